@@ -70,7 +70,7 @@ async def alone() -> list[Row]:
     ]
 
 
-async def hooked() -> list[Row]:
+async def measure_hook() -> list[Row]:
     """By the shell, as an agent calls it, with as many settings as a user may have."""
     call = {"tool_name": "Bash", "tool_input": {"command": "ls -la | sort"}, "permission_mode": "default"}
     payload = json.dumps({"session_id": "1", "cwd": "/", "hook_event_name": "PreToolUse", **call})
@@ -105,4 +105,4 @@ async def rows() -> list[Row]:
     entries = [json.loads(line) for line in CORPUS.read_text().splitlines()]
     commands = [entry["command"] for entry in entries]
     harmless = [entry["command"] for entry in entries if entry["want"] == "allow"]
-    return [*each(commands), *script(harmless), *await alone(), *await hooked()]
+    return [*each(commands), *script(harmless), *await alone(), *await measure_hook()]

@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from bench.foundation import asyncio_way
 from bench.measure import HERE, Row, ms
 from nacre import Bash
-from nacre.execution.finish import ending
-from nacre.keeper.client.connection import client
+from nacre.execution.finish import collect_result
+from nacre.keeper.client.connection import keeper_connection
 from tests.support.census import fds, memory
 
 RUNS = 2000
@@ -29,7 +29,7 @@ USUAL = 1024
 """Descriptors that a program may have on most systems, unless it asks for more."""
 _FDS_PER_RUN = 5
 """Three, with some to spare."""
-_LOOK = 0.1
+_POLL_INTERVAL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Account:
 async def rows() -> list[Row]:
     nacre, bare = [], []
     for _ in range(ROUNDS):
-        nacre.append(_measured("nacre"))
-        bare.append(_measured("asyncio"))
-    few = _measured("default", files=USUAL)
+        nacre.append(_measure_in_child("nacre"))
+        bare.append(_measure_in_child("asyncio"))
+    few = _measure_in_child("default", files=USUAL)
     took = {name: statistics.median(each.seconds for each in all) for name, all in (("nacre", nacre), ("bare", bare))}
     worst = Account(*(max(getattr(each, name) for each in nacre) for name in asdict(nacre[0])))
     exact = min(each.exact for each in nacre)
@@ -81,7 +81,7 @@ def _mb(size: int) -> str:
     return f"{size / 1e6:.1f} MB"
 
 
-def _measured(way: str, files: int | None = None) -> Account:
+def _measure_in_child(way: str, files: int | None = None) -> Account:
     """`files`: so many descriptors, and no more to be had; None: as many as there are."""
 
     def limit() -> None:
@@ -119,10 +119,10 @@ async def main(way: str) -> None:
             events = bash.stream(text)
             await anext(events)  # it has started
             with running:
-                return (await ending(events)).output.encode()
+                return (await collect_result(events)).output.encode()
 
-        told = await account(run, client().pid)
-        told = replace(told, running=running.most, keeper=memory(client().pid)[1])
+        told = await account(run, keeper_connection().pid)
+        told = replace(told, running=running.most, keeper=memory(keeper_connection().pid)[1])
     print(json.dumps(asdict(told)))
 
 
@@ -133,7 +133,7 @@ async def account(run: Callable[[str], Awaitable[bytes]], keeper: int | None = N
         while True:
             for pid in most:
                 most[pid] = max(most[pid], fds(pid) or 0)
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_INTERVAL_S)
 
     looking = asyncio.create_task(look())
     start = time.perf_counter()

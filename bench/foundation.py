@@ -8,9 +8,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
-from bench.measure import BASH, Floor, Row, medians, ms, process, timed
+from bench.measure import BASH, Floor, Row, medians, ms, process, time_call
 from nacre import Bash, Request
-from nacre.keeper.client.connection import Client, client
+from nacre.keeper.client.connection import KeeperConnection, keeper_connection
 
 ROUNDS = 300
 
@@ -32,10 +32,10 @@ async def subprocess_way() -> None:
 
 async def latency(bash: Bash) -> list[Row]:
     rivals = {
-        "nacre": timed(lambda: bash.run("true")),
-        "cold": timed(lambda: bash.run(Request("true", env={"FOR": "this call only"}))),
-        "asyncio": timed(asyncio_way),
-        "subprocess": timed(subprocess_way),
+        "nacre": time_call(lambda: bash.run("true")),
+        "cold": time_call(lambda: bash.run(Request("true", env={"FOR": "this call only"}))),
+        "asyncio": time_call(asyncio_way),
+        "subprocess": time_call(subprocess_way),
     }
     floor = None
     try:
@@ -68,7 +68,7 @@ async def in_a_row(bash: Bash) -> list[Row]:
             await way()
 
     took = await medians(
-        {"nacre": timed(lambda: fifty(lambda: bash.run("true"))), "asyncio": timed(lambda: fifty(asyncio_way))},
+        {"nacre": time_call(lambda: fifty(lambda: bash.run("true"))), "asyncio": time_call(lambda: fifty(asyncio_way))},
         rounds=9,
         warm_up=1,
     )
@@ -81,7 +81,7 @@ async def bulk(bash: Bash) -> list[Row]:
     for command in ("head -c 1G /dev/zero", "dd if=/dev/zero bs=64k count=16384 status=none", "yes | head -c 500M"):
         took = await medians(
             {
-                "nacre": timed(lambda command=command: bash.run(command)),  # type: ignore[misc]
+                "nacre": time_call(lambda command=command: bash.run(command)),  # type: ignore[misc]
                 "cat": process(BASH, "-c", f"{command} | cat >/dev/null"),
             },
             rounds=21,
@@ -117,18 +117,20 @@ async def start_up() -> list[Row]:
 async def keeper(bash: Bash) -> list[Row]:
     times = []
     for _ in range(20):
-        client().bury()
+        keeper_connection().handle_death()
         start = time.perf_counter()
         first = await bash.run("true")
         times.append(time.perf_counter() - start - first.duration)
     times.sort()
     return [
         Row("start of the keeper (first command, less its own time)", ms(times[len(times) // 2]), "", "≤ 60 ms"),
-        Row("its resident memory, after 20 runs", f"{await _resident(bash, client()):.1f} MB", "", "≤ 15 MB"),
+        Row(
+            "its resident memory, after 20 runs", f"{await _resident(bash, keeper_connection()):.1f} MB", "", "≤ 15 MB"
+        ),
     ]
 
 
-async def _resident(bash: Bash, keeper: Client) -> float:
+async def _resident(bash: Bash, keeper: KeeperConnection) -> float:
     for _ in range(20):
         await bash.run("true")
     with open(f"/proc/{keeper.pid}/status") as status:
@@ -138,8 +140,8 @@ async def _resident(bash: Bash, keeper: Client) -> float:
 async def many(bash: Bash) -> list[Row]:
     took = await medians(
         {
-            "nacre": timed(lambda: asyncio.gather(*(bash.run("sleep 1") for _ in range(500)))),
-            "asyncio": timed(lambda: asyncio.gather(*(asyncio_way("sleep 1") for _ in range(500)))),
+            "nacre": time_call(lambda: asyncio.gather(*(bash.run("sleep 1") for _ in range(500)))),
+            "asyncio": time_call(lambda: asyncio.gather(*(asyncio_way("sleep 1") for _ in range(500)))),
         },
         rounds=3,
         warm_up=0,

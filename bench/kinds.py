@@ -27,7 +27,7 @@ class Soaked:
     def judge(self, result: Result, right: bool) -> bool:
         """Give `right` back, and keep what a wrong result says of itself."""
         if not right:
-            remarks = [remark for remark in result.remarks if "goes on as task" not in remark]  # has an id in it
+            remarks = [remark for remark in result.notes if "goes on as task" not in remark]  # has an id in it
             self.reasons.append(" ".join([f"{result.outcome}", *remarks]))
         return right
 
@@ -50,7 +50,7 @@ async def _exit(here: Soaked) -> bool:
 async def _much(here: Soaked) -> bool:
     """More than a pipe holds, less than is kept in memory."""
     result = await here.bash.run("head -c 300000 /dev/zero")
-    return result.outcome == Exited(0) and result.both.seen == 300_000 and result.spill is None
+    return result.outcome == Exited(0) and result.both.total_bytes == 300_000 and result.spill is None
 
 
 async def _spill(here: Soaked) -> bool:
@@ -60,7 +60,7 @@ async def _spill(here: Soaked) -> bool:
         return False
     size = os.stat(result.spill.path).st_size
     os.unlink(result.spill.path)
-    return result.outcome == Exited(0) and size == result.both.seen == 3_000_000
+    return result.outcome == Exited(0) and size == result.both.total_bytes == 3_000_000
 
 
 async def _timeout(here: Soaked) -> bool:
@@ -107,7 +107,7 @@ async def _session(here: Soaked) -> bool:
     return (await session.run('echo "$A $PWD"')).output == "1 /\n"
 
 
-async def _restricted(here: Soaked) -> bool:
+async def _run_restricted(here: Soaked) -> bool:
     """With a private directory for temporary files."""
     result = await here.bash.run("echo text >$TMPDIR/file && cat $TMPDIR/file", ToolContext(access="restricted"))
     return result.outcome == Exited(0) and result.output == "text\n"
@@ -115,10 +115,10 @@ async def _restricted(here: Soaked) -> bool:
 
 async def _leftover(here: Soaked) -> bool:
     result = await here.bash.run(Request("sleep 60 & echo done", leftovers="end"))
-    return here.judge(result, result.output == "done\n" and len(result.ended) == 1 and not result.running)
+    return here.judge(result, result.output == "done\n" and len(result.killed_leftovers) == 1 and not result.running)
 
 
-async def _adopted(here: Soaked) -> bool:
+async def _run_adopted(here: Soaked) -> bool:
     """What it leaves running is a task, until it is killed."""
     result = await here.bash.run("sleep 600 & echo done")
     if result.task is not None:
@@ -134,7 +134,7 @@ async def _background(here: Soaked) -> bool:
     return here.tasks.output(result.task.id).text == "done\n"
 
 
-async def _promoted(here: Soaked) -> bool:
+async def _run_promoted(here: Soaked) -> bool:
     """It takes longer than its caller would wait, until it is killed."""
     result = await here.bash.run(Request("echo early; sleep 600", yield_after=0.05))
     if result.task is not None:
@@ -152,9 +152,9 @@ KINDS = {
     "abandon": Kind(_abandon, 4),
     "stdin": Kind(_stdin, 5),
     "session": Kind(_session, 4),
-    "restricted": Kind(_restricted, 5),
+    "restricted": Kind(_run_restricted, 5),
     "leftover": Kind(_leftover, 4),
-    "adopted": Kind(_adopted, 2),
+    "adopted": Kind(_run_adopted, 2),
     "background": Kind(_background, 2),
-    "promoted": Kind(_promoted, 2),
+    "promoted": Kind(_run_promoted, 2),
 }

@@ -48,7 +48,7 @@ async def medians(rivals: dict[str, Once], rounds: int, warm_up: int = 5) -> dic
     return {name: statistics.median(taken) for name, taken in (await series(rivals, rounds, warm_up)).items()}
 
 
-def timed(call: Callable[[], Awaitable[object]]) -> Once:
+def time_call(call: Callable[[], Awaitable[object]]) -> Once:
     async def once() -> float:
         start = time.perf_counter()
         await call()

@@ -24,7 +24,7 @@ from pathlib import Path
 from bench.kinds import KINDS, Kind, Soaked
 from bench.measure import HERE, Row
 from nacre import Bash
-from nacre.keeper.client.connection import client
+from nacre.keeper.client.connection import keeper_connection
 from nacre.result import Exited
 from nacre.tasks import Tasks
 from tests.support.census import memory
@@ -102,7 +102,7 @@ async def _flood(here: Soaked) -> bool:
     result = await here.bash.run(f"yes | head -c {_FLOOD_BYTES}")
     if result.spill is not None:
         os.unlink(result.spill.path)
-    return result.outcome == Exited(0) and result.both.seen == _FLOOD_BYTES
+    return result.outcome == Exited(0) and result.both.total_bytes == _FLOOD_BYTES
 
 
 MIXED = {**KINDS, "flood": Kind(_flood, 1)}
@@ -127,7 +127,7 @@ async def main(minutes: float) -> None:
     async def look() -> None:
         cleaned = start
         while (now := time.monotonic()) < start + minutes * 60:
-            host, keeper = memory(os.getpid())[0], memory(client().pid)[0]
+            host, keeper = memory(os.getpid())[0], memory(keeper_connection().pid)[0]
             sample = Sample(now - start, made.total(), dict(wrong), host, keeper)
             print(json.dumps(asdict(sample)), flush=True)
             if now > cleaned + _CLEAN_PAUSE_S:

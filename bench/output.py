@@ -11,7 +11,7 @@ import time
 
 from bench.measure import HERE, Row, machine, table
 from nacre.output.shape import shape
-from nacre.output.tokens import tokens
+from nacre.output.tokens import count_tokens
 
 LOGS = sorted((HERE.parent / "tests" / "output" / "logs").glob("*.log"))
 CAPTURED = 1024 * 1024
@@ -52,7 +52,7 @@ async def rows() -> list[Row]:
     for log in LOGS:
         data = log.read_bytes()
         text = shape(data).text
-        counts = (len(data), tokens(data.decode()), len(text.encode()), tokens(text))
+        counts = (len(data), count_tokens(data.decode()), len(text.encode()), count_tokens(text))
         total = [sum(both) for both in zip(total, counts, strict=True)]
         if "generated" not in log.name:
             recorded = [sum(both) for both in zip(recorded, counts, strict=True)]

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from bench.measure import Row, medians, ms, timed
+from bench.measure import Row, medians, ms, time_call
 from nacre import Bash, Cancel, ToolContext
 from nacre.engines import Engine
 from nacre.result import Started
@@ -64,7 +64,7 @@ async def rows() -> list[Row]:
             *await _flood(near, far),
             *await _first(),
             *await _reservations(),
-            *await _waiting(),
+            *await _measure_waiting(),
             *await _queue(max_running=None),
             *await _queue(max_running=2 * _QUEUED),
         ]
@@ -73,7 +73,7 @@ async def rows() -> list[Row]:
 async def _one_by_one(near: Bash, far: Bash) -> list[Row]:
     await asyncio.gather(*(far.run("sleep 1") for _ in range(AT_ONCE)))  # agents on all nodes
     took = await medians(
-        {"near": timed(lambda: near.run("true")), "far": timed(lambda: far.run("true"))}, _ROUNDS, warm_up=20
+        {"near": time_call(lambda: near.run("true")), "far": time_call(lambda: far.run("true"))}, _ROUNDS, warm_up=20
     )
     added = took["far"] - took["near"]
     return [
@@ -110,7 +110,7 @@ async def _flood(near: Bash, far: Bash) -> list[Row]:
     command = f"head -c {_FLOOD} /dev/zero"
     took = {}
     for name, bash in (("near", near), ("far", far)):
-        run = timed(partial(bash.run, command))
+        run = time_call(partial(bash.run, command))
         took[name] = statistics.median([await run() for _ in range(3)])
     speed = {name: _FLOOD / seconds / 1e6 for name, seconds in took.items()}
     return [Row(f"`{command}` from a node", f"{speed['far']:.0f} MB/s", f"{speed['far'] / speed['near']:.2f} × local")]
@@ -125,7 +125,7 @@ async def _first() -> list[Row]:
     took = []
     for _ in range(_FIRST):
         engine = RayEngine(num_cpus=0.01, node=ray.get_runtime_context().get_node_id())
-        took.append(await timed(lambda engine=engine: Bash(engine=engine).run("true"))())  # type: ignore[misc]
+        took.append(await time_call(lambda engine=engine: Bash(engine=engine).run("true"))())  # type: ignore[misc]
         await engine.aclose()
     return [Row("an engine's first command on a node", f"{statistics.median(took):.1f} s")]
 
@@ -134,7 +134,7 @@ async def _reservations() -> list[Row]:
     from nacre.engines.ray import RayEngine
 
     engine = RayEngine(num_cpus=0.001)
-    leases = (await engine.places()).leases
+    leases = (await engine.slots()).leases
     start = time.perf_counter()
     held = await asyncio.gather(*(leases.acquire(Cancel()) for _ in range(_WAITING)))
     took = time.perf_counter() - start
@@ -145,7 +145,7 @@ async def _reservations() -> list[Row]:
     return [Row(f"{_WAITING:,} reservations, asked for at once by one driver", f"{_WAITING / took:.0f}/s")]
 
 
-async def _waiting() -> list[Row]:
+async def _measure_waiting() -> list[Row]:
     """Commands that do nothing but wait, all on one node: what holds them."""
     import ray
 
@@ -193,7 +193,7 @@ async def _queue(max_running: int | None) -> list[Row]:
 
     full = RayEngine(num_cpus=1000, patience=600)
     bash, cancel = Bash(engine=full, max_running=max_running), Cancel()
-    await full.places()
+    await full.slots()
     before, used = _memory("self"), time.process_time()
     beat = Beat()
     runs = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(_QUEUED)]

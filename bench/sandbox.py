@@ -14,7 +14,7 @@ from nacre import Bash, ToolContext
 ROUNDS = 300
 _PYTHON = HERE.parent / ".venv-rivals" / "bin" / "python"
 _BWRAP = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-net", "--die-with-parent")
-_PAUSE = 0.004
+_STANDBY_START_S = 0.004
 """Seconds until the next shell has been started ahead."""
 
 
@@ -23,7 +23,7 @@ def after_one_like_it(bash: Bash, ctx: ToolContext) -> Once:
 
     async def once() -> float:
         await bash.run("true", ctx)
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_STANDBY_START_S)
         start = time.perf_counter()
         await bash.run("true", ctx)
         return time.perf_counter() - start

@@ -23,7 +23,7 @@ from pathlib import Path
 from bench.kinds import KINDS, Soaked
 from bench.measure import HERE, Row, ms
 from nacre import Bash, Request
-from nacre.keeper.client.connection import client
+from nacre.keeper.client.connection import keeper_connection
 from nacre.tasks import Tasks
 from tests.support.census import Cost, cost, memory
 
@@ -33,9 +33,9 @@ WORKERS = 8
 GROWTH = 4_000_000, 2_000_000
 """Bytes that ten thousand runs may add to what the host and the keeper hold: a few hundred for each."""
 COUNTED = {"fds": "descriptors", "threads": "threads", "children": "children", "zombies": "zombies"}
-_PAUSE = 0.05
+_POLL_INTERVAL_S = 0.05
 _CALM = 5
-_PATIENCE = 30.0
+_QUIET_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ async def rows() -> list[Row]:
         Row(what, f"{right:,}", "", "all", holds=right == count),
         Row("… in all", ms(told["seconds"])),
         *(
-            _kept(f"… {what} of the {who}, before and after", before[who][field], after[who][field])
+            _equal_row(f"… {what} of the {who}, before and after", before[who][field], after[who][field])
             for who in ("host", "keeper")
             for field, what in COUNTED.items()
         ),
-        _kept("… temporary files, private directories, tasks, before and after", before["files"], after["files"]),
-        _kept("… temporary files before it began, and when it has ended", 0, left),
+        _equal_row("… temporary files, private directories, tasks, before and after", before["files"], after["files"]),
+        _equal_row("… temporary files before it began, and when it has ended", 0, left),
         *(
             Row(
                 f"… growth of the {who}'s memory",
@@ -99,7 +99,7 @@ async def rows() -> list[Row]:
     ]
 
 
-def _kept(what: str, before: int | None, after: int | None) -> Row:
+def _equal_row(what: str, before: int | None, after: int | None) -> Row:
     return Row(what, f"{before} → {after}", "", "equal", holds=before == after)
 
 
@@ -120,18 +120,18 @@ async def soak(place: Soaked, count: int, seed: int) -> tuple[Counter[str], Coun
 
 async def calm_down(bash: Bash, tasks: Tasks) -> None:
     """Every task at its end and removed; the keeper as ready as it is between two commands."""
-    await tasks.wait([task.id for task in tasks.list(all=False)], timeout=_PATIENCE)
+    await tasks.wait([task.id for task in tasks.list(all=False)], timeout=_QUIET_TIMEOUT_S)
     last = await bash.run(Request("true", mode="background"))
     assert last.task is not None
-    await tasks.wait(last.task.id, timeout=_PATIENCE)
+    await tasks.wait(last.task.id, timeout=_QUIET_TIMEOUT_S)
     for _ in range(_CALM):
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_POLL_INTERVAL_S)
         await bash.run("true")
     tasks.clean(older_than=0, keep_bytes=0, keep=0)
-    await asyncio.sleep(_PAUSE)
+    await asyncio.sleep(_POLL_INTERVAL_S)
 
 
-def held(keeper: int) -> Held:
+def measure_held(keeper: int) -> Held:
     files = sum(
         len(below) + len(names)
         for root in (tempfile.gettempdir(), os.environ["XDG_STATE_HOME"])
@@ -151,19 +151,21 @@ def now_resident(keeper: int) -> tuple[int, int]:
 async def main() -> None:
     bash, tasks = Bash(), Tasks()
     place = Soaked(bash, tasks)
-    await asyncio.gather(*(asyncio.to_thread(time.sleep, _PAUSE) for _ in range(100)))  # the event loop's own threads
+    await asyncio.gather(
+        *(asyncio.to_thread(time.sleep, _POLL_INTERVAL_S) for _ in range(100))
+    )  # the event loop's own threads
     await soak(place, WARM_UP, seed=0)
-    keeper = client().pid
+    keeper = keeper_connection().pid
     await calm_down(bash, tasks)
-    before, resident = held(keeper), now_resident(keeper)
+    before, resident = measure_held(keeper), now_resident(keeper)
     start = time.perf_counter()
     made, wrong = await soak(place, RUNS, seed=1)
     took = time.perf_counter() - start
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _QUIET_TIMEOUT_S
     await calm_down(bash, tasks)
-    while (after := held(keeper)) != before and time.monotonic() < until:
+    while (after := measure_held(keeper)) != before and time.monotonic() < until:
         await calm_down(bash, tasks)
-    assert client().pid == keeper, "the keeper is another one now"
+    assert keeper_connection().pid == keeper, "the keeper is another one now"
     host, kept = now_resident(keeper)
     grown = host - resident[0], kept - resident[1]
     most = memory(os.getpid())[1], memory(keeper)[1]

@@ -10,20 +10,20 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.measure import Once, Row, medians, ms, timed
+from bench.measure import Once, Row, medians, ms, time_call
 from nacre import Bash, Limits, Request, ToolContext
 from nacre.tasks import Port, Tasks
 
 ROUNDS = 150
-_PAUSE = 0.01
+_STANDBY_START_S = 0.01
 """Seconds until the next shell, or keeper, has been started ahead."""
 _LISTED = 1000
 
 
 def _whole(bash: Bash, request: Request, ctx: ToolContext) -> Once:
     async def once() -> float:
-        await asyncio.sleep(_PAUSE)
-        return await timed(lambda: bash.run(request, ctx))()
+        await asyncio.sleep(_STANDBY_START_S)
+        return await time_call(lambda: bash.run(request, ctx))()
 
     return once
 

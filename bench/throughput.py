@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from bench.foundation import asyncio_way
-from bench.measure import Answering, Floor, Once, Row, medians, ms, timed
+from bench.measure import Answering, Floor, Once, Row, medians, ms, time_call
 from nacre import Bash
 
 WORKERS = (1, 2, 8)
@@ -23,7 +23,7 @@ HOSTS = 2
 BATCH = 200
 ROUNDS = 15
 GIVEN_UP = 1000
-_SOON = 0.005
+_SHORT_TIMEOUT_S = 0.005
 
 
 async def batch(way: Callable[[], Awaitable[object]], workers: int, count: int = BATCH) -> None:
@@ -39,14 +39,14 @@ async def batch(way: Callable[[], Awaitable[object]], workers: int, count: int =
 async def rows() -> list[Row]:
     bash = Bash()
     await bash.run("true")
-    rates = [row for workers in WORKERS for row in await _of(workers, bash)]
-    return [*rates, *await _hosts(), *await _behind(bash)]
+    rates = [row for workers in WORKERS for row in await _measure_with_workers(workers, bash)]
+    return [*rates, *await _hosts(), *await _measure_after_abandoned(bash)]
 
 
-async def _of(workers: int, bash: Bash) -> list[Row]:
+async def _measure_with_workers(workers: int, bash: Bash) -> list[Row]:
     rivals: dict[str, Once] = {
-        "nacre": timed(lambda: batch(lambda: bash.run("true"), workers)),
-        "`asyncio.create_subprocess_exec().communicate()`": timed(lambda: batch(asyncio_way, workers)),
+        "nacre": time_call(lambda: batch(lambda: bash.run("true"), workers)),
+        "`asyncio.create_subprocess_exec().communicate()`": time_call(lambda: batch(asyncio_way, workers)),
     }
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(FileNotFoundError):  # no compiler, no floor: `foundation` says so
@@ -76,20 +76,20 @@ async def _hosts() -> list[Row]:
     return [Row(what, _rate(took["several"]), f"{ratio:.2f} × its speed")]
 
 
-async def _behind(bash: Bash) -> list[Row]:
+async def _measure_after_abandoned(bash: Bash) -> list[Row]:
     """What nobody waits for any more must not be in the way."""
 
     async def give_up() -> None:
         run = asyncio.create_task(bash.run("sleep 60"))
-        await asyncio.sleep(_SOON)
+        await asyncio.sleep(_SHORT_TIMEOUT_S)
         run.cancel()
         await asyncio.gather(run, return_exceptions=True)
 
     taken = []
     for _ in range(3):
         await batch(give_up, WORKERS[-1], GIVEN_UP)
-        taken.append(await timed(lambda: bash.run("true"))())
-    what = f'`bash.run("true")` behind {GIVEN_UP:,} runs that were given up after {ms(_SOON)}'
+        taken.append(await time_call(lambda: bash.run("true"))())
+    what = f'`bash.run("true")` behind {GIVEN_UP:,} runs that were given up after {ms(_SHORT_TIMEOUT_S)}'
     return [Row(what, ms(statistics.median(taken)), "", "≤ 1 s")]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, query
 
 from nacre import ToolContext
-from nacre.adapters.claude_agent_sdk import allowed, server
+from nacre.adapters.claude_agent_sdk import allowed_tools, server
 
 Respond = Callable[[list[dict[str, Any]]], dict[str, Any]]
 """The results of tools so far → the next block that the model says."""
@@ -80,7 +80,10 @@ def respond(results: list[dict[str, Any]]) -> dict[str, Any]:
 async def main() -> None:
     with fake_api(respond) as env:
         options = ClaudeAgentOptions(
-            mcp_servers={"nacre": server(ctx=ToolContext(working_dir="."))}, allowed_tools=allowed(), tools=[], env=env
+            mcp_servers={"nacre": server(ctx=ToolContext(working_dir="."))},
+            allowed_tools=allowed_tools(),
+            tools=[],
+            env=env,
         )
         async for message in query(prompt="Say hello.", options=options):
             if isinstance(message, ResultMessage):

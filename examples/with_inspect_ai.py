@@ -10,7 +10,7 @@ from inspect_ai.solver import generate, use_tools
 from inspect_ai.tool import bash
 
 
-def counted(output: ModelOutput) -> ModelOutput:
+def add_usage(output: ModelOutput) -> ModelOutput:
     """With a usage: inspect_ai would fetch a tokenizer to count what has none."""
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     return output
@@ -19,8 +19,8 @@ def counted(output: ModelOutput) -> ModelOutput:
 def model(messages: list[Any], *_: Any) -> ModelOutput:
     last = messages[-1]
     if isinstance(last, ChatMessageTool):
-        return counted(ModelOutput.from_content("mockllm", last.text))
-    return counted(ModelOutput.for_tool_call("mockllm", "bash", {"command": "cat greeting"}))
+        return add_usage(ModelOutput.from_content("mockllm", last.text))
+    return add_usage(ModelOutput.for_tool_call("mockllm", "bash", {"command": "cat greeting"}))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from faults.count import STUBBORN
 from faults.round import Round
 from nacre import Request
 from nacre.base.frozen import replace
-from nacre.keeper.client.connection import client
+from nacre.keeper.client.connection import keeper_connection
 from tests.support.census import forked_keepers
 from tests.support.waiting import turn_loop
 
@@ -24,7 +24,7 @@ async def callers(round: Round) -> None:
     await round.bash.run("true")
     running = [asyncio.ensure_future(_consume(round)) for _ in range(_CALLERS)]
     await round.moment(0.15)
-    keeper = client()
+    keeper = keeper_connection()
     forked = forked_keepers(keeper.pid)
     for pid in [keeper.pid, *(forked if round.random.random() < 0.4 else ())]:
         with suppress(ProcessLookupError):

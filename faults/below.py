@@ -24,7 +24,7 @@ def no_way_out() -> Iterator[None]:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def below() -> dict[int, str]:
+def list_descendants() -> dict[int, str]:
     """What is alive below this process, by pid."""
     parents = {pid: parent_and_session(pid)[0] for pid in pids()}
     found, new = set[int](), {os.getpid()}

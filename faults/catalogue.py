@@ -17,7 +17,7 @@ class Kind(NamedTuple):
 FAULTS = {
     "program killed": Kind(killed.host, 130),
     "keeper killed": Kind(killed.keeper, 130),
-    "keeper killed unheard": Kind(replaced.unheard, 30),
+    "keeper killed unheard": Kind(replaced.kill_before_request, 30),
     "keeper killed, many threads": Kind(replaced.threads, 20),
     "keeper killed, callers gone": Kind(abandoned.callers, 40),
     "task's keeper killed": Kind(killed.task_keeper, 100),

@@ -13,14 +13,14 @@ import random
 import time
 from pathlib import Path
 
-from faults.count import COUNT, PATIENCE
+from faults.count import COUNT, HANG_TIMEOUT_S
 from faults.round import Round, need
 from nacre import Bash, Request, ToolContext
 from nacre.result import Exited, TimedOut
 from nacre.tasks import Tasks
 
 _HOUR, _YEAR = 3600.0, 365 * 86400.0
-_PROGRAM = "import sys; from faults.clock import jumping; jumping(*sys.argv[1:])"
+_PROGRAM = "import sys; from faults.clock import run_with_jumping_clock; run_with_jumping_clock(*sys.argv[1:])"
 
 
 async def jumps(round: Round) -> None:
@@ -31,7 +31,7 @@ async def jumps(round: Round) -> None:
     need(ended == [Exited(7)] * 2, f"the tasks: {ended}")
 
 
-def jumping(store: str, seed: str) -> None:
+def run_with_jumping_clock(store: str, seed: str) -> None:
     """The program with that clock."""
     chance, real, shift = random.Random(seed), time.time, 0.0
     time.time = lambda: real() + shift
@@ -58,9 +58,9 @@ def jumping(store: str, seed: str) -> None:
                 assert min(task.duration, task.idle or 0.0) >= 0, task
         late = await running
         assert isinstance(late.outcome, TimedOut), late
-        assert 0.3 <= time.monotonic() - before < PATIENCE > late.duration >= 0.3, late
+        assert 0.3 <= time.monotonic() - before < HANG_TIMEOUT_S > late.duration >= 0.3, late
         ids = [result.task.id for result in started if result.task is not None]
-        waited = await tasks.wait(ids, timeout=PATIENCE)
+        waited = await tasks.wait(ids, timeout=HANG_TIMEOUT_S)
         assert [task.outcome for task in waited.tasks] == [Exited(7)] * 2, waited
         print("good")
 

@@ -6,5 +6,5 @@ STUBBORN = "(trap '' TERM; setsid sleep 300 & echo $! >&2)"
 """Leaves something running that only KILL ends, and prints its number on stderr."""
 GRACE = 0.3
 """Seconds that it is given all the same."""
-PATIENCE = 60.0
+HANG_TIMEOUT_S = 60.0
 """Seconds that only something that hangs can take."""

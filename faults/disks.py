@@ -7,7 +7,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from faults.count import COUNT, PATIENCE
+from faults.count import COUNT, HANG_TIMEOUT_S
 from faults.round import Round, Wrong, need
 from nacre import InvalidRequest, Request, ToolContext
 from nacre.base.system import LINUX
@@ -34,7 +34,7 @@ async def full(round: Round) -> None:
         else:
             await _is_kept_in_part(round, disk, text, printed)
         result = await round.bash.run(Request(text), ToolContext(spill_dir=disk))
-        need(result.outcome == Exited(7) and result.out.seen == printed, f"the command: {result.summary}")
+        need(result.outcome == Exited(7) and result.out.total_bytes == printed, f"the command: {result.summary}")
         if result.spill is not None:
             kept = Path(result.spill.path).read_bytes()
             need(kept == b"x" * result.spill.bytes, f"{len(kept)} bytes are spilled, of {result.spill.bytes}")
@@ -44,7 +44,7 @@ async def full(round: Round) -> None:
 async def _is_kept_in_part(round: Round, disk: Path, text: str, printed: int) -> None:
     result = await round.bash.run(Request(text, mode="background"), ToolContext(output_dir=disk))
     assert result.task is not None
-    await Tasks(disk).wait(result.task.id, timeout=PATIENCE)
+    await Tasks(disk).wait(result.task.id, timeout=HANG_TIMEOUT_S)
     task = Tasks(disk).get(result.task.id)
     need(task.outcome == Exited(7), f"the task: {task.summary}")
     need(task.bytes == printed, f"{task.bytes} bytes, of {printed}")
@@ -72,7 +72,9 @@ async def read_only(round: Round) -> None:
             f"head -c {printed} /dev/zero; exit 7", ToolContext(output_dir=disk, spill_dir=disk)
         )
         need(result.outcome == Exited(7), f"the command: {result.summary}")
-        need((result.out.seen, result.spill) == (printed, None), f"{result.out.seen} bytes, {result.spill}")
+        need(
+            (result.out.total_bytes, result.spill) == (printed, None), f"{result.out.total_bytes} bytes, {result.spill}"
+        )
 
 
 async def no_state(round: Round) -> None:
@@ -82,7 +84,7 @@ async def no_state(round: Round) -> None:
         (round.place / "file").write_text("")
         await _is_refused(round, round.place / "file" / "tasks", "Not a directory")
         return
-    task = await round.started(f"{COUNT}")
+    task = await round.start_task(f"{COUNT}")
     if kind == "missing":
         need(round.store.stat().st_mode & 0o777 == 0o700, "others can look into it")
         await round.has_counted(task)
@@ -94,8 +96,8 @@ async def no_state(round: Round) -> None:
         with suppress(FileNotFoundError):  # its keeper, which ends just now, removes something, too
             shutil.rmtree(round.store)
     need(not round.tasks.list(), "it is still listed")
-    await until(lambda: not is_alive(pid), "the end of a task that nobody can read", within=PATIENCE)
-    await round.has_counted(await round.started())
+    await until(lambda: not is_alive(pid), "the end of a task that nobody can read", within=HANG_TIMEOUT_S)
+    await round.has_counted(await round.start_task())
 
 
 async def no_temporary(round: Round) -> None:
@@ -107,7 +109,7 @@ async def no_temporary(round: Round) -> None:
         import nacre
         for command in ("echo one", "cat <<< two; exit 7", "cat <<E\\nthree\\nE", "head -c 3000000 /dev/zero"):
             result = nacre.run_sync(command)
-            print(result.summary, result.seen, result.output if result.seen < 100 else "")
+            print(result.summary, result.total_bytes, result.output if result.total_bytes < 100 else "")
     """
     said = "exit 0 4 one\n\nexit 7 4 two\n\nexit 0 6 three\n\nexit 0 3000000 \n"
     (round.place / "file").write_text("")

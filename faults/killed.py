@@ -7,7 +7,7 @@ import os
 import signal
 from contextlib import suppress
 
-from faults.count import COUNT, COUNTED, PATIENCE, STUBBORN
+from faults.count import COUNT, COUNTED, HANG_TIMEOUT_S, STUBBORN
 from faults.round import Round, need
 from nacre import Request, ToolContext
 from nacre.result import Cancelled, Ended, Exited, Lost, Outcome, Result, Running, Signalled, Started
@@ -41,7 +41,7 @@ _HOST = """
 async def host(round: Round) -> None:
     """The program, or its whole group, while it starts tasks and commands: its tasks go on, all else ends."""
     with started_host(_HOST, round.store, COUNT, own_group=True) as program:
-        await round.begun(program)
+        await round.wait_until_ready(program)
         if round.random.random() < 0.5:
             os.killpg(program.pid, signal.SIGKILL)
         else:
@@ -49,7 +49,7 @@ async def host(round: Round) -> None:
         said, _ = await asyncio.to_thread(program.communicate)
     await round.has_counted(*(set(said.split()) - {"ready"}))
     for task in round.tasks.list() if round.store.is_dir() else ():  # one that was being started was not told of
-        await round.tasks.wait(task.id, timeout=PATIENCE)
+        await round.tasks.wait(task.id, timeout=HANG_TIMEOUT_S)
         output = round.tasks.output(task.id)
         whole = (output.task.outcome, output.text) == (Exited(7), COUNTED)
         begun = output.task.outcome not in (Lost("it never started"), Cancelled())
@@ -61,8 +61,8 @@ async def keeper(round: Round) -> None:
     started, or that a command becomes, goes on or was never there."""
     access = round.random.choice(round.bash.access_modes[:2])
     there = ToolContext(working_dir=round.place, access=access)
-    task = await round.started()
-    counting = Request(f"(setsid sleep 300 &); {round.counting()}; exit 7", leftovers="end")
+    task = await round.start_task()
+    counting = Request(f"(setsid sleep 300 &); {round.counting_command()}; exit 7", leftovers="end")
     running = asyncio.ensure_future(round.bash.run(counting, there))
     others = [
         asyncio.ensure_future(round.bash.run(Request(COUNT, mode="background"), round.ctx)),
@@ -70,9 +70,9 @@ async def keeper(round: Round) -> None:
     ]
     await round.moment(round.random.choice((0.02, 0.5, 0.8)))  # or when all has ended, just before the next command
     os.kill(round.keeper, signal.SIGKILL)
-    _has_printed(round, await asyncio.wait_for(running, PATIENCE), Lost)
+    _has_printed(round, await asyncio.wait_for(running, HANG_TIMEOUT_S), Lost)
     ids = {task}
-    for result in await asyncio.wait_for(asyncio.gather(*others), PATIENCE):
+    for result in await asyncio.wait_for(asyncio.gather(*others), HANG_TIMEOUT_S):
         whole = (result.outcome, result.output) == (Exited(7), COUNTED)
         need(whole or isinstance(result.outcome, Running | Lost), f"a task: {result.summary}, {result.output!r}")
         ids |= {result.task.id} if result.task is not None else set()
@@ -83,22 +83,24 @@ async def keeper(round: Round) -> None:
 
 async def task_keeper(round: Round) -> None:
     """The keeper of a task, or that and the program's: the task is told to be lost, and nothing of it lives."""
-    other = await round.started()
+    other = await round.start_task()
     starting = asyncio.ensure_future(
-        round.bash.run(Request(f"(setsid sleep 300 &); {round.counting()}; sleep 300", mode="background"), round.ctx)
+        round.bash.run(
+            Request(f"(setsid sleep 300 &); {round.counting_command()}; sleep 300", mode="background"), round.ctx
+        )
     )
     newborn = round.random.random() < 0.3  # before anybody has heard of it, if need be
     if not newborn:
         await asyncio.wait([starting])
-    begun = (await until(lambda: _begun(round) - {other}, "a task that has begun")).pop()
+    begun = (await until(lambda: _tasks_with_process_file(round) - {other}, "a task that has begun")).pop()
     if not newborn:
         await round.moment()
     if round.random.random() < 0.3:
         os.kill(round.keeper, signal.SIGKILL)
     os.kill(round.facts(begun)["keeper"][0], signal.SIGKILL)
-    task = (await asyncio.wait_for(starting, PATIENCE)).task
+    task = (await asyncio.wait_for(starting, HANG_TIMEOUT_S)).task
     if task is not None:
-        ended = (await round.tasks.wait(task.id, timeout=PATIENCE)).tasks[0]
+        ended = (await round.tasks.wait(task.id, timeout=HANG_TIMEOUT_S)).tasks[0]
         need(isinstance(ended.outcome, Lost), f"the task: {ended.summary}")
         kept = round.tasks.output(task.id).text
         need(COUNTED.startswith(kept), f"its log has {kept!r}")
@@ -109,7 +111,7 @@ async def task_keeper(round: Round) -> None:
     need(there == {other} | ({task.id} if task else set()), f"there are {there}")
 
 
-def _begun(round: Round) -> set[str]:
+def _tasks_with_process_file(round: Round) -> set[str]:
     """Tasks that have told which processes they are made of."""
     return {path.parent.name for path in round.store.glob("*/process.json")}
 
@@ -117,7 +119,7 @@ def _begun(round: Round) -> set[str]:
 async def shell(round: Round) -> None:
     """The shell of a command: it ends so, and what it had left running ends with it, however stubborn that is."""
     result: Result | None = None
-    request = Request(f"{STUBBORN}; {round.counting()}; exit 7", leftovers="end")
+    request = Request(f"{STUBBORN}; {round.counting_command()}; exit 7", leftovers="end")
     async for event in round.bash.stream(request, ToolContext()):
         if isinstance(event, Started):
             with suppress(ProcessLookupError):
@@ -138,4 +140,7 @@ def _has_printed(round: Round, result: Result, kind: type[Outcome]) -> None:
     whole = (result.outcome, result.stdout) == (Exited(7), COUNTED)
     cut = isinstance(result.outcome, kind) and COUNTED.startswith(result.stdout)
     need(whole or cut, f"the command: {result.summary}, {result.stdout!r}")
-    need(result.stdout.startswith(round.noted()), f"it had printed {round.noted()!r}, and gave {result.stdout!r}")
+    need(
+        result.stdout.startswith(round.read_notes()),
+        f"it had printed {round.read_notes()!r}, and gave {result.stdout!r}",
+    )

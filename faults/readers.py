@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from faults.count import PATIENCE
+from faults.count import HANG_TIMEOUT_S
 from faults.round import Round, need
 from nacre import ToolContext
 from nacre.result import Chunk, Ended, Exited
@@ -44,7 +44,7 @@ async def _full_pipe(round: Round, size: int) -> None:
             seen += len(data)
             if round.random.random() < 0.01:
                 await round.moment(0.2)
-        code = await asyncio.to_thread(program.wait, PATIENCE)
+        code = await asyncio.to_thread(program.wait, HANG_TIMEOUT_S)
     need((seen, code) == (size, 7), f"{seen} bytes, of {size}, and exit code {code}")
 
 
@@ -55,7 +55,7 @@ async def _closed_pipe(round: Round, size: int) -> None:
         await asyncio.to_thread(os.read, program.stdout.fileno(), _READ)
         await round.moment()
         program.stdout.close()
-        await asyncio.to_thread(program.wait, PATIENCE)
+        await asyncio.to_thread(program.wait, HANG_TIMEOUT_S)
 
 
 def _nacre(command: str) -> subprocess.Popen[bytes]:

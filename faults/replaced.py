@@ -20,12 +20,12 @@ from typing import NamedTuple, TypeAlias
 
 import pytest
 
-from faults.count import GRACE, PATIENCE
+from faults.count import GRACE, HANG_TIMEOUT_S
 from faults.round import Round, need
 from nacre import Bash, Cancel, Request, Result, ToolContext
 from nacre.base.frozen import replace
 from nacre.base.system import LINUX
-from nacre.keeper.client.connection import Client, client
+from nacre.keeper.client.connection import KeeperConnection, keeper_connection
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Lost, Running
 from tests.support.census import forked_keepers, is_alive, state
@@ -37,7 +37,7 @@ _HELD = 100
 """The number of a command that waits at a gate."""
 
 
-async def unheard(round: Round) -> None:
+async def kill_before_request(round: Round) -> None:
     """The keeper, before it has heard of any of them: the next one runs them, but for those that are called off."""
     await round.bash.run("true")
     keeper = round.keeper
@@ -49,15 +49,17 @@ async def unheard(round: Round) -> None:
         access = round.random.choice(round.bash.access_modes[:2])
         ctx = replace(round.ctx, access=access, working_dir=round.place, cancel=None if number in kept else cancel)
         how = round.random.choice((Request(""), Request("", yield_after=5), Request("", mode="background")))
-        running[number] = asyncio.ensure_future(round.bash.run(replace(how, command=_noting(round, number)), ctx))
+        running[number] = asyncio.ensure_future(
+            round.bash.run(replace(how, command=_noting_command(round, number)), ctx)
+        )
     await round.moment(0.05)
     os.kill(keeper, signal.SIGKILL)
     await round.moment(0.1)
     cancel.cancel()
-    results = await asyncio.wait_for(asyncio.gather(*running.values()), PATIENCE)
+    results = await asyncio.wait_for(asyncio.gather(*running.values()), HANG_TIMEOUT_S)
     tasks = [result.outcome.task for result in results if isinstance(result.outcome, Running)]
-    await round.tasks.wait(tasks, timeout=PATIENCE)
-    ran = _noted(round)
+    await round.tasks.wait(tasks, timeout=HANG_TIMEOUT_S)
+    ran = _count_notes(round)
     need(not ran or max(ran.values()) == 1, f"run more than once: {ran}")
     for number, result in enumerate(results):
         fine = isinstance(result.outcome, Running) or result.outcome == Exited(0)
@@ -70,26 +72,26 @@ async def threads(round: Round) -> None:
     kills = _Kills(round)
 
     def keeper(sure: bool) -> _Whom:
-        keeper = client()
+        keeper = keeper_connection()
         return {keeper.pid: partial(_is_deaf, keeper)}
 
     going = [asyncio.ensure_future(asyncio.to_thread(_commands, kills, first)) for first in range(_THREADS)]
     held = await kills.again_and_again(keeper, Request(""), ToolContext())
-    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), PATIENCE))
+    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), HANG_TIMEOUT_S))
 
 
 async def heirs(round: Round) -> None:
     """One that was forked off, again and again, while it has a command or waits for the next."""
     if not LINUX:
         pytest.skip("without the Linux parts none comes back, and none has a name to be found by")
-    kills, patient = _Kills(round), Request("", yield_after=PATIENCE)
+    kills, patient = _Kills(round), Request("", yield_after=HANG_TIMEOUT_S)
 
     def ctx() -> ToolContext:
         return replace(round.ctx, access=round.random.choice(round.bash.access_modes[:2]), working_dir=round.place)
 
-    async def commands(first: int) -> list[_Told]:
+    async def commands(first: int) -> list[_RunReport]:
         numbers = range(first, first + _EACH * 2, 2)
-        return [await kills.around(round.bash, number, patient, ctx()) for number in numbers]
+        return [await kills.run_during_kills(round.bash, number, patient, ctx()) for number in numbers]
 
     def some(sure: bool) -> _Whom:
         forked = forked_keepers(round.keeper)
@@ -97,14 +99,14 @@ async def heirs(round: Round) -> None:
 
     going = [asyncio.ensure_future(commands(first)) for first in range(2)]
     held = await kills.again_and_again(some, patient, ctx())
-    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), PATIENCE))
+    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), HANG_TIMEOUT_S))
 
 
 _Whom: TypeAlias = dict[int, Callable[[], bool]]
 """By pid: whether it can be asked for nothing any more, once it is dead."""
 
 
-def _is_deaf(keeper: Client) -> bool:
+def _is_deaf(keeper: KeeperConnection) -> bool:
     """Nobody has its end of the channel. A shell that it was about to start may for a moment: what is sent is lost."""
     poll = select.poll()
     with suppress(OSError, ValueError):  # a thread has closed it
@@ -113,7 +115,7 @@ def _is_deaf(keeper: Client) -> bool:
     return True
 
 
-class _Told(NamedTuple):
+class _RunReport(NamedTuple):
     number: int
     result: Result
     kills: int
@@ -125,17 +127,19 @@ class _Kills:
         self._round = round
         self._begun = self._over = 0
 
-    async def again_and_again(self, whom: Callable[[bool], _Whom], how: Request, ctx: ToolContext) -> _Told:
+    async def again_and_again(self, whom: Callable[[bool], _Whom], how: Request, ctx: ToolContext) -> _RunReport:
         """At moments that nobody chooses, and once when a command has surely begun and not ended: what becomes of that
         one. `whom` is told which time it is."""
         sure = self._round.random.randrange(_KILLS)
         for _ in range(sure):
             await self._at_some_moment(whom)
-        held = asyncio.ensure_future(self.around(self._round.bash, _HELD, how, ctx))
-        await until(lambda: _HELD in _noted(self._round), "it to begin", within=PATIENCE)
+        held = asyncio.ensure_future(self.run_during_kills(self._round.bash, _HELD, how, ctx))
+        await until(lambda: _HELD in _count_notes(self._round), "it to begin", within=HANG_TIMEOUT_S)
         await self._kill(whom(True))
         _gate(self._round).touch()
-        told = await asyncio.wait_for(held, PATIENCE)  # before the next: that might end it before it is noted again
+        told = await asyncio.wait_for(
+            held, HANG_TIMEOUT_S
+        )  # before the next: that might end it before it is noted again
         for _ in range(sure + 1, _KILLS):
             await self._at_some_moment(whom)
         return told
@@ -152,17 +156,17 @@ class _Kills:
         await until(lambda: all(not is_alive(pid) and deaf() for pid, deaf in whom.items()), f"the end of {list(whom)}")
         self._over += len(whom)
 
-    async def around(self, bash: Bash, number: int, how: Request, ctx: ToolContext) -> _Told:
+    async def run_during_kills(self, bash: Bash, number: int, how: Request, ctx: ToolContext) -> _RunReport:
         """A command is run meanwhile."""
         over = self._over
-        result = await bash.run(replace(how, command=_noting(self._round, number)), ctx)
-        return _Told(number, result, self._begun - over)
+        result = await bash.run(replace(how, command=_noting_command(self._round, number)), ctx)
+        return _RunReport(number, result, self._begun - over)
 
 
-def _ran_once(round: Round, held: _Told, others: list[list[_Told]]) -> None:
+def _ran_once(round: Round, held: _RunReport, others: list[list[_RunReport]]) -> None:
     """Each of them, or it is said to be lost: that takes one kill if it has begun, and two if not, as it is asked for
     once more."""
-    ran = _noted(round)
+    ran = _count_notes(round)
     need(not ran or max(ran.values()) == 1, f"run more than once: {ran}")
     need(isinstance(held.result.outcome, Lost), f"killed in its midst: {held.result.summary}")
     for number, result, kills in (held, *chain.from_iterable(others)):
@@ -173,11 +177,11 @@ def _ran_once(round: Round, held: _Told, others: list[list[_Told]]) -> None:
         need(whole or lost, f"{number}: {result.summary}, {result.stdout!r}; begun: {begun}, kills: {kills}")
 
 
-def _commands(kills: _Kills, first: int) -> list[_Told]:
-    async def one_after_another() -> list[_Told]:
+def _commands(kills: _Kills, first: int) -> list[_RunReport]:
+    async def one_after_another() -> list[_RunReport]:
         bash = Bash(replace(DEFAULT, grace=GRACE))
         numbers = range(first, first + _EACH * _THREADS, _THREADS)
-        return [await kills.around(bash, number, Request(""), ToolContext()) for number in numbers]
+        return [await kills.run_during_kills(bash, number, Request(""), ToolContext()) for number in numbers]
 
     return asyncio.run(one_after_another())
 
@@ -187,13 +191,13 @@ def _gate(round: Round) -> Path:
     return round.place / "open"
 
 
-def _noting(round: Round, number: int) -> str:
+def _noting_command(round: Round, number: int) -> str:
     gate = f"until [ -e {shlex.quote(str(_gate(round)))} ]; do sleep 0.01; done"
     waits = gate if number == _HELD else "sleep 0.02"
     return f"echo {number} >> {shlex.quote(str(round.place / 'ran'))}; {waits}; echo {number}"
 
 
-def _noted(round: Round) -> Counter[int]:
+def _count_notes(round: Round) -> Counter[int]:
     """How often each has run."""
     note = round.place / "ran"
     return Counter(map(int, note.read_text().split())) if note.exists() else Counter()

@@ -25,22 +25,22 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from faults.below import below, bury, no_way_out
-from faults.count import COUNT, COUNTED, GRACE, PATIENCE
+from faults.below import bury, list_descendants, no_way_out
+from faults.count import COUNT, COUNTED, GRACE, HANG_TIMEOUT_S
 from nacre import Bash, Limits, Request, ToolContext
-from nacre.keeper.client.connection import client
+from nacre.keeper.client.connection import keeper_connection
 from nacre.profiles import DEFAULT
 from nacre.result import Exited, Result
 from nacre.tasks import Tasks
 from tests.support.census import fds, is_alive, strays
 from tests.support.hosts import run_host
-from tests.support.waiting import lasting, until
+from tests.support.waiting import find_lasting, until
 
 _LEAVING = float(os.environ.get("NACRE_FAULTS_LEAVING_S", "100"))
 """Seconds for everything to be gone after a round, which only what stays can take: less where it is known to stay."""
 _ENDING = 60.0
 """Seconds for what a command left running to be gone after its end, while its keeper lives."""
-_MORE, _MOST = 20, 8
+_MORE, _MAX_EXTRA_DESCRIPTORS = 20, 8
 """Commands that a keeper runs once more, and how many descriptors it may have more then: another shell may stand ready,
 but not one descriptor for each."""
 
@@ -84,14 +84,14 @@ class Round:
     @property
     def keeper(self) -> int:
         """Of this program."""
-        return client().pid
+        return keeper_connection().pid
 
-    def counting(self) -> str:
+    def counting_command(self) -> str:
         """A command that counts, and notes each number that it has printed where `noted` finds it."""
         note = shlex.quote(str(self.place / "noted"))
         return f"for i in $(seq 20); do echo $i; echo $i >> {note}; sleep 0.02; done"
 
-    def noted(self) -> str:
+    def read_notes(self) -> str:
         with suppress(FileNotFoundError):
             return (self.place / "noted").read_text()
         return ""
@@ -100,7 +100,7 @@ class Round:
         """Some time or other."""
         await asyncio.sleep(self.random.random() * most)
 
-    async def begun(self, program: subprocess.Popen[str]) -> None:
+    async def wait_until_ready(self, program: subprocess.Popen[str]) -> None:
         """Some time or other after it has said that it is ready; once in a while before."""
         assert program.stdout is not None
         if self.random.random() < 0.9:
@@ -109,9 +109,9 @@ class Round:
 
     async def program(self, text: str, *arguments: object, **options: Any) -> str:
         """What a program of its own prints; it has to succeed. With the options of `run_host`."""
-        return await asyncio.to_thread(partial(run_host, text, *arguments, within=PATIENCE, **options))
+        return await asyncio.to_thread(partial(run_host, text, *arguments, within=HANG_TIMEOUT_S, **options))
 
-    async def started(self, command: str = COUNT) -> str:
+    async def start_task(self, command: str = COUNT) -> str:
         """A task."""
         result = await self.bash.run(Request(command, mode="background"), self.ctx)
         need(result.task is not None, f"no task: {result.summary}")
@@ -131,7 +131,7 @@ class Round:
 
     async def has_counted(self, *tasks: str) -> None:
         """These tasks have lived, so nothing of them is lost."""
-        waited = await self.tasks.wait(tasks, timeout=PATIENCE)
+        waited = await self.tasks.wait(tasks, timeout=HANG_TIMEOUT_S)
         need(set(waited.met) == set(tasks), f"not ended: {set(tasks) - set(waited.met)}")
         for task in tasks:
             output = self.tasks.output(task)
@@ -151,14 +151,14 @@ async def play(fault: Fault, seed: int) -> str:
     try:
         round = Round(random.Random(seed), place)
         with no_way_out(), _temporary_files_in(round.temporary):
-            client().dismiss()
-            there, open_files = below().keys(), fds(os.getpid())
+            keeper_connection().shut_down()
+            there, open_files = list_descendants().keys(), fds(os.getpid())
             try:
-                async with asyncio.timeout(2 * PATIENCE):
+                async with asyncio.timeout(2 * HANG_TIMEOUT_S):
                     await fault(round)
                     await _afterwards(round)
             finally:
-                left = await asyncio.to_thread(_left, there)
+                left = await asyncio.to_thread(_leftover_processes, there)
         need(not left, f"left running: {left}")
         need(fds(os.getpid()) == open_files, f"{fds(os.getpid())} descriptors are open, of {open_files}")
         stays = [path.name for path in round.temporary.iterdir() if not any(map(path.match, round.may_stay))]
@@ -205,16 +205,18 @@ async def _keeper_lets_go(round: Round) -> None:
     for _ in range(_MORE):
         await round.bash.run("true")
     if before is not None and keeper == round.keeper:
-        most = before + _MOST
+        most = before + _MAX_EXTRA_DESCRIPTORS
         await until(lambda: (fds(keeper) or 0) <= most, f"its keeper to have {most} descriptors", within=_ENDING)
 
 
-def _left(there: Set[int]) -> dict[int, str]:
+def _leftover_processes(there: Set[int]) -> dict[int, str]:
     """What commands have left while their keeper lives, and what else when it has gone. Killed, or it would be in the
     way of the next round."""
-    left = lasting(strays, within=_LEAVING)
-    client().dismiss()
-    left |= lasting(lambda: {pid: what for pid, what in below().items() if pid not in there}, within=_LEAVING)
+    left = find_lasting(strays, within=_LEAVING)
+    keeper_connection().shut_down()
+    left |= find_lasting(
+        lambda: {pid: what for pid, what in list_descendants().items() if pid not in there}, within=_LEAVING
+    )
     for pid in left:
         with suppress(OSError):
             os.kill(pid, signal.SIGKILL)

@@ -13,20 +13,20 @@ from contextlib import suppress
 
 import nacre.execution.passthrough  # with `get_ready`, what `call` loads before it runs anything, or raises OSError
 import nacre.toolcall.parse  # noqa: F401
-from faults.count import COUNT, COUNTED, PATIENCE
+from faults.count import COUNT, COUNTED, HANG_TIMEOUT_S
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
 from nacre.errors import KeeperFailed
-from nacre.execution.finish import ending
+from nacre.execution.finish import collect_result
 from nacre.result import Exited, NotStarted, Result, Running, TimedOut
 from nacre.tasks import Tasks
 from nacre.types import Access, Leftovers
-from nacre.views.answers import get_ready
+from nacre.views.answers import preload
 from tests.support.descriptors import limit_descriptors, no_descriptor_left
 from tests.support.processes import end, limit_processes, no_process_left
 
-get_ready(Bash().profile.view)
+preload(Bash().profile.view)
 _ENOUGH = 1024
-_SHORT = 0.7
+_FORK_TIMEOUT_S = 0.7
 """Seconds for a command that forks: bash waits for a process that it may not have, and tries again."""
 
 
@@ -68,7 +68,7 @@ def no_descriptors(store: str, cold: str, access: Access) -> None:
             for number in range(12):
                 await _attempt(bash, store, number, access)
                 os.close(held.pop())
-        result = await ending(running)
+        result = await collect_result(running)
         assert (result.outcome, result.output) == (Exited(7), COUNTED), result
         await _all_is_well(bash, store)
 
@@ -117,12 +117,12 @@ async def _attempt(bash: Bash, store: str, number: int, access: Access = "unrest
     ctx = ToolContext(output_dir=store, access=access, limits=Limits(tasks=1000))
     leftovers: Leftovers
     for leftovers in ("keep", "detach"):
-        result = await bash.run(Request(f"echo {number}; exit 7", timeout=PATIENCE, leftovers=leftovers), ctx)
+        result = await bash.run(Request(f"echo {number}; exit 7", timeout=HANG_TIMEOUT_S, leftovers=leftovers), ctx)
         assert _not_started(result) or (result.outcome, result.output) == (Exited(7), f"{number}\n"), result
-    result = await bash.run(Request("echo x | cat; sleep 0.1 & exit 7", timeout=_SHORT), ctx)
+    result = await bash.run(Request("echo x | cat; sleep 0.1 & exit 7", timeout=_FORK_TIMEOUT_S), ctx)
     assert _not_started(result) or isinstance(result.outcome, Exited | TimedOut), result
     with suppress(InvalidRequest):  # there is no descriptor for its directory
-        result = await bash.run(Request(COUNT, mode="background", timeout=PATIENCE), ctx)
+        result = await bash.run(Request(COUNT, mode="background", timeout=HANG_TIMEOUT_S), ctx)
         assert _not_started(result) or isinstance(result.outcome, Exited | Running), result
     answer = await bash.call({"command": f"echo {number}"}, ctx)
     assert answer.text == str(number) or "could not start" in answer.text, answer
@@ -137,7 +137,7 @@ async def _all_is_well(bash: Bash, store: str) -> None:
     tasks = Tasks(store)
     listed = [task.id for task in tasks.list()] if os.path.isdir(store) else []
     if listed:
-        await tasks.wait(listed, timeout=PATIENCE)
+        await tasks.wait(listed, timeout=HANG_TIMEOUT_S)
     for id in listed:
         assert tasks.get(id).state == "ended", tasks.get(id)
     result = await bash.run("echo fine | cat; exit 7")

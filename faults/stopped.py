@@ -7,13 +7,13 @@ import os
 import signal
 from contextlib import suppress
 
-from faults.count import COUNT, COUNTED, GRACE, PATIENCE, STUBBORN
+from faults.count import COUNT, COUNTED, GRACE, HANG_TIMEOUT_S, STUBBORN
 from faults.round import Round, need
 from nacre import Request
 from nacre.result import Exited, TimedOut
 from tests.support.hosts import started_host
 
-_LATE = f"trap '' TERM; {STUBBORN}; echo $$ >&2; sleep 300"
+_TERM_IGNORING_COMMAND = f"trap '' TERM; {STUBBORN}; echo $$ >&2; sleep 300"
 """Nothing of it ends before KILL."""
 _HOST = """
     import asyncio, sys
@@ -36,22 +36,22 @@ _HOST = """
 async def host(round: Round) -> None:
     """The program: deadlines are kept by its keeper, nothing is left of what was late, however stubborn, and it misses
     nothing of what was printed meanwhile."""
-    with started_host(_HOST, COUNT, _LATE, GRACE) as program:
-        await round.begun(program)
+    with started_host(_HOST, COUNT, _TERM_IGNORING_COMMAND, GRACE) as program:
+        await round.wait_until_ready(program)
         program.send_signal(signal.SIGSTOP)
         await round.moment()
         program.send_signal(signal.SIGCONT)
-        said, _ = await asyncio.to_thread(program.communicate, timeout=PATIENCE)
+        said, _ = await asyncio.to_thread(program.communicate, timeout=HANG_TIMEOUT_S)
     need(said.removeprefix("ready\n") == f"timed out after 0.2 s\n[]\nexit 7\n{COUNTED}", f"it said {said!r}")
 
 
 async def others(round: Round) -> None:
     """One of the others: nothing is lost, nothing is told that is not so, and what is late ends as soon as it can."""
-    task = await round.started()
+    task = await round.start_task()
     facts = round.facts(task)
     victim = round.random.choice((round.keeper, facts["keeper"][0], facts["pid"]))
-    running = asyncio.ensure_future(round.bash.run(Request(COUNT, timeout=PATIENCE)))
-    late = asyncio.ensure_future(round.bash.run(Request(_LATE, timeout=0.2)))
+    running = asyncio.ensure_future(round.bash.run(Request(COUNT, timeout=HANG_TIMEOUT_S)))
+    late = asyncio.ensure_future(round.bash.run(Request(_TERM_IGNORING_COMMAND, timeout=0.2)))
     await round.moment()
     with suppress(ProcessLookupError):  # the task has ended
         os.kill(victim, signal.SIGSTOP)
@@ -59,9 +59,9 @@ async def others(round: Round) -> None:
         told = round.tasks.get(task)
         need(told.alive or told.outcome == Exited(7), f"the task is told to be {told.summary}")
         os.kill(victim, signal.SIGCONT)
-    result = await asyncio.wait_for(running, PATIENCE)
+    result = await asyncio.wait_for(running, HANG_TIMEOUT_S)
     need((result.outcome, result.output) == (Exited(7), COUNTED), f"the command: {result.summary}, {result.output!r}")
-    ended = await asyncio.wait_for(late, PATIENCE)
+    ended = await asyncio.wait_for(late, HANG_TIMEOUT_S)
     need(isinstance(ended.outcome, TimedOut), f"what was late: {ended.summary}")
     await round.is_gone(ended)
     await round.has_counted(task)

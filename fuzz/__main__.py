@@ -2,7 +2,7 @@
 
 So many cases of each target, from the seed on, by as many processes as there are cores. Each failure is printed with
 its seed, which gives the same case again (`python -m fuzz reading --seed 17 --cases 1`), and with the line to keep it
-by in tests/fuzz/kept.jsonl. Exit code 1 if there was one.
+by in tests/fuzz/saved_cases.jsonl. Exit code 1 if there was one.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def _idioms() -> list[str]:
 
 
 IDIOMS = _idioms()
-_SHORT = [piece for piece in IDIOMS if _LINE not in piece]
+_INLINE_PIECES = [piece for piece in IDIOMS if _LINE not in piece]
 """Those that can stand in the middle of a line."""
 
 
@@ -93,9 +93,9 @@ class Doer:
 
     def _simple(self) -> str:
         before = f"{self._name()}={self._word()} " if self._odds(0.1) else ""
-        return before + self._called() + self._words() + self._redirects()
+        return before + self._stub_call() + self._words() + self._redirects()
 
-    def _called(self) -> str:
+    def _stub_call(self) -> str:
         """A stub, by one of the ways in which a word can name it."""
         stub = self._stub()
         if self._odds(0.6):
@@ -121,9 +121,9 @@ class Doer:
         self._documents.append(f"{body}\nE\n")
         return f" <<{quoted}"
 
-    def _wrapped(self) -> str:
+    def _wrapped_command(self) -> str:
         inner = f"{self._stub()}{self._words(2)}"
-        quoted = _quoted(self._piece())
+        quoted = _quote_text(self._piece())
         return self._any(
             f"env {inner}", f"env A=1 {inner}", f"env -u B {inner}", f"nice {inner}", f"nice -n 3 {inner}",
             f"nohup {inner}", f"timeout 9 {inner}", f"timeout -s TERM 9 {inner}", f"command {inner}",
@@ -154,15 +154,15 @@ class Doer:
         if self._depth >= _DEEPEST or self._odds(0.3):
             return self._simple()
         if self._odds(0.25):
-            return self._wrapped()
+            return self._wrapped_command()
         self._depth += 1
         if self._odds(0.6):
-            text = self._idiom(_SHORT)
+            text = self._idiom(_INLINE_PIECES)
             self._depth -= 1
             return text
         text = self._one_of(
             self._group, self._if, self._for, self._while, self._case, self._function, self._and, self._pipe,
-            self._test, self._reading, self._background, self._arithmetic,
+            self._test, self._read_command, self._background, self._arithmetic,
         )  # fmt: skip
         self._depth -= 1
         return text
@@ -227,7 +227,7 @@ class Doer:
         )
         return f"{test} && {self._command()}"
 
-    def _reading(self) -> str:
+    def _read_command(self) -> str:
         read = self._any("read -r x y", "IFS= read -r x", "IFS=: read -r x y")
         return f"printf 'k:l m\\nn\\n' | while {read}; do {self._stub()} \"$x\" $y; done"
 
@@ -249,7 +249,7 @@ class Doer:
             "s": self._stub,
             "w": self._value,
             "c": self._simple,
-            "q": lambda: _quoted(self._piece()),
+            "q": lambda: _quote_text(self._piece()),
         }
         return _MARK.sub(lambda mark: filled[mark[1]](), self._random.choice(pieces)).replace(_LINE, "\n")
 
@@ -268,5 +268,5 @@ class Doer:
         return text if not documents else f"{text}\n{documents}".rstrip("\n")
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"

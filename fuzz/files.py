@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.corpus import commands
-from fuzz.heard import ELSE, UNCLEAR, Call, heard
+from fuzz.heard import ELSE, UNCLEAR, Call, parse_payload
 from nacre import check
 from nacre.config import policy_for
-from nacre.hooks.agents.protocol import Reply
+from nacre.hooks.agents.protocol import HookReply
 from nacre.hooks.handle import answer
 from nacre.verdict import Decision
 
@@ -42,7 +42,7 @@ _HOSTILE = (
 )
 
 
-def damaged(data: bytes, made: random.Random) -> bytes:
+def damage_bytes(data: bytes, made: random.Random) -> bytes:
     for _ in range(made.choice((0, 1, 1, 2, 6))):
         at = made.randrange(len(data) + 1)
         match made.randrange(4):
@@ -73,7 +73,7 @@ class Hook:
         payload = made.choice(self._payloads)
         if made.random() < 0.5:
             payload = _with(made.choice(commands()), payload)
-        return damaged(json.dumps(payload).encode(), made)
+        return damage_bytes(json.dumps(payload).encode(), made)
 
     def wrong(self, case: bytes) -> str:
         reply = answer(case)
@@ -83,7 +83,7 @@ class Hook:
             return "a refusal without a reason"
         if "nacre hook failed" in reply.err:
             return "nacre itself failed: " + reply.err
-        return _misunderstood(reply, heard(case))
+        return _misunderstood(reply, parse_payload(case))
 
 
 def _with(command: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -94,8 +94,8 @@ def _with(command: str, payload: dict[str, Any]) -> dict[str, Any]:
     return {**payload, "command": command} if isinstance(payload.get("command"), str) else payload
 
 
-def _misunderstood(reply: Reply, asked: Call | str) -> str:
-    said = _said(reply)
+def _misunderstood(reply: HookReply, asked: Call | str) -> str:
+    said = _agent_decision(reply)
     if asked == UNCLEAR:
         return "" if said == "refuse" else f"it cannot be understood, and the answer is {said}"
     if isinstance(asked, str):
@@ -108,7 +108,7 @@ def _misunderstood(reply: Reply, asked: Call | str) -> str:
     return "" if said == "allow" or f"({verdict.rule})" in reply.err + reply.out else f"it is not for {verdict.rule}"
 
 
-def _said(reply: Reply) -> str:
+def _agent_decision(reply: HookReply) -> str:
     """What an agent makes of it. Exit 2 stops a call, whatever else is said."""
     if reply.code:
         return "refuse"

@@ -26,7 +26,7 @@ _NESTS = (
 )  # fmt: skip
 
 
-def _nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def _nested_strategy(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     def filled(form: str) -> st.SearchStrategy[str]:
         return st.tuples(*[inner] * form.count("%s")).map(lambda texts: form % texts)
 
@@ -45,7 +45,7 @@ _TEXTS = st.one_of(
     st.binary(min_size=_LEAST, max_size=500).map(lambda data: data.decode(errors="surrogateescape")),
     st.lists(_TOKENS, min_size=5, max_size=60).map("".join),
     st.lists(_TOKENS, min_size=5, max_size=60).map(" ".join),
-    st.recursive(_WORDS, _nested, max_leaves=25),
+    st.recursive(_WORDS, _nested_strategy, max_leaves=25),
     *(st.integers(first, 2**62).map(_long) for first in range(3)),
 )
 
@@ -60,11 +60,11 @@ class Guessing(Reading):
     def invent(self, seed: int) -> str:
         number, at = divmod(seed, _BATCH)
         if self._batch[0] != number:
-            self._batch = number, _drawn(number)
+            self._batch = number, _draw_texts(number)
         return self._batch[1][at]
 
 
-def _drawn(number: int) -> list[str]:
+def _draw_texts(number: int) -> list[str]:
     """Texts that are all different, and none of them next to nothing."""
     found: dict[str, None] = {}
     for turn in range(_ROUNDS):

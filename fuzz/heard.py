@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-_LONGEST = 256 * 1024
+_MAX_COMMAND_CHARS = 256 * 1024
 """Characters of a command."""
 _OF_CURSOR = ("beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse")
 _OF_GEMINI = (
@@ -28,7 +28,7 @@ class Call(NamedTuple):
     """A person is asked, if the answer is that one should be."""
 
 
-def heard(payload: bytes) -> Call | str:
+def parse_payload(payload: bytes) -> Call | str:
     try:
         fields = json.loads(payload.decode(), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ def _call(given: dict[str, Any] | str, cwd: object, *, asks: bool) -> Call | str
     if isinstance(given, str):
         return given
     command = given.get("command")
-    if not isinstance(command, str) or not command.strip() or "\0" in command or len(command) > _LONGEST:
+    if not isinstance(command, str) or not command.strip() or "\0" in command or len(command) > _MAX_COMMAND_CHARS:
         return UNCLEAR
     if cwd is None or cwd == "":
         return Call(command, None, asks)

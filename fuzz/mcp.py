@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fuzz.files import damaged
+from fuzz.files import damage_bytes
 from tests.adapters.mcp.door import Raw, raw
 
 _CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "0"}}
@@ -85,14 +85,14 @@ class Mcp:
         return b"\n".join(lines)
 
     def wrong(self, case: bytes) -> str:
-        client = self._connected()
+        client = self._connect()
         self._sent += 1
         last = f"after {self._sent}"
-        asked = _asked(case)
+        asked = _request_ids(case)
         client.send(*case.split(b"\n"))
         client.send({"id": last, "method": "ping"})
         try:
-            return _answered(client, asked, last)
+            return _check_answers(client, asked, last)
         except pytest.fail.Exception as error:
             self._end()
             return str(error)
@@ -100,7 +100,7 @@ class Mcp:
             self._end()
             raise
 
-    def _connected(self) -> Raw:
+    def _connect(self) -> Raw:
         if self._client is None:
             place = {name: str(self._place / name) for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
             self._client = self._opened.enter_context(raw("--budget", "2", cwd=self._place, env=place))
@@ -124,10 +124,10 @@ def _line(number: int, made: random.Random) -> bytes:
         if made.random() < 0.1:
             cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
             return json.dumps(message).encode() + b"\n" + json.dumps(cancelled).encode()
-    return damaged(json.dumps(message).encode(), made).replace(b"\n", b" ")
+    return damage_bytes(json.dumps(message).encode(), made).replace(b"\n", b" ")
 
 
-def _asked(case: bytes) -> Counter[int | str]:
+def _request_ids(case: bytes) -> Counter[int | str]:
     """The ids of the requests in it that must be answered: not of those that are cancelled."""
     messages = [message for line in case.split(b"\n") if (message := _message(line)) is not None]
     asked: Counter[int | str] = Counter(message["id"] for message in messages if _is_id(message.get("id")))
@@ -152,7 +152,7 @@ def _is_id(id: object) -> bool:
     return isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool) and abs(id) < _LARGEST)
 
 
-def _answered(client: Raw, asked: Counter[int | str], last: str) -> str:
+def _check_answers(client: Raw, asked: Counter[int | str], last: str) -> str:
     """What is wrong with the answers; returns when all have come."""
     waiting = asked + Counter([last])
     seen: Counter[int | str] = Counter()

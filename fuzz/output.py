@@ -6,12 +6,12 @@ import json
 import random
 import unicodedata
 
-from fuzz.pieces import is_plain, miscounted, strange
-from nacre.capture.head_tail import Record
-from nacre.output.error_lines import Scanner
-from nacre.output.markers import Middle
-from nacre.output.shape import Options, shape
-from nacre.output.tokens import tokens
+from fuzz.pieces import find_miscount, is_plain, strange
+from nacre.capture.head_tail import HeadTailBuffer
+from nacre.output.error_lines import ErrorScanner
+from nacre.output.markers import OmittedMiddle
+from nacre.output.shape import ShapeOptions, shape
+from nacre.output.tokens import count_tokens
 from nacre.redact.mask import mask
 from nacre.result import Spill
 from tests.support.dumps import DUMPS
@@ -67,7 +67,7 @@ class Output:
 
     def wrong(self, case: bytes) -> str:
         which, data = case[0], case[1:]
-        options = Options(
+        options = ShapeOptions(
             chars=(500, 900, 30_000)[which % 3],
             lines=(10, 11, 40, 1_000)[which // 3 % 4],
             tokens=(None, None, 125, 600)[len(data) % 4],
@@ -76,23 +76,23 @@ class Output:
             fold=bool(which & 64),
         )
         limit = (64, 1_000, 1_000_000)[which // 9 % 3]
-        record, size = Record(limit), max((1, 7, 1_000, 40_000)[len(data) % 4], len(data) // 1_000)
+        record, size = HeadTailBuffer(limit), max((1, 7, 1_000, 40_000)[len(data) % 4], len(data) // 1_000)
         for at in range(0, len(data), size):
             record.add(data[at : at + size])
         spilled = (None, Spill("/tmp/x.log", len(data), True), Spill("/tmp/日 本", len(data), False))[
             len(data) // 48 % 3
         ]
-        captured = record.captured()
-        if said := miscounted(captured, data, limit):
+        captured = record.to_captured()
+        if said := find_miscount(captured, data, limit):
             return said
-        middle = _middle(data[len(captured.head) : len(captured.head) + captured.dropped]) if spilled else None
+        middle = _middle(data[len(captured.head) : len(captured.head) + captured.dropped_bytes]) if spilled else None
         if is_plain(data) and (said := strange(shape(captured, options, spill=spilled, middle=middle), captured)):
             return said
         made = shape(captured, options, secrets=("secretsecret",), spill=spilled, middle=middle)
         if len(made.text) > options.chars:
             return f"{len(made.text)} characters, of {options.chars}"
-        if options.tokens is not None and tokens(made.text) > options.tokens:
-            return f"{tokens(made.text)} tokens, of {options.tokens}"
+        if options.tokens is not None and count_tokens(made.text) > options.tokens:
+            return f"{count_tokens(made.text)} tokens, of {options.tokens}"
         if made.text.count("\n") >= options.lines:
             return f"{made.text.count(chr(10)) + 1} lines, of {options.lines}"
         if "secretsecret" in made.text or "c2VjcmV0c2VjcmV0" in made.text:
@@ -105,7 +105,9 @@ class Output:
             if sign in "\x00\x1b\x07\b\r\x7f" or "\x80" <= sign <= "\x9f" or "\ud800" <= sign <= "\udfff"
         ]:
             return f"{bad[0]!r} is in it"
-        ours = [line for line in made.text.split("\n") if _seen(line).startswith(("[nacre:", "[…", "[binaryoutput"))]
+        ours = [
+            line for line in made.text.split("\n") if _visible_text(line).startswith(("[nacre:", "[…", "[binaryoutput"))
+        ]
         if not options.fold and (forged := [line for line in ours if line not in made.notes]):
             return f"{forged[0]!r} looks like a remark"
         return "" if json.loads(json.dumps(made.text)) == made.text else "it does not survive JSON"
@@ -122,14 +124,14 @@ def _left_in_dump(which: int, data: bytes) -> str:
     return "" if one == other else f"of {name} with a secret at {place} something is left"
 
 
-def _seen(line: str) -> str:
+def _visible_text(line: str) -> str:
     """The line without marks, blanks and what cannot be seen."""
     return "".join(sign for sign in line if unicodedata.category(sign) not in ("Mn", "Me", "Mc", "Cf", "Zs", "Cc"))
 
 
-def _middle(data: bytes) -> Middle:
+def _middle(data: bytes) -> OmittedMiddle:
     """What is told of the part that was not captured."""
-    scanner = Scanner()
+    scanner = ErrorScanner()
     scanner.feed(data)
-    errors = scanner.found()
-    return Middle(scanner.lines, errors, scanner.total)
+    errors = scanner.error_lines()
+    return OmittedMiddle(scanner.lines, errors, scanner.total)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nacre.output.shape import Shaped
+from nacre.output.shape import ShapedText
 from nacre.result import Captured
 
 _FOLDED = re.compile(r"\[… ([\d,]+) (identical|similar|blank) lines\]")
@@ -25,11 +25,11 @@ def is_plain(data: bytes) -> bool:
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
-def miscounted(captured: Captured, data: bytes, limit: int) -> str:
+def find_miscount(captured: Captured, data: bytes, limit: int) -> str:
     """What is wrong with a beginning and an end of some bytes."""
-    head, tail, dropped = captured.head, captured.tail, captured.dropped
-    if captured.seen != len(data) or len(head) + dropped + len(tail) != len(data):
-        return f"{len(head)} bytes, {dropped} dropped and {len(tail)} are not {captured.seen}, of {len(data)}"
+    head, tail, dropped = captured.head, captured.tail, captured.dropped_bytes
+    if captured.total_bytes != len(data) or len(head) + dropped + len(tail) != len(data):
+        return f"{len(head)} bytes, {dropped} dropped and {len(tail)} are not {captured.total_bytes}, of {len(data)}"
     if not data.startswith(head) or not data.endswith(tail):
         return "the beginning or the end is another"
     if (dropped and len(head) + len(tail) > limit) or dropped > max(0, len(data) - limit) + 6:  # two characters
@@ -40,12 +40,12 @@ def miscounted(captured: Captured, data: bytes, limit: int) -> str:
     return ""
 
 
-def strange(shaped: Shaped, captured: Captured) -> str:
+def strange(shaped: ShapedText, captured: Captured) -> str:
     """What was made of plain output, and is not what was printed."""
     if shaped.binary:
         return f"it is text, and taken for binary ({shaped.binary})"
-    lines, notes = shaped.text.split("\n") if captured.seen else [], list(shaped.notes)
-    parts = [captured.head.decode(), captured.tail.decode()] if captured.dropped else []
+    lines, notes = shaped.text.split("\n") if captured.total_bytes else [], list(shaped.notes)
+    parts = [captured.head.decode(), captured.tail.decode()] if captured.dropped_bytes else []
     whole = "" if parts else (captured.head + captured.tail).decode()
     if not parts and not shaped.omitted_chars:
         lines = lines[: len(lines) - len(notes)]
@@ -63,10 +63,10 @@ def strange(shaped: Shaped, captured: Captured) -> str:
     told = first.count + last.count + shaped.omitted_chars
     if abs(told - len("".join(parts) if parts else whole)) > 2:  # newlines at the ends of what is cut
         return f"{first.count} characters, {shaped.omitted_chars} left out and {last.count} are not all of it"
-    return "" if parts else _misquoted(notes, whole.split("\n"))
+    return "" if parts else _find_misquote(notes, whole.split("\n"))
 
 
-def _misquoted(notes: list[str], lines: list[str]) -> str:
+def _find_misquote(notes: list[str], lines: list[str]) -> str:
     for note in notes:
         if found := _ERROR.fullmatch(note):
             line = lines[int(found[1]) - 1] if int(found[1]) <= len(lines) else ""

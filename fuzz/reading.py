@@ -72,7 +72,7 @@ class Reading:
         made = random.Random(seed)
         text = Inventor(seed).script() if made.random() < 0.5 else made.choice(self._commands)
         for _ in range(made.choice((0, 1, 1, 2, 5, 20))):
-            text = _damaged(text, made, self._commands)
+            text = _damage_text(text, made, self._commands)
         if made.random() < 0.005:  # one that is large; `fuzz.repeating` makes many
             text = (text + made.choice(("", "\n", ";", " ", "|"))) * (
                 made.choice((1_000, 10_000, LARGEST)) // (len(text) + 1) + 1
@@ -99,10 +99,10 @@ class Reading:
             for finding in verdict.findings:
                 if not 0 <= finding.start <= finding.end <= len(text):
                     return f"{finding.rule} points outside of the text: {finding.start}, {finding.end}"
-        return _misjudged(text) if len(text) <= _JUDGED else ""
+        return _find_misjudgement(text) if len(text) <= _JUDGED else ""
 
 
-def _misjudged(text: str) -> str:
+def _find_misjudgement(text: str) -> str:
     wanted = harmless().get(text)
     verdict = check(text, cwd=PROJECT, env={"HOME": HOME})
     if wanted is not None and (verdict.decision is Decision.ALLOW) is not wanted:
@@ -114,7 +114,7 @@ def _misjudged(text: str) -> str:
     return ""
 
 
-def _damaged(text: str, made: random.Random, commands: list[str]) -> str:
+def _damage_text(text: str, made: random.Random, commands: list[str]) -> str:
     at = made.randrange(len(text) + 1)
     match made.randrange(6):
         case 0:

@@ -145,10 +145,10 @@ def _time(text: str, policy: Policy) -> float:
 
 
 def whole(pieces: list[tuple[str, int]]) -> str:
-    return "".join(map(_repeated, pieces))[:LARGEST]
+    return "".join(map(_repeat_piece, pieces))[:LARGEST]
 
 
-def _repeated(each: tuple[str, int]) -> str:
+def _repeat_piece(each: tuple[str, int]) -> str:
     piece, times = each
     if _NUMBER not in piece:
         return piece * times

@@ -41,21 +41,21 @@ class Rewriting:
         command = made.choice(self._commands)
         text = command
         for _ in range(made.choice((1, 1, 2, 3))):
-            text = _rewritten(text, made)
+            text = _rewrite_command(text, made)
         return command + _BETWEEN + text
 
     def wrong(self, case: str) -> str:
         command, _, text = case.partition(_BETWEEN)
-        return differs(command, judged(command), text)
+        return differs(command, check_command(command), text)
 
 
-def judged(command: str) -> Verdict:
+def check_command(command: str) -> Verdict:
     return check(command, cwd=_CWD)
 
 
 def differs(command: str, before: Verdict, text: str) -> str:
     """What is said otherwise of a command that was written in another way; empty if nothing is."""
-    after = judged(text)
+    after = check_command(text)
     stricter = after.decision.strictness > before.decision.strictness
     if before.decision is after.decision or after.rule == "too-complex":
         return ""
@@ -69,7 +69,11 @@ def _is_whole(command: str) -> bool:
     ends = (
         command.rstrip() == command and not command.endswith(("\\", "&")) and "<<" not in command and "#" not in command
     )
-    return ends and not (script.broken or script.doubtful or script.closed or script.foreign) and "\n" not in command
+    return (
+        ends
+        and not (script.syntax_error or script.maybe_syntax_error or script.gave_up or script.env_runs_code)
+        and "\n" not in command
+    )
 
 
 def steps(text: str) -> Iterator[str]:
@@ -80,11 +84,11 @@ def steps(text: str) -> Iterator[str]:
     yield from (around.replace("@@", text) for around in _surroundings(text))
 
 
-def _rewritten(text: str, made: random.Random) -> str:
+def _rewrite_command(text: str, made: random.Random) -> str:
     if _is_plain(text) and made.random() < 0.6:
         if made.random() < 0.3:
             return made.choice(_WRAPPERS) + text
-        words = [_written(word, made) + made.choice((" ", "  ", "\t", " \\\n")) for word in text.split(" ")]
+        words = [_rewrite_word(word, made) + made.choice((" ", "  ", "\t", " \\\n")) for word in text.split(" ")]
         return "".join(words).strip(" \t\\\n")
     if made.random() < 0.4:
         return _run(made.choice(_texts(text)), text)
@@ -108,7 +112,7 @@ def _surroundings(text: str) -> tuple[str, ...]:
     return _AROUND_LINES if text.endswith(("\n", ";")) or "#" in text else _AROUND + _AROUND_LINES
 
 
-def _written(word: str, made: random.Random) -> str:
+def _rewrite_word(word: str, made: random.Random) -> str:
     at = made.randrange(len(word))
     ways = [
         word,

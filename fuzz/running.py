@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fuzz.doer import FILES, STUBS, Doer
 from nacre.shell import Command, read
-from nacre.shell.symbolic import has_glob, least, pattern, plain, source
+from nacre.shell.symbolic import glob_to_regex, has_glob, is_literal, to_source, with_unknowns_empty
 
 _STUB = """#!/bin/sh
 printf '%s\\000' "$#" "$PWD" "${{0##*/}}" "$@" >>{log}
@@ -27,7 +27,7 @@ _TOOLS = (
     "touch tr xargs yes"
 ).split()
 """All that can be executed besides."""
-_PATIENCE = 240.0
+_RUN_TIMEOUT_S = 240.0
 _BETWEEN = "\x1f"
 _PIPE, _PIPED = re.compile("/dev/fd/[0-9]+"), "/dev/fd/63"
 """What `<(…)` becomes; nobody knows its number."""
@@ -71,17 +71,17 @@ class Running:
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text("k\n")
         script = read(text, cwd=str(place), home=str(place))
-        if script.closed or script.broken or script.doubtful or script.foreign:
+        if script.gave_up or script.syntax_error or script.maybe_syntax_error or script.env_runs_code:
             return ""
-        said = [(_expected(command), _where(command)) for command in script.commands if command.argv]
-        for call in self._executed(text, place):
+        said = [(_expected_pattern(command), _where(command)) for command in script.commands if command.argv]
+        for call in self._execute(text, place):
             words = _PIPE.sub(_PIPED, _BETWEEN.join(call.argv))
             if not any(each.fullmatch(words) and where.fullmatch(call.where) for each, where in said):
                 commands = "\n".join(f"  {command.cwd}: {command.words}" for command in script.commands)
                 return f"bash executed {list(call.argv)} in {call.where}, and nacre has read:\n{commands}"
         return ""
 
-    def _executed(self, text: str, place: Path) -> list[Call]:
+    def _execute(self, text: str, place: Path) -> list[Call]:
         self._log.write_bytes(b"")
         env = {"PATH": str(self._stubs), "HOME": str(place), "LC_ALL": "C.UTF-8"}
         with subprocess.Popen(
@@ -89,7 +89,7 @@ class Running:
             stderr=subprocess.DEVNULL, start_new_session=True,
         ) as bash:  # fmt: skip
             try:
-                bash.wait(_PATIENCE)
+                bash.wait(_RUN_TIMEOUT_S)
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(bash.pid, signal.SIGKILL)
@@ -106,22 +106,26 @@ def _calls(log: bytes) -> list[Call]:
     return found
 
 
-def _expected(command: Command) -> re.Pattern[str]:
+def _expected_pattern(command: Command) -> re.Pattern[str]:
     """What fits a command as it was read. A word that is not known may be any number of words, or none; a glob may be
     several; and what `xargs` and `find` hand out they hand out in pieces."""
     first, *rest = command.argv
-    text = rf"(?:.*/)?{pattern(command.name if plain(command.name) else first)}"
+    text = rf"(?:.*/)?{glob_to_regex(command.name if is_literal(command.name) else first)}"
     pieces = command.parent is not None and command.parent.name in ("xargs", "find")
     for word in rest:
-        fits = f"{pattern(word)}|{re.escape(source(word))}"  # a glob that fits nothing is itself
-        text += f"(?:{_BETWEEN}(?:{fits})){_often(word, pieces)}" if least(word) else f"(?:{_BETWEEN}.*)?"
+        fits = f"{glob_to_regex(word)}|{re.escape(to_source(word))}"  # a glob that fits nothing is itself
+        text += (
+            f"(?:{_BETWEEN}(?:{fits})){_repeat_mark(word, pieces)}"
+            if with_unknowns_empty(word)
+            else f"(?:{_BETWEEN}.*)?"
+        )
     return re.compile(_PIPE.sub(_PIPED, text), re.DOTALL)
 
 
 def _where(command: Command) -> re.Pattern[str]:
     """Where it runs; a `cd` that may have failed leaves it in any place."""
-    return re.compile(pattern(command.cwd) if command.settled else ".*", re.DOTALL)
+    return re.compile(glob_to_regex(command.cwd) if command.cwd_certain else ".*", re.DOTALL)
 
 
-def _often(word: str, pieces: bool) -> str:
+def _repeat_mark(word: str, pieces: bool) -> str:
     return "*" if pieces or has_glob(word) else ""  # none at all, with `nullglob`

@@ -11,11 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fuzz.files import damaged
+from fuzz.files import damage_bytes
 from nacre import check
 from nacre.config import load
 from nacre.config.config import Config as Loaded
-from nacre.config.settings import ACCESS, DECISIONS, KEYS, LISTS, Key
+from nacre.config.settings import ACCESS, DECISIONS, LISTS, SETTINGS, Setting
 from nacre.errors import InvalidConfig, NacreError
 from nacre.policy.policy import Policy
 from nacre.policy.rules import MODULES_BY_ID
@@ -72,7 +72,7 @@ class Config:
         files = {"user": _toml(made), "project": _toml(made, "tool.nacre"), "claude": _json(made)}
         if made.random() < 0.5:
             which = made.choice([*files])
-            files[which] = damaged(files[which], made)
+            files[which] = damage_bytes(files[which], made)
         chosen = {name: data.decode("latin-1") for name, data in files.items() if made.random() < 0.8}
         return json.dumps(chosen).encode()
 
@@ -107,14 +107,16 @@ class Config:
 
 def _toml(made: random.Random, table: str = "") -> bytes:
     lines = [f"[{table}]"] if table else []
-    lines += [f"{key.name} = {_written(_some(key, made))}" for key in made.sample([*KEYS.values()], made.randrange(9))]
+    lines += [
+        f"{key.name} = {_to_toml(_some(key, made))}" for key in made.sample([*SETTINGS.values()], made.randrange(9))
+    ]
     if made.random() < 0.5:
         lines.append(f"[{table}{'.' if table else ''}rules]")
         ids = made.sample([*MODULES_BY_ID], 3)
-        lines += [f'"{id}" = {_written(made.choice(DECISIONS))}' for id in (*ids, *made.choice(((), ("*",))))]
+        lines += [f'"{id}" = {_to_toml(made.choice(DECISIONS))}' for id in (*ids, *made.choice(((), ("*",))))]
     if made.random() < 0.6:
         lines.append(f"[{table}{'.' if table else ''}permissions]")
-        lines += [f"{name} = {_written(_some(LISTS[name], made))}" for name in made.sample([*LISTS], made.randrange(4))]
+        lines += [f"{name} = {_to_toml(_some(LISTS[name], made))}" for name in made.sample([*LISTS], made.randrange(4))]
     return "\n".join(lines).encode() + b"\n"
 
 
@@ -123,11 +125,11 @@ def _json(made: random.Random) -> bytes:
     return b"// mine\n" + json.dumps({"permissions": lists, "model": "x"}).encode()
 
 
-def _some(key: Key, made: random.Random) -> Any:
+def _some(key: Setting, made: random.Random) -> Any:
     return made.choice(key.choices or _VALUES[key.kind])
 
 
-def _written(value: Any) -> str:
+def _to_toml(value: Any) -> str:
     return json.dumps(value)  # TOML has the same
 
 
@@ -144,15 +146,15 @@ def _looser(before: Loaded, after: Loaded) -> str:
             return f"a project has raised {name} from {was} to {now}"
     if {"PATH", "HOME"} & ({*after.get("secret_env", ())} - {*before.get("secret_env", ())}):
         return "a project has taken away what every program needs"
-    if after.policy.otherwise.strictness < before.policy.otherwise.strictness:
-        return f"a project has made otherwise {after.policy.otherwise}"
+    if after.policy.default_decision.strictness < before.policy.default_decision.strictness:
+        return f"a project has made default_decision {after.policy.default_decision}"
     for id in {*before.policy.decisions, *after.policy.decisions} - {"*"}:
-        if (was := _decided(before.policy, id)).strictness > (now := _decided(after.policy, id)).strictness:
+        if (was := _decision_of(before.policy, id)).strictness > (now := _decision_of(after.policy, id)).strictness:
             return f"a project has made {id} {now}, which was {was}"
     return "" if before.policy.decisions.get("*") == after.policy.decisions.get("*") else "a project has decided all"
 
 
-def _decided(policy: Policy, id: str) -> Decision:
+def _decision_of(policy: Policy, id: str) -> Decision:
     rule = rule_of(MODULES_BY_ID[id])
     return policy.decisions.get(id, Decision.ALLOW if rule.optional else policy.decisions.get("*", rule.decision))
 
@@ -161,7 +163,7 @@ def _less_confined(before: ToolContext, after: ToolContext) -> str:
     """What commands can reach, and could not."""
     if ACCESS.index(after.access) < ACCESS.index(before.access):
         return f"a project has changed access from {before.access} to {after.access}"
-    if _confined(before):
+    if _is_confined(before):
         for name in ("network", "unix_sockets", "writable"):
             was, now = (_reach(getattr(each, name)) for each in (before, after))
             if was is not None and (now is None or not now <= was):
@@ -173,7 +175,7 @@ def _less_confined(before: ToolContext, after: ToolContext) -> str:
     return ""
 
 
-def _confined(context: ToolContext) -> bool:
+def _is_confined(context: ToolContext) -> bool:
     return context.access != ACCESS[0]
 
 

@@ -1,6 +1,6 @@
 """What is attacked: for each target, a way to invent a case from a seed, and to say what is wrong with what nacre did.
 
-A case is a text or bytes, so that one that failed can be kept (tests/fuzz/kept.jsonl) and is tried from then on,
+A case is a text or bytes, so that one that failed can be kept (tests/fuzz/saved_cases.jsonl) and is tried from then on,
 whatever becomes of the inventor.
 """
 
@@ -44,7 +44,7 @@ class Kind:
         """Why it cannot be attacked here; empty if it can."""
         return "" if importlib.util.find_spec(self.needs) else f"{self.needs} is not installed"
 
-    def made(self) -> Target:
+    def load_target(self) -> Target:
         module, _, name = self.place.partition(":")
         target: Target = getattr(importlib.import_module(module), name)()
         return target
@@ -76,23 +76,23 @@ class Failure:
     @property
     def line(self) -> str:
         """As it is kept."""
-        return json.dumps({"target": self.target, **written(self.case)}, ensure_ascii=True)
+        return json.dumps({"target": self.target, **encode_case(self.case)}, ensure_ascii=True)
 
 
 def attack(name: str, first: int, count: int) -> list[Failure]:
     """Cases of one target, by their seeds. That a target cannot be made, or a case not be invented, is a failure too:
     the others go on."""
     try:
-        target = TARGETS[name].made()
+        target = TARGETS[name].load_target()
     except Exception:
         return [Failure(name, first, "", f"the target cannot be made:\n{traceback.format_exc(limit=-6)}")]
     try:
-        return [failure for seed in range(first, first + count) if (failure := _tried(name, target, seed))]
+        return [failure for seed in range(first, first + count) if (failure := _try_case(name, target, seed))]
     finally:
         target.close()
 
 
-def _tried(name: str, target: Target, seed: int) -> Failure | None:
+def _try_case(name: str, target: Target, seed: int) -> Failure | None:
     try:
         case = target.invent(seed)
     except Exception:
@@ -121,9 +121,9 @@ def verdict(target: Target, case: Case) -> str:
             signal.signal(number, handler)
 
 
-def written(case: Case) -> dict[str, str]:
+def encode_case(case: Case) -> dict[str, str]:
     return {"text": case} if isinstance(case, str) else {"bytes": base64.b64encode(case).decode()}
 
 
-def kept(entry: dict[str, str]) -> Case:
+def decode_case(entry: dict[str, str]) -> Case:
     return entry["text"] if "text" in entry else base64.b64decode(entry["bytes"])

@@ -10,9 +10,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fuzz.files import damaged
+from fuzz.files import damage_bytes
 from nacre.errors import NacreError
-from nacre.keeper.protocol.task_dir import LOG, PROCESS, STATUS, TASK, head_of, segment_name, segment_of, start_of
+from nacre.keeper.protocol.task_dir import (
+    LOG,
+    PROCESS,
+    STATUS,
+    TASK,
+    head_bytes,
+    segment_bytes,
+    segment_name,
+    segment_offset,
+)
 from nacre.tasks import Tasks as Store
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.store.task import Task
@@ -65,7 +74,7 @@ class Tasks:
     def invent(self, seed: int) -> bytes:
         made = random.Random(seed)
         kept, parts = _parts(made)
-        files = _ended(made, kept, parts) if made.random() < 0.6 else _lost(kept, parts)
+        files = _ended_files(made, kept, parts) if made.random() < 0.6 else _lost_files(kept, parts)
         case: dict[str, Any] = {
             "since": made.choice((0, 0, 0, 7, 300, -1, -50, -5000)),
             "lines": made.choice((None, None, None, 0, 1, 3, 500)),
@@ -113,15 +122,15 @@ class Tasks:
             since = output.cursor
         if intact and len(intact) == 1 and any(_is_cut(data) for _, data in read[:-1]):
             return f"it is cut inside of a character: {read}"
-        if intact and (task.state == "broken" or _joined(read) != [[at, _STREAM[at:end]] for at, end in intact]):
-            return f"it is not damaged, and {task.state}; {_joined(read)} is read"
+        if intact and (task.state == "broken" or _join_parts(read) != [[at, _STREAM[at:end]] for at, end in intact]):
+            return f"it is not damaged, and {task.state}; {_join_parts(read)} is read"
         return ""
 
 
 def _parts(made: random.Random) -> tuple[list[list[int]], list[tuple[int, bytes]]]:
     """What is kept of a stream, in one or two pieces, and the parts in which it lies there."""
-    end, head = made.choice((0, 3, 150, head_of(_CAP), 500, len(_STREAM))), head_of(_CAP)
-    size = segment_of(_CAP)
+    end, head = made.choice((0, 3, 150, head_bytes(_CAP), 500, len(_STREAM))), head_bytes(_CAP)
+    size = segment_bytes(_CAP)
     rest = range(head, end, size)
     first = made.choice((*rest, head)) if made.random() < 0.7 else head
     cuts = [(0, min(head, end)), *((at, min(at + size, end)) for at in rest if at >= first)]
@@ -135,7 +144,7 @@ def _parts(made: random.Random) -> tuple[list[list[int]], list[tuple[int, bytes]
     return whole, [(start, _STREAM[start:stop]) for start, stop in kept]
 
 
-def _ended(made: random.Random, kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, bytes]:
+def _ended_files(made: random.Random, kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, bytes]:
     """All of its log is in one file, and it is said where."""
     log, pieces = b"", list[list[int]]()
     for start, data in parts:
@@ -154,7 +163,7 @@ def _ended(made: random.Random, kept: list[list[int]], parts: list[tuple[int, by
     return {TASK: _json(_ASKED), PROCESS: _json(_BEGUN), STATUS: _json(status), LOG: log + b"[nacre: exit 0]\n"}
 
 
-def _lost(kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, bytes]:
+def _lost_files(kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, bytes]:
     """Its keeper was killed: its log is in as many files as it had."""
     files = {LOG if start == 0 else segment_name(start): data for start, data in parts}
     if len(parts) > 1:
@@ -164,7 +173,7 @@ def _lost(kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, by
 
 def _worse(name: str, data: bytes, made: random.Random) -> bytes:
     if made.random() < 0.5:
-        return damaged(data, made)
+        return damage_bytes(data, made)
     if not name.endswith(".json") or made.random() < 0.5:
         return data
     whole = json.loads(data)
@@ -190,7 +199,7 @@ def _json(data: dict[str, Any]) -> bytes:
     return json.dumps(data).encode() + b"\n"
 
 
-def _joined(read: list[list[Any]]) -> list[list[Any]]:
+def _join_parts(read: list[list[Any]]) -> list[list[Any]]:
     whole: list[list[Any]] = []
     for start, data in read:
         if whole and whole[-1][0] + len(whole[-1][1]) == start:
@@ -255,11 +264,11 @@ def _strange(output: Output, since: int, lines: int | None, files: dict[str, byt
 def _places(files: dict[str, bytes]) -> list[tuple[int, bytes]] | None:
     """Where in the stream each part of the log lies. None: this is for nobody to say."""
     over = _loads(files.get(STATUS, b"null"))
-    segments = [(start_of(name) or 0, data) for name, data in files.items() if name.startswith(f"{LOG}.")]
+    segments = [(segment_offset(name) or 0, data) for name, data in files.items() if name.startswith(f"{LOG}.")]
     log = files.get(LOG, b"")
     if STATUS not in files:
         asked = _loads(files[TASK])
-        return [(0, log[: head_of(asked["cap"])]), *segments] if isinstance(asked, dict) else None
+        return [(0, log[: head_bytes(asked["cap"])]), *segments] if isinstance(asked, dict) else None
     if not isinstance(over, dict):
         return None
     return [*segments, *((start, log[at : at + length]) for start, length, at in over["log"]["pieces"])]

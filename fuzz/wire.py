@@ -7,7 +7,13 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from nacre.keeper.protocol.messages import Adoption, Garbled, Start, environment_block, environment_of
+from nacre.keeper.protocol.messages import (
+    AdoptMessage,
+    MalformedMessage,
+    StartMessage,
+    environment_block,
+    environment_of,
+)
 
 _DAMAGED = (
     b"", b"-1", b"-5.0", b"-0", b"nan", b"inf", b"-inf", b"1e999", b"1_0", b"+1", b" 1", b"1 ", b"007", b"0x1",
@@ -15,8 +21,18 @@ _DAMAGED = (
     b"00000000000", b"junk", b"starts", b"adopt", b"start", b"=", b"A=1", b"\xff", b"18446744073709551616",
 )  # fmt: skip
 """What a field may be instead."""
-_FLAGS = ("merge", "keep", "reusable", "has_stdin", "has_state", "apart", "session", "stages", "waits")
-_WORDS = ("bash", "cwd", "private", "task", "protection", "ender")
+_FLAGS = (
+    "merge",
+    "keep_leftovers",
+    "standby_ok",
+    "has_stdin",
+    "has_state",
+    "dedicated",
+    "reports_state",
+    "report_pipestatus",
+    "wait_for_jobs",
+)
+_WORDS = ("bash", "cwd", "private_dir", "task", "protection", "kill_script")
 
 
 class Wire:
@@ -39,9 +55,14 @@ class Wire:
 
     def wrong(self, case: str | bytes) -> str:
         if isinstance(case, str):
-            return _lost(json.loads(case))
+            return _find_lost_field(json.loads(case))
         return next(
-            (said for decode in (Start.parse, Adoption.parse, environment_of) if (said := _taken(case, decode))), ""
+            (
+                said
+                for decode in (StartMessage.parse, AdoptMessage.parse, environment_of)
+                if (said := _check_decoded(case, decode))
+            ),
+            "",
         )
 
 
@@ -52,21 +73,21 @@ def _start(made: random.Random) -> dict[str, Any]:
         "tag": made.randrange(1 << made.choice((1, 8, 63))),
         "timeout": made.choice((0.0, 120.0, made.random() * 100, float("inf"), 1e300)),
         "grace": made.choice((0.0, 1.5, made.random())),
-        "cap": made.randrange(1 << made.choice((1, 8, 40))),
+        "log_cap": made.randrange(1 << made.choice((1, 8, 40))),
         "deferred": "" if made.random() < 0.5 else _word(made),
         "text": None if files and made.random() < 0.5 else _word(made),
-        "confinement": "\0".join(_word(made) for _ in range(made.randrange(3))),
+        "ruleset": "\0".join(_word(made) for _ in range(made.randrange(3))),
         "env": "\0".join(f"{_word(made)}=x" for _ in range(made.randrange(3))),
     }
     if not files:
         fields |= {"has_stdin": False, "has_state": False}
     if fields["text"] is None or fields["has_stdin"] or fields["has_state"] or fields["deferred"]:
-        fields["reusable"] = False  # nor is it said to be
+        fields["standby_ok"] = False  # nor is it said to be
     return fields
 
 
 def _adoption(made: random.Random) -> dict[str, Any]:
-    sizes = {name: made.randrange(1 << made.choice((1, 8, 40))) for name in ("cap", "seen")}
+    sizes = {name: made.randrange(1 << made.choice((1, 8, 40))) for name in ("log_cap", "total_bytes")}
     return {
         "task": _word(made),
         "protection": _word(made),
@@ -86,18 +107,18 @@ def _word(made: random.Random) -> str:
     return made.randbytes(made.randrange(8)).decode("latin-1").replace("\0", "")
 
 
-def _value(fields: dict[str, Any]) -> Start | Adoption:
+def _value(fields: dict[str, Any]) -> StartMessage | AdoptMessage:
     given: dict[str, Any] = {
         name: each.encode("latin-1") if isinstance(each, str) else each for name, each in fields.items()
     }
-    return Start(**given) if "tag" in given else Adoption(**given)
+    return StartMessage(**given) if "tag" in given else AdoptMessage(**given)
 
 
 def _message(fields: dict[str, Any]) -> bytes:
     return environment_block(fields["environment"]) if "environment" in fields else _value(fields).message()
 
 
-def _lost(fields: dict[str, Any]) -> str:
+def _find_lost_field(fields: dict[str, Any]) -> str:
     """What has not come back as it was."""
     message = _message(fields)
     if "environment" in fields:
@@ -121,23 +142,25 @@ def _worse(message: bytes, made: random.Random) -> bytes:
     return message[:at] + made.randbytes(made.randrange(4)) + message[at + made.randrange(4) :]
 
 
-def _again(value: Any) -> bytes:
+def _encode_again(value: Any) -> bytes:
     if isinstance(value, dict):
         return b"\0".join(b"%b=%b" % pair for pair in value.items())
-    assert isinstance(value, Start | Adoption)
+    assert isinstance(value, StartMessage | AdoptMessage)
     return value.message()
 
 
-def _taken(case: bytes, decode: Callable[[bytes], Any]) -> str:
+def _check_decoded(case: bytes, decode: Callable[[bytes], Any]) -> str:
     """What is wrong with what was made of it. To be refused is right: it was damaged."""
     try:
         value = decode(case)
-    except Garbled:
+    except MalformedMessage:
         return ""
-    if (again := _again(value)) != case:
+    if (again := _encode_again(value)) != case:
         return f"{decode.__qualname__} has taken it for {again!r}"
-    if isinstance(value, Start) and not (value.tag >= 0 and value.timeout >= 0 and 0 <= value.grace < float("inf")):
+    if isinstance(value, StartMessage) and not (
+        value.tag >= 0 and value.timeout >= 0 and 0 <= value.grace < float("inf")
+    ):
         return f"{decode.__qualname__} takes numbers that cannot be: {value.tag}, {value.timeout}, {value.grace}"
-    if isinstance(value, Start | Adoption) and value.cap < 0:
-        return f"{decode.__qualname__} takes a log of {value.cap} bytes"
+    if isinstance(value, StartMessage | AdoptMessage) and value.log_cap < 0:
+        return f"{decode.__qualname__} takes a log of {value.log_cap} bytes"
     return ""

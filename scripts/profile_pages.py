@@ -6,7 +6,7 @@ import argparse
 from importlib.util import find_spec
 from pathlib import Path
 
-from nacre.profiles import NAMES, named
+from nacre.profiles import NAMES, profile_named
 from nacre.profiles.table import table
 
 PAGE = """\
@@ -38,7 +38,7 @@ def text(pages: Path) -> str:
     """The page. `pages` is where those are that it links to."""
     known = [name for name in NAMES if find_spec(f"nacre.profiles.{name}") is not None]
     links = [f"[{name}](migrating/{name}.md)" for name in known if (pages / f"{name}.md").exists()]
-    header, *rows = table(named(name) for name in known)
+    header, *rows = table(profile_named(name) for name in known)
     lines = [_line(header), _line(["---"] * len(header)), *(_line([f"**{row[0]}**", *row[1:]]) for row in rows)]
     return PAGE.format(migrating=", ".join(links), table="\n".join(lines))
 

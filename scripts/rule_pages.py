@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--to", type=Path, default=default, help="the directory (default: docs/rules)")
     directory: Path = parser.parse_args().to
     directory.mkdir(parents=True, exist_ok=True)
-    texts = written()
+    texts = render_pages()
     for path in directory.glob("*.md"):
         if path.name not in texts:
             path.unlink()
@@ -36,7 +36,7 @@ def main() -> int:
     return 0
 
 
-def written() -> dict[str, str]:
+def render_pages() -> dict[str, str]:
     """Every file's name and text."""
     known = pages()
     rows = (f"| [{page.id}]({page.id}.md) | {page.decision} | {_cell(page.title)} |\n" for page in known)
@@ -45,7 +45,7 @@ def written() -> dict[str, str]:
 
 def text(page: Page) -> str:
     parts = [f"# {page.id}", page.title[:1].upper() + page.title[1:]]
-    parts.append(f"Decision: **{page.decision}**{FLOOR if page.floor else ''}.")
+    parts.append(f"Decision: **{page.decision}**{FLOOR if page.mandatory else ''}.")
     parts += [f"**{name}:** " + "\n".join(page.sections[name]) for name in SECTIONS if name in page.sections]
     for heading, examples in (("It stops", page.hits), ("It lets pass", page.passes)):
         if examples:

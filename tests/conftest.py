@@ -18,7 +18,7 @@ from hypothesis import settings
 from nacre import Bash
 from tests.support.census import MARK, strays
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import lasting
+from tests.support.waiting import find_lasting
 
 signal.signal(
     signal.SIGINT, signal.default_int_handler
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_left_running() -> Iterator[None]:
     yield
-    left = lasting(strays)
+    left = find_lasting(strays)
     for pid in left:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)  # or every later test would fail too

@@ -77,14 +77,14 @@ def result_of(outcome: Outcome) -> Result:
         command="cmd",
         cwd="/",
         outcome=outcome,
-        out=Captured(head=b"out\xff", seen=4),
-        err=Captured(head=b" because \n", seen=10),
-        both=Captured(head=b"out\xff because \n", seen=14),
+        out=Captured(head=b"out\xff", total_bytes=4),
+        err=Captured(head=b" because \n", total_bytes=10),
+        both=Captured(head=b"out\xff because \n", total_bytes=14),
         duration=1.25,
         pid=7,
         running=(Process(8, 7, "sleep 60"),),
         spill=Spill("/tmp/x", 3, complete=False),
-        remarks=("A remark.",),
+        notes=("A remark.",),
     )
 
 
@@ -124,7 +124,7 @@ def test_an_invalid_request_survives_pickling(kind: type[InvalidRequest]) -> Non
 
 def test_a_keeper_that_failed_for_a_lack_says_so_after_pickling() -> None:
     again = pickle.loads(pickle.dumps(KeeperFailed("Message.", 24)))
-    assert (type(again), again.lack, str(again)) == (KeeperFailed, 24, "Message.")
+    assert (type(again), again.errno, str(again)) == (KeeperFailed, 24, "Message.")
 
 
 @pytest.mark.req("K-06")
@@ -155,5 +155,5 @@ def test_every_error_is_a_nacre_error() -> None:
 
 
 def test_a_message_of_a_failed_command_has_a_bound() -> None:
-    loud = Result(command="cmd", cwd="/", outcome=Exited(1), err=Captured(head=b"x" * 100_000, seen=100_000))
+    loud = Result(command="cmd", cwd="/", outcome=Exited(1), err=Captured(head=b"x" * 100_000, total_bytes=100_000))
     assert len(str(CommandFailed(loud))) == 2000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nacre
-from nacre.bash import Options
+from nacre.bash import RunOptions
 from nacre.types import Request, ToolContext
 from tests.support.hosts import run_host
 
@@ -65,7 +65,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
 
 def test_the_options_of_run_are_the_fields_of_request_and_context() -> None:
     named = {field.name for kind in (Request, ToolContext) for field in fields(kind)} - {"command"}
-    assert set(Options.__annotations__) == named
+    assert set(RunOptions.__annotations__) == named
 
 
 def test_no_option_could_belong_to_both() -> None:

@@ -22,7 +22,7 @@ from textwrap import dedent
 import nacre
 from bench.measure import machine
 from bench.peers.probes import PROBES, Facts
-from bench.peers.tables import SHORT, TABLES, Findings, ahead, keepers, table
+from bench.peers.tables import SPEED_COLUMNS, TABLES, Findings, ahead, keepers, table
 from bench.peers.venvs import ROOT, VENVS, NotInstalled, Peer, commit, interpreter, peers
 
 PAGE, README = ROOT / "bench" / "PEERS.md", ROOT / "README.md"
@@ -43,22 +43,22 @@ def main() -> None:
     if unknown := {*asked.names} - {*known} | {*probes} - {*PROBES}:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     start, load = time.monotonic(), os.getloadavg()[0]
-    findings = seen([peer for name, peer in known.items() if name in asked.names or not asked.names], probes)
+    findings = measure_peers([peer for name, peer in known.items() if name in asked.names or not asked.names], probes)
     VENVS.mkdir(exist_ok=True)
     FACTS.write_text(json.dumps({found.peer.name: found.facts for found in findings}, indent=1))
     text = page(findings, time.monotonic() - start, load)
     print(text)
     if not asked.names and probes == list(PROBES):
         PAGE.write_text(text)
-        README.write_text(with_block(README.read_text(), table(SHORT, findings, short=True)))
+        README.write_text(with_block(README.read_text(), table(SPEED_COLUMNS, findings, short=True)))
 
 
-def seen(chosen: list[Peer], probes: list[str]) -> list[Findings]:
+def measure_peers(chosen: list[Peer], probes: list[str]) -> list[Findings]:
     """Installed, then measured one by one, then what takes most of the time: waiting, several at once."""
     pythons, missing = dict[str, str](), dict[str, str]()
     for peer in chosen:
         try:
-            with told(f"{peer.name}: set up"):
+            with report_time(f"{peer.name}: set up"):
                 pythons[peer.name] = interpreter(peer)
         except NotInstalled as error:
             missing[peer.name] = str(error)
@@ -66,13 +66,13 @@ def seen(chosen: list[Peer], probes: list[str]) -> list[Findings]:
     facts: dict[str, dict[str, Facts]] = {peer.name: {} for peer in chosen}
 
     def work(name: str, group: list[str]) -> None:
-        with told(f"{name}: {' '.join(group)}"):
-            facts[name] |= watched(pythons[name], name, group)
+        with report_time(f"{name}: {' '.join(group)}"):
+            facts[name] |= run_warden(pythons[name], name, group)
 
     if "echo" in probes:  # what it takes to import is not what it takes to compile
         for name in pythons:
-            with told(f"{name}: compiled"):
-                watched(pythons[name], name, ["newline"])
+            with report_time(f"{name}: compiled"):
+                run_warden(pythons[name], name, ["newline"])
     jobs = [(name, group) for name in pythons for group in groups(probes)]
     measures = [PROBES[group[0]].measures for _, group in jobs]
     for name, group in itertools.compress(jobs, measures):
@@ -91,13 +91,13 @@ def groups(probes: list[str]) -> list[list[str]]:
 
 
 @contextlib.contextmanager
-def told(what: str) -> Iterator[None]:
+def report_time(what: str) -> Iterator[None]:
     start = time.monotonic()
     yield
     say(f"{what}: {time.monotonic() - start:.1f} s")
 
 
-def watched(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
+def run_warden(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
     command = [sys.executable, "-m", "bench.peers.warden", python, name, *probes]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
     if done.returncode:  # one cell is not worth the run

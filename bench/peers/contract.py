@@ -56,6 +56,6 @@ class Adapter(Protocol):
     """One object is one shell that keeps its state: it takes one command at a time by design, and whoever wants a
     hundred at once opens a hundred."""
 
-    async def opened(self, directory: Path) -> Shell:
+    async def open_shell(self, directory: Path) -> Shell:
         """A tool object that works in `directory`."""
         ...

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import cast
 
 from bench.peers.contract import Adapter
-from bench.peers.probes import MANY, PROBES, Facts, Scene
+from bench.peers.probes import PARALLEL_COMMANDS, PROBES, Facts, Scene
 
 
 def main() -> None:
@@ -47,17 +47,17 @@ def main() -> None:
     tell("loaded", took=time.perf_counter() - start)
 
     async def perform() -> None:
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MANY + 28))
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(PARALLEL_COMMANDS + 28))
         for number, name in enumerate(asked.probes):
             mark = f"{asked.mark}{number:02}"
             tell("begin", probe=name, mark=mark)
             scene = Scene(adapter, directory, mark, lambda note: tell("note", note=note))
-            tell("done", probe=name, facts=await observed(name, scene))
+            tell("done", probe=name, facts=await run_probe(name, scene))
 
     asyncio.run(perform())
 
 
-async def observed(name: str, scene: Scene) -> Facts:
+async def run_probe(name: str, scene: Scene) -> Facts:
     try:
         return await PROBES[name].run(scene)
     except Exception as error:

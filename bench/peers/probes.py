@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bench.peers.contract import Adapter, Answer, Shell
-from bench.peers.processes import alive, left
+from bench.peers.processes import alive, count_left
 
 Facts: TypeAlias = "dict[str, float | str | bool | None]"
 
@@ -32,7 +32,7 @@ AMPLE = 10.0
 """Of commands that end at once."""
 ECHOES = 50
 """As many as there is ample time for."""
-MANY, FLOOD = 100, 50_000_000
+PARALLEL_COMMANDS, FLOOD = 100, 50_000_000
 SETTLE = 1.0
 """Seconds after which what is still there counts as left."""
 REST = 0.5
@@ -55,7 +55,7 @@ class Scene:
 
     @contextlib.asynccontextmanager
     async def shell(self) -> AsyncIterator[Shell]:
-        shell = await self.adapter.opened(self.directory)
+        shell = await self.adapter.open_shell(self.directory)
         try:
             yield shell
         finally:
@@ -86,7 +86,7 @@ async def background(scene: Scene) -> Facts:
         start = time.perf_counter()
         answer = await shell.run(f"sleep {scene.mark} & echo do''ne", TIMEOUT)
         took = time.perf_counter() - start
-        return {"took": took, "told": "done" in answer.text, "ended": answer.ended, "running": left(scene.mark)}
+        return {"took": took, "told": "done" in answer.text, "ended": answer.ended, "running": count_left(scene.mark)}
 
 
 async def tree(scene: Scene) -> Facts:
@@ -111,7 +111,7 @@ async def _timeout(scene: Scene, command: str) -> Facts:
             "late": took - TIMEOUT,
             "part": "part" in answer.text,
             "ended": answer.ended,
-            "left": await asyncio.to_thread(left, scene.mark, SETTLE),
+            "left": await asyncio.to_thread(count_left, scene.mark, SETTLE),
         }
         scene.announce("told " + answer.text[:300])
         return facts | {"next": await _works(shell)}
@@ -135,7 +135,7 @@ async def cancel(scene: Scene) -> Facts:
             start = time.perf_counter()
             loop.call_soon_threadsafe(task.cancel)
             loop.call_soon_threadsafe(heard.set)
-            remaining = left(scene.mark, CANCELLED)
+            remaining = count_left(scene.mark, CANCELLED)
             took = time.perf_counter() - start
             if not heard.is_set():
                 scene.announce(f"blocked {remaining}")
@@ -146,7 +146,7 @@ async def cancel(scene: Scene) -> Facts:
         return await interrupting | {"returned": task.done()}
 
 
-async def killed(scene: Scene) -> Facts:
+async def wait_to_be_killed(scene: Scene) -> Facts:
     """The warden kills this process when it is told to, and counts."""
 
     def ask() -> None:
@@ -231,13 +231,13 @@ async def flood(scene: Scene) -> Facts:
 
 
 async def many(scene: Scene) -> Facts:
-    objects = MANY if scene.adapter.SESSION else 1
+    objects = PARALLEL_COMMANDS if scene.adapter.SESSION else 1
     async with contextlib.AsyncExitStack() as stack:
         shells = [await stack.enter_async_context(scene.shell()) for _ in range(objects)]
         await asyncio.gather(*(shell.run("true", AMPLE) for shell in shells))
         start = time.perf_counter()
         answers = await asyncio.gather(
-            *(shells[i % objects].run(f"sleep 0.2; echo 'number' {i}.", 20) for i in range(MANY)),
+            *(shells[i % objects].run(f"sleep 0.2; echo 'number' {i}.", 20) for i in range(PARALLEL_COMMANDS)),
             return_exceptions=True,
         )
         took = time.perf_counter() - start
@@ -272,7 +272,7 @@ PROBES = {
     "setsid": Probe(setsid),
     "stubborn": Probe(stubborn),
     "cancel": Probe(cancel, alone=True),
-    "killed": Probe(killed, alone=True),
+    "killed": Probe(wait_to_be_killed, alone=True),
     "read": Probe(read),
     "cat": Probe(cat),
     "newline": Probe(newline),

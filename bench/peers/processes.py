@@ -15,7 +15,7 @@ def alive(mark: str) -> list[int]:
     return [pid for pid in found if _stat(pid)[:1] not in ([], ["Z"], ["X"])]
 
 
-def left(mark: str, within: float = 0) -> int:
+def count_left(mark: str, within: float = 0) -> int:
     """How many of them there are, when all are gone or the time is up."""
     end = time.monotonic() + within
     while (count := len(alive(mark))) and time.monotonic() < end:

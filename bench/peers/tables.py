@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from bench.peers.probes import MANY, PROBES, SHOWN, TIMEOUT, Facts
+from bench.peers.probes import PARALLEL_COMMANDS, PROBES, SHOWN, TIMEOUT, Facts
 from bench.peers.venvs import Peer
 
 
@@ -45,7 +45,7 @@ def yes(value: object) -> str:
     return "yes" if value else "no"
 
 
-def quoted(text: object) -> str:
+def quote_value(text: object) -> str:
     shown = repr(str(text))
     shown = shown if len(shown) <= 60 else f"{shown[:40]}…{shown[-15:]}"
     return "`" + shown.replace("|", "\\|").replace("`", "'") + "`"
@@ -60,7 +60,7 @@ def _background(facts: Facts) -> str:
     return f"{seconds(facts['took'])}, {'with' if facts['told'] else 'without'} `done`"
 
 
-def _cancelled(facts: Facts) -> str:
+def _cancel_cell(facts: Facts) -> str:
     if facts.get("blocked"):
         return f"blocks the event loop; {facts['left']} of 2 left"
     if facts["left"]:
@@ -78,9 +78,9 @@ def _input(facts: Facts) -> str:
     return f"{seconds(facts['took'])}{waits}{stole}"
 
 
-def _told(facts: Facts) -> str:
+def _length_cell(facts: Facts) -> str:
     assert isinstance(facts["told"], int)
-    shown = f": {quoted(facts['text'])}" if facts["told"] < SHOWN else ""
+    shown = f": {quote_value(facts['text'])}" if facts["told"] < SHOWN else ""
     return f"{facts['told']:,} characters{shown}"
 
 
@@ -97,7 +97,7 @@ def _state(facts: Facts) -> str:
 
 def _many(facts: Facts) -> str:
     objects = f", {facts['objects']} sessions" if facts["objects"] != 1 else ""
-    return f"{seconds(facts['took'])}, {facts['right']} of {MANY} right{objects}"
+    return f"{seconds(facts['took'])}, {facts['right']} of {PARALLEL_COMMANDS} right{objects}"
 
 
 TABLES: dict[str, tuple[Column, ...]] = {
@@ -107,13 +107,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("`echo`, median", "echo", lambda facts: seconds(facts["median"])),
         Column("`echo`, p95", "echo", lambda facts: seconds(facts["p95"])),
         Column("memory at rest", "echo", lambda facts: megabytes(facts["resting"])),
-        Column(f"{MANY} × `sleep 0.2; echo` at once", "many", _many),
+        Column(f"{PARALLEL_COMMANDS} × `sleep 0.2; echo` at once", "many", _many),
     ),
     "What is left running": (
         Column("`sleep 300 & echo done` returns after", "background", _background),
         Column("its `sleep`, afterwards", "background", lambda facts: "runs" if facts["running"] else "ended"),
         Column("and when the host has ended", "background", lambda facts: "runs" if facts["survivors"] else "ended"),
-        Column("cancel", "cancel", _cancelled),
+        Column("cancel", "cancel", _cancel_cell),
         Column("host killed with SIGKILL", "killed", lambda facts: f"{facts['left']} of 2 left"),
     ),
     f"When the time ({TIMEOUT:g} s) is up": (
@@ -123,13 +123,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("next command works", "tree", lambda facts: yes(facts["next"]), timed=True),
     ),
     "What the model is told": (
-        Column("`printf foo`", "newline", lambda facts: quoted(facts["text"])),
+        Column("`printf foo`", "newline", lambda facts: quote_value(facts["text"])),
         Column("bashisms work", "bashisms", lambda facts: yes(facts["right"])),
-        Column(r"`printf 'a\377b\n'`", "bytes", lambda facts: quoted(facts["text"])),
+        Column(r"`printf 'a\377b\n'`", "bytes", lambda facts: quote_value(facts["text"])),
         Column("exit code told", "exit", lambda facts: yes(facts["told"])),
         Column("50 MB in one line: time", "flood", lambda facts: seconds(facts["took"])),
         Column("memory", "flood", lambda facts: "+" + megabytes(facts["grew"])),
-        Column("told", "flood", _told),
+        Column("told", "flood", _length_cell),
     ),
     "What it shares with the host": (
         Column("`read x` returns after", "read", _input),
@@ -156,11 +156,11 @@ def _server(facts: Facts) -> str:
     return "✓" if facts["running"] else "✗ ended"
 
 
-def _flooded(facts: Facts) -> str:
+def _flood_cell(facts: Facts) -> str:
     return f"+{megabytes(facts['grew'])}{'' if facts['right'] else ', nothing shown'}"
 
 
-SHORT = (
+SPEED_COLUMNS = (
     Column("open, and the first `echo`", "echo", lambda facts: seconds(facts["first"])),
     Column("`echo`", "echo", lambda facts: seconds(facts["median"])),
     Column("memory at rest", "echo", lambda facts: megabytes(facts["resting"])),
@@ -175,7 +175,7 @@ SHORT = (
         _mark(lambda facts: _quick(facts["took"]) and not facts["stole"]),
     ),
     Column("`OPENAI_API_KEY` not inherited", "secret", _mark(lambda facts: not facts["inherited"])),
-    Column("50 MB line: memory", "flood", _flooded),
+    Column("50 MB line: memory", "flood", _flood_cell),
 )
 """The ones that tell the peers apart, those in which nacre is behind included."""
 
@@ -189,11 +189,11 @@ class Race:
     fact: str
     shown: Callable[[object], str] = seconds
 
-    def of(self, found: Findings) -> float | None:
+    def time_of(self, found: Findings) -> float | None:
         """None: it did not take part, or did not do what it was to do."""
         facts = found.facts.get(self.probe, {})
         value = facts.get(self.fact)
-        did = facts.get("right", MANY) in (True, MANY) and facts.get("told", True)
+        did = facts.get("right", PARALLEL_COMMANDS) in (True, PARALLEL_COMMANDS) and facts.get("told", True)
         harmed = facts.get("left") or facts.get("stole")
         return value if isinstance(value, int | float) and did and not harmed else None
 
@@ -204,7 +204,7 @@ RACES = (
     Race("to run an `echo`", "echo", "median"),
     Race("to run 95 of 100 `echo`, each", "echo", "p95"),
     Race("of memory at rest", "echo", "resting", megabytes),
-    Race(f"for {MANY} at once", "many", "took"),
+    Race(f"for {PARALLEL_COMMANDS} at once", "many", "took"),
     Race("to return from `sleep 300 & echo done`", "background", "took"),
     Race("to end everything when cancelled", "cancel", "took"),
     Race(f"to have ended a tree of processes, timeout ({TIMEOUT:g} s) included", "tree", "took"),
@@ -221,10 +221,10 @@ def ahead(findings: list[Findings], row: str) -> list[str]:
     """A line for each race: what this row of nacre's needs, and who needs less."""
     lines = []
     for race in RACES:
-        ours = next((race.of(found) for found in findings if found.peer.name == row), None)
+        ours = next((race.time_of(found) for found in findings if found.peer.name == row), None)
         if ours is None:
             continue
-        theirs = ((race.of(found), found.peer.name) for found in findings if not found.peer.ours)
+        theirs = ((race.time_of(found), found.peer.name) for found in findings if not found.peer.ours)
         less = sorted((value, name) for value, name in theirs if value is not None and value < ours)
         names = ", ".join(f"{name} ({race.shown(value)})" for value, name in less)
         lines.append(f"- {race.shown(ours)} {race.what}; less: {names or 'nobody'}.")
@@ -263,7 +263,7 @@ def _cell(column: Column, found: Findings, short: bool) -> str:
     if "hung" in facts:
         return "hung" if short else f"hung (over {facts['hung']:g} s)"
     if "raised" in facts:
-        return "raised" if short else f"raised {quoted(facts['raised'])}"
+        return "raised" if short else f"raised {quote_value(facts['raised'])}"
     return column.cell(facts)
 
 

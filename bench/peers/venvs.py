@@ -20,7 +20,7 @@ import nacre
 ROOT = Path(__file__).parents[2]
 ADAPTERS = Path(__file__).parent / "adapters"
 VENVS = ROOT / ".venv-peers"
-PATIENCE = 300
+INSTALL_TIMEOUT_S = 300
 """Seconds for one installation."""
 
 
@@ -54,7 +54,7 @@ def commit() -> str:
     know."""
     describe = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     try:
-        done = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -72,7 +72,7 @@ def _read(path: Path) -> Peer:
     known = {
         target.id: ast.literal_eval(value)
         for node in tree.body
-        for target, value in _assigned(node)
+        for target, value in _assignments_in(node)
         if target.id in ("PACKAGES", "PYTHON", "TIMEOUT")
     }
     name = path.stem.replace("_", "-")
@@ -80,7 +80,7 @@ def _read(path: Path) -> Peer:
     return Peer(name, tuple(known["PACKAGES"]), known["PYTHON"], known["TIMEOUT"], about)
 
 
-def _assigned(node: ast.stmt) -> list[tuple[ast.Name, ast.expr]]:
+def _assignments_in(node: ast.stmt) -> list[tuple[ast.Name, ast.expr]]:
     if isinstance(node, ast.Assign):
         return [(target, node.value) for target in node.targets if isinstance(target, ast.Name)]
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
@@ -143,7 +143,9 @@ def _uv() -> str | None:
 
 def _do(*command: str) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotInstalled(str(error)) from error
     if done.returncode:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers.probes import HOST_LINE, PROBES, SECRET, SETTLE, Facts
-from bench.peers.processes import descendants, left, peak, reset_peak, resident
+from bench.peers.processes import count_left, descendants, peak, reset_peak, resident
 
 ROOT = Path(__file__).parents[2]
 LOADING = 120.0
@@ -44,7 +44,7 @@ def main() -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     facts: dict[str, Facts] = {}
     while waiting := [probe for probe in probes if probe not in facts]:
-        facts |= Visit(python, name, waiting).made()
+        facts |= Visit(python, name, waiting).collect_facts()
     print(json.dumps(facts))
 
 
@@ -85,7 +85,7 @@ class Visit:
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or it asks the network when it is imported
         }
 
-    def made(self) -> dict[str, Facts]:
+    def collect_facts(self) -> dict[str, Facts]:
         assert self._driver.stdin is not None
         self._driver.stdin.write(f"{HOST_LINE}\n{HOST_LINE}\n".encode())
         self._driver.stdin.flush()  # and stays open
@@ -101,7 +101,7 @@ class Visit:
         while self._ahead:
             over = self._driver.poll() is not None
             if select.select([self._lines], [], [], 0 if over else TICK)[0]:
-                data = self._received()
+                data = self._receive()
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
                     self._hear(json.loads(line))
@@ -111,21 +111,21 @@ class Visit:
                 self._most = max(self._most, resident(descendants(os.getpid())))
             if over:
                 if self._probe:
-                    self._facts[self._probe] = {"raised": f"its process ended: {self._last_words()}"}
+                    self._facts[self._probe] = {"raised": f"its process ended: {self._log_tail()}"}
                 return
             if time.monotonic() > self._until:
                 if self._probe:
                     self._facts[self._probe] = {"hung": self._limit, "left": self._remaining()}
                 return
 
-    def _received(self) -> bytes:
+    def _receive(self) -> bytes:
         try:
             return self._lines.recv(65536)
         except ConnectionResetError:  # it was killed before it heard our last word
             return b""
 
     def _remaining(self) -> int:
-        return left(self._marks[self._probe]) if self._probe in self._marks else 0
+        return count_left(self._marks[self._probe]) if self._probe in self._marks else 0
 
     def _finish(self) -> None:
         self._ahead.discard(self._probe)
@@ -167,7 +167,7 @@ class Visit:
             case "kill":
                 self._driver.kill()
                 self._driver.wait()
-                self._facts[self._probe] = {"left": left(self._marks[self._probe], SETTLE)}
+                self._facts[self._probe] = {"left": count_left(self._marks[self._probe], SETTLE)}
                 self._finish()
             case "blocked":
                 self._facts[self._probe] = {"left": int(note.split()[1]), "blocked": True}
@@ -182,7 +182,7 @@ class Visit:
         self._driver.wait()
         for probe, mark in self._marks.items():
             if PROBES[probe].alone and "hung" not in self._facts[probe]:
-                self._facts[probe].setdefault("survivors", left(mark, SETTLE))
+                self._facts[probe].setdefault("survivors", count_left(mark, SETTLE))
 
     def _end(self) -> None:
         """With everything that it has started."""
@@ -198,7 +198,7 @@ class Visit:
         self._log.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _last_words(self) -> str:
+    def _log_tail(self) -> str:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return lines[-1][:200] if lines else f"exit {self._driver.returncode}"

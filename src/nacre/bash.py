@@ -15,38 +15,38 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from nacre.approval.approve import permission
-from nacre.base.frozen import frozen, names_in, replace
+from nacre.approval.approve import approve
+from nacre.base.frozen import field_names, frozen, replace
 from nacre.base.heap import note_output
-from nacre.base.threads import blocking
+from nacre.base.threads import block_on
 from nacre.cancel import Cancel
-from nacre.engines import LOCAL, Engine, Live
+from nacre.engines import LOCAL, Engine, RunHandle
 from nacre.errors import InvalidRequest
 from nacre.execution.finish import (
+    collect_result,
     collector_for,
-    ending,
-    file_for_stages,
-    lacking,
-    settled,
-    stages_of,
+    finish_and_restore,
+    open_pipestatus_file,
+    read_pipestatus,
+    result_of_unstarted,
+    start_failed,
     still_enforced,
-    unrun,
 )
-from nacre.execution.foreground import Following
-from nacre.execution.limiter import Gate
-from nacre.execution.outcome import outcome_of, remarks_on, remarks_on_limits, remarks_on_stages
-from nacre.execution.start import started
-from nacre.keeper.client.events import Began, NeverBegan, Printed, Promoted, Stopped, Vanished
-from nacre.keeper.client.handle import Stillborn
-from nacre.keeper.protocol.shortages import LACKS
-from nacre.observe.dispatch import Watch, implied_by_environment, watched, watching
+from nacre.execution.foreground import ForegroundRun
+from nacre.execution.limiter import RunLimiter
+from nacre.execution.outcome import notes_on, notes_on_limits, notes_on_pipestatus, outcome_from
+from nacre.execution.start import start_run
+from nacre.keeper.client.events import KeeperLost, OutputChunk, Promoted, RunStopped, ShellStarted, StartFailed
+from nacre.keeper.client.handle import UnstartedRun
+from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
+from nacre.observe.dispatch import RunReporter, observers_from_env, report_events, reporter_for
 from nacre.observe.events import Observer
-from nacre.planning.access import has_scratch
-from nacre.planning.plan import hidden_for, plan_for
-from nacre.profiles import DEFAULT, Profile, named
-from nacre.protected_paths import Protection, remember
+from nacre.planning.access import has_private_tmpdir
+from nacre.planning.plan import plan_for, redactor_for
+from nacre.profiles import DEFAULT, Profile, profile_named
+from nacre.protected_paths import Protection, take_snapshot
 from nacre.result import Cancelled, Chunk, Ended, Event, Exited, NotStarted, Result, Started
-from nacre.toolcall.answer import answered
+from nacre.toolcall.answer import answer_call
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Plan, Request, StrPath, ToolContext
 from nacre.verdict import Verdict
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Carry:
+class SessionHooks:
     """How a session takes part in a run."""
 
     prepare: Callable[[Plan], Plan]
@@ -77,32 +77,32 @@ class Bash:
     ) -> None:
         """`observers` are told of each run (`nacre.observe`); the environment can ask for an audit trail, too. `engine`
         is where commands run (`nacre.engines`)."""
-        self.profile = named(profile) if isinstance(profile, str) else profile
+        self.profile = profile_named(profile) if isinstance(profile, str) else profile
         asked = tuple(observers)
-        self.observers = (*asked, *implied_by_environment(asked))
+        self.observers = (*asked, *observers_from_env(asked))
         self.engine = engine
-        if self.profile.container and engine.here:
+        if self.profile.container and engine.is_local:
             raise InvalidRequest(
                 "no_container",
                 f"The profile {self.profile.name!r} wants a container, and the engine is {engine.name!r}.",
                 field="engine",
                 hint="Give one: Bash(…, engine=Containers(IMAGE)), from nacre.engines.",
             )
-        self._gate = Gate(max_running)
+        self._limiter = RunLimiter(max_running)
 
     def constraints(self, ctx: ToolContext | None = None) -> str:
         """What a command of this context may do, for the description that a model reads; empty if anything.
 
         AccessUnavailable: this kernel cannot enforce it.
         """
-        ctx = self._settled(ctx)
+        ctx = self._with_profile_access(ctx)
         self.engine.directory(Request("true"), ctx)  # which may be none
-        confined = self.engine.confined(ctx, Limits(), {})
-        if confined is None or confined.wanted is None:
-            return "" if confined is None else confined.words
+        confined = self.engine.sandbox_plan(ctx, Limits(), {})
+        if confined is None or confined.request is None:
+            return "" if confined is None else confined.description
         from nacre.sandbox.describe import describe
 
-        return describe(confined.wanted, confined.enforced, scratch=has_scratch(ctx))
+        return describe(confined.request, confined.enforced, scratch=has_private_tmpdir(ctx))
 
     @property
     def access_modes(self) -> tuple[Access, ...]:
@@ -113,8 +113,8 @@ class Bash:
         """The tool for a model: name, description with the constraints in force, schema of what `call` takes."""
         from nacre.toolcall import schema
 
-        ctx = self._settled(ctx)
-        tool = schema.told(self.profile)
+        ctx = self._with_profile_access(ctx)
+        tool = schema.tool_with_times(self.profile)
         where = f"Working directory: {self.engine.directory(Request('true'), ctx)}" if tool.names_directory else ""
         parts = (tool.description.strip(), where, self.constraints(ctx))
         return schema.definition(tool, "\n\n".join(filter(None, parts)), dialect)
@@ -122,9 +122,9 @@ class Bash:
     async def call(self, arguments: Mapping[str, Any] | str, ctx: ToolContext | None = None) -> Answer:
         """One call of the tool as a model makes it, answered in the profile's shape. What cannot be meant is an answer,
         too: nothing is raised for it."""
-        return await answered(self.profile, arguments, ctx or ToolContext(), self.stream)
+        return await answer_call(self.profile, arguments, ctx or ToolContext(), self.stream)
 
-    def _settled(self, ctx: ToolContext | None) -> ToolContext:
+    def _with_profile_access(self, ctx: ToolContext | None) -> ToolContext:
         """With the profile's access, where the caller has not asked for any."""
         ctx = ctx or ToolContext()
         own = self.profile.access
@@ -132,113 +132,117 @@ class Bash:
 
     async def run(self, request: Request | str, ctx: ToolContext | None = None) -> Result:
         """Run a command to its end."""
-        return await ending(self.stream(request, ctx))
+        return await collect_result(self.stream(request, ctx))
 
     def stream(self, request: Request | str, ctx: ToolContext | None = None) -> AsyncGenerator[Event, None]:
         """Started, any number of Chunks, Ended. Only a few megabytes are read ahead of the caller."""
-        return self.walk(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
+        return self.run_events(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
 
-    def walk(self, request: Request, ctx: ToolContext, carry: Carry | None = None) -> AsyncGenerator[Event, None]:
-        ctx = self._settled(ctx)
-        watch = watching(self.observers, request, ctx, self.profile)
-        events = self._walk(request, ctx, carry, watch)
-        return events if watch is None else watched(watch, events)
-
-    async def _walk(
-        self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
+    def run_events(
+        self, request: Request, ctx: ToolContext, carry: SessionHooks | None = None
     ) -> AsyncGenerator[Event, None]:
-        inherited = await self.engine.inherited(ctx)
+        ctx = self._with_profile_access(ctx)
+        watch = reporter_for(self.observers, request, ctx, self.profile)
+        events = self._run_events(request, ctx, carry, watch)
+        return events if watch is None else report_events(watch, events)
+
+    async def _run_events(
+        self, request: Request, ctx: ToolContext, carry: SessionHooks | None, watch: RunReporter | None
+    ) -> AsyncGenerator[Event, None]:
+        inherited = await self.engine.base_environment(ctx)
         try:
-            plan = plan_for(request, ctx, self.profile, inherited, self.engine.confined, self.engine.directory)
+            plan = plan_for(request, ctx, self.profile, inherited, self.engine.sandbox_plan, self.engine.directory)
         except OSError as error:
-            if error.errno not in LACKS:
+            if error.errno not in SHORTAGE_HINTS:
                 raise
-            unstarted = NotStarted(os.strerror(error.errno), LACKS[error.errno])
-            cwd, hidden = self.engine.directory(request, ctx), hidden_for(request, ctx, inherited)
-            yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, hidden=hidden))
+            unstarted = NotStarted(os.strerror(error.errno), SHORTAGE_HINTS[error.errno])
+            cwd, hidden = self.engine.directory(request, ctx), redactor_for(request, ctx, inherited)
+            yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, redactor=hidden))
             return
         if carry is not None:
             plan = carry.prepare(plan)
         if watch is not None:
-            watch.planned(plan)
-        heard = None if watch is None else watch.heard
-        permitted = await permission(request, ctx, plan, self.profile.policy, heard)
+            watch.on_plan(plan)
+        heard = None if watch is None else watch.on_verdict
+        permitted = await approve(request, ctx, plan, self.profile.policy, heard)
         if not isinstance(permitted, Plan):
-            yield Ended(unrun(request, plan, permitted))
+            yield Ended(result_of_unstarted(request, plan, permitted))
             return
         plan = permitted
         if plan.background:
             try:
-                from nacre.execution.background import begin  # loaded by whoever starts one
+                from nacre.execution.background import start_background  # loaded by whoever starts one
             except OSError as error:
-                yield Ended(unrun(request, plan, outcome_of(lacking(error), plan)))
+                yield Ended(result_of_unstarted(request, plan, outcome_from(start_failed(error), plan)))
                 return
-            async for event in self.engine.begin(request, ctx, plan) or begin(request, ctx, plan, self.engine):
+            async for event in self.engine.start_task(request, ctx, plan) or start_background(
+                request, ctx, plan, self.engine
+            ):
                 yield event
             return
-        if not await self._gate.enter(ctx.cancel):
-            yield Ended(unrun(request, plan, Cancelled()))
+        if not await self._limiter.acquire(ctx.cancel):
+            yield Ended(result_of_unstarted(request, plan, Cancelled()))
             return
         collector = collector_for(plan)
         pid, undone, denied = None, list[str](), list[str]()
-        state = carry.state if carry is not None else file_for_stages(plan)
+        state = carry.state if carry is not None else open_pipestatus_file(plan)
         try:
             guard: Protection | None = None
             try:
-                guard = await remember(plan)
+                guard = await take_snapshot(plan)
             except OSError as error:  # what it might do could not be undone
-                run: Live = Stillborn(lacking(error))
+                run: RunHandle = UnstartedRun(start_failed(error))
             else:
                 try:
-                    run = await started(self.engine, plan, ctx.cancel, state)
+                    run = await start_run(self.engine, plan, ctx.cancel, state)
                 except BaseException:
                     if guard is not None:
                         guard.release()
                     raise
-            following = Following(run, collector, request, ctx, plan, guard)
+            following = ForegroundRun(run, collector, request, ctx, plan, guard)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
-                while isinstance(happening := await following.next(), Began | Printed):
-                    if isinstance(happening, Began):
+                while isinstance(happening := await following.next(), ShellStarted | OutputChunk):
+                    if isinstance(happening, ShellStarted):
                         pid = happening.pid
-                        yield Started(pid, plan.timeout, plan.hidden)
+                        yield Started(pid, plan.timeout, plan.redactor)
                     elif data := collector.feed(happening.stream, happening.data):
                         yield Chunk(happening.stream, data)
                 for stream, data in collector.flush():
                     yield Chunk(stream, data)
                 await following.adopt(happening)
-                following.remark_on_waiting(happening)
+                following.suggest_wait(happening)
             finally:
                 if forget is not None:
                     forget()
                 if guard is None:
                     run.close()
                 else:  # goes on if this is cancelled again
-                    undone = await asyncio.shield(settled(run, following, plan.grace))
+                    undone = await asyncio.shield(finish_and_restore(run, following, plan.grace))
         finally:
-            self._gate.leave()
+            self._limiter.release()
             spill = collector.close()
-            ended = stages_of(plan, state)
+            ended = read_pipestatus(plan, state)
             if state is not None and carry is None:
                 os.close(state)
-        assert isinstance(happening, NeverBegan | Stopped | Vanished | Promoted)
-        outcome, task = outcome_of(happening, plan), following.task
-        out, err, both = collector.captured()
-        note_output(both.seen)
-        remarks = remarks_on(happening, outcome, plan, happening.duration - run.last_output)
-        remarks += remarks_on_stages(ended, outcome)
-        if (plan.confinement or plan.place is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
-            remarks += remarks_on_limits(plan, outcome, both.text)
+        assert isinstance(happening, StartFailed | RunStopped | KeeperLost | Promoted)
+        outcome, task = outcome_from(happening, plan), following.task
+        out, err, both = collector.to_captured()
+        note_output(both.total_bytes)
+        remarks = notes_on(happening, outcome, plan, happening.duration - run.last_output)
+        remarks += notes_on_pipestatus(ended, outcome)
+        if (plan.ruleset or plan.engine_data is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
+            remarks += notes_on_limits(plan, outcome, both.text)
         with contextlib.suppress(OSError):  # no descriptor left to load them with: what was run is told all the same
-            if plan.wanted is not None:
+            if plan.sandbox_request is not None:
                 from nacre.sandbox.denials import denials  # not loaded for those who never confine
 
                 denied = denials(plan, outcome, both, ctx.conversation_id)
                 remarks += denied
-            if isinstance(outcome, Exited) and outcome.code and both.seen and not denied:
-                from nacre.hints import advice  # not loaded for those who never fail
+            if isinstance(outcome, Exited) and outcome.code and both.total_bytes and not denied:
+                from nacre.hints import hints_for  # not loaded for those who never fail
 
-                remarks += await advice(plan, both) if self.engine.here else []
+                remarks += await hints_for(plan, both) if self.engine.is_local else []
         yield Ended(
             Result(
                 command=request.command,
@@ -250,19 +254,19 @@ class Bash:
                 duration=happening.duration,
                 pid=pid,
                 running=happening.running,
-                ended=happening.ended,
-                stages=ended,
+                killed_leftovers=happening.killed_leftovers,
+                pipestatus=ended,
                 task=task,
                 spill=spill,
-                elsewhere=not self.engine.shows(plan, plan.spill_dir if task is None else task.output_file),
-                enforced=() if pid is None else still_enforced(plan, guard, following.unheld),
-                remarks=(*plan.remarks, *remarks, *following.remarks, *undone, *collector.remarks()),
-                hidden=plan.hidden,
+                files_unreachable=not self.engine.can_read(plan, plan.spill_dir if task is None else task.output_file),
+                enforced=() if pid is None else still_enforced(plan, guard, following.unenforced_rules),
+                notes=(*plan.notes, *remarks, *following.notes, *undone, *collector.notes()),
+                redactor=plan.redactor,
             )
         )
 
 
-class Options(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
     """See `Request` and `ToolContext`."""
 
     description: str
@@ -300,18 +304,18 @@ class Options(TypedDict, total=False):
     login_env: bool
 
 
-_OF_REQUEST = frozenset(names_in(Request))
+_OF_REQUEST = frozenset(field_names(Request))
 
 
-_OF_CONTEXT = frozenset(names_in(ToolContext))
+_OF_CONTEXT = frozenset(field_names(ToolContext))
 
 
 @cache
-def shared_bash() -> Bash:
+def _default_bash() -> Bash:
     return Bash()
 
 
-def split(command: str, options: Mapping[str, Any]) -> tuple[Request, ToolContext]:
+def _split_options(command: str, options: Mapping[str, Any]) -> tuple[Request, ToolContext]:
     """Keyword arguments sorted into the two values they belong to."""
     for name in options:
         if name not in _OF_REQUEST | _OF_CONTEXT:
@@ -326,11 +330,11 @@ def split(command: str, options: Mapping[str, Any]) -> tuple[Request, ToolContex
     )
 
 
-async def run(command: str, **options: Unpack[Options]) -> Result:
+async def run(command: str, **options: Unpack[RunOptions]) -> Result:
     """Run one command to its end."""
-    return await shared_bash().run(*split(command, options))
+    return await _default_bash().run(*_split_options(command, options))
 
 
-def run_sync(command: str, **options: Unpack[Options]) -> Result:
+def run_sync(command: str, **options: Unpack[RunOptions]) -> Result:
     """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
-    return blocking(shared_bash().run(*split(command, options)))
+    return block_on(_default_bash().run(*_split_options(command, options)))

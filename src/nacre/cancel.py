@@ -13,23 +13,23 @@ from threading import RLock
 class Cancel:
     """Throw it with `cancel()`; every run whose `ToolContext` holds it is ended."""
 
-    __slots__ = ("_callbacks", "_lock", "_thrown")
+    __slots__ = ("_callbacks", "_is_cancelled", "_lock")
 
     def __init__(self) -> None:
         self._lock = RLock()  # a signal handler may throw it while this thread registers a callback
-        self._thrown = False
+        self._is_cancelled = False
         self._callbacks: dict[object, Callable[[], None]] = {}
 
     def __repr__(self) -> str:
-        return f"<Cancel {'thrown' if self._thrown else 'ready'}>"
+        return f"<Cancel {'thrown' if self._is_cancelled else 'ready'}>"
 
     @property
     def cancelled(self) -> bool:
-        return self._thrown
+        return self._is_cancelled
 
     def cancel(self) -> None:
         with self._lock:
-            self._thrown = True
+            self._is_cancelled = True
             callbacks = tuple(self._callbacks.values())
             self._callbacks.clear()
         for callback in callbacks:
@@ -39,7 +39,7 @@ class Cancel:
         """Register; the answer unregisters."""
         key = object()
         with self._lock:
-            thrown = self._thrown
+            thrown = self._is_cancelled
             if not thrown:
                 self._callbacks[key] = callback
         if thrown:

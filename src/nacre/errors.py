@@ -62,9 +62,9 @@ class CommandFailed(NacreError):
     """The command ran and did not succeed; `result` has everything it said."""
 
     def __init__(self, result: Result) -> None:
-        hidden = result.hidden
+        hidden = result.redactor
         summary = result.summary if hidden is None else hidden.mask_all(result.summary)
-        said = result.err.masked(hidden).strip() or result.both.masked(hidden).strip()
+        said = result.err.masked_text(hidden).strip() or result.both.masked_text(hidden).strip()
         super().__init__(f"{summary}: {said}"[:2000])
         self.result = result
 
@@ -91,9 +91,9 @@ class EngineUnavailable(NacreError):
 class KeeperFailed(NacreError):
     """The keeper process could not be started; the message says why and what to try."""
 
-    def __init__(self, message: str, lack: int = 0) -> None:
+    def __init__(self, message: str, errno: int = 0) -> None:
         super().__init__(message)
-        self.lack = lack
+        self.errno = errno
         """The errno of what is lacking just now, as descriptors or processes: who runs a command is not raised it, but
         gets `NotStarted`. 0: it cannot be started at all."""
 

@@ -200,7 +200,7 @@ class Process:
 
 
 @frozen
-class Stage:
+class PipelineStatus:
     """One command of a pipeline, and its exit status as a shell has it."""
 
     name: str
@@ -231,7 +231,7 @@ class Spill:
     """False: it reached its cap, or the disk was full; it then holds the beginning."""
 
 
-class Hides(Protocol):
+class Redacts(Protocol):
     """Knows what no rendering may show (`nacre.redact.redactor`)."""
 
     def values(self) -> tuple[str, ...]: ...
@@ -245,8 +245,8 @@ class Captured:
 
     head: bytes = b""
     tail: bytes = b""
-    seen: int = 0
-    dropped: int = 0
+    total_bytes: int = 0
+    dropped_bytes: int = 0
     """Bytes between `head` and `tail`."""
     dropped_chars: int = 0
     """The same in characters, as UTF-8."""
@@ -254,18 +254,18 @@ class Captured:
     @property
     def text(self) -> str:
         """As UTF-8, invalid bytes replaced; a line of its own says what is missing."""
-        return self.masked(None)
+        return self.masked_text(None)
 
-    def masked(self, hidden: Hides | None) -> str:
+    def masked_text(self, hidden: Redacts | None) -> str:
         """The same without what is hidden, nor a part of it beside what is missing."""
-        if not self.dropped:
+        if not self.dropped_bytes:
             whole = (self.head + self.tail).decode("utf-8", "replace")
             return whole if hidden is None else hidden.mask(whole)
         head, tail = self.head.decode("utf-8", "replace"), self.tail.decode("utf-8", "replace")
         if hidden is not None:
             head, tail = hidden.mask(head, ends_cut=True), hidden.mask(tail, starts_cut=True)
         start = "" if head.endswith("\n") else "\n"
-        return f"{head}{start}[{self.dropped:,} bytes left out]\n{tail}"
+        return f"{head}{start}[{self.dropped_bytes:,} bytes left out]\n{tail}"
 
 
 @frozen(kw_only=True)
@@ -286,20 +286,20 @@ class Result:
     pid: int | None = None
     running: tuple[Process, ...] = ()
     """Processes of this run that are still alive."""
-    ended: tuple[Process, ...] = ()
+    killed_leftovers: tuple[Process, ...] = ()
     """Processes that the shell had left running and that were ended, as `leftovers="end"` asks."""
-    stages: tuple[Stage, ...] = ()
+    pipestatus: tuple[PipelineStatus, ...] = ()
     """How each command of the last pipeline ended, where bash could tell."""
     task: TaskRef | None = None
     """What goes on: the command itself, or what it left running."""
     spill: Spill | None = None
-    elsewhere: bool = False
+    files_unreachable: bool = False
     """Commands that run there do not see the files that it is kept in."""
     enforced: tuple[str, ...] = ()
     """Restrictions that were in force, not the ones asked for."""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """What nacre has to say about this run, a sentence each."""
-    hidden: Hides | None = None
+    redactor: Redacts | None = None
     """What no rendering may show. It is not printed, compared or pickled; `stdout`, `stderr` and `output` are as the
     command wrote them."""
 
@@ -331,14 +331,14 @@ class Result:
         return self.both.text
 
     @property
-    def seen(self) -> int:
+    def total_bytes(self) -> int:
         """Bytes the command printed while it was watched."""
-        return self.both.seen
+        return self.both.total_bytes
 
     @property
-    def dropped(self) -> int:
+    def dropped_bytes(self) -> int:
         """Bytes left out of `output`."""
-        return self.both.dropped
+        return self.both.dropped_bytes
 
     @property
     def summary(self) -> str:
@@ -366,23 +366,23 @@ class Result:
             "duration": round(self.duration, 6),
             "pid": self.pid,
             "bytes": {
-                name: {"seen": part.seen, "dropped": part.dropped}
+                name: {"total": part.total_bytes, "dropped": part.dropped_bytes}
                 for name, part in (("stdout", self.out), ("stderr", self.err), ("output", self.both))
             },
             "running": [process.to_dict() for process in self.running],
-            "ended": [process.to_dict() for process in self.ended],
-            "stages": [{"name": stage.name, "status": stage.status} for stage in self.stages],
+            "killed_leftovers": [process.to_dict() for process in self.killed_leftovers],
+            "pipestatus": [{"name": stage.name, "status": stage.status} for stage in self.pipestatus],
             "task": None if self.task is None else self.task.to_dict(),
             "spill": None
             if self.spill is None
             else {"path": self.spill.path, "bytes": self.spill.bytes, "complete": self.spill.complete},
             "enforced": list(self.enforced),
-            "remarks": list(self.remarks),
+            "notes": list(self.notes),
         }
-        if self.hidden is not None:
-            data = cast("dict[str, Any]", self.hidden.mask_all(data))
+        if self.redactor is not None:
+            data = cast("dict[str, Any]", self.redactor.mask_all(data))
         for name, part in (("stdout", self.out), ("stderr", self.err), ("output", self.both)):
-            data[name] = part.masked(self.hidden)
+            data[name] = part.masked_text(self.redactor)
         return data
 
 
@@ -393,7 +393,7 @@ class Started:
     pid: int
     timeout: float = float("inf")
     """Seconds after which the run is ended, as the plan has it; `inf`: never."""
-    redactor: Hides | None = None
+    redactor: Redacts | None = None
     """Masks what no rendering of this run may show: the same as in its `Result`. Not printed, compared or pickled."""
 
 

@@ -15,32 +15,32 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
-from nacre.base.system import payload
-from nacre.bash import Bash, Carry
+from nacre.base.system import memory_file
+from nacre.bash import Bash, SessionHooks
 from nacre.environment import deferred_names
 from nacre.errors import InvalidRequest
-from nacre.execution.exit_state import told
-from nacre.execution.finish import ending
-from nacre.execution.limiter import Gate
-from nacre.keeper.client.connection import lies_in_private_directory
+from nacre.execution.exit_state import read_exit_state
+from nacre.execution.finish import collect_result
+from nacre.execution.limiter import RunLimiter
+from nacre.keeper.client.connection import is_in_private_directory
 from nacre.keeper.protocol.procfs import TAG_VARIABLE
-from nacre.planning.paths import current
-from nacre.planning.pipestatus import can_be_asked
+from nacre.planning.paths import current_directory
+from nacre.planning.pipestatus import can_report_pipestatus
 from nacre.result import Ended, Event, Exited, Result, Running
-from nacre.toolcall.answer import answered
+from nacre.toolcall.answer import answer_call
 from nacre.types import Plan, Request, ToolContext
 
 if TYPE_CHECKING:
     from nacre.views.answers import Answer
 
-_NOT_ITS_OWN = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
+_PER_RUN_VARIABLES = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
 """What bash and the keeper set for each shell."""
-_GOES_ON = "The session is as before: what goes on as a task changes nothing in it."
-_NOT_TOLD = (
+_STILL_RUNNING_NOTE = "The session is as before: what goes on as a task changes nothing in it."
+_STATE_UNKNOWN_NOTE = (
     "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
     "the session is as before."
 )
-_VARIABLES_NOT_TOLD = "The shell could not tell all its variables: those of the session are as before."
+_VARIABLES_UNKNOWN_NOTE = "The shell could not tell all its variables: those of the session are as before."
 
 
 class Session:
@@ -56,11 +56,11 @@ class Session:
     ) -> None:
         self._bash = bash or Bash()
         self._ctx = ctx or ToolContext()
-        if not self._bash.engine.here and not self._ctx.conversation_id:
+        if not self._bash.engine.is_local and not self._ctx.conversation_id:
             own = f"session-{os.urandom(4).hex()}"  # what an engine keeps for a conversation is for this one alone
             self._ctx = replace(self._ctx, conversation_id=own)
-        self._changes = dict(changes or {})
-        self._turn = Gate(1)
+        self._env_changes = dict(changes or {})
+        self._limiter = RunLimiter(1)
         home = self._ctx.working_dir or self._home()
         self._workspace = os.path.abspath(self._ctx.workspace or home)
         """Stays, wherever commands go."""
@@ -69,7 +69,11 @@ class Session:
 
     def _home(self) -> str:
         """Where a command starts if nobody says where."""
-        return current() if self._bash.engine.here else self._bash.engine.directory(Request("true"), self._ctx)
+        return (
+            current_directory()
+            if self._bash.engine.is_local
+            else self._bash.engine.directory(Request("true"), self._ctx)
+        )
 
     @property
     def context(self) -> ToolContext:
@@ -77,87 +81,93 @@ class Session:
         return self._ctx
 
     @property
-    def changes(self) -> Mapping[str, str | None]:
+    def env_changes(self) -> Mapping[str, str | None]:
         """What commands have exported so far, and (None) what they have unset."""
-        return MappingProxyType(self._changes)
+        return MappingProxyType(self._env_changes)
 
     async def run(self, request: Request | str) -> Result:
         """Run a command to its end."""
-        return await ending(self.stream(request))
+        return await collect_result(self.stream(request))
 
     async def call(self, arguments: Mapping[str, Any] | str) -> Answer:
         """As `Bash.call`."""
-        return await answered(self._bash.profile, arguments, self._ctx, lambda request, _: self.stream(request))
+        return await answer_call(self._bash.profile, arguments, self._ctx, lambda request, _: self.stream(request))
 
     async def stream(self, request: Request | str) -> AsyncGenerator[Event, None]:
         """As `Bash.stream`."""
         request = Request(request) if isinstance(request, str) else request
-        await self._turn.enter()
+        await self._limiter.acquire()
         state = None
         try:
-            state = payload(b"")
-            remarks = self._find_directory("this command ran")
+            state = memory_file(b"")
+            remarks = self._ensure_directory("this command ran")
             given: dict[str, str] = {}
 
             def prepare(plan: Plan) -> Plan:
-                env = {name: value for name, value in plan.env.items() if self._changes.get(name, "") is not None}
-                env.update({name: value for name, value in self._changes.items() if value is not None})
+                env = {name: value for name, value in plan.env.items() if self._env_changes.get(name, "") is not None}
+                env.update({name: value for name, value in self._env_changes.items() if value is not None})
                 env.update(request.env)
                 env["PWD"] = plan.cwd
                 given.update(env)
-                asked = plan.stages if can_be_asked(env, plan.limits.open_files) else ()
-                unset = tuple(name for name, value in self._changes.items() if value is None and name not in env)
-                deferred = deferred_names(name for name in {**self._changes, **request.env} if name in env)
+                asked = plan.pipeline_commands if can_report_pipestatus(env, plan.limits.open_files) else ()
+                unset = tuple(name for name, value in self._env_changes.items() if value is None and name not in env)
+                deferred = deferred_names(name for name in {**self._env_changes, **request.env} if name in env)
                 return replace(
-                    plan, env=env, unset=unset, deferred=deferred, reusable=False, session=True, stages=asked
+                    plan,
+                    env=env,
+                    removed_env=unset,
+                    deferred=deferred,
+                    standby_ok=False,
+                    reports_state=True,
+                    pipeline_commands=asked,
                 )
 
             ctx = replace(self._ctx, working_dir=self.cwd, workspace=self._workspace)
-            async with aclosing(self._bash.walk(request, ctx, Carry(prepare, state))) as events:
+            async with aclosing(self._bash.run_events(request, ctx, SessionHooks(prepare, state))) as events:
                 async for event in events:
                     if isinstance(event, Ended):
-                        remarks += self._learn(state, given, request, event.result)
-                        event = Ended(replace(event.result, remarks=(*event.result.remarks, *remarks)))
+                        remarks += self._update_from(state, given, request, event.result)
+                        event = Ended(replace(event.result, notes=(*event.result.notes, *remarks)))
                     yield event
         finally:
             if state is not None:
                 os.close(state)
-            self._turn.leave()
+            self._limiter.release()
 
-    def _find_directory(self, consequence: str) -> list[str]:
+    def _ensure_directory(self, consequence: str) -> list[str]:
         """Make sure that the session's directory exists: the nearest that is left of it. Says when it had to."""
         lost = self.cwd
-        if not self._bash.engine.here or os.path.isdir(lost):
+        if not self._bash.engine.is_local or os.path.isdir(lost):
             return []
         while not os.path.isdir(self.cwd) and self.cwd != "/":
             self.cwd = os.path.dirname(self.cwd)
         return [f"The session's directory {lost} no longer exists; {consequence} in {self.cwd}."]
 
-    def _learn(self, state: int, given: Mapping[str, str], request: Request, result: Result) -> list[str]:
+    def _update_from(self, state: int, given: Mapping[str, str], request: Request, result: Result) -> list[str]:
         if result.task is not None and result.task.pid == result.pid:
             promoted = isinstance(result.outcome, Running) and result.outcome.promoted
-            return [_GOES_ON] if promoted else []  # it has not come to its end
-        last = told(state)
-        directory, environment = last.directory, last.environment
+            return [_STILL_RUNNING_NOTE] if promoted else []  # it has not come to its end
+        last = read_exit_state(state)
+        directory, environment = last.cwd, last.environment
         if directory is None and isinstance(result.outcome, Exited):
-            return [_NOT_TOLD]
-        unknown = [_VARIABLES_NOT_TOLD] if environment is None and isinstance(result.outcome, Exited) else []
+            return [_STATE_UNKNOWN_NOTE]
+        unknown = [_VARIABLES_UNKNOWN_NOTE] if environment is None and isinstance(result.outcome, Exited) else []
         if environment is not None:
             changed = {name: value for name, value in environment.items() if given.get(name) != value}
-            removed = dict.fromkeys([*(given.keys() - environment.keys()), *last.unset])
-            self._changes.update({k: v for k, v in {**changed, **removed}.items() if not _is_of_this_run(k, v)})
+            removed = dict.fromkeys([*(given.keys() - environment.keys()), *last.removed_env])
+            self._env_changes.update({k: v for k, v in {**changed, **removed}.items() if not _is_of_this_run(k, v)})
         if directory is None or request.cwd is not None or directory == self.cwd:
             return unknown
-        if os.path.isdir(directory) or not self._bash.engine.here:
+        if os.path.isdir(directory) or not self._bash.engine.is_local:
             try:
                 self._bash.engine.directory(replace(request, cwd=directory), self._ctx)
             except InvalidRequest as error:
                 return [*unknown, f"The session stays in {self.cwd}. {error.message}"]
         self.cwd = directory
-        moved = self._find_directory("the next command runs") or [f"The session's directory is now {directory}."]
+        moved = self._ensure_directory("the next command runs") or [f"The session's directory is now {directory}."]
         return [*unknown, *moved]
 
 
 def _is_of_this_run(name: str, value: str | None) -> bool:
     """Set by bash or the keeper for this one, or a path into its private TMPDIR, which is gone."""
-    return name in _NOT_ITS_OWN or (value is not None and lies_in_private_directory(value))
+    return name in _PER_RUN_VARIABLES or (value is not None and is_in_private_directory(value))

@@ -16,8 +16,8 @@ from nacre.verdict import Verdict
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
 
-    from nacre.redact.redactor import Hidden
-    from nacre.sandbox.resolve import Wanted
+    from nacre.redact.redactor import Redactor
+    from nacre.sandbox.resolve import SandboxRequest
 
 Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
@@ -130,7 +130,8 @@ class ToolContext:
     allowed_paths: tuple[StrPath, ...] = ()
     """When given, a command may only start in one of these directories or below."""
     approve: Callable[[Verdict], Awaitable[bool] | bool] | None = None
-    """Asked when the checker wants a person's word; True lets the command run. `Verdict.matter` is what to show."""
+    """Asked when the checker wants a person's word; True lets the command run. `Verdict.approval_request` is what to
+    show."""
     limits: Limits = Limits()
     secrets: tuple[str, ...] = ()
     """Values that no command may inherit, under whatever name, and that no rendering of a result shows."""
@@ -157,25 +158,25 @@ class Plan:
     spill: int
     spill_dir: str | None
     """None: a private directory that goes when this process does."""
-    spill_name: str
+    file_prefix: str
     task_dir: str | None = None
     """None: the user's state directory."""
-    reusable: bool = False
+    standby_ok: bool = False
     """Nothing in it is for this call only but the text: a shell for the next call may be started ahead."""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """What was changed on the way here that the reader of the result should know."""
-    confinement: bytes = b""
+    ruleset: bytes = b""
     """What the kernel is to enforce, as the keeper takes it."""
-    scratch: bool = False
+    private_tmpdir: bool = False
     """With a private TMPDIR."""
     limits: Limits = Limits()
     """What it may cost."""
-    wanted: Wanted | None = None
+    sandbox_request: SandboxRequest | None = None
     """The same in words, for whoever explains a denial."""
     enforced: tuple[str, ...] = ()
-    watched: tuple[str, ...] = ()
+    compared_paths: tuple[str, ...] = ()
     """Paths to be compared before and after."""
-    roots: tuple[str, ...] = ()
+    writable_roots: tuple[str, ...] = ()
     """Where it may write: what is put in the way of those is removed there, and nowhere else."""
     repositories: tuple[str, ...] = ()
     """Git directories in which it may leave no links, and no steps that run programs."""
@@ -185,17 +186,17 @@ class Plan:
     """Hidden paths that mounts alone hide."""
     own_code: tuple[str, ...] = ()
     """Those of `mounted` that are too large to be compared."""
-    unset: tuple[str, ...] = ()
+    removed_env: tuple[str, ...] = ()
     """Variables that it is not to have, for an engine that lays an environment of its own below."""
     deferred: tuple[str, ...] = ()
     """Variables of `env` that came with the call and that bash gets once tag and limits are in place."""
-    place: Any = None
+    engine_data: Any = None
     """What the engine needs to know to start it."""
-    session: bool = False
+    reports_state: bool = False
     """The shell is to tell its last directory and environment."""
-    stages: tuple[str, ...] = ()
+    pipeline_commands: tuple[str, ...] = ()
     """The commands of its last pipeline, if it can tell how each of them ended."""
-    apart: bool = False
+    dedicated_keeper: bool = False
     """With a keeper of its own, because it may outlive this process."""
     background: bool = False
     """It is a task from the start."""
@@ -204,9 +205,9 @@ class Plan:
     """Seconds after which it becomes a task."""
     detach: bool = False
     """What it leaves running outlives this process."""
-    waits: bool = False
+    wait_for_jobs: bool = False
     """The shell waits for its jobs before it exits."""
-    ender: bytes = b""
+    kill_script: bytes = b""
     """Shell text that ends it where signals do not reach; it gets the signal's number and the seconds of grace."""
     log: int = 0
     """Bytes of a task's log."""
@@ -214,5 +215,5 @@ class Plan:
     """Another name for it, with `{id}` for the task's."""
     tasks: int = 0
     """How many may be running when it is started."""
-    hidden: Hidden | None = None
+    redactor: Redactor | None = None
     """What no rendering of its result may show."""

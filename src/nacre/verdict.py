@@ -6,10 +6,10 @@ from enum import StrEnum
 
 from nacre.base.frozen import frozen
 
-NOT_PLAIN = "The command is not provably plain, and this policy lets only plain commands run unasked"
+NOT_PROVEN_HARMLESS = "The command is not provably plain, and this policy lets only plain commands run unasked"
 
 
-NOT_PLAIN_ID = "not-plain"
+NOT_PROVEN_HARMLESS_ID = "not-plain"
 DENIED_ID = "permission-deny"
 ASKED_ID = "permission-ask"
 """Stand where the id of a rule would."""
@@ -56,23 +56,23 @@ class Finding:
 
 
 @frozen
-class Given:
+class ApprovalInput:
     """A text that comes with a command, and does not stand in it."""
 
     label: str
     """`stdin`, `$NAME`."""
     text: str
-    runs: bool = False
+    executed: bool = False
     """The checker has read it as a script."""
 
 
 @frozen
-class Matter:
+class ApprovalRequest:
     """What a person is asked about: all of what would run, and where."""
 
     command: str
     cwd: str
-    given: tuple[Given, ...] = ()
+    inputs: tuple[ApprovalInput, ...] = ()
 
 
 @frozen
@@ -87,7 +87,7 @@ class Verdict:
     plain: bool = False
     """Provably harmless: every word known, only commands of the policy's list in harmless uses; git with
     `nacre.policy.facts.harmless.GIT_ENVIRONMENT`."""
-    matter: Matter | None = None
+    approval_request: ApprovalRequest | None = None
     """What it is about, where a person is asked (`ToolContext.approve`): to be shown in full."""
     permitted: str = ""
     """The permission rule that has answered, where the checker would have asked."""
@@ -102,7 +102,7 @@ class Verdict:
 
     @property
     def rule(self) -> str:
-        return self.findings[0].rule if self.findings else NOT_PLAIN_ID if not self.allowed else ""
+        return self.findings[0].rule if self.findings else NOT_PROVEN_HARMLESS_ID if not self.allowed else ""
 
     @property
     def span(self) -> tuple[int, int]:
@@ -112,14 +112,14 @@ class Verdict:
     @property
     def what(self) -> str:
         """The words and what is wrong with them."""
-        return self.findings[0].what if self.findings else NOT_PLAIN if not self.allowed else ""
+        return self.findings[0].what if self.findings else NOT_PROVEN_HARMLESS if not self.allowed else ""
 
     @property
     def reason(self) -> str:
         """For the model: what, why, and what to do instead."""
         if self.findings:
             return self.findings[0].message
-        return f"{NOT_PLAIN}. Instead: {self.instead}" if not self.allowed else ""
+        return f"{NOT_PROVEN_HARMLESS}. Instead: {self.instead}" if not self.allowed else ""
 
     @property
     def instead(self) -> str:

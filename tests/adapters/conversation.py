@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre import ToolContext
-from nacre.adapters.shared.streams import Streams
+from nacre.adapters.shared.streams import CommandStreams
 from nacre.adapters.shared.toolbox import Toolbox
 from nacre.observe.events import Observed, RunEnded
 
@@ -101,10 +101,10 @@ COMMANDS = ["ls", "./run-tests", "git push --force", "./server >served.log & ech
 """The same for a model that has nothing but a shell."""
 
 STREAMS = [
-    Streams("README.md\nrun-tests\nserver\n", "", 0),
-    Streams("test_addition passed\ntest_division failed: division by zero\n", "", 1),
-    Streams("", f"{TEXTS[2]}\n", 126),
-    Streams(
+    CommandStreams("README.md\nrun-tests\nserver\n", "", 0),
+    CommandStreams("test_addition passed\ntest_division failed: division by zero\n", "", 1),
+    CommandStreams("", f"{TEXTS[2]}\n", 126),
+    CommandStreams(
         "started\n",
         "[nacre: 1 process left running: N (it).]\n"
         "[nacre: It goes on as task bash-ID; what it prints is in STATE/bash-ID/output.log.]\n",
@@ -176,10 +176,10 @@ def plain(said: Sequence[str], ctx: ToolContext) -> list[str]:
     return found
 
 
-def plain_streams(found: Sequence[Streams], ctx: ToolContext) -> list[Streams]:
+def plain_streams(found: Sequence[CommandStreams], ctx: ToolContext) -> list[CommandStreams]:
     """The same of what a shell gave back."""
     texts = iter(plain([text for each in found for text in (each.stdout, each.stderr)], ctx))
-    return [Streams(next(texts), next(texts), each.code) for each in found]
+    return [CommandStreams(next(texts), next(texts), each.code) for each in found]
 
 
 def outcome_in(data: Mapping[str, Any]) -> tuple[str, int | None] | None:
@@ -188,7 +188,7 @@ def outcome_in(data: Mapping[str, Any]) -> tuple[str, int | None] | None:
 
 
 @dataclass
-class Heard:
+class CallerObserver:
     """An observer: who asked, of every run that is over."""
 
     callers: list[str] = field(default_factory=list)

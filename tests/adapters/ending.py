@@ -17,19 +17,19 @@ async def ended_by(how: str, run: Coroutine[Any, Any, Any], life: Lifeline) -> N
     """The run has a command that holds the line: that is over, with everything that it has started."""
     if how == "cancelled":
         task = asyncio.ensure_future(run)
-        await life.held()
+        await life.wait_until_held()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
     else:
         with pytest.raises(TimeoutError):
             await _until_held(run, life)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def _until_held(run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
     async def expire() -> None:
-        await life.held()
+        await life.wait_until_held()
         limit.reschedule(asyncio.get_running_loop().time())
 
     async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,7 +17,7 @@ def does_what_it_says(name: str, directory: Path) -> None:
     """It prints what its comments say, a line each."""
     path = ROOT / "examples" / name
     words = [sys.executable, str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, cwd=directory, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, cwd=directory, check=False)
     assert done.returncode == 0, done.stderr
     shown = re.findall(r"^ *print\(.*\)  # (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert shown

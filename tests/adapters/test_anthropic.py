@@ -26,7 +26,7 @@ from tests.adapters.conversation import (
     SECRET,
     SERVED,
     TEXTS,
-    Heard,
+    CallerObserver,
     next_call,
     plain,
     project,
@@ -113,7 +113,7 @@ def errors(api: Api) -> list[bool]:
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
     api = Api(converses)
     assert plain(await api.converse(*tools(Bash(observers=[heard]), ctx)), ctx) == TEXTS
     assert errors(api) == [bool(code) for code in ERRORS]
@@ -133,7 +133,7 @@ async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> 
 
 
 async def test_the_same_by_the_bash_that_the_model_was_trained_with(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
 
     def respond(results: list[Block]) -> Block | None:
         if len(results) < len(COMMANDS):
@@ -190,7 +190,7 @@ async def test_a_restart_ends_what_still_runs(tmp_path: Path, life: Lifeline) ->
 async def test_a_restart_ends_the_command_of_another_call(tmp_path: Path, life: Lifeline) -> None:
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     running = asyncio.create_task(tool.call({"command": f"{life.hold} echo begun; sleep 600"}))
-    await life.held()
+    await life.wait_until_held()
     waiting = asyncio.create_task(tool.call({"command": "touch made"}))
     await turn_loop()  # it is in the queue now
     assert await tool.call({"restart": True}) == RESTARTED
@@ -204,7 +204,7 @@ async def test_a_restart_that_is_cancelled_has_restarted_nevertheless(tmp_path: 
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     await tool.call({"command": "export COLOUR=blue"})
     running = asyncio.create_task(tool.call({"command": f"{life.hold} sleep 600"}))
-    await life.held()
+    await life.wait_until_held()
     restart = asyncio.create_task(tool.call({"restart": True}))
     await turn_loop()
     restart.cancel()
@@ -219,7 +219,7 @@ async def test_the_contexts_own_switch_ends_its_commands_before_and_after_a_rest
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path, cancel=switch))
     await tool.call({"restart": True})
     running = asyncio.create_task(tool.call({"command": f"{life.hold} sleep 600"}))
-    await life.held()
+    await life.wait_until_held()
     switch.cancel()
     assert "cancelled" in await running
     assert "cancelled" in await tool.call({"command": "true"})
@@ -233,7 +233,7 @@ async def test_a_command_beside_a_restart_is_not_run(tmp_path: Path) -> None:
 
 
 async def test_what_needs_a_person_goes_to_the_contexts_approve(tmp_path: Path) -> None:
-    asking = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    asking = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
     ctx = ToolContext(working_dir=tmp_path)
     (nobody,) = await Api(bash({"command": "touch made"})).converse(BashTool(asking, ctx))
     assert "nobody was asked" in nobody

@@ -10,7 +10,7 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage,
 
 from examples.with_claude_agent_sdk import fake_api
 from nacre import Bash, ToolContext
-from nacre.adapters.claude_agent_sdk import allowed, server
+from nacre.adapters.claude_agent_sdk import allowed_tools, server
 from tests.adapters.conversation import (
     ASKED,
     ERRORS,
@@ -18,7 +18,7 @@ from tests.adapters.conversation import (
     ODD_ERRORS,
     TEXTS,
     Call,
-    Heard,
+    CallerObserver,
     next_call,
     plain,
     project,
@@ -50,7 +50,7 @@ def converses(results: list[Block]) -> Block:
 
 def options(env: dict[str, str], place: Path, bash: Bash | None = None, ctx: ToolContext | None = None) -> Any:
     return ClaudeAgentOptions(
-        mcp_servers={"nacre": server(bash, ctx)}, allowed_tools=allowed(), tools=[], env=env, cwd=place
+        mcp_servers={"nacre": server(bash, ctx)}, allowed_tools=allowed_tools(), tools=[], env=env, cwd=place
     )
 
 
@@ -63,7 +63,7 @@ async def results_of(given: Any) -> list[ToolResultBlock]:
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
     with fake_api(converses) as env:
         found = await results_of(options(env, tmp_path, Bash(observers=[heard]), ctx))
     assert plain([text_of(block.content) for block in found], ctx) == TEXTS
@@ -98,9 +98,9 @@ async def test_an_interrupted_agent_leaves_nothing_alive(tmp_path: Path, life: L
     with fake_api(lambda results: use(None if results else long_one(life), 0)) as env:
         async with ClaudeSDKClient(options(env, tmp_path, ctx=ToolContext(working_dir=tmp_path))) as client:
             await client.query("Look after the project.")
-            await life.held()
+            await life.wait_until_held()
             await client.interrupt()
-            await life.ended()
+            await life.wait_until_ended()
             ended = [message async for message in client.receive_response()]
     assert isinstance(ended[-1], ResultMessage)
 

@@ -17,11 +17,11 @@ from langchain_tests.integration_tests import SandboxIntegrationTests
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters import deepagents
 from nacre.adapters.deepagents import NacreBackend
-from nacre.adapters.shared.streams import Streams
+from nacre.adapters.shared.streams import CommandStreams
 from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.tasks import Tasks
-from tests.adapters.conversation import COMMANDS, SECRET, STREAMS, Heard, plain_streams, project
+from tests.adapters.conversation import COMMANDS, SECRET, STREAMS, CallerObserver, plain_streams, project
 from tests.adapters.ending import ENDINGS, ended_by
 from tests.adapters.examples import does_what_it_says, shown_for
 from tests.support.lifeline import Lifeline
@@ -87,19 +87,19 @@ def does(*calls: tuple[str, dict[str, Any]]) -> Iterator[AIMessage]:
     yield AIMessage("done")
 
 
-async def told(backend: NacreBackend, messages: Iterator[AIMessage]) -> list[ToolMessage]:
+async def run_agent(backend: NacreBackend, messages: Iterator[AIMessage]) -> list[ToolMessage]:
     agent = create_deep_agent(Model(messages=messages), backend=backend)
     state = await agent.ainvoke({"messages": [("user", "Look after the project.")]})
     return [message for message in state["messages"] if isinstance(message, ToolMessage)]
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
-    said = await told(NacreBackend(Bash(observers=[heard]), ctx), runs(*COMMANDS))
+    ctx, heard = project(tmp_path), CallerObserver()
+    said = await run_agent(NacreBackend(Bash(observers=[heard]), ctx), runs(*COMMANDS))
     codes = [message.artifact["exit_code"] for message in said]
     texts = [str(message.content).partition("\n[Command ")[0] for message in said]
-    found = plain_streams([Streams(text, "", code) for text, code in zip(texts, codes, strict=True)], ctx)
-    assert found == [Streams(each.stdout + each.stderr, "", each.code) for each in STREAMS]
+    found = plain_streams([CommandStreams(text, "", code) for text, code in zip(texts, codes, strict=True)], ctx)
+    assert found == [CommandStreams(each.stdout + each.stderr, "", each.code) for each in STREAMS]
     assert heard.callers == ["deepagents"] * len(COMMANDS)
     (task,) = Tasks(ctx.output_dir).list(all=False)
     await Tasks(ctx.output_dir).kill(task.id)
@@ -108,7 +108,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None
 @pytest.mark.parametrize("how", ENDINGS)
 async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
-    await ended_by(how, told(backend, runs(f"{life.hold} (setsid sleep 600 &); sleep 600")), life)
+    await ended_by(how, run_agent(backend, runs(f"{life.hold} (setsid sleep 600 &); sleep 600")), life)
 
 
 async def test_what_its_file_tools_would_write_is_judged_like_a_command_that_writes_it(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ async def test_what_its_file_tools_would_write_is_judged_like_a_command_that_wri
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(tmp_path))
         backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
-        said = await told(
+        said = await run_agent(
             backend,
             does(
                 ("write_file", {"file_path": str(keys), "content": "new\n"}),
@@ -136,10 +136,10 @@ async def test_a_person_is_asked_about_a_file_and_not_about_scripts_of_deepagent
     asked: list[str] = []
 
     def approve(verdict: Any) -> bool:
-        asked.append(verdict.matter.command)
+        asked.append(verdict.approval_request.command)
         return True
 
-    strict = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    strict = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
     backend = NacreBackend(strict, ToolContext(working_dir=tmp_path, approve=approve))
     file = str(tmp_path / "file")
     assert (await backend.awrite(file, "one\n")).error is None
@@ -189,7 +189,7 @@ def test_files_go_up_and_down_as_bytes(tmp_path: Path) -> None:
 def test_a_file_over_the_limit_is_an_error_and_never_a_part_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deepagents, "LARGEST", 2**20)
+    monkeypatch.setattr(deepagents, "MAX_DOWNLOAD_BYTES", 2**20)
     (tmp_path / "most").write_bytes(b"x" * 2**20)
     (tmp_path / "more").write_bytes(b"x" * (2**20 + 1))
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))

@@ -37,7 +37,7 @@ from tests.adapters.conversation import COMMANDS, FILES, STREAMS, plain
 from tests.adapters.ending import ENDINGS, ended_by
 from tests.adapters.examples import does_what_it_says, shown_for
 from tests.support.lifeline import Lifeline
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 pytestmark = pytest.mark.framework
 
@@ -93,7 +93,9 @@ def test_the_self_check_that_makes_an_account_passes_where_accounts_are_its_own(
     before = pwd.getpwall()
     own = ["unshare", "--mount", "bash", "-c", OWN_ACCOUNTS, "bash", str(tmp_path)]
     try:
-        done = subprocess.run([*own, sys.executable, "-c", AS_USER], capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            [*own, sys.executable, "-c", AS_USER], capture_output=True, text=True, timeout=HANG_TIMEOUT_S
+        )
     except FileNotFoundError:
         pytest.skip("there is no unshare")
     if done.returncode == 77 or "unshare failed" in done.stderr:
@@ -222,7 +224,7 @@ async def test_many_commands_at_once_are_kept_apart(made: NacreSandboxEnvironmen
     assert [each.stdout for each in many] == [f"{number}\n" for number in range(50)]
 
 
-def counted(output: ModelOutput) -> ModelOutput:
+def add_usage(output: ModelOutput) -> ModelOutput:
     """With a usage: inspect_ai would fetch a tokenizer to count what has none."""
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     return output
@@ -232,13 +234,13 @@ def does(*commands: str) -> Callable[..., ModelOutput]:
     def model(messages: list[Any], *_: Any) -> ModelOutput:
         said = [message for message in messages if isinstance(message, ChatMessageTool)]
         if len(said) >= len(commands):
-            return counted(ModelOutput.from_content("mockllm", "done"))
-        return counted(ModelOutput.for_tool_call("mockllm", "bash", {"command": commands[len(said)]}))
+            return add_usage(ModelOutput.from_content("mockllm", "done"))
+        return add_usage(ModelOutput.for_tool_call("mockllm", "bash", {"command": commands[len(said)]}))
 
     return model
 
 
-async def evaluated(task: Task, model: Callable[..., ModelOutput], logs: Path, **how: Any) -> Any:
+async def evaluate_task(task: Task, model: Callable[..., ModelOutput], logs: Path, **how: Any) -> Any:
     llm = get_model("mockllm/model", custom_outputs=model)
     (log,) = await eval_async(task, model=llm, log_dir=str(logs), max_samples=4, **how)
     assert log.status == "success", log.error
@@ -262,7 +264,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, caplog:
         sandbox="nacre",
     )
     with caplog.at_level(logging.INFO, "nacre.run"):
-        (sample,) = await evaluated(task, does(*COMMANDS), tmp_path)
+        (sample,) = await evaluate_task(task, does(*COMMANDS), tmp_path)
     said = [message.text for message in sample.messages if isinstance(message, ChatMessageTool)]
     told = [f"{each.stderr}\n{each.stdout}" if each.stderr else each.stdout for each in STREAMS]
     assert plain(said, ToolContext(output_dir=states[0])) == told
@@ -278,7 +280,7 @@ async def test_samples_at_once_have_a_directory_each(tmp_path: Path) -> None:
         solver=[use_tools(bash()), generate()],
         sandbox="nacre",
     )
-    samples = await evaluated(task, does("ls; cat name; echo more >>name", "cat name"), tmp_path)
+    samples = await evaluate_task(task, does("ls; cat name; echo more >>name", "cat name"), tmp_path)
     said = [[each.text for each in sample.messages if isinstance(each, ChatMessageTool)] for sample in samples]
     assert said == [[f"name\n{number}", f"{number}more\n"] for number in range(8)]
 
@@ -304,14 +306,14 @@ async def test_commands_are_subprocesses_to_who_limits_those(
         solver=[use_tools(bash()), generate()],
         sandbox="nacre",
     )
-    (sample,) = await evaluated(task, model, tmp_path, max_subprocesses=most)
+    (sample,) = await evaluate_task(task, model, tmp_path, max_subprocesses=most)
     first, _ = [each.text for each in sample.messages if isinstance(each, ChatMessageTool)]
     assert first == said
 
 
 async def test_a_tool_call_that_goes_wrong_is_told_to_the_model_and_the_sample_goes_on(tmp_path: Path) -> None:
     task = Task(dataset=[Sample(input="Go on.")], solver=[use_tools(bash(timeout=1)), generate()], sandbox="nacre")
-    (sample,) = await evaluated(task, does("sleep 600", "yes", "echo hello"), tmp_path)
+    (sample,) = await evaluate_task(task, does("sleep 600", "yes", "echo hello"), tmp_path)
     said = [each for each in sample.messages if isinstance(each, ChatMessageTool)]
     assert [each.error and each.error.type for each in said] == ["timeout", "limit", None]
     assert said[2].text == "hello\n"
@@ -324,7 +326,7 @@ async def test_what_a_sample_leaves_running_ends_with_it(life: Lifeline) -> None
         assert len(Tasks(made.state).list(all=False)) == 1
     finally:
         await NacreSandboxEnvironment.sample_cleanup("task", None, {"default": made}, True)
-    await life.ended()
+    await life.wait_until_ended()
     assert not os.path.exists(made.directory)
 
 
@@ -364,7 +366,9 @@ def test_the_sandbox_is_found_where_nacre_is_installed_from_its_wheel(tmp_path: 
         archive.extractall(site)
     words = [sys.executable, "-c", FINDS]
     env = {**os.environ, "PYTHONPATH": str(site)}
-    done = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = subprocess.run(
+        words, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=True
+    )
     assert done.stdout == f"{site / 'nacre' / 'adapters' / 'inspect_ai.py'}\n"
 
 

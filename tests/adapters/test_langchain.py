@@ -27,7 +27,7 @@ from tests.adapters.conversation import (
     OUTCOMES,
     TEXTS,
     Call,
-    Heard,
+    CallerObserver,
     next_call,
     outcome_in,
     plain,
@@ -70,7 +70,7 @@ def message_of(call: Call, number: int) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": call.name, "args": call.arguments, "id": f"call-{number}"}])
 
 
-def calling(*calls: Call) -> Iterator[AIMessage]:
+def messages_for_calls(*calls: Call) -> Iterator[AIMessage]:
     yield from (message_of(call, number) for number, call in enumerate(calls))
     yield AIMessage("done")
 
@@ -81,14 +81,14 @@ class Script:
     def __init__(self) -> None:
         self.messages: list[BaseMessage] = [HumanMessage("Look after the project.")]
 
-    def told(self) -> list[ToolMessage]:
+    def tool_messages(self) -> list[ToolMessage]:
         return [message for message in self.messages if isinstance(message, ToolMessage)]
 
     def __iter__(self) -> Script:
         return self
 
     def __next__(self) -> AIMessage:
-        call = next_call([str(message.content) for message in self.told()])
+        call = next_call([str(message.content) for message in self.tool_messages()])
         return AIMessage("done") if call is None else message_of(call, len(self.messages))
 
 
@@ -100,7 +100,7 @@ async def converse(own: list[BaseTool], *, blocking: bool) -> list[ToolMessage]:
         reply: Any = await model.ainvoke(script.messages)
         script.messages.append(reply)
         if not reply.tool_calls:
-            return script.told()
+            return script.tool_messages()
         for call in reply.tool_calls:
             tool = named[call["name"]]
             script.messages.append(tool.invoke(call) if blocking else await tool.ainvoke(call))
@@ -112,7 +112,7 @@ def heard_by(state: Any) -> list[ToolMessage]:
 
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, blocking: bool) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
     told = await converse(tools(Bash(observers=[heard]), ctx), blocking=blocking)
     assert plain([str(message.content) for message in told], ctx) == TEXTS
     assert [message.status for message in told] == ["error" if error else "success" for error in ERRORS]
@@ -122,7 +122,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, blockin
 
 async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
     ctx = project(tmp_path)
-    agent = create_agent(Model(messages=calling(*ODD)), tools=tools(ctx=ctx))
+    agent = create_agent(Model(messages=messages_for_calls(*ODD)), tools=tools(ctx=ctx))
     told = heard_by(await agent.ainvoke({"messages": [("user", "Be odd.")]}, {"recursion_limit": 100}))
     assert plain([str(message.content) for message in told], ctx) == await without_framework(ODD, ctx)
     assert [message.status for message in told] == ["error" if error else "success" for error in ODD_ERRORS]
@@ -149,7 +149,7 @@ async def test_calls_of_one_message_run_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ENDINGS)
 async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
     call = Call("Bash", {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"})
-    agent = create_agent(Model(messages=calling(call)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
+    agent = create_agent(Model(messages=messages_for_calls(call)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
     await ended_by(how, agent.ainvoke({"messages": [("user", "Sleep.")]}), life)
 
 
@@ -162,7 +162,7 @@ async def test_a_graph_is_interrupted_for_a_persons_word_and_goes_on_with_it(
     tmp_path: Path, answer: Any, blocking: bool
 ) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=interrupt_for_approval)
-    agent = create_agent(Model(messages=calling(RISKY)), tools=tools(ctx=ctx), checkpointer=InMemorySaver())
+    agent = create_agent(Model(messages=messages_for_calls(RISKY)), tools=tools(ctx=ctx), checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
 
     async def go(given: Any) -> Any:
@@ -196,7 +196,7 @@ async def test_what_has_ended_by_then_is_not_run_again(tmp_path: Path) -> None:
 
 
 async def test_without_somebody_to_ask_it_is_refused(tmp_path: Path) -> None:
-    agent = create_agent(Model(messages=calling(RISKY)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
+    agent = create_agent(Model(messages=messages_for_calls(RISKY)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
     (told,) = heard_by(await agent.ainvoke({"messages": [("user", "Drop it.")]}))
     assert "nobody was asked" in str(told.content)
     assert told.status == "success"
@@ -210,7 +210,7 @@ async def test_a_tool_is_described_to_models_by_the_schema_of_the_profile(tmp_pa
 
 async def test_what_the_page_shows_runs() -> None:
     call = Call("Bash", {"command": "echo hello"})
-    names = shown_for("LangChain", model=Model(messages=calling(call)))
+    names = shown_for("LangChain", model=Model(messages=messages_for_calls(call)))
     (told,) = heard_by(await names["agent"].ainvoke({"messages": [("user", "Say hello.")]}))
     assert told.content == "hello"
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 
 from tests.hooks.fixtures import payload_of
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.framework
 
@@ -36,7 +36,7 @@ def test_no_framework_is_loaded_by_who_does_not_ask_for_it(program: str) -> None
         [sys.executable, "-c", f"import sys; {program}; print(*sys.modules, file=sys.stderr)"],
         input=json.dumps(payload_of("claude-code", "no opinion")).encode(),
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT_S,
         check=True,
     )
     loaded = set(done.stderr.decode().split())

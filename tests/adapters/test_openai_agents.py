@@ -33,7 +33,7 @@ from openai.types.responses import (
 
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters.openai_agents import shell_tool, tools
-from nacre.adapters.shared.streams import Streams
+from nacre.adapters.shared.streams import CommandStreams
 from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.profiles.tool import Parameter
@@ -47,7 +47,7 @@ from tests.adapters.conversation import (
     STREAMS,
     TEXTS,
     Call,
-    Heard,
+    CallerObserver,
     next_call,
     plain,
     plain_streams,
@@ -111,7 +111,7 @@ def outputs(result: Any) -> list[Any]:
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
     own = tools(Bash(observers=[heard]), ctx)
     result = await run(Agent(name="coder", model=Scripted(converses), tools=[*own]))
     assert plain([item["output"] for item in outputs(result)], ctx) == TEXTS
@@ -179,20 +179,20 @@ async def test_a_streamed_run_that_is_cancelled_leaves_nothing_alive(tmp_path: P
     own = tools(ctx=ToolContext(working_dir=tmp_path))
     agent: Agent[Any] = Agent(name="coder", model=Scripted(once(call)), tools=[*own])
     streamed = Runner.run_streamed(agent, "Go.", run_config=RunConfig(tracing_disabled=True))
-    events = asyncio.create_task(collected(streamed.stream_events()))
-    await life.held()
+    events = asyncio.create_task(collect_events(streamed.stream_events()))
+    await life.wait_until_held()
     streamed.cancel()
-    await life.ended()
+    await life.wait_until_ended()
     await events
 
 
-async def collected(events: AsyncIterator[Any]) -> list[Any]:
+async def collect_events(events: AsyncIterator[Any]) -> list[Any]:
     return [event async for event in events]
 
 
-def asking() -> Bash:
+def make_asking_bash() -> Bash:
     """Asks before whatever is not provably plain."""
-    return Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    return Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
 
 
 def once(call: Any) -> Callable[[list[Any]], Any]:
@@ -213,7 +213,7 @@ async def test_what_needs_a_person_interrupts_the_run_until_they_have_said(
     ctx = ToolContext(working_dir=tmp_path)
     function = kind == "function"
     call = use(Call("Bash", {"command": "touch made"}), 0) if function else shell_call("touch made")
-    own: list[Any] = [*tools(asking(), ctx)] if function else [shell_tool(asking(), ctx)]
+    own: list[Any] = [*tools(make_asking_bash(), ctx)] if function else [shell_tool(make_asking_bash(), ctx)]
     agent: Agent[Any] = Agent(name="coder", model=Scripted(once(call)), tools=own)
     first = await run(agent)
     (interruption,) = first.interruptions
@@ -229,13 +229,13 @@ async def test_what_needs_a_person_interrupts_the_run_until_they_have_said(
 
 async def test_without_the_runs_word_nothing_runs_however_a_tool_is_reached(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
-    function, *_ = tools(asking(), ctx)
+    function, *_ = tools(make_asking_bash(), ctx)
     assert isinstance(function, FunctionTool)
     given = json.dumps({"command": "touch made"})
     call = CallContext(None, tool_name="Bash", tool_call_id="c0", tool_arguments=given)
     assert "nobody was asked" in await function.on_invoke_tool(call, given)
 
-    execute: Any = shell_tool(asking(), ctx).executor
+    execute: Any = shell_tool(make_asking_bash(), ctx).executor
     data = ShellCallData(call_id="c0", action=ShellActionRequest(commands=["touch made"]))
     result = await execute(ShellCommandRequest(ctx_wrapper=RunContextWrapper(None), data=data))
     assert [each.exit_code for each in result.output] == [126]
@@ -244,7 +244,7 @@ async def test_without_the_runs_word_nothing_runs_however_a_tool_is_reached(tmp_
 
 async def test_what_is_plain_interrupts_nothing(tmp_path: Path) -> None:
     call = use(Call("Bash", {"command": "ls"}), 0)
-    own = tools(asking(), ToolContext(working_dir=tmp_path))
+    own = tools(make_asking_bash(), ToolContext(working_dir=tmp_path))
     result = await run(Agent(name="coder", model=Scripted(once(call)), tools=[*own]))
     assert result.interruptions == []
 
@@ -259,8 +259,8 @@ async def shell(ctx: ToolContext, *commands: str, **action: Any) -> list[dict[st
     return found
 
 
-def streams_in(found: dict[str, Any]) -> Streams:
-    return Streams(found["stdout"], found["stderr"], found["outcome"]["exit_code"])
+def streams_in(found: dict[str, Any]) -> CommandStreams:
+    return CommandStreams(found["stdout"], found["stderr"], found["outcome"]["exit_code"])
 
 
 async def test_the_same_by_the_shell_tool(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ async def test_the_same_by_the_shell_tool(tmp_path: Path) -> None:
 
 
 async def test_a_shell_call_names_who_asked(tmp_path: Path) -> None:
-    heard = Heard()
+    heard = CallerObserver()
     own = shell_tool(Bash(observers=[heard]), ToolContext(working_dir=tmp_path))
     await run(Agent(name="coder", model=Scripted(once(shell_call("true", "false"))), tools=[own]))
     assert heard.callers == ["openai-agents"] * 2
@@ -286,8 +286,8 @@ async def test_a_shell_command_out_of_time_says_so_and_the_next_has_its_own(tmp_
     assert late["outcome"] == {"type": "timeout"}
     assert late["stdout"] == "begun\n"
     assert "timed out after 2 s" in late["stderr"]
-    assert streams_in(next_one) == Streams("next\n", "", 0)
-    await life.ended()
+    assert streams_in(next_one) == CommandStreams("next\n", "", 0)
+    await life.wait_until_ended()
 
 
 async def test_an_ended_command_has_the_exit_code_of_a_shell(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ async def test_a_length_that_holds_nothing_is_no_error(tmp_path: Path, most: int
 
 
 async def test_a_shell_action_is_approved_as_a_whole(tmp_path: Path) -> None:
-    own = shell_tool(asking(), ToolContext(working_dir=tmp_path))
+    own = shell_tool(make_asking_bash(), ToolContext(working_dir=tmp_path))
     agent: Agent[Any] = Agent(
         name="coder", model=Scripted(once(shell_call("ls", "touch one", "touch two"))), tools=[own]
     )
@@ -383,14 +383,14 @@ async def test_a_shell_action_is_approved_as_a_whole(tmp_path: Path) -> None:
 async def test_a_shell_asks_whatever_else_the_profiles_tool_would_need(tmp_path: Path) -> None:
     more = Parameter(name="why", kind="string", to="description", required=True, description="What it is for.")
     tool = replace(DEFAULT.tool, parameters=(DEFAULT.tool.parameters[0], more))
-    profile = replace(DEFAULT, tool=tool, policy=Policy(otherwise=Decision.ASK))
+    profile = replace(DEFAULT, tool=tool, policy=Policy(default_decision=Decision.ASK))
     own = shell_tool(Bash(profile), ToolContext(working_dir=tmp_path))
     first = await run(Agent(name="coder", model=Scripted(once(shell_call("touch made"))), tools=[own]))
     assert len(first.interruptions) == 1
 
 
 async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
-    own = shell_tool(asking(), ToolContext(working_dir=tmp_path))
+    own = shell_tool(make_asking_bash(), ToolContext(working_dir=tmp_path))
     agent: Agent[Any] = Agent(
         name="coder", model=Scripted(once(shell_call("touch made", "git push --force"))), tools=[own]
     )
@@ -400,14 +400,16 @@ async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
     state.approve(interruption)
     (item,) = outputs(await run(agent, state))
     made, refused = item["output"]
-    assert streams_in(made) == Streams("", "", 0)
+    assert streams_in(made) == CommandStreams("", "", 0)
     assert streams_in(refused) == STREAMS[2]
 
 
 async def test_a_command_that_cannot_be_meant_is_an_output_too(tmp_path: Path) -> None:
     wrong, right = await shell(ToolContext(working_dir=tmp_path), "  ", "echo hello")
-    assert streams_in(wrong) == Streams("", "Error (empty_command): The command is empty. Give a shell command.\n", 125)
-    assert streams_in(right) == Streams("hello\n", "", 0)
+    assert streams_in(wrong) == CommandStreams(
+        "", "Error (empty_command): The command is empty. Give a shell command.\n", 125
+    )
+    assert streams_in(right) == CommandStreams("hello\n", "", 0)
 
 
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:

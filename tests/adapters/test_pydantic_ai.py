@@ -49,7 +49,7 @@ from tests.adapters.conversation import (
     SECRET,
     STREAMS,
     TEXTS,
-    Heard,
+    CallerObserver,
     next_call,
     outcome_in,
     plain,
@@ -70,12 +70,12 @@ def answers(messages: list[ModelMessage]) -> list[ToolReturnPart | RetryPromptPa
     return [part for part in parts if isinstance(part, ToolReturnPart | RetryPromptPart)]
 
 
-def told(messages: list[ModelMessage]) -> list[str]:
+def answer_texts(messages: list[ModelMessage]) -> list[str]:
     return [str(part.content) for part in answers(messages)]
 
 
 def converses(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-    call = next_call(told(messages))
+    call = next_call(answer_texts(messages))
     return ModelResponse(parts=[TextPart("done") if call is None else ToolCallPart(call.name, call.arguments)])
 
 
@@ -83,7 +83,7 @@ def runs(*commands: str) -> FunctionModel:
     """A model that runs these, and then says what it was told."""
 
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-        said = told(messages)
+        said = answer_texts(messages)
         if len(said) < len(commands):
             return ModelResponse(parts=[ToolCallPart("Bash", {"command": commands[len(said)]})])
         return ModelResponse(parts=[TextPart("\n".join(said))])
@@ -97,7 +97,7 @@ def kind(part: ToolReturnPart | RetryPromptPart) -> str:
 
 
 async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
     agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(Bash(observers=[heard]), ctx)])
     found = answers((await agent.run("Look after the project.")).all_messages())
     assert plain([str(part.content) for part in found], ctx) == TEXTS
@@ -117,7 +117,7 @@ async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> 
     ctx = project(tmp_path)
 
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-        done = len(told(messages))
+        done = len(answer_texts(messages))
         call = ODD[done] if done < len(ODD) else None
         return ModelResponse(parts=[TextPart("done") if call is None else ToolCallPart(call.name, call.arguments)])
 
@@ -131,7 +131,7 @@ async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> 
 async def test_arguments_that_are_no_object_are_a_retry(tmp_path: Path, given: str) -> None:
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         arguments: Any = [given, {"command": "echo hello"}]
-        done = len(told(messages))
+        done = len(answer_texts(messages))
         return ModelResponse(parts=[ToolCallPart("Bash", arguments[done]) if done < 2 else TextPart("done")])
 
     agent = Agent(FunctionModel(respond), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))])
@@ -169,7 +169,7 @@ async def test_a_good_call_begins_the_count_anew(tmp_path: Path) -> None:
     given = [{"comand": "ls"}, {"command": "echo hello"}] * 4
 
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-        done = len(told(messages))
+        done = len(answer_texts(messages))
         over = done == len(given)
         return ModelResponse(parts=[TextPart("done") if over else ToolCallPart("Bash", given[done])])
 
@@ -182,15 +182,15 @@ async def test_a_model_that_keeps_being_refused_does_not(tmp_path: Path) -> None
     assert str((await agent.run("Go.")).output).count("refused by git-push-force") == 6
 
 
-def asking() -> Bash:
+def make_asking_bash() -> Bash:
     """Asks before whatever is not provably plain."""
-    return Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    return Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
 
 
 @pytest.mark.parametrize("approved", [True, False])
 async def test_what_needs_a_person_is_deferred_until_they_have_said(tmp_path: Path, approved: bool) -> None:
     made = tmp_path / "made"
-    toolset = NacreToolset(asking(), ToolContext(working_dir=tmp_path), approvals=True)
+    toolset = NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path), approvals=True)
     agent: Any = Agent(runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
     first = await agent.run("Go.")
     assert isinstance(first.output, DeferredToolRequests)
@@ -206,7 +206,7 @@ async def test_what_needs_a_person_is_deferred_until_they_have_said(tmp_path: Pa
 
 
 async def test_what_was_approved_is_checked_anew_and_may_be_changed_by_who_approves(tmp_path: Path) -> None:
-    toolset = NacreToolset(asking(), ToolContext(working_dir=tmp_path), approvals=True)
+    toolset = NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path), approvals=True)
     agent: Any = Agent(runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
     first = await agent.run("Go.")
     (call,) = first.output.approvals
@@ -219,13 +219,13 @@ async def test_what_was_approved_is_checked_anew_and_may_be_changed_by_who_appro
 
 async def test_the_contexts_own_approve_is_asked_instead(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=lambda verdict: verdict.rule == "not-plain")
-    agent: Any = Agent(runs("touch made"), toolsets=[NacreToolset(asking(), ctx, approvals=True)])
+    agent: Any = Agent(runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ctx, approvals=True)])
     await agent.run("Go.")
     assert (tmp_path / "made").exists()
 
 
 async def test_without_approvals_what_needs_a_person_is_refused(tmp_path: Path) -> None:
-    agent = Agent(runs("touch made"), toolsets=[NacreToolset(asking(), ToolContext(working_dir=tmp_path))])
+    agent = Agent(runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path))])
     assert "nobody was asked" in (await agent.run("Go.")).output
     assert not (tmp_path / "made").exists()
 
@@ -320,7 +320,7 @@ class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
 
 
 async def test_the_same_conversation_in_a_workspace(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
     assert ctx.working_dir is not None
     workspace = NacreWorkspace(ctx.working_dir, bash=Bash(observers=[heard]), ctx=ctx)
 
@@ -363,7 +363,7 @@ async def test_a_workspace_command_out_of_time_tells_what_it_has_printed(tmp_pat
         if error.value.stdout:
             break
     assert error.value.stdout == "begun\n"
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan")])
@@ -401,7 +401,7 @@ async def test_a_command_that_does_not_stop_printing_is_ended(tmp_path: Path, li
         await NacreWorkspace(tmp_path).run(f"{life.hold} yes", shell=True)
     assert error.value.stdout.startswith("y\ny\n")
     assert len(error.value.stdout) == 64 * 1024
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_output_up_to_the_limit_is_whole(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from nacre import Bash, Decision, Policy, ToolContext
-from nacre.adapters.shared.files import check, reading, writing
-from nacre.adapters.shared.missing_extra import missing
-from nacre.adapters.shared.streams import Streams, streams
-from nacre.adapters.shared.toolbox import Toolbox, asked_by
+from nacre.adapters.shared.files import check, read_request, write_request
+from nacre.adapters.shared.missing_extra import missing_extra
+from nacre.adapters.shared.streams import CommandStreams, read_streams
+from nacre.adapters.shared.toolbox import Toolbox, with_caller
 from nacre.base.frozen import replace
 from nacre.observe import Audit
 from nacre.profiles import DEFAULT
@@ -27,7 +27,7 @@ from tests.adapters.conversation import (
     OUTCOMES,
     STREAMS,
     TEXTS,
-    Heard,
+    CallerObserver,
     next_call,
     outcome_in,
     plain,
@@ -39,7 +39,7 @@ from tests.support.hosts import run_host
 
 
 async def test_the_conversation_without_any_framework(tmp_path: Path) -> None:
-    ctx, heard = project(tmp_path), Heard()
+    ctx, heard = project(tmp_path), CallerObserver()
     box = Toolbox(Bash(observers=[heard]), ctx, caller="a test")
     said: list[Answer] = []
     while (call := next_call([answer.text for answer in said])) is not None:
@@ -52,7 +52,7 @@ async def test_the_conversation_without_any_framework(tmp_path: Path) -> None:
 
 async def test_the_conversation_of_a_model_that_has_only_a_shell(tmp_path: Path) -> None:
     ctx = project(tmp_path)
-    found = [streams(await Bash().run(command, ctx)) for command in COMMANDS]
+    found = [read_streams(await Bash().run(command, ctx)) for command in COMMANDS]
     (task,) = Tasks(ctx.output_dir).list(all=False)
     await Tasks(ctx.output_dir).kill(task.id)
     assert plain_streams(found, ctx) == STREAMS
@@ -88,7 +88,7 @@ async def test_whatever_is_passed_is_answered(tmp_path: Path, name: str, given: 
     assert answer.error
     assert answer.text.startswith(f"Error ({answer.error}): ")
     assert len(answer.text) < 1000
-    assert box.asks(name, given) is None
+    assert box.needs_approval(name, given) is None
 
 
 async def test_log_and_audit_trail_name_who_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -98,7 +98,7 @@ async def test_log_and_audit_trail_name_who_asked(tmp_path: Path, caplog: pytest
     ctx = ToolContext(working_dir=tmp_path)
     await Toolbox(bash, ctx, caller="an adapter").call("Bash", {"command": "true"})
     await Toolbox(bash, replace(ctx, caller="my program"), caller="an adapter").call("Bash", {"command": "true"})
-    await bash.run("true", asked_by("an adapter", None))
+    await bash.run("true", with_caller("an adapter", None))
     expected = ["an adapter", "my program", "an adapter"]
     assert [json.loads(line)["caller"] for line in trail.read_text().splitlines()] == expected
     assert [record.nacre_caller for record in caplog.records] == expected  # type: ignore[attr-defined]
@@ -128,42 +128,44 @@ async def test_an_error_has_a_code_whichever_tool_it_is_of(tmp_path: Path) -> No
 
 
 async def test_what_asks_is_known_ahead_and_decided_by_the_call(tmp_path: Path) -> None:
-    policy = Policy(otherwise=Decision.ASK)
+    policy = Policy(default_decision=Decision.ASK)
     box = Toolbox(Bash(replace(DEFAULT, policy=policy)), ToolContext(working_dir=tmp_path))
     given = {"command": "touch made"}
-    verdict = box.asks("Bash", given)
+    verdict = box.needs_approval("Bash", given)
     assert verdict is not None
     assert verdict.rule == "not-plain"
-    assert [box.asks(*each) for each in (("Bash", {"command": "ls"}), ("Bash", {}), ("TaskList", {}))] == [None] * 3
+    assert [box.needs_approval(*each) for each in (("Bash", {"command": "ls"}), ("Bash", {}), ("TaskList", {}))] == [
+        None
+    ] * 3
     assert (await box.call("Bash", given)).data["outcome"]["kind"] == "refused"
     assert (await box.call("Bash", given, approve=lambda _: True)).data["ok"]
 
 
 async def test_streams_carry_what_nacre_has_to_say(tmp_path: Path) -> None:
     bash, ctx = Bash(), ToolContext(working_dir=tmp_path)
-    assert streams(await bash.run("printf out; printf err >&2; exit 3", ctx)) == Streams("out", "err", 3)
-    refused = streams(await bash.run("git push --force", ctx))
+    assert read_streams(await bash.run("printf out; printf err >&2; exit 3", ctx)) == CommandStreams("out", "err", 3)
+    refused = read_streams(await bash.run("git push --force", ctx))
     assert (refused.stdout, refused.stderr, refused.code) == ("", TEXTS[2] + "\n", 126)
 
 
 async def test_streams_show_no_secret(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, secrets=("hunter2-hunter2",))
-    found = streams(await Bash().run("echo hunter2-hunter2; echo hunter2-hunter2 >&2", ctx))
+    found = read_streams(await Bash().run("echo hunter2-hunter2; echo hunter2-hunter2 >&2", ctx))
     assert (found.stdout, found.stderr) == ("[secret]\n", "[secret]\n")
 
 
 async def test_files_by_commands_are_bytes_or_an_error(tmp_path: Path) -> None:
     bash, ctx = Bash(), ToolContext(working_dir=tmp_path)
     file, data = str(tmp_path / "a b" / "c'd"), bytes(range(256))
-    check(await bash.run(writing(file, data), ctx), file)
-    result = await bash.run(reading(file), ctx)
+    check(await bash.run(write_request(file, data), ctx), file)
+    result = await bash.run(read_request(file), ctx)
     check(result, file)
     assert result.out.head + result.out.tail == data
     for path, error in ((file + "x", FileNotFoundError), (str(tmp_path), IsADirectoryError)):
         with pytest.raises(error):
-            check(await bash.run(reading(path), ctx), path)
+            check(await bash.run(read_request(path), ctx), path)
     with pytest.raises(IsADirectoryError):
-        check(await bash.run(writing(str(tmp_path), b""), ctx), str(tmp_path))
+        check(await bash.run(write_request(str(tmp_path), b""), ctx), str(tmp_path))
 
 
 def test_access_that_cannot_be_enforced_is_said_when_the_box_is_made() -> None:
@@ -221,7 +223,7 @@ def test_an_adapter_with_another_framework_than_it_knows_says_so_too(name: str) 
 
 
 def test_the_hint_keeps_what_was_missing() -> None:
-    error = missing("langchain", ImportError("No module named 'langchain_core'", name="langchain_core"))
+    error = missing_extra("langchain", ImportError("No module named 'langchain_core'", name="langchain_core"))
     assert (error.name, str(error)) == (
         "langchain_core",
         "No module named 'langchain_core'. This adapter needs what comes with: pip install 'nacre[langchain]'",

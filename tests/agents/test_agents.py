@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from nacre.hooks.handle import DIALECTS
+from nacre.hooks.handle import PROTOCOLS
 from tests.agents.model import Model, model
 
 pytestmark = pytest.mark.agents
 PROGRAMS = Path(os.environ.get("NACRE_AGENTS", ".agents")) / "node_modules" / ".bin"
-PATIENCE = 100
+AGENT_TIMEOUT_S = 100
 ALLOWED = "touch ran; echo hello"
 REFUSED = "touch ran; git push -f nowhere main"
 ASKED = "touch ran; git stash drop"
@@ -77,7 +77,7 @@ def run(agent: str, command: str, home: Path) -> tuple[Model, bool, list[bytes]]
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     env = {**kept, "HOME": str(home), "TERM": "dumb", "NO_COLOR": "1"}
     words = [sys.executable, "-m", "nacre", "hook", "install", agent, "--program", str(program)]
-    subprocess.run(words, check=True, capture_output=True, env=env, timeout=PATIENCE)
+    subprocess.run(words, check=True, capture_output=True, env=env, timeout=AGENT_TIMEOUT_S)
     with model(command) as fake:
         words, more = AGENTS[agent](home, fake)
         words[0] = str(PROGRAMS / words[0])
@@ -87,7 +87,7 @@ def run(agent: str, command: str, home: Path) -> tuple[Model, bool, list[bytes]]
             cwd=work,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=AGENT_TIMEOUT_S,
             check=False,
         )
         assert fake.results, (done, fake.requests)
@@ -103,6 +103,6 @@ def test_a_real_agent_heeds_the_hook(agent: str, command: str, tmp_path: Path) -
         assert "nacre" in fake.results[0]
     (payload,) = payloads
     fields = json.loads(payload)
-    dialect = next(dialect for dialect in DIALECTS if dialect.speaks(fields))
+    dialect = next(dialect for dialect in PROTOCOLS if dialect.recognises(fields))
     heard = dialect.read(fields)
     assert (dialect.NAME, getattr(heard, "command", None)) == (agent, command)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.ansi.decode import clean, decode, decode_wide, has_controls, is_plain, wide
-from nacre.ansi.render import seen
+from nacre.ansi.decode import clean, decode, decode_wide, has_controls, is_plain, wide_encoding
+from nacre.ansi.render import render
 
 FORBIDDEN = {
     *map(chr, range(9)),
@@ -50,7 +50,7 @@ def test_plain_bytes_are_left_alone_by_every_step(data: bytes) -> None:
     if is_plain(data):
         text = decode(data)
         assert clean(text) == text
-        assert seen(text).text == text
+        assert render(text).text == text
     else:
         assert has_controls(decode(data))
 
@@ -64,7 +64,7 @@ def test_what_is_dropped_and_what_is_shown() -> None:
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_a_byte_order_mark_tells_the_encoding(encoding: str) -> None:
     data = ("\ufeff" + "häß 👋").encode(encoding)
-    assert wide(data) == encoding
+    assert wide_encoding(data) == encoding
     assert decode_wide(data, encoding) == "häß 👋"
 
 
@@ -78,5 +78,5 @@ def test_a_part_is_read_from_its_first_whole_character(encoding: str) -> None:
 
 
 def test_utf8_needs_no_mark() -> None:
-    assert wide("häß".encode()) == ""
-    assert wide(b"\xef\xbb\xbfa") == ""
+    assert wide_encoding("häß".encode()) == ""
+    assert wide_encoding(b"\xef\xbb\xbfa") == ""

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.ansi.decode import has_controls
-from nacre.ansi.render import seen
+from nacre.ansi.render import render
 from nacre.ansi.screen import HEIGHT, WIDTH
 
 ESC = "\x1b"
@@ -56,7 +56,7 @@ ESC = "\x1b"
     ],
 )
 def test_it_looks_as_on_a_screen(raw: str, text: str) -> None:
-    assert seen(raw).text == text
+    assert render(raw).text == text
 
 
 @pytest.mark.parametrize(
@@ -85,38 +85,38 @@ def test_it_looks_as_on_a_screen(raw: str, text: str) -> None:
     ],
 )
 def test_other_sequences_leave_nothing_and_swallow_no_more_than_their_line(raw: str, text: str) -> None:
-    assert seen(raw).text == text
+    assert render(raw).text == text
 
 
 def test_a_hundred_steps_of_a_progress_bar_are_the_last_one() -> None:
-    assert seen("".join(f"\r{ESC}[2K{step}%" for step in range(1, 101)) + "\n").text == "100%\n"
+    assert render("".join(f"\r{ESC}[2K{step}%" for step in range(1, 101)) + "\n").text == "100%\n"
 
 
 def test_a_status_line_below_a_scrolling_region_is_not_part_of_the_text() -> None:
     bar = f"{ESC}7{ESC}[40;0f{ESC}[42mProgress: [ 12%]{ESC}[49m [###...] {ESC}8"
     raw = f"Reading\r\n\r\n{ESC}7{ESC}[0;39r{ESC}8{ESC}[1A{bar}Unpacking a\r\n{bar}Setting up a\r\n\r\n"
     raw += f"{ESC}7{ESC}[0;40r{ESC}8{ESC}[1A{ESC}[J"
-    assert seen(raw).text.rstrip() == "Reading\nUnpacking a\nSetting up a"
+    assert render(raw).text.rstrip() == "Reading\nUnpacking a\nSetting up a"
 
 
 def test_the_cursor_goes_no_higher_than_the_screen() -> None:
     lines = [str(number) for number in range(HEIGHT + 50)]
-    text = seen("\n".join(lines) + f"{ESC}[99999A\r{ESC}[2Ktop").text.split("\n")
+    text = render("\n".join(lines) + f"{ESC}[99999A\r{ESC}[2Ktop").text.split("\n")
     lines[50] = "top"
     assert text == lines
 
 
 @pytest.mark.parametrize("final", "ABCDEFGHJKLMPSTX@bdfrsu")
 def test_no_number_makes_it_long(final: str) -> None:
-    text = seen(f"a{ESC}[99999999999999{final}b{ESC}[99999;99999{final}c\n" * 10).text
+    text = render(f"a{ESC}[99999999999999{final}b{ESC}[99999;99999{final}c\n" * 10).text
     assert len(text) < 10 * (WIDTH + HEIGHT) * 3
 
 
 def test_lines_know_where_they_came_from() -> None:
-    assert seen("a\nb").numbers is None
-    assert seen(f"{ESC}[31ma{ESC}[0m\r\nb").numbers is None
+    assert render("a\nb").numbers is None
+    assert render(f"{ESC}[31ma{ESC}[0m\r\nb").numbers is None
     frames = "".join(f"one {step}\ntwo {step}\n{ESC}[2A" for step in range(5))
-    shown = seen(f"start\n{frames}\n\nend\n")
+    shown = render(f"start\n{frames}\n\nend\n")
     assert shown.text == "start\none 4\ntwo 4\nend\n"
     assert shown.numbers == (0, 9, 10, 13, 14)
 
@@ -133,13 +133,13 @@ def test_lines_know_where_they_came_from() -> None:
     ],
 )
 def test_lines_know_it_after_an_image_and_where_rows_come_and_go(raw: str, text: str, numbers: tuple[int, ...]) -> None:
-    assert (seen(raw).text, seen(raw).numbers) == (text, numbers)
+    assert (render(raw).text, render(raw).numbers) == (text, numbers)
 
 
 @given(st.text(st.sampled_from("ab \t\n\r\b日e\u0301\x1b[]0123456789;?KJHABCDGmPhlr78cM\x07\\\x9b\0👩\u200d👧")))
 @settings(deadline=None)
 def test_nothing_crashes_it_and_no_control_gets_through(text: str) -> None:
-    shown = seen(text)
+    shown = render(text)
     assert not has_controls(shown.text)
     if shown.numbers is not None:
         assert len(shown.numbers) == shown.text.count("\n") + 1
@@ -220,7 +220,7 @@ def test_it_is_what_a_simple_model_of_a_terminal_shows(steps: list[tuple[str, in
     for step in steps:
         reference.do(step)
         raw += step if isinstance(step, str) else f"{ESC}[{step[1]}{step[0]}"
-    rows = [row.rstrip(" ") for row in seen(raw).text.split("\n")]
+    rows = [row.rstrip(" ") for row in render(raw).text.split("\n")]
     assert rows == [row.rstrip(" ") for row in reference.text()]
 
 
@@ -233,6 +233,6 @@ def test_long_lines_take_a_shorter_way_to_the_same_text(steps: list[tuple[str, i
     for step in [*row * times, "\r", ("K", 0), *row, "\n"]:
         reference.do(step)
         raw += step if isinstance(step, str) else f"{ESC}[{step[1]}{step[0]}"
-    rows = [row.rstrip(" ") for row in seen(raw).text.split("\n")]
+    rows = [row.rstrip(" ") for row in render(raw).text.split("\n")]
     if len(raw) < WIDTH:
         assert rows == [row.rstrip(" ") for row in reference.text()]

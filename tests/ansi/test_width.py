@@ -9,27 +9,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nacre
-from nacre.ansi.width import cells, columns, fitting, is_simple, max_columns, not_after, not_before, splits
+from nacre.ansi.width import (
+    cells,
+    columns,
+    first_cut_after,
+    is_simple,
+    last_cut_before,
+    max_columns,
+    prefix_length,
+    splits_character,
+)
 
 
 @pytest.mark.parametrize("whole", ["e\u0301", "👋🏽", "👩‍👩‍👧‍👦", "🇩🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "각", "ก็"])
 def test_what_is_one_character_to_a_reader_is_not_split(whole: str) -> None:
     text = f"a{whole}b"
-    assert [place for place in range(len(text) + 1) if not splits(text, place)] == [0, 1, 1 + len(whole), len(text)]
+    assert [place for place in range(len(text) + 1) if not splits_character(text, place)] == [
+        0,
+        1,
+        1 + len(whole),
+        len(text),
+    ]
     for place in range(1, 1 + len(whole)):
-        assert not_after(text, place) == 1
-        assert not_before(text, place + 1) == 1 + len(whole) or place == len(whole)
+        assert last_cut_before(text, place) == 1
+        assert first_cut_after(text, place + 1) == 1 + len(whole) or place == len(whole)
 
 
 def test_flags_are_pairs() -> None:
     flags = "🇩🇪🇫🇷🇮🇹"
-    assert [place for place in range(7) if not splits(flags, place)] == [0, 2, 4, 6]
+    assert [place for place in range(7) if not splits_character(flags, place)] == [0, 2, 4, 6]
 
 
 def test_a_pile_of_marks_without_end_is_cut_all_the_same() -> None:
     text = "a" + "\u0301" * 1000
-    assert not_after(text, 500) == 500
-    assert not_before(text, 500) == 500
+    assert last_cut_before(text, 500) == 500
+    assert first_cut_after(text, 500) == 500
 
 
 def test_no_other_module_knows_how_wide_characters_are() -> None:
@@ -100,7 +114,7 @@ def test_a_text_is_so_many_columns_wide(text: str, width: int) -> None:
     ],
 )
 def test_what_fits_ends_between_characters(text: str, room: int, count: int) -> None:
-    assert fitting(text, room) == count
+    assert prefix_length(text, room) == count
 
 
 PIECES = [*"ab \t日é─…", "\u0301", "\u093e", "\u1100", "\u1161", "👍", "🏽", "\u200d", "\ufe0f", "🇩", "🇪", FAMILY]
@@ -109,10 +123,10 @@ TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=12).map(
 
 @given(TEXTS, st.integers(-1, 40))
 def test_every_measure_says_the_same(text: str, room: int) -> None:
-    width, count = columns(text), fitting(text, room)
+    width, count = columns(text), prefix_length(text, room)
     assert len(list(cells(text))) == width
     assert "".join(cells(text)) == text
     assert columns(text[:count]) <= max(room, 0)
-    assert not splits(text, count)
-    assert count == len(text) or columns(text[: not_before(text, count + 1)]) > room
+    assert not splits_character(text, count)
+    assert count == len(text) or columns(text[: first_cut_after(text, count + 1)]) > room
     assert width <= sum(map(max_columns, text))

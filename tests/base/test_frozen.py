@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nacre import Request, Result
-from nacre.base.frozen import field, frozen, names_in, replace
+from nacre.base.frozen import field, field_names, frozen, replace
 from nacre.result import Exited, Signalled
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_mistakes_are_pythons_own_errors() -> None:
 def test_the_standard_library_takes_it_for_a_dataclass() -> None:
     point = Point(1, tags={"a": 1})
     assert dataclasses.is_dataclass(point)
-    assert [each.name for each in dataclasses.fields(point)] == ["x", "y", "tags"] == [*names_in(Point)]
+    assert [each.name for each in dataclasses.fields(point)] == ["x", "y", "tags"] == [*field_names(Point)]
     assert [each.kw_only for each in dataclasses.fields(Point)] == [False, False, True]
     assert dataclasses.asdict(point) == {"x": 1, "y": 2, "tags": {"a": 1}}
     assert dataclasses.replace(point, y=5) == replace(point, y=5) == Point(1, 5, tags={"a": 1})

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import nacre
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
 SOURCES = sorted(Path(nacre.__file__).parent.rglob("*.py"))
 
@@ -23,7 +23,7 @@ def test_no_group_is_repeated_possessively() -> None:
 
 
 def test_a_pattern_is_what_it_would_be_at_once() -> None:
-    pattern = later(r"(a)(b)?", re.IGNORECASE)
+    pattern = lazy_regex(r"(a)(b)?", re.IGNORECASE)
     assert pattern.pattern == r"(a)(b)?"
     found = pattern.match("AB")
     assert found is not None

@@ -27,19 +27,19 @@ PATHS = {
 }
 
 
-def parsed(table: bytes) -> list[tuple[int, bytes, bytes, bytes, bytes]]:
+def parse_rows(table: bytes) -> list[tuple[int, bytes, bytes, bytes, bytes]]:
     return [(row.number, row.device, row.root, row.point, row.options) for row in parse_mount_table(table)]
 
 
 @pytest.mark.parametrize(("written", "path"), PATHS.items())
 def test_a_path_is_decoded_as_the_kernel_escapes_it(written: bytes, path: bytes) -> None:
     row = b"40 29 0:36 " + written + b" " + written + b" rw,relatime shared:7 - tmpfs none rw,size=4k\n"
-    assert parsed(row) == [(40, b"0:36", path, path, b"rw,relatime")]
+    assert parse_rows(row) == [(40, b"0:36", path, path, b"rw,relatime")]
 
 
 def test_rows_keep_their_order_and_half_a_row_is_no_mount() -> None:
     table = b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\nhalf a row\n23 22 0:5 / /proc ro,nosuid - proc proc rw"
-    assert parsed(table) == [(22, b"8:1", b"/", b"/", b"rw"), (23, b"0:5", b"/", b"/proc", b"ro,nosuid")]
+    assert parse_rows(table) == [(22, b"8:1", b"/", b"/", b"rw"), (23, b"0:5", b"/", b"/proc", b"ro,nosuid")]
 
 
 @pytest.mark.linux

@@ -13,13 +13,13 @@ import pytest
 import nacre
 from nacre import Bash, Cancel, Decision, Policy, Request, Session, ToolContext, Verdict
 from nacre.approval import approve as approve_module
-from nacre.approval.check import examine
+from nacre.approval.check import check_script
 from nacre.policy.custom_rules import rule
 from nacre.policy.policy import Exemption
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited, Refused
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE, turn_loop
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop
 
 TOUCH = rule(
     "no-touch",
@@ -29,8 +29,8 @@ TOUCH = rule(
     instead="write to standard output",
     hits=("touch x",),
 )
-REFUSES = Bash(replace(DEFAULT, policy=Policy(own=(TOUCH,))))
-ASKS = Bash(replace(DEFAULT, policy=Policy(own=(replace(TOUCH, decision=Decision.ASK),))))
+REFUSES = Bash(replace(DEFAULT, policy=Policy(custom_rules=(TOUCH,))))
+ASKS = Bash(replace(DEFAULT, policy=Policy(custom_rules=(replace(TOUCH, decision=Decision.ASK),))))
 
 
 @pytest.mark.req("P-007", "M-09", "T-03")
@@ -156,7 +156,7 @@ async def test_an_exemption_lifts_one_rule_in_one_place_and_the_floor_stays(tmp_
 
 
 async def test_a_policy_may_let_only_plain_commands_run_unasked(tmp_path: Path) -> None:
-    bash = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    bash = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
     ctx = ToolContext(working_dir=tmp_path)
     assert (await bash.run("ls -la | sort", ctx)).outcome == Exited(0)
     result = await bash.run("make test", ctx)
@@ -165,7 +165,7 @@ async def test_a_policy_may_let_only_plain_commands_run_unasked(tmp_path: Path) 
 
 
 async def test_a_policy_that_refuses_the_rest_by_a_word_asks_nobody(tmp_path: Path) -> None:
-    bash = Bash(replace(DEFAULT, policy=Policy(otherwise="refuse")))  # type: ignore[arg-type]
+    bash = Bash(replace(DEFAULT, policy=Policy(default_decision="refuse")))  # type: ignore[arg-type]
     result = await bash.run("touch made", ToolContext(working_dir=tmp_path, approve=lambda verdict: True))
     assert isinstance(result.outcome, Refused)
     assert list(tmp_path.iterdir()) == []
@@ -178,7 +178,7 @@ async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: P
     ctx = ToolContext(working_dir=tmp_path)
     await nacre.run("git init -q . && touch f && git add f", cwd=tmp_path)
     await nacre.run(f"git config core.fsmonitor {quote(quote(monitor))}", cwd=tmp_path)
-    bash = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+    bash = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
     result = await bash.run("git ls-files", ctx)
     assert result.stdout == "f\n"
     assert not (tmp_path / "ran").exists()
@@ -197,9 +197,9 @@ async def test_others_go_on_while_a_long_command_is_read(monkeypatch: pytest.Mon
     turned = threading.Event()
 
     def look(*args: Any, **settings: Any) -> Any:
-        assert turned.wait(PATIENCE), "the event loop stands still"
-        return examine(*args, **settings)
+        assert turned.wait(HANG_TIMEOUT_S), "the event loop stands still"
+        return check_script(*args, **settings)
 
-    monkeypatch.setattr(approve_module, "examine", look)
+    monkeypatch.setattr(approve_module, "check_script", look)
     asyncio.get_running_loop().call_soon(turned.set)
     assert (await nacre.run(f"echo {'x' * 10_000} | wc -c")).stdout == "10001\n"

@@ -14,7 +14,7 @@ from nacre.result import Exited, Killed, OverLimit, Refused, Running, Signalled,
 from nacre.tasks import Match, Port, Tasks
 from tests.support.lifeline import Lifeline
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S, until
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until
 
 LINUX = pytest.mark.linux
 
@@ -60,7 +60,7 @@ async def test_a_background_command_gives_a_handle_at_once_and_its_end_is_writte
         os.getpid(),
     )
     await tasks.write(task.id, "go on\n")
-    await tasks.wait(task.id, timeout=PATIENCE)
+    await tasks.wait(task.id, timeout=HANG_TIMEOUT_S)
     task = tasks.get(task.id)
     assert (task.state, task.outcome, task.exit_code, task.alive) == ("ended", Exited(7), 7, False)
     assert sorted(tasks.output(task.id).text.splitlines()) == ["err", "out"]
@@ -135,13 +135,13 @@ async def test_its_streams_are_pipes_so_that_writing_to_them_by_name_loses_nothi
         bash, "read; echo 1; echo 2 > /dev/stdout; echo 3 | tee /dev/stderr; echo 4 >> /dev/stderr", open_stdin=True
     )
     await tasks.write(task, "\n", close=True)
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     assert tasks.output(task).text == "1\n2\n3\n3\n4\n"
 
 
 async def test_python_does_not_hold_its_output_back(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "python3 -c 'print(\"ready\"); import signal; signal.pause()'")
-    waited = await tasks.wait(task, until=Match("ready"), timeout=PATIENCE)
+    waited = await tasks.wait(task, until=Match("ready"), timeout=HANG_TIMEOUT_S)
     assert waited.met == (task,)
     await tasks.kill(task, grace=0)
 
@@ -182,7 +182,7 @@ async def test_a_flood_costs_neither_disk_nor_memory_and_is_ended_by_a_kill(
 async def test_a_task_can_have_a_timeout(bash: Bash, tasks: Tasks) -> None:
     for limit in TIME_LIMITS_S:
         task = await start(bash, "echo begun; sleep 60", timeout=limit)
-        await tasks.wait(task, timeout=limit + PATIENCE)
+        await tasks.wait(task, timeout=limit + HANG_TIMEOUT_S)
         output = tasks.output(task)
         if output.text:
             break
@@ -192,18 +192,18 @@ async def test_a_task_can_have_a_timeout(bash: Bash, tasks: Tasks) -> None:
 async def test_a_timeout_may_be_longer_than_the_kernel_waits_at_a_time(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "read line", open_stdin=True, timeout=1e8)
     await tasks.write(task, "go\n")
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     assert tasks.get(task).outcome == Exited(0)
 
 
 @pytest.mark.req("P-003")
 async def test_its_group_can_be_killed_by_hand_and_the_status_says_so(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "echo begun; sleep 60; echo never")
-    await tasks.wait(task, until=Match("begun"), timeout=PATIENCE)
+    await tasks.wait(task, until=Match("begun"), timeout=HANG_TIMEOUT_S)
     pgid = tasks.get(task).pgid
     assert pgid is not None
     os.killpg(pgid, signal.SIGKILL)
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     ended = tasks.get(task)
     assert ended.outcome == Signalled(signal.SIGKILL)
     assert Path(ended.output_file).read_text().splitlines()[-1].startswith("[nacre: ended by SIGKILL after ")
@@ -224,7 +224,7 @@ async def test_a_kill_leaves_nothing_alive(bash: Bash, tasks: Tasks, life: Lifel
     holders = ESCAPES[way].count("{hold}")
     await until(lambda: life.holders >= holders, "all of it to run")
     ended = await tasks.kill(task, grace=0.2)
-    await life.ended()
+    await life.wait_until_ended()
     assert isinstance(ended.outcome, Killed)
     assert ended.outcome.by == f"process {os.getpid()} of user {os.geteuid()}"
     assert ended.running == ()
@@ -232,7 +232,7 @@ async def test_a_kill_leaves_nothing_alive(bash: Bash, tasks: Tasks, life: Lifel
 
 async def test_it_is_asked_before_it_is_made_to_go(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "trap 'echo bye; exit 3' INT; echo ready; while :; do sleep 0.05; done")
-    await tasks.wait(task, until=Match("ready"), timeout=PATIENCE)
+    await tasks.wait(task, until=Match("ready"), timeout=HANG_TIMEOUT_S)
     ended = await tasks.kill(task, signal="INT")
     assert isinstance(ended.outcome, Killed)
     assert ended.outcome.signal == signal.SIGINT
@@ -242,27 +242,27 @@ async def test_it_is_asked_before_it_is_made_to_go(bash: Bash, tasks: Tasks) -> 
 @LINUX
 async def test_what_its_shell_leaves_running_is_still_the_task(bash: Bash, tasks: Tasks, life: Lifeline) -> None:
     task = await start(bash, f"(exec 7>{quote(life.path)}; echo held >&7; sleep 60) & sleep 0.2; exit 4")
-    await life.held()
+    await life.wait_until_held()
     await until(lambda: not os.path.exists(f"/proc/{tasks.get(task).pid}/exe"), "the shell's end")
     assert tasks.get(task).alive
     ended = await tasks.kill(task)
-    await life.ended()
+    await life.wait_until_ended()
     assert isinstance(ended.outcome, Killed)
 
 
 async def test_leftovers_of_a_task_end_with_its_shell_if_asked(bash: Bash, tasks: Tasks, life: Lifeline) -> None:
     task = await start(bash, f"{life.hold} sleep 60 & sleep 0.1; exit 4", leftovers="end")
-    await tasks.wait(task, timeout=PATIENCE)
-    await life.ended()
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
+    await life.wait_until_ended()
     assert tasks.get(task).outcome == Exited(4)
 
 
 async def test_a_server_a_port_a_request_and_its_end(bash: Bash, tasks: Tasks) -> None:
     """It chooses its port itself: one that was free a moment ago may be somebody else's by now."""
     task = await start(bash, "exec python3 -u -m http.server 0 --bind 127.0.0.1")
-    told = await tasks.wait(task, until=Match(r"port \d+"), timeout=PATIENCE)
+    told = await tasks.wait(task, until=Match(r"port \d+"), timeout=HANG_TIMEOUT_S)
     port = int(told.match[task].partition("port ")[2].split()[0])
-    waited = await tasks.wait(task, until=Port(port), timeout=PATIENCE)
+    waited = await tasks.wait(task, until=Port(port), timeout=HANG_TIMEOUT_S)
     assert waited.met == (task,)
     with socket.create_connection(("127.0.0.1", port)) as line:
         line.sendall(b"HEAD / HTTP/1.0\r\n\r\n")
@@ -286,11 +286,11 @@ async def test_a_confined_task_is_confined_and_its_private_directory_goes_with_i
     )  # fmt: skip
     assert result.task is not None
     assert {"writes", "network"} <= set(result.enforced)
-    await tasks.wait(result.task.id, until=Match("denied"), timeout=PATIENCE)
+    await tasks.wait(result.task.id, until=Match("denied"), timeout=HANG_TIMEOUT_S)
     scratch, said, *_ = tasks.output(result.task.id).text.splitlines()
     assert (said, os.path.isdir(scratch), (tmp_path / "y").exists()) == ("x", True, False)
     await tasks.write(result.task.id, "", close=True)
-    await tasks.wait(result.task.id, timeout=PATIENCE)
+    await tasks.wait(result.task.id, timeout=HANG_TIMEOUT_S)
     await until(lambda: not os.path.exists(scratch), "its private directory to go")
 
 
@@ -298,7 +298,7 @@ async def test_a_confined_task_is_confined_and_its_private_directory_goes_with_i
 async def test_limits_hold_for_a_task_too(bash: Bash, tasks: Tasks) -> None:
     hog = "python3 -c 'import signal; x = bytearray(300 << 20); signal.pause()'"
     task = await start(bash, hog, ToolContext(limits=Limits(memory=150 << 20)))
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     ended = tasks.get(task)
     assert isinstance(ended.outcome, OverLimit)
     assert (ended.outcome.limit, ended.outcome.allowed) == ("memory", 150 << 20)
@@ -310,7 +310,7 @@ async def test_a_shell_that_leaves_something_running_and_exits_holds_nobody_up(
     task = await start(bash, f"{life.hold} sleep 60 & :")
     assert tasks.get(task).alive
     await tasks.kill(task)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_command_of_any_length_is_a_task_like_any_other(bash: Bash, tasks: Tasks) -> None:

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from nacre import Bash, Cancel, Ended, Request, Result, Session, Started, ToolContext, run_sync
-from nacre.keeper.client.connection import client
+from nacre.keeper.client.connection import keeper_connection
 from nacre.result import Cancelled, Exited
 from tests.support.census import fds, state
 from tests.support.commands import STUBBORN
@@ -23,7 +23,7 @@ from tests.support.hosts import started_host
 from tests.support.lifeline import Lifeline
 from tests.support.queue import in_queue
 from tests.support.quoting import quote
-from tests.support.said import said
+from tests.support.said import captured_text
 from tests.support.waiting import TIME_LIMITS_S, turn_loop, until
 
 
@@ -45,11 +45,11 @@ def switch_thrown_by_a_thread(life: Lifeline) -> Iterator[Cancel]:
 @pytest.mark.req("K-07", "M-11")
 async def test_cancelling_the_task_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
     task = asyncio.create_task(bash.run(f"{life.hold} {STUBBORN}"))
-    await life.held()
+    await life.wait_until_held()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.linux
@@ -58,7 +58,7 @@ async def test_what_is_called_off_before_the_keeper_has_heard_of_it_is_never_sta
     bash: Bash, tmp_path: Path, switched: bool
 ) -> None:
     await bash.run("true")
-    keeper, cancel = client().pid, Cancel()
+    keeper, cancel = keeper_connection().pid, Cancel()
     for number in range(20):
         os.kill(keeper, signal.SIGSTOP)  # to call a run off wakes it
         await until(lambda: state(keeper) == "T", "the keeper to stand still")
@@ -72,7 +72,7 @@ async def test_what_is_called_off_before_the_keeper_has_heard_of_it_is_never_sta
             run.cancel()
             await asyncio.gather(run, return_exceptions=True)
     assert (await bash.run(Request("ls; echo end", cwd=tmp_path))).output == "end\n"
-    assert client().pid == keeper
+    assert keeper_connection().pid == keeper
 
 
 @pytest.mark.req("K-07")
@@ -85,7 +85,7 @@ async def test_a_task_may_be_cancelled_at_any_moment(bash: Bash, life: Lifeline)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    await life.ended()
+    await life.wait_until_ended()
     await until(lambda: fds(os.getpid()) == before, f"as many descriptors as before, {before}")
 
 
@@ -98,7 +98,7 @@ async def test_the_switch_ends_a_run_from_another_thread(bash: Bash, life: Lifel
         command=command,
         cwd=os.getcwd(),
         outcome=Cancelled(),
-        out=said("partial\n"),
+        out=captured_text("partial\n"),
         err=result.err,
         both=result.both,
         duration=result.duration,
@@ -114,8 +114,8 @@ async def test_one_switch_ends_every_run_that_holds_it_and_no_other(
     held = [bash.run(f"{life.hold} sleep 999", ToolContext(cancel=cancel)) for _ in range(5)]
     runs = asyncio.gather(*held)
     other = asyncio.create_task(bash.run(f"{other_life.hold} sleep 999", ToolContext(cancel=spared)))
-    await life.held(by=5)
-    await other_life.held()
+    await life.wait_until_held(by=5)
+    await other_life.wait_until_held()
     cancel.cancel()
     assert [result.outcome for result in await runs] == [Cancelled()] * 5
     assert (life.over, other_life.over, other.done()) == (True, False, False)
@@ -155,9 +155,9 @@ async def test_a_switch_thrown_as_commands_end_harms_none_of_them(bash: Bash) ->
 async def test_a_queued_run_can_be_called_off_by_its_switch(life: Lifeline, tmp_path: Path) -> None:
     bash, cancel, first_cancel = Bash(max_running=1), Cancel(), Cancel()
     first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=first_cancel)))
-    await life.held()
+    await life.wait_until_held()
     late = bash.run(Request("touch started", cwd=tmp_path), ToolContext(cancel=cancel))
-    queued = await in_queue(bash._gate, late)
+    queued = await in_queue(bash._limiter, late)
     cancel.cancel()
     assert await queued == Result(command="touch started", cwd=str(tmp_path), outcome=Cancelled())
     assert not first.done()
@@ -170,8 +170,8 @@ async def test_a_queued_run_can_be_called_off_by_its_switch(life: Lifeline, tmp_
 async def test_a_queued_run_can_be_called_off_by_its_task(life: Lifeline, tmp_path: Path) -> None:
     bash, cancel = Bash(max_running=1), Cancel()
     first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=cancel)))
-    await life.held()
-    queued = await in_queue(bash._gate, bash.run(Request("touch started", cwd=tmp_path)))
+    await life.wait_until_held()
+    queued = await in_queue(bash._limiter, bash.run(Request("touch started", cwd=tmp_path)))
     queued.cancel()
     with pytest.raises(asyncio.CancelledError):
         await queued
@@ -188,7 +188,7 @@ async def test_an_anyio_scope_ends_the_run(bash: Bash, life: Lifeline) -> None:
         assert scope.cancelled_caught
         if life.holders:
             break
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_run_in_an_anyio_scope_that_is_cancelled_already_ends_at_once(bash: Bash) -> None:
@@ -200,7 +200,7 @@ async def test_a_run_in_an_anyio_scope_that_is_cancelled_already_ends_at_once(ba
 
 async def test_an_anyio_task_group_ends_its_runs_when_one_fails(bash: Bash, life: Lifeline) -> None:
     async def fail() -> None:
-        await life.held(by=3)
+        await life.wait_until_held(by=3)
         raise RuntimeError("enough")
 
     async def three_and_a_failure() -> None:
@@ -212,7 +212,7 @@ async def test_an_anyio_task_group_ends_its_runs_when_one_fails(bash: Bash, life
     with pytest.raises(ExceptionGroup) as caught:
         await three_and_a_failure()
     assert [str(error) for error in caught.value.exceptions] == ["enough"]
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_asyncio_timeout_ends_the_run(bash: Bash, life: Lifeline) -> None:
@@ -221,7 +221,7 @@ async def test_asyncio_timeout_ends_the_run(bash: Bash, life: Lifeline) -> None:
             await asyncio.wait_for(bash.run(f"{life.hold} {STUBBORN}"), limit)
         if life.holders:
             break
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_leaving_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None:
@@ -231,14 +231,14 @@ async def test_leaving_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None
             break
     assert not life.over
     await stream.aclose()
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_forgetting_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None:
     async for event in bash.stream(f"{life.hold} echo first; {STUBBORN}"):
         if not isinstance(event, Started):
             break
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_leaving_a_sessions_stream_ends_the_run_before_the_next_one_starts(life: Lifeline) -> None:
@@ -248,7 +248,7 @@ async def test_leaving_a_sessions_stream_ends_the_run_before_the_next_one_starts
             if not isinstance(event, Started):
                 break
     assert (await session.run("echo next")).stdout == "next\n"
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_cancelled_command_can_clean_up_and_print_without_dying_of_a_closed_pipe(
@@ -256,11 +256,11 @@ async def test_a_cancelled_command_can_clean_up_and_print_without_dying_of_a_clo
 ) -> None:
     cleanup = "trap 'head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; echo cleaned >f; exit 3' TERM"
     task = asyncio.create_task(bash.run(Request(f"{cleanup}; {life.hold} ({life.hold} exec sleep 999)", cwd=tmp_path)))
-    await life.held(by=2)  # the sleep, too: bash runs its trap when that has ended
+    await life.wait_until_held(by=2)  # the sleep, too: bash runs its trap when that has ended
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await life.ended()
+    await life.wait_until_ended()
     file = tmp_path / "f"
     await until(lambda: file.exists() and file.read_text() == "cleaned\n", "the end of the clean-up")
 
@@ -272,7 +272,7 @@ async def test_a_child_whose_shell_dies_first_has_time_to_clean_up_too(
     child = f"trap 'sleep 0.3; echo cleaned >f; exit' TERM; {life.hold} while :; do sleep 0.05; done"
     request = Request(f"bash -c {shlex.quote(child)} & wait", cwd=tmp_path)
     task = asyncio.create_task(bash.run(request, ToolContext(cancel=cancel)))
-    await life.held()
+    await life.wait_until_held()
     cancel.cancel()
     result = await task
     assert (result.outcome, life.over) == (Cancelled(), True)
@@ -283,7 +283,7 @@ async def test_commands_that_are_just_starting_a_program_are_ended_too(bash: Bas
     cancel = Cancel()
     text = f"trap 'echo bye; exit 3' TERM; {life.hold} sleep 999"
     runs = asyncio.gather(*(bash.run(text, ToolContext(cancel=cancel)) for _ in range(40)))
-    await life.held(by=20)
+    await life.wait_until_held(by=20)
     cancel.cancel()
     held = [result for result in await runs if result.pid is not None]
     assert [result.outcome for result in held] == [Cancelled()] * len(held)
@@ -294,7 +294,7 @@ async def test_what_a_run_prints_after_the_switch_was_thrown_is_kept(bash: Bash,
     cancel = Cancel()
     command = f"trap 'echo bye; exit 3' TERM; echo hello; ({life.hold} exec sleep 999)"
     task = asyncio.create_task(bash.run(command, ToolContext(cancel=cancel)))
-    await life.held()
+    await life.wait_until_held()
     cancel.cancel()
     result = await task
     assert (result.outcome, result.stdout) == (Cancelled(), "hello\nbye\n")
@@ -343,7 +343,7 @@ async def test_a_stream_that_is_cancelled_by_its_switch_still_ends_with_its_resu
     async for event in bash.stream(f"{life.hold} sleep 999", ToolContext(cancel=cancel)):
         events.append(event)
         if isinstance(event, Started):
-            await life.held()
+            await life.wait_until_held()
             cancel.cancel()
     assert [type(event) for event in events] == [Started, Ended]
     assert isinstance(events[-1], Ended)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Limits, Request, Session, ToolContext
-from nacre.result import Exited, Running, Signalled, Stage
+from nacre.result import Exited, PipelineStatus, Running, Signalled
 from nacre.sandbox.probe import probe
 from nacre.tasks import Tasks
 from nacre.types import Access
 from tests.support.lifeline import Gate
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.req("M-11"), pytest.mark.linux]
 
@@ -33,8 +33,8 @@ ONE_BYTE = Limits(file_size=1)
 async def test_pipeline_runs_with_a_file_size_limit_of_one_byte(bash: Bash, place: Path, access: Access) -> None:
     ctx = ToolContext(access=access, working_dir=place, limits=ONE_BYTE)
     result = await bash.run("echo hi | cat", ctx)
-    assert (result.outcome, result.output, result.remarks) == (Exited(0), "hi\n", ())
-    assert result.stages == (Stage("echo", 0), Stage("cat", 0))
+    assert (result.outcome, result.output, result.notes) == (Exited(0), "hi\n", ())
+    assert result.pipestatus == (PipelineStatus("echo", 0), PipelineStatus("cat", 0))
 
 
 @every_access
@@ -44,7 +44,7 @@ async def test_session_state_carries_over_with_a_file_size_limit_of_one_byte(
     session = Session(bash, ToolContext(access=access, working_dir=place, limits=ONE_BYTE))
     result = await session.run("cd /; export SHORT=yes LONG=$(printf %0100000d 0); false | cat")
     assert (result.outcome, session.cwd) == (Exited(0), "/")
-    assert result.stages == (Stage("false", 1), Stage("cat", 0))
+    assert result.pipestatus == (PipelineStatus("false", 1), PipelineStatus("cat", 0))
     result = await session.run("echo $SHORT ${#LONG}; pwd; exit 3")
     assert (result.outcome, result.output) == (Exited(3), "yes 100000\n/\n")
 
@@ -53,7 +53,7 @@ async def test_files_of_the_command_are_still_limited(bash: Bash, place: Path) -
     ctx = ToolContext(working_dir=place, limits=ONE_BYTE)
     result = await bash.run("echo hi > file", ctx)
     assert result.outcome == Signalled(signal.SIGXFSZ)
-    assert result.remarks == ("Over the limit of 1 byte in a file, for each process.",)
+    assert result.notes == ("Over the limit of 1 byte in a file, for each process.",)
     limit = await bash.run("ulimit -f; ulimit -Hf", ctx)
     assert limit.output == "0\n0\n"  # in blocks of 1024 bytes
 
@@ -67,7 +67,7 @@ async def test_task_that_outlives_its_call_exits_with_its_own_status(bash: Bash,
     assert result.outcome == Running(result.task.id, promoted=True)
     gate.open()
     tasks = Tasks()
-    await tasks.wait(result.task.id, timeout=PATIENCE)
+    await tasks.wait(result.task.id, timeout=HANG_TIMEOUT_S)
     assert tasks.get(result.task.id).outcome == Exited(7)
 
 
@@ -75,5 +75,5 @@ async def test_command_that_floods_the_state_descriptor_changes_nothing(bash: Ba
     session = Session(bash, ToolContext(working_dir=place, limits=ONE_BYTE))
     result = await session.run("export A=1; cd /; head -c 20000000 /dev/zero 2>/dev/null >&63; echo done; exit 4")
     assert (result.outcome, result.stdout) == (Exited(4), "done\n")
-    assert "A" not in session.changes
+    assert "A" not in session.env_changes
     assert (await session.run("echo fine")).output == "fine\n"

@@ -12,7 +12,7 @@ import pytest
 from nacre import Bash, Limits, Request, Result, ToolContext
 from nacre.result import Captured, Exited, Spill
 from tests.support.hosts import run_host
-from tests.support.said import said
+from tests.support.said import captured_text
 from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
@@ -34,7 +34,10 @@ FLOOD = """
         "summary": result.summary,
         "spill": [result.spill.bytes, result.spill.complete],
         "modes": [os.stat(directory).st_mode & 0o777, *(file.st_mode & 0o777 for file in files)],
-        "counts": [[part.seen, part.dropped, len(part.head), len(part.tail)] for part in (result.out, result.both)],
+        "counts": [
+            [part.total_bytes, part.dropped_bytes, len(part.head), len(part.tail)]
+            for part in (result.out, result.both)
+        ],
         "directory": directory,
     }))
 """
@@ -70,14 +73,16 @@ async def test_head_and_tail_of_a_flood_are_its_beginning_and_its_end(bash: Bash
     limit = 1000
     result = await bash.run("seq 1 500000", ToolContext(limits=Limits(output=limit, spill=0)))
     missing = len(whole) - limit
-    expected = Captured(head=whole[:500], tail=whole[-500:], seen=len(whole), dropped=missing, dropped_chars=missing)
-    assert (result.out, result.both, result.err) == (expected, expected, said())
+    expected = Captured(
+        head=whole[:500], tail=whole[-500:], total_bytes=len(whole), dropped_bytes=missing, dropped_chars=missing
+    )
+    assert (result.out, result.both, result.err) == (expected, expected, captured_text())
 
 
 async def test_each_stream_has_its_own_count(bash: Bash) -> None:
     text = "head -c 3000000 /dev/zero; head -c 2000000 /dev/zero >&2"
     result = await bash.run(text, ToolContext(limits=Limits(output=100_000, spill=0)))
-    counts = [(part.seen, part.dropped) for part in (result.out, result.err, result.both)]
+    counts = [(part.total_bytes, part.dropped_bytes) for part in (result.out, result.err, result.both)]
     assert counts == [(3_000_000, 2_900_000), (2_000_000, 1_900_000), (5_000_000, 4_900_000)]
 
 
@@ -87,7 +92,7 @@ async def test_a_spill_file_is_made_only_when_memory_is_too_small(bash: Bash, tm
     result = await bash.run(f"head -c {size} /dev/zero", ToolContext(limits=Limits(output=1000), output_dir=place))
     if size <= 1000:
         assert (result.spill, place.exists()) == (None, False)
-        assert result.out == Captured(head=b"\0" * 500, tail=b"\0" * (size - 500), seen=size)
+        assert result.out == Captured(head=b"\0" * 500, tail=b"\0" * (size - 500), total_bytes=size)
     else:
         assert result.spill is not None
         assert result.spill == Spill(result.spill.path, size, complete=True)
@@ -101,7 +106,7 @@ async def test_a_spill_file_is_private_complete_and_named_after_the_conversation
     result = await bash.run("seq 1 5000; echo end >&2", ctx)
     assert result.spill is not None
     path = Path(result.spill.path)
-    assert result.spill == Spill(str(path), result.seen, complete=True)
+    assert result.spill == Spill(str(path), result.total_bytes, complete=True)
     assert sorted(path.read_text().split()) == sorted([*map(str, range(1, 5001)), "end"])
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(place.stat().st_mode)) == (0o600, 0o700)
     assert path.parent == place
@@ -115,7 +120,7 @@ async def test_a_spill_file_stops_at_its_cap_and_holds_the_beginning(bash: Bash,
     assert result.spill == Spill(result.spill.path, 5000, complete=False)
     whole = b"".join(b"%d\n" % i for i in range(1, 100_001))
     assert Path(result.spill.path).read_bytes() == whole[:5000]
-    assert (result.outcome, result.seen) == (Exited(0), len(whole))
+    assert (result.outcome, result.total_bytes) == (Exited(0), len(whole))
 
 
 async def test_without_leave_to_spill_nothing_is_written(bash: Bash, tmp_path: Path) -> None:
@@ -128,14 +133,14 @@ async def test_a_conversation_id_of_long_letters_still_makes_a_file(bash: Bash, 
     ctx = ToolContext(limits=Limits(output=10), output_dir=tmp_path, conversation_id="\U00020000" * 200)
     result = await bash.run("seq 1 100", ctx)
     assert result.spill is not None
-    assert Path(result.spill.path).stat().st_size == result.seen
+    assert Path(result.spill.path).stat().st_size == result.total_bytes
 
 
 async def test_a_place_for_spills_that_cannot_be_made_does_not_disturb_the_run(bash: Bash) -> None:
     ctx = ToolContext(limits=Limits(output=20), output_dir="/proc/nacre-outputs")
     result = await bash.run("seq 1 1000", ctx)
-    assert (result.outcome, result.seen, result.spill) == (Exited(0), 3893, None)
-    (remark,) = result.remarks
+    assert (result.outcome, result.total_bytes, result.spill) == (Exited(0), 3893, None)
+    (remark,) = result.notes
     assert remark.startswith("The output that is left out could not be written to /proc/nacre-outputs/")
 
 
@@ -144,8 +149,8 @@ async def test_no_memory_at_all_is_a_limit_too(bash: Bash, tmp_path: Path) -> No
     result = await bash.run(Request("seq 1 1000; echo err >&2"), ctx)
     assert (result.outcome, result.out, result.err) == (
         Exited(0),
-        Captured(seen=3893, dropped=3893, dropped_chars=3893),
-        Captured(seen=4, dropped=4, dropped_chars=4),
+        Captured(total_bytes=3893, dropped_bytes=3893, dropped_chars=3893),
+        Captured(total_bytes=4, dropped_bytes=4, dropped_chars=4),
     )
     assert result.spill is not None
     assert result.spill == Spill(result.spill.path, 3897, complete=True)
@@ -155,7 +160,7 @@ async def test_a_merged_flood_is_one_stream(bash: Bash) -> None:
     text = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2"
     result = await bash.run(Request(text, merge=True), ToolContext(limits=Limits(output=1000, spill=0)))
     end = b"\0" * 500
-    expected = Captured(head=end, tail=end, seen=500_000, dropped=499_000, dropped_chars=499_000)
+    expected = Captured(head=end, tail=end, total_bytes=500_000, dropped_bytes=499_000, dropped_chars=499_000)
     assert result == Result(
         command=text,
         cwd=os.getcwd(),

@@ -11,7 +11,7 @@ from nacre import Bash
 from tests.support.descriptors import need_descriptors
 from tests.support.hosts import ROOT, command, run_host
 from tests.support.lifeline import Gate
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, wait_until
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -27,7 +27,7 @@ def test_a_host_may_have_closed_its_standard_streams(closed: str, tmp_path: Path
     """
     answer = tmp_path / "answer"
     shell = ["bash", "-c", f'"$@" {closed}', "bash", *command(program, answer)]
-    subprocess.run(shell, check=True, timeout=PATIENCE, cwd=ROOT)
+    subprocess.run(shell, check=True, timeout=HANG_TIMEOUT_S, cwd=ROOT)
     assert answer.read_text() == f"{[(f'{i}{chr(10)}in', 'e' + chr(10)) for i in range(5)]} True\n"
 
 
@@ -263,7 +263,7 @@ def test_a_hard_limit_too_low_for_a_keeper_is_an_error_that_says_what_to_do() ->
         try:
             nacre.run_sync("echo hi")
         except KeeperFailed as error:
-            print(error, error.lack)
+            print(error, error.errno)
     """
     assert run_host(program) == (
         "nacre's keeper needs 96 descriptors, and the hard limit is 60. "
@@ -294,7 +294,7 @@ def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_
                     finally:
                         os.close(held.pop())
                     if not isinstance(result.outcome, NotStarted):
-                        unread = any("Too many open files" in remark for remark in result.remarks)
+                        unread = any("Too many open files" in remark for remark in result.notes)
                         assert (result.outcome, result.output) == (Exited(7), "" if unread else "hi\\n"), result
                         said.add(unread)
             print(sorted(said))
@@ -341,7 +341,7 @@ def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descr
             limit_descriptors(100)
             for request in ({attempts}):
                 result = await run(request)
-                if {remark!r} in result.remarks:
+                if {remark!r} in result.notes:
                     print(result.summary)
                     break
 
@@ -354,7 +354,7 @@ def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descr
 def test_a_host_without_descriptors_looks_for_what_a_dead_keeper_left_as_soon_as_there_is_one() -> None:
     program = """
         import asyncio, os, resource, signal, subprocess
-        from nacre.keeper.client.orphans import end_orphans
+        from nacre.keeper.client.orphans import kill_tagged_orphans
         from nacre.keeper.protocol.procfs import RLIMIT_LOCKS
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
         from tests.support.waiting import turn_loop
@@ -365,8 +365,8 @@ def test_a_host_without_descriptors_looks_for_what_a_dead_keeper_left_as_soon_as
             resource.prlimit(left.pid, RLIMIT_LOCKS, (tag, resource.RLIM_INFINITY))
             limit_descriptors(100)
             with no_descriptor_left() as held:
-                print(await end_orphans(tag, tag), left.poll())
-                ending = asyncio.ensure_future(end_orphans(tag, tag))
+                print(await kill_tagged_orphans(tag, tag), left.poll())
+                ending = asyncio.ensure_future(kill_tagged_orphans(tag, tag))
                 await turn_loop()
                 os.close(held.pop())
                 print(await ending)

@@ -14,10 +14,10 @@ from nacre import Bash, Result
 from nacre.result import Exited
 from tests.support.hosts import run_host
 from tests.support.lifeline import Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
-def done(result: Result) -> tuple[object, str]:
+def outcome_and_output(result: Result) -> tuple[object, str]:
     return result.outcome, result.output
 
 
@@ -26,14 +26,14 @@ def test_a_run_works_from_a_thread() -> None:
     thread = threading.Thread(target=lambda: results.append(nacre.run_sync("echo hi")))
     thread.start()
     thread.join()
-    assert [done(result) for result in results] == [(Exited(0), "hi\n")]
+    assert [outcome_and_output(result) for result in results] == [(Exited(0), "hi\n")]
 
 
 def test_several_event_loops_in_threads_share_one_bash(bash: Bash) -> None:
     barrier = threading.Barrier(8)
 
     async def several(name: int) -> list[str]:
-        barrier.wait(PATIENCE)
+        barrier.wait(HANG_TIMEOUT_S)
         return [result.stdout for result in await asyncio.gather(*(bash.run(f"echo {name}.{i}") for i in range(10)))]
 
     with ThreadPoolExecutor(8) as pool:
@@ -46,7 +46,7 @@ def test_asyncio_run_can_be_repeated(bash: Bash) -> None:
 
 
 async def test_a_synchronous_run_inside_a_running_loop_works() -> None:
-    assert done(nacre.run_sync("echo hi")) == (Exited(0), "hi\n")
+    assert outcome_and_output(nacre.run_sync("echo hi")) == (Exited(0), "hi\n")
 
 
 async def test_a_synchronous_run_inside_a_running_loop_raises_what_it_would_raise() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from nacre import Bash, Profile, Request, Session, ToolContext
 from nacre.keeper.client import run
-from nacre.keeper.client.connection import client
-from nacre.keeper.protocol.ending import GIVE_UP
-from nacre.keeper.protocol.procfs import children_of, look
+from nacre.keeper.client.connection import keeper_connection
+from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
+from nacre.keeper.protocol.procfs import children_of, read_process
 from nacre.result import Exited, TimedOut
 from tests.support.census import ready_shells
 from tests.support.hosts import run_host
@@ -71,13 +71,15 @@ def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: 
 
 async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     late = 0.5
-    monkeypatch.setattr(run, "_KEEPER_LATE", late)
+    monkeypatch.setattr(run, "_KEEPER_TIMEOUT_S", late)
     bash = Bash(Profile(name="hasty", grace=0.2))
     keeper = (await bash.run("echo $PPID")).stdout
     for limit in (5, TIME_LIMITS_S[-1]):
         task = asyncio.create_task(bash.run(Request("echo hi", timeout=limit)))
         await turn_loop()  # it begins
-        time.sleep(limit + bash.profile.grace + GIVE_UP + 2 * late)  # the keeper would have had to tell its end by then
+        time.sleep(
+            limit + bash.profile.grace + UNKILLABLE_AFTER_S + 2 * late
+        )  # the keeper would have had to tell its end by then
         result = await task
         if result.outcome != TimedOut(limit):
             break
@@ -86,7 +88,7 @@ async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(monkeyp
 
 
 def state(pid: int, program: str) -> str:
-    seen = look(pid)
+    seen = read_process(pid)
     return "X" if seen is None else seen.state if seen.command == program else "?"
 
 
@@ -95,7 +97,7 @@ def state(pid: int, program: str) -> str:
 async def test_a_waiting_shell_that_was_hit_does_not_take_the_next_command_with_it(bash: Bash, blow: int) -> None:
     for _ in range(30):
         await bash.run("true")
-        for pid in await until(lambda: ready_shells(client().pid), "a shell that waits"):
+        for pid in await until(lambda: ready_shells(keeper_connection().pid), "a shell that waits"):
             with contextlib.suppress(ProcessLookupError):  # a second one is given up after a second
                 os.kill(pid, blow)
             await until(lambda pid=pid: state(pid, "bash") in "ZTX", "the blow")  # type: ignore[misc]
@@ -111,8 +113,8 @@ async def test_what_is_let_through_for_one_call_does_not_wait_with_the_next_shel
     monkeypatch.setenv("MY_API_KEY", "not-for-everyone-1234")
     passed = await bash.run("echo $MY_API_KEY", ToolContext(pass_env=("MY_API_KEY",)))
     assert passed.stdout == "not-for-everyone-1234\n"
-    await until_steady(lambda: children_of(client().pid))
-    for pid in ready_shells(client().pid):
+    await until_steady(lambda: children_of(keeper_connection().pid))
+    for pid in ready_shells(keeper_connection().pid):
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             assert b"not-for-everyone" not in Path(f"/proc/{pid}/environ").read_bytes()
 
@@ -166,7 +168,7 @@ def test_a_place_for_spills_that_goes_away_is_remarked_upon(tmp_path: Path) -> N
         tempfile.gettempdir()
         os.rmdir(sys.argv[1])
         result = nacre.run_sync("seq 1000", limits=nacre.Limits(output=10))
-        print(result.summary, result.seen, result.spill, result.remarks)
+        print(result.summary, result.total_bytes, result.spill, result.notes)
     """
     (tmp_path / "gone").mkdir()
     shown = run_host(program, tmp_path / "gone", env={"TMPDIR": str(tmp_path / "gone")})
@@ -206,5 +208,5 @@ async def test_a_process_whose_first_thread_has_ended_is_alive(bash: Bash, life:
 
 async def test_a_session_is_not_needed_to_be_told_of_an_excursion(tmp_path: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=tmp_path))
-    assert (await session.run(Request("cd /usr", cwd="/"))).remarks == ()
+    assert (await session.run(Request("cd /usr", cwd="/"))).notes == ()
     assert session.cwd == str(tmp_path)

@@ -34,7 +34,7 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_an
     program = f"""
         import asyncio, os, sys
         from nacre import Bash, Limits, Request, ToolContext
-        from nacre.keeper.client.connection import client
+        from nacre.keeper.client.connection import keeper_connection
         from nacre.result import Exited, NotStarted
         from tests.support.descriptors import few_descriptors
 
@@ -42,7 +42,7 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_an
             store, bash, said = sys.argv[1], Bash(), []
             ctx = ToolContext(output_dir=store, access=bash.access_modes[{access}], limits=Limits(tasks=1000))
             assert (await bash.run("echo first")).output == "first\\n"
-            keeper = client().pid
+            keeper = keeper_connection().pid
             for most in range(62, 96):
                 with few_descriptors(keeper, most):
                     result = await bash.run({KINDS[kind]}, ctx)
@@ -52,7 +52,7 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_an
                 else:
                     assert (result.outcome, result.output) == (Exited(7), "hi\\n"), (most, result)
                 said.append(isinstance(result.outcome, NotStarted))
-            assert client().pid == keeper
+            assert keeper_connection().pid == keeper
             print(said[0], said[-1])
             names = [name for name in os.listdir(store) if name[0] != "."] if os.path.isdir(store) else []
             print([name for name in names if not os.path.exists(f"{{store}}/{{name}}/status.json")])
@@ -67,7 +67,7 @@ def test_a_keeper_without_descriptors_ends_what_a_killed_keeper_of_a_task_leaves
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Request, Tasks, ToolContext
-        from nacre.keeper.client.connection import client
+        from nacre.keeper.client.connection import keeper_connection
         from tests.support.census import is_alive
         from tests.support.descriptors import few_descriptors
         from tests.support.waiting import until
@@ -77,7 +77,7 @@ def test_a_keeper_without_descriptors_ends_what_a_killed_keeper_of_a_task_leaves
             result = await bash.run(Request("echo $PPID; exec sleep 300", mode="background"), ctx)
             tasks = Tasks(sys.argv[1])
             said = await until(lambda: tasks.output(result.task.id).text, "its first line")
-            keeper = client().pid
+            keeper = keeper_connection().pid
             with few_descriptors(keeper, 64):
                 os.kill(int(said), signal.SIGKILL)
                 await until(lambda: not is_alive(result.task.pid), "its end")
@@ -92,7 +92,7 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
     program = """
         import asyncio, os
         from nacre import Bash, Chunk, Ended, Request
-        from nacre.keeper.client.connection import client
+        from nacre.keeper.client.connection import keeper_connection
         from tests.support.descriptors import few_descriptors
         from tests.support.waiting import TIME_LIMITS_S
 
@@ -106,7 +106,7 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
                 child = None
                 async for event in bash.stream(Request(left, timeout=limit)):
                     if isinstance(event, Chunk):
-                        none = few_descriptors(client().pid, 64)
+                        none = few_descriptors(keeper_connection().pid, 64)
                         none.__enter__()
                         child = int(event.text)
                     elif isinstance(event, Ended) and child:
@@ -159,7 +159,7 @@ def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(
         async def main():
             for request in [{", ".join(f"Request(sys.argv[{n}], {o})" for n, o in enumerate(attempts.values(), 2))}]:
                 result = await run(request)
-                if any(words.startswith({remark!r}) for words in result.remarks):
+                if any(words.startswith({remark!r}) for words in result.notes):
                     print(result.summary)
                     break
 

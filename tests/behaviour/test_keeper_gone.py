@@ -12,7 +12,7 @@ import pytest
 
 from nacre import Bash, Cancel, Request, ToolContext
 from nacre.errors import KeeperFailed
-from nacre.keeper.client.connection import Asked, Client, client
+from nacre.keeper.client.connection import KeeperConnection, PendingRun, keeper_connection
 from nacre.keeper.protocol.channel import Channel
 from nacre.result import Cancelled, Exited
 from nacre.types import Access, Plan
@@ -20,7 +20,7 @@ from tests.support.census import fds, forked_keepers, parent_and_session, state
 from tests.support.hosts import kill, run_host
 from tests.support.lifeline import Lifeline
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE, turn_loop, until, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until, wait_until
 
 
 @pytest.mark.parametrize("noticed", [True, False])
@@ -28,15 +28,15 @@ async def test_a_command_whose_caller_is_cancelled_as_its_keeper_dies_is_ended(
     bash: Bash, life: Lifeline, noticed: bool
 ) -> None:
     running = asyncio.ensure_future(bash.run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
-    await life.held()
-    keeper = client()
+    await life.wait_until_held()
+    keeper = keeper_connection()
     os.kill(keeper.pid, signal.SIGKILL)
     while noticed and not keeper.dead:
         await turn_loop()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.linux
@@ -48,11 +48,11 @@ async def test_a_command_whose_consumer_is_busy_as_its_keeper_dies_is_ended(
     request = Request(f"{life.hold} echo $PPID; (setsid sleep 300 &); sleep 300", yield_after=yield_after)
     stream = bash.stream(request, ToolContext(output_dir=tmp_path))
     await anext(stream)
-    await life.held()
+    await life.wait_until_held()
     shell = int(life_holder(life))
-    for pid in {client().pid, parent_and_session(shell)[0]}:
+    for pid in {keeper_connection().pid, parent_and_session(shell)[0]}:
         os.kill(pid, signal.SIGKILL)
-    await life.ended()
+    await life.wait_until_ended()
     await stream.aclose()
 
 
@@ -73,14 +73,14 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Request, ToolContext
-        from nacre.keeper.client.connection import client
+        from nacre.keeper.client.connection import keeper_connection
 
         async def main():
             is_there = "until [[ $(</proc/$!/comm) == sleep ]]; do :; done"
             left = f"{sys.argv[1]} sleep 300 >/dev/null 2>&1 & {is_there}; head -c 3000000 /dev/zero"
             await Bash().run(Request(left, leftovers="keep"))
-            os.kill(client().pid, signal.SIGKILL)
-            os.waitid(os.P_PID, client().pid, os.WEXITED | os.WNOWAIT)
+            os.kill(keeper_connection().pid, signal.SIGKILL)
+            os.waitid(os.P_PID, keeper_connection().pid, os.WEXITED | os.WNOWAIT)
 
         asyncio.run(main())
     """
@@ -95,9 +95,9 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
 async def test_a_keeper_that_was_stopped_and_takes_no_more_messages_is_woken(bash: Bash, access: Access) -> None:
     if access not in bash.access_modes:
         pytest.skip("nothing confines here")
-    client().dismiss()  # the first confined command of a keeper has more to say to it
+    keeper_connection().shut_down()  # the first confined command of a keeper has more to say to it
     await bash.run("true")
-    keeper = client()
+    keeper = keeper_connection()
     os.kill(keeper.pid, signal.SIGSTOP)
     await until(lambda: state(keeper.pid) == "T", "it to stand still")
     running = [asyncio.ensure_future(bash.run(Request("true", timeout=3600))) for _ in range(500)]
@@ -111,14 +111,14 @@ async def test_a_keeper_that_was_stopped_and_takes_no_more_messages_is_woken(bas
 async def test_keepers_that_die_before_they_can_be_asked_are_not_replaced_for_ever(
     bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Client] = []
+    asked: list[KeeperConnection] = []
 
-    def dies(keeper: Client, *_: object) -> Asked:
+    def dies(keeper: KeeperConnection, *_: object) -> PendingRun:
         asked.append(keeper)
         kill(keeper.pid)
         raise ConnectionResetError
 
-    monkeypatch.setattr(Client, "start", dies)
+    monkeypatch.setattr(KeeperConnection, "start", dies)
     with pytest.raises(KeeperFailed, match=r"5 keepers died before they could be asked: nacre's keeper process was"):
         await bash.run("true")
     assert len(set(asked)) == len(asked) == 5
@@ -148,7 +148,7 @@ async def test_a_keeper_that_was_killed_is_not_alive_while_somebody_holds_its_so
     bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the kernel does while it ends it."""
-    client().dismiss()
+    keeper_connection().shut_down()
     pair, held = Channel.pair, list[socket.socket]()
 
     def held_pair() -> tuple[Channel, socket.socket]:
@@ -158,11 +158,11 @@ async def test_a_keeper_that_was_killed_is_not_alive_while_somebody_holds_its_so
 
     with monkeypatch.context() as patched:
         patched.setattr(Channel, "pair", held_pair)
-        keeper = client()
+        keeper = keeper_connection()
     before = keeper.alive
     kill(keeper.pid)
     assert (before, keeper.alive) == (True, False)
-    keeper.bury()
+    keeper.handle_death()
     for each in held:
         each.close()
     assert (await bash.run("echo next")).output == "next\n"
@@ -172,9 +172,9 @@ async def test_what_is_asked_for_again_has_what_is_left_of_its_time(
     bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await bash.run("true")
-    start, times = Client.start, list[float]()
+    start, times = KeeperConnection.start, list[float]()
 
-    def start_and_kill(keeper: Client, plan: Plan, *rest: object) -> Asked:
+    def start_and_kill(keeper: KeeperConnection, plan: Plan, *rest: object) -> PendingRun:
         times.append(plan.timeout)
         if len(times) > 1:
             return start(keeper, plan, *rest)  # type: ignore[arg-type]
@@ -184,11 +184,11 @@ async def test_what_is_asked_for_again_has_what_is_left_of_its_time(
         asyncio.get_running_loop().call_later(0.3, os.kill, keeper.pid, signal.SIGKILL)
         return asked
 
-    monkeypatch.setattr(Client, "start", start_and_kill)
-    assert (await bash.run(Request("true", timeout=PATIENCE))).outcome == Exited(0)
+    monkeypatch.setattr(KeeperConnection, "start", start_and_kill)
+    assert (await bash.run(Request("true", timeout=HANG_TIMEOUT_S))).outcome == Exited(0)
     first, again = times
-    assert first == PATIENCE
-    assert again < PATIENCE - 0.2
+    assert first == HANG_TIMEOUT_S
+    assert again < HANG_TIMEOUT_S - 0.2
 
 
 @pytest.mark.linux
@@ -197,9 +197,9 @@ async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_
 ) -> None:
     """At the last moment: the new keeper has been asked, and nobody listens yet."""
     await bash.run("true")
-    start, asks, cancel = Client.start, 0, Cancel()
+    start, asks, cancel = KeeperConnection.start, 0, Cancel()
 
-    def start_and_kill(keeper: Client, *asked: object) -> Asked:
+    def start_and_kill(keeper: KeeperConnection, *asked: object) -> PendingRun:
         nonlocal asks
         asks += 1
         os.kill(keeper.pid, signal.SIGSTOP)
@@ -211,8 +211,8 @@ async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_
             cancel.cancel()
         return answer
 
-    monkeypatch.setattr(Client, "start", start_and_kill)
-    async with asyncio.timeout(PATIENCE):
+    monkeypatch.setattr(KeeperConnection, "start", start_and_kill)
+    async with asyncio.timeout(HANG_TIMEOUT_S):
         result = await bash.run(f"echo ran >> {quote(tmp_path)}/ran; sleep 300", ToolContext(cancel=cancel))
     assert asks == 2
     assert result.outcome == Cancelled()
@@ -223,9 +223,9 @@ async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_
 async def test_what_was_to_become_a_task_and_was_not_begun_leaves_its_keeper_nothing_open(
     bash: Bash, tmp_path: Path
 ) -> None:
-    if fds(client().pid) is None:
+    if fds(keeper_connection().pid) is None:
         pytest.skip("only root may look into a keeper")
-    client().dismiss()  # with all that it has forked off
+    keeper_connection().shut_down()  # with all that it has forked off
     request = Request("true", yield_after=1e-6, env={"LARGE": "x" * 200_000})
     ctx = ToolContext(output_dir=tmp_path)
 
@@ -243,4 +243,4 @@ async def test_what_was_to_become_a_task_and_was_not_begun_leaves_its_keeper_not
 
 
 def keepers_there() -> list[int]:
-    return [client().pid, *forked_keepers(client().pid)]
+    return [keeper_connection().pid, *forked_keepers(keeper_connection().pid)]

@@ -16,7 +16,7 @@ import pytest
 from nacre import Bash, Cancel, Request, Result, ToolContext, run_sync
 from nacre.base.frozen import replace
 from nacre.errors import KeeperFailed
-from nacre.keeper.client.connection import Asked, Client, client
+from nacre.keeper.client.connection import KeeperConnection, PendingRun, keeper_connection
 from nacre.result import Cancelled, Exited, Lost, Outcome, Running
 from nacre.tasks import Tasks
 from nacre.types import Access
@@ -24,12 +24,12 @@ from tests.support.census import state
 from tests.support.lifeline import Gate
 from tests.support.quoting import quote
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE, turn_loop, until, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until, wait_until
 
 Killed = Callable[[int], None]
 
 
-def stop(keeper: Client) -> None:
+def stop(keeper: KeeperConnection) -> None:
     os.kill(keeper.pid, signal.SIGSTOP)
     wait_until(lambda: state(keeper.pid) in ("T", "Z"), "the keeper to stand still")
 
@@ -37,9 +37,9 @@ def stop(keeper: Client) -> None:
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> Killed:
     """So many keepers, from now on, are killed with a command on its way to them that they have not heard of."""
-    left, start = 0, Client.start
+    left, start = 0, KeeperConnection.start
 
-    def start_and_kill(keeper: Client, *asked: object) -> Asked:
+    def start_and_kill(keeper: KeeperConnection, *asked: object) -> PendingRun:
         nonlocal left
         if not left:
             return start(keeper, *asked)  # type: ignore[arg-type]
@@ -54,7 +54,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Killed:
         nonlocal left
         left = number
 
-    monkeypatch.setattr(Client, "start", start_and_kill)
+    monkeypatch.setattr(KeeperConnection, "start", start_and_kill)
     return kill
 
 
@@ -78,7 +78,7 @@ async def test_a_command_that_was_not_heard_of_runs_once(
 
 async def test_many_at_once_run_once_each(bash: Bash, tmp_path: Path) -> None:
     await bash.run("true")
-    keeper = client()
+    keeper = keeper_connection()
     stop(keeper)
     running = [asyncio.ensure_future(bash.run(f"echo {n} >> {quote(tmp_path)}/ran; echo {n}")) for n in range(60)]
     await turn_loop(10)  # they are asked for
@@ -94,7 +94,7 @@ async def test_a_task_that_was_not_heard_of_is_begun_once(bash: Bash, killed: Ki
     killed(1)
     result = await bash.run(Request(f"echo ran | tee -a {quote(tmp_path)}/ran; exit 7", mode="background"), ctx)
     if isinstance(result.outcome, Running):
-        assert (await Tasks(store).wait(result.outcome.task, timeout=PATIENCE)).met
+        assert (await Tasks(store).wait(result.outcome.task, timeout=HANG_TIMEOUT_S)).met
     (task,) = Tasks(store).list()
     assert (task.outcome, Tasks(store).output(task.id).text) == (Exited(7), "ran\n")
     assert (tmp_path / "ran").read_text() == "ran\n"
@@ -110,7 +110,7 @@ async def test_a_command_that_was_to_become_a_task_before_anybody_had_heard_of_i
         result = await bash.run(request, ToolContext(output_dir=store))
         assert result.task is not None
         gate.open()
-        assert (await Tasks(store).wait(result.task.id, timeout=PATIENCE)).met
+        assert (await Tasks(store).wait(result.task.id, timeout=HANG_TIMEOUT_S)).met
         assert "\n20000\nlast\n" in (store / result.task.id / "output.log").read_text()
 
 
@@ -137,7 +137,9 @@ async def test_what_is_called_off_meanwhile_is_not_begun(
     request = replace(REQUESTS[kind], command=f"echo ran >> {quote(tmp_path)}/ran")
     for _ in range(10):
         cancel = Cancel()
-        running, first = unheard(bash, request, ToolContext(cancel=cancel, output_dir=tmp_path / "tasks"), killed)
+        running, first = start_with_killed_keeper(
+            bash, request, ToolContext(cancel=cancel, output_dir=tmp_path / "tasks"), killed
+        )
         await until(lambda first=first: not first.alive, "the end of the keeper")  # type: ignore[misc]
         if warm:
             beside = threading.Thread(target=run_sync, args=("true",))
@@ -162,7 +164,7 @@ async def test_what_nobody_waits_for_any_more_is_not_begun_and_leaves_nothing(
     await bash.run("true", ctx)
     before = set(temporary.iterdir())  # that of this program
     for _ in range(5):
-        running, first = unheard(bash, request, ctx, killed)
+        running, first = start_with_killed_keeper(bash, request, ctx, killed)
         await until(lambda first=first: not first.alive, "the end of the keeper")  # type: ignore[misc]
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -170,13 +172,15 @@ async def test_what_nobody_waits_for_any_more_is_not_begun_and_leaves_nothing(
     assert not Tasks(tmp_path / "tasks").list()
     assert not (tmp_path / "ran").exists()
     assert set(temporary.iterdir()) == before
-    client().dismiss()
+    keeper_connection().shut_down()
 
 
-def unheard(bash: Bash, request: Request, ctx: ToolContext, killed: Killed) -> tuple[asyncio.Task[Result], Client]:
+def start_with_killed_keeper(
+    bash: Bash, request: Request, ctx: ToolContext, killed: Killed
+) -> tuple[asyncio.Task[Result], KeeperConnection]:
     """A run, and the keeper that is to be asked for it."""
     killed(1)
-    return asyncio.ensure_future(bash.run(request, ctx)), client()
+    return asyncio.ensure_future(bash.run(request, ctx)), keeper_connection()
 
 
 async def test_what_was_not_heard_of_in_its_time_is_not_begun(bash: Bash, killed: Killed, tmp_path: Path) -> None:
@@ -189,7 +193,9 @@ async def test_what_was_not_heard_of_in_its_time_is_not_begun(bash: Bash, killed
 async def test_a_task_for_which_no_keeper_can_be_had_any_more_is_none(
     bash: Bash, killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running, _ = unheard(bash, Request("true", mode="background"), ToolContext(output_dir=tmp_path), killed)
+    running, _ = start_with_killed_keeper(
+        bash, Request("true", mode="background"), ToolContext(output_dir=tmp_path), killed
+    )
     await turn_loop()
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(KeeperFailed):

@@ -16,8 +16,8 @@ from tests.support.census import is_alive
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.quoting import quote
-from tests.support.said import said
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S
+from tests.support.said import captured_text
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 
 def end(*leftovers: Process) -> None:
@@ -26,19 +26,19 @@ def end(*leftovers: Process) -> None:
 
 
 async def test_a_command_returns_when_its_shell_exits_and_names_what_still_runs(bash: Bash) -> None:
-    result = await asyncio.wait_for(bash.run("sleep 60 & echo $!; echo done"), PATIENCE)
+    result = await asyncio.wait_for(bash.run("sleep 60 & echo $!; echo done"), HANG_TIMEOUT_S)
     sleeper = int(result.stdout.split()[0])
     assert result == Result(
         command="sleep 60 & echo $!; echo done",
         cwd=os.getcwd(),
         outcome=Exited(0),
-        out=said(f"{sleeper}\ndone\n"),
-        both=said(f"{sleeper}\ndone\n"),
+        out=captured_text(f"{sleeper}\ndone\n"),
+        both=captured_text(f"{sleeper}\ndone\n"),
         duration=result.duration,
         pid=result.pid,
         running=(Process(sleeper, result.pid or 0, "sleep 60"),),
         task=result.task,
-        remarks=(f"1 process left running: {sleeper} (sleep 60).", result.remarks[-1]),
+        notes=(f"1 process left running: {sleeper} (sleep 60).", result.notes[-1]),
     )
     end(*result.running)
 
@@ -48,7 +48,7 @@ async def test_a_leftover_is_kept_alive_after_the_run(bash: Bash, life: Lifeline
     await bash.run("true")
     assert (result.stdout, life.over) == ("done\n", False)
     end(*result.running)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_leftover_that_floods_the_output_does_not_hold_the_command_back(bash: Bash) -> None:
@@ -78,14 +78,14 @@ async def test_leftovers_can_be_ended_at_once(bash: Bash, life: Lifeline, ending
         command=command,
         cwd=os.getcwd(),
         outcome=Exited(0),
-        out=said("done\n"),
-        both=said("done\n"),
+        out=captured_text("done\n"),
+        both=captured_text("done\n"),
         duration=result.duration,
         pid=result.pid,
-        ended=result.ended,
-        remarks=result.remarks,
+        killed_leftovers=result.killed_leftovers,
+        notes=result.notes,
     )
-    assert len(result.ended) >= 2
+    assert len(result.killed_leftovers) >= 2
     assert life.over
 
 
@@ -95,14 +95,14 @@ async def test_a_daemon_that_is_born_while_its_shell_ends_is_ended_too(bash: Bas
     for _ in range(60):
         result = await bash.run(Request(f"{life.hold} ( (setsid sleep 60 &) & ); exit 3", leftovers="end"))
         assert (result.outcome, result.running) == (Exited(3), ())
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_the_result_names_the_leftovers_that_were_ended(bash: Bash) -> None:
     result = await bash.run(Request("sleep 60 & echo $!", leftovers="end"))
     sleeper = int(result.stdout)
-    assert result.ended == (Process(sleeper, result.pid or 0, "sleep 60"),)
-    assert result.remarks == (f"1 process left running and ended: {sleeper} (sleep 60).",)
+    assert result.killed_leftovers == (Process(sleeper, result.pid or 0, "sleep 60"),)
+    assert result.notes == (f"1 process left running and ended: {sleeper} (sleep 60).",)
 
 
 async def test_the_exit_code_is_the_shells_own_when_leftovers_are_ended(bash: Bash) -> None:
@@ -118,7 +118,7 @@ async def test_a_leftover_that_prints_later_neither_blocks_nor_dies_of_a_closed_
     result = await bash.run(Request(f"{life.hold} {printer} echo done", cwd=tmp_path))
     assert (result.outcome, result.output) == (Exited(0), "done\n")
     gate.open()
-    await life.ended()
+    await life.wait_until_ended()
     assert (tmp_path / "drained").read_text() == "drained\n"
 
 
@@ -134,13 +134,13 @@ async def test_a_leftover_that_has_become_a_daemon_is_named(bash: Bash, life: Li
     (daemon,) = result.running
     assert daemon.command in ("setsid sleep 60", "sleep 60")
     end(*result.running)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_every_leftover_is_named_however_many_there_are(bash: Bash) -> None:
     result = await bash.run("for i in {1..70}; do sleep 60 & echo $!; done")
     assert sorted(process.pid for process in result.running) == sorted(map(int, result.stdout.split()))
-    assert result.remarks[0].startswith("70 processes left running: ")
+    assert result.notes[0].startswith("70 processes left running: ")
     end(*result.running)
 
 
@@ -149,7 +149,7 @@ async def test_a_subshell_left_running_is_not_named_by_what_nacre_hands_to_bash(
     names = [process.command for process in result.running]
     assert not [name for name in names if "BASH_EXECUTION_STRING" in name]
     end(*result.running)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 HOST = """
@@ -192,7 +192,7 @@ async def test_ending_one_runs_leftovers_leaves_those_of_another_alone(
     assert (life.over, other_life.over) == (True, False)
     assert all(is_alive(process.pid) for process in kept.running)
     end(*kept.running)
-    await other_life.ended()
+    await other_life.wait_until_ended()
 
 
 class TestWaiting:
@@ -207,7 +207,7 @@ class TestWaiting:
     async def test_how_the_stages_of_a_pipeline_ended_is_still_told(self, bash: Bash) -> None:
         result = await bash.run(Request("(sleep 0.05; echo bg) & false | cat", leftovers="wait"))
         assert (result.outcome, result.output) == (Exited(0), "bg\n")
-        assert [stage.status for stage in result.stages] == [1, 0]
+        assert [stage.status for stage in result.pipestatus] == [1, 0]
 
     async def test_a_job_that_never_ends_is_bounded_by_the_timeout(self, bash: Bash, life: Lifeline) -> None:
         command = f"{life.hold} sleep 600 & echo started"
@@ -216,7 +216,7 @@ class TestWaiting:
             if result.stdout:
                 break
         assert (result.outcome, result.output) == (TimedOut(limit), "started\n")
-        await life.ended()
+        await life.wait_until_ended()
 
     async def test_a_function_named_wait_is_not_asked(self, bash: Bash) -> None:
         result = await bash.run(Request("wait() { echo mine; }; sleep 0.01 &", leftovers="wait"))
@@ -226,4 +226,4 @@ class TestWaiting:
         session = nacre.Session(ctx=ToolContext(working_dir=tmp_path))
         result = await session.run(Request("(sleep 0.05; echo bg) & export A=b; cd /", leftovers="wait"))
         assert result.output == "bg\n"
-        assert (session.cwd, session.changes["A"]) == ("/", "b")
+        assert (session.cwd, session.env_changes["A"]) == ("/", "b")

@@ -283,4 +283,4 @@ async def test_a_line_without_end_does_not_keep_the_host_from_naming_a_limit(bas
     last = "bash: fork: retry: Resource temporarily unavailable"
     command = f"""{PYTHON} -c 'print("fork: " * 170_000)'; echo '{last}'; exit 1"""
     result = await bash.run(command, ToolContext(limits=Limits(processes=5000)))
-    assert result.remarks == ("Likely over the limit of 5000 processes, for each process.",)
+    assert result.notes == ("Likely over the limit of 5000 processes, for each process.",)

@@ -17,7 +17,7 @@ from nacre import Bash, ToolContext
 from nacre.result import Exited, NotStarted
 from nacre.sandbox.probe import probe
 from tests.conftest import PORTABLE
-from tests.support.deny import denied
+from tests.support.deny import deny_calls
 from tests.support.hosts import run_host
 from tests.support.machines import (
     Through,
@@ -226,21 +226,21 @@ def test_without_memfd_create_everything_works(tmp_path: Path, access: str, erro
         async def main():
             ctx = ToolContext(access=sys.argv[1], working_dir=sys.argv[2], limits=Limits(memory=1 << 30))
             session = Session(Bash(), ctx)
-            print((await session.run("export A=1; cd /; false | cat")).stages)
+            print((await session.run("export A=1; cd /; false | cat")).pipestatus)
             print((await session.run("echo $A; pwd")).output)
             print((await Bash().run(Request("cat", stdin="given"), ctx)).output)
             print((await Bash().run(f"echo {'x' * 100_000} | wc -c; sleep 0.2", ctx)).output)  # long, and measured
 
         asyncio.run(main())
     """
-    said = run_host(program, access, tmp_path, through=denied(f"memfd_create={error}"))
-    stages = "(Stage(name='false', status=1), Stage(name='cat', status=0))"
+    said = run_host(program, access, tmp_path, through=deny_calls(f"memfd_create={error}"))
+    stages = "(PipelineStatus(name='false', status=1), PipelineStatus(name='cat', status=0))"
     assert said == f"{stages}\n1\n/\n\ngiven\n100001\n\n"
 
 
 @pytest.mark.linux
 def test_without_memfd_create_and_temporary_directory_the_remedy_is_named(tmp_path: Path) -> None:
-    through = (*no_temporary_directory(), *denied("memfd_create=EPERM"))
+    through = (*no_temporary_directory(), *deny_calls("memfd_create=EPERM"))
     kind, text, _ = run_on(through, "unrestricted", tmp_path, "echo hi")
     assert kind == "KeeperFailed"
     assert text.startswith("nacre's keeper could not be started: no directory for temporary files can be written, of ")
@@ -249,12 +249,12 @@ def test_without_memfd_create_and_temporary_directory_the_remedy_is_named(tmp_pa
 
 @pytest.mark.parametrize("access", MODES)
 def test_clone3_denied_as_it_should_be_changes_nothing(tmp_path: Path, access: str) -> None:
-    assert run_on(denied("clone3=ENOSYS"), access, tmp_path, "echo hi | cat") == ("Exited", "hi\n", "")
+    assert run_on(deny_calls("clone3=ENOSYS"), access, tmp_path, "echo hi | cat") == ("Exited", "hi\n", "")
 
 
 @pytest.mark.parametrize("access", MODES)
 def test_clone3_denied_by_an_old_profile_is_named(tmp_path: Path, access: str) -> None:
-    through = denied("clone3=EPERM")
+    through = deny_calls("clone3=EPERM")
     start = "import os; os.posix_spawn('/bin/true', ['true'], {})"
     if subprocess.run([*through, sys.executable, "-c", start], capture_output=True, check=False).returncode == 0:
         pytest.skip("this C library starts processes without clone3")

@@ -12,7 +12,7 @@ from nacre.result import Exited, Signalled
 from nacre.tasks import Tasks
 from tests.support.cgroups import memory_group
 from tests.support.lifeline import Gate
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.linux
 
@@ -22,12 +22,12 @@ async def test_running_out_of_the_machines_memory_is_told_from_other_kills(bash:
     hog = "x = bytearray(200 << 20); print(len(x))"
     with memory_group(40 << 20) as members:
         result = await bash.run(f"echo $$ > {members}; {how} -c '{hog}'")
-    assert (result.exit_code == 137, "out of memory" in "".join(result.remarks)) == (how == "python3", True)
+    assert (result.exit_code == 137, "out of memory" in "".join(result.notes)) == (how == "python3", True)
     seen = -1
     while seen != oom_kills():  # the machine's: if another program was killed meanwhile, that may have been this one
         seen = oom_kills()
         other = await bash.run("kill -9 $$")
-    assert other.remarks == ()
+    assert other.notes == ()
 
 
 @pytest.mark.parametrize(("how", "outcome"), [("exec python3", Signalled(signal.SIGKILL)), ("python3", Exited(137))])
@@ -37,21 +37,21 @@ async def test_running_out_of_memory_is_told_from_other_deaths(
     tasks = Tasks()
     hog = "x = bytearray(200 << 20); print(len(x))"
     with memory_group(40 << 20) as members:
-        task = await begun(bash, f"echo $$ > {members}; {gate.wait}; {how} -c '{hog}'")
+        task = await start_task(bash, f"echo $$ > {members}; {gate.wait}; {how} -c '{hog}'")
         gate.open()
-        await tasks.wait(task, timeout=PATIENCE)
+        await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     ended = tasks.get(task)
     assert (ended.outcome, ended.out_of_memory) == (outcome, True)
     seen = -1
     while seen != oom_kills():
         seen = oom_kills()
-        other = await begun(bash, f"{gate.wait}; kill -9 $$")
+        other = await start_task(bash, f"{gate.wait}; kill -9 $$")
         gate.open()
-        await tasks.wait(other, timeout=PATIENCE)
+        await tasks.wait(other, timeout=HANG_TIMEOUT_S)
     assert not tasks.get(other).out_of_memory
 
 
-async def begun(bash: Bash, command: str) -> str:
+async def start_task(bash: Bash, command: str) -> str:
     result = await bash.run(Request(command, mode="background"))
     assert result.task is not None
     return result.task.id

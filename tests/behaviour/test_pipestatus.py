@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Limits, Request, Session, ToolContext
-from nacre.planning.pipestatus import stages
-from nacre.result import Exited, Signalled, Stage
+from nacre.planning.pipestatus import pipeline_commands
+from nacre.result import Exited, PipelineStatus, Signalled
 
 
 @pytest.mark.parametrize(
@@ -63,35 +63,38 @@ from nacre.result import Exited, Signalled, Stage
     ],
 )
 def test_the_commands_of_the_last_pipeline(command: str, names: tuple[str, ...]) -> None:
-    assert stages(command) == names
+    assert pipeline_commands(command) == names
 
 
 async def test_a_failure_behind_a_pipe_is_told(bash: Bash) -> None:
     result = await bash.run("(exit 3) | false | cat")
-    assert (result.outcome, result.stages) == (Exited(0), (Stage("…", 3), Stage("false", 1), Stage("cat", 0)))
-    assert result.remarks == (
+    assert (result.outcome, result.pipestatus) == (
+        Exited(0),
+        (PipelineStatus("…", 3), PipelineStatus("false", 1), PipelineStatus("cat", 0)),
+    )
+    assert result.notes == (
         "In the pipeline `…` exited with 3, `false` exited with 1; the exit code is that of `cat`.",
     )
 
 
 async def test_being_cut_short_by_the_next_is_no_failure(bash: Bash) -> None:
     result = await bash.run("yes | head -1")
-    assert (result.stages, result.remarks) == ((Stage("yes", 141), Stage("head", 0)), ())
+    assert (result.pipestatus, result.notes) == ((PipelineStatus("yes", 141), PipelineStatus("head", 0)), ())
 
 
 async def test_a_failure_behind_a_command_that_says_no_is_told(bash: Bash) -> None:
     result = await bash.run("(exit 7) | grep x")
-    assert (result.outcome, result.remarks) == (
+    assert (result.outcome, result.notes) == (
         Exited(1),
         ("In the pipeline `…` exited with 7; the exit code is that of `grep`.",),
     )
-    assert (await bash.run("(exit 7) | (exit 1)")).remarks == ()
+    assert (await bash.run("(exit 7) | (exit 1)")).notes == ()
 
 
 async def test_a_pipeline_that_did_not_run_is_not_told_of(bash: Bash) -> None:
     for command in ("(exit 3) | true || pytest | tail", "(exit 3) | false && pytest | tail", "false && pytest | tail"):
         result = await bash.run(command)
-        assert (result.stages, result.remarks) == ((), ())
+        assert (result.pipestatus, result.notes) == ((), ())
 
 
 ODD = """
@@ -163,15 +166,15 @@ async def test_asking_changes_nothing(bash: Bash, tmp_path: Path, command: str, 
     out, err = await plain.communicate()
     result = await bash.run(Request(command, cwd=str(tmp_path / "nacre"), env=env))
     code = -result.outcome.signal if isinstance(result.outcome, Signalled) else result.exit_code
-    assert (code, result.stdout, _traced(result.stderr)) == (plain.returncode, out.decode(), err.decode())
+    assert (code, result.stdout, _strip_trace_levels(result.stderr)) == (plain.returncode, out.decode(), err.decode())
     assert _files(tmp_path / "nacre") == _files(tmp_path / "bash")
 
 
 def _files(place: Path) -> dict[str, str]:
-    return {path.name: _traced(path.read_text()) for path in place.iterdir()}
+    return {path.name: _strip_trace_levels(path.read_text()) for path in place.iterdir()}
 
 
-def _traced(text: str) -> str:
+def _strip_trace_levels(text: str) -> str:
     """Every text is evaluated, which a trace shows as a level of its own."""
     return re.sub(r"(?m)^\+\+ ", "+ ", text)
 
@@ -182,7 +185,7 @@ async def test_nobody_is_asked_where_the_environment_may_show_it(
 ) -> None:
     (tmp_path / "rc").write_text("trap 'echo $#' EXIT\n")
     result = await bash.run(Request("false | true", cwd=str(tmp_path), **case))  # type: ignore[arg-type]
-    assert (result.stages, "STATUS" in result.stderr, result.stdout) == (
+    assert (result.pipestatus, "STATUS" in result.stderr, result.stdout) == (
         (),
         False,
         "0\n" if "BASH_ENV" in case["env"] else "",
@@ -192,7 +195,7 @@ async def test_nobody_is_asked_where_the_environment_may_show_it(
 async def test_few_descriptors_are_enough(bash: Bash) -> None:
     for count, known in ((10, 0), (63, 0), (64, 2)):
         result = await bash.run("echo a | cat", ToolContext(limits=Limits(open_files=count)))
-        assert (result.outcome, result.output, len(result.stages)) == (Exited(0), "a\n", known)
+        assert (result.outcome, result.output, len(result.pipestatus)) == (Exited(0), "a\n", known)
 
 
 async def test_a_command_that_waits_for_its_jobs_keeps_its_parameters(bash: Bash) -> None:
@@ -203,5 +206,9 @@ async def test_a_command_that_waits_for_its_jobs_keeps_its_parameters(bash: Bash
 async def test_a_session_learns_of_both(bash: Bash) -> None:
     session = Session(bash)
     result = await session.run("export A=1; cd /; false | true")
-    assert (result.stages, session.cwd, session.changes["A"]) == ((Stage("false", 1), Stage("true", 0)), "/", "1")
-    assert "NACRE_STATUS" not in session.changes
+    assert (result.pipestatus, session.cwd, session.env_changes["A"]) == (
+        (PipelineStatus("false", 1), PipelineStatus("true", 0)),
+        "/",
+        "1",
+    )
+    assert "NACRE_STATUS" not in session.env_changes

@@ -17,7 +17,7 @@ def test_a_run_whose_own_keeper_is_killed_leaves_no_private_directory(tmp_path: 
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Chunk, Ended, Request, ToolContext
-        from nacre.keeper.client.connection import client
+        from nacre.keeper.client.connection import keeper_connection
 
         async def main():
             bash = Bash()
@@ -27,7 +27,7 @@ def test_a_run_whose_own_keeper_is_killed_leaves_no_private_directory(tmp_path: 
                 if isinstance(event, Chunk):
                     print(len(os.listdir(sys.argv[1])))
                     if sys.argv[2] == "True":
-                        os.kill(client().pid, signal.SIGKILL)
+                        os.kill(keeper_connection().pid, signal.SIGKILL)
                     os.kill(int(event.text), signal.SIGKILL)
                 elif isinstance(event, Ended):
                     print(type(event.result.outcome).__name__)

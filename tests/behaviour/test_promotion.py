@@ -17,7 +17,7 @@ from nacre.tasks import Match, Tasks, create
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S, until
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ async def test_what_takes_too_long_goes_on_as_a_task_under_one_id(bash: Bash, ta
         event.text for event in events if isinstance(event, Chunk) and event.stream == "stdout"
     )
     assert (result.stdout, result.stderr) == ("1\n2\n", "e1\ne2\n")
-    assert any(task in remark for remark in result.remarks)
+    assert any(task in remark for remark in result.notes)
     gate.open()
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     output = tasks.output(task)
     assert output.task.outcome == Exited(7)
     assert output.task.kind == "promoted"
@@ -91,7 +91,7 @@ async def test_a_profile_may_let_go_on_what_has_run_out_of_time(tasks: Tasks) ->
     bash = Bash(Profile(name="patient", timeout=0.3, on_timeout="promote"))
     result = await bash.run("echo begun; sleep 60")
     assert result.outcome == Running(task_of(result), promoted=True)
-    assert (await tasks.wait(task_of(result), until=Match("begun"), timeout=PATIENCE)).met
+    assert (await tasks.wait(task_of(result), until=Match("begun"), timeout=HANG_TIMEOUT_S)).met
     await tasks.kill(task_of(result), grace=0)
 
 
@@ -100,7 +100,7 @@ async def test_a_timeout_that_comes_after_it_became_a_task_still_comes(bash: Bas
         result = await bash.run(Request("sleep 60", timeout=limit, yield_after=0.1))
         if result.outcome != TimedOut(limit):
             break
-    await tasks.wait(task_of(result), timeout=limit + PATIENCE)
+    await tasks.wait(task_of(result), timeout=limit + HANG_TIMEOUT_S)
     assert tasks.get(task_of(result)).outcome == TimedOut(limit)
 
 
@@ -115,7 +115,7 @@ async def test_a_cancelled_call_ends_what_is_no_task_yet(bash: Bash, life: Lifel
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(
@@ -139,16 +139,16 @@ async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(
     (below / ".live").touch()  # in the way
     result = await bash.run(Request(f"echo a; {gate.wait}; echo b", yield_after=0.1), ToolContext(output_dir=below))
     assert (result.outcome, result.output, result.task) == (Exited(0), "a\nb\n", None)
-    assert "could not go on as a task" in result.remarks[0]
+    assert "could not go on as a task" in result.notes[0]
 
 
 async def test_a_session_stays_as_it_was_when_its_command_goes_on(tmp_path: Path, tasks: Tasks) -> None:
     session = Session(ctx=ToolContext(working_dir=tmp_path))
     result = await session.run(Request("export A=1; cd /; sleep 60", yield_after=0.2))
-    assert (session.cwd, dict(session.changes)) == (str(tmp_path), {})
+    assert (session.cwd, dict(session.env_changes)) == (str(tmp_path), {})
     await tasks.kill(task_of(result), grace=0)
     background = await session.run(Request("export A=1; cd /; sleep 60", mode="background"))
-    assert not [remark for remark in background.remarks if "session" in remark]
+    assert not [remark for remark in background.notes if "session" in remark]
     await tasks.kill(task_of(background), grace=0)
     assert (await session.run("echo $PWD")).output == f"{tmp_path}\n"
 
@@ -160,10 +160,10 @@ async def test_what_is_left_running_is_a_task_that_can_be_read_and_killed(bash: 
     result = await bash.run(f"({gate.wait}; while :; do echo tick; sleep 0.05; done) & echo started")
     task = task_of(result)
     assert (result.outcome, result.output) == (Exited(0), "started\n")
-    assert any(task in remark for remark in result.remarks)
+    assert any(task in remark for remark in result.notes)
     assert tasks.get(task).kind == "adopted"
     gate.open()
-    waited = await tasks.wait(task, until=Match("tick"), timeout=PATIENCE)
+    waited = await tasks.wait(task, until=Match("tick"), timeout=HANG_TIMEOUT_S)
     assert waited.met == (task,)
     ended = await tasks.kill(task)
     assert isinstance(ended.outcome, Killed)
@@ -176,7 +176,7 @@ async def test_how_it_ended_is_known(bash: Bash, tasks: Tasks, gate: Gate, end: 
     for _ in range(10):  # at once, so that it may be dead before its keeper has looked
         result = await bash.run(f"({gate.wait}; {end}) & echo started")
         gate.open()
-        await tasks.wait(task_of(result), timeout=PATIENCE)
+        await tasks.wait(task_of(result), timeout=HANG_TIMEOUT_S)
         assert tasks.get(task_of(result)).outcome == outcome
 
 
@@ -191,7 +191,7 @@ async def test_it_ends_with_its_host_unless_it_is_detached(tasks: Tasks) -> None
         asyncio.run(main())
     """
     kept, detached = run_host(program).split()
-    await tasks.wait(kept, timeout=PATIENCE)
+    await tasks.wait(kept, timeout=HANG_TIMEOUT_S)
     ended = tasks.get(kept)
     assert ended.outcome == Killed(by="the end of its host", signal=15)
     assert tasks.get(detached).alive
@@ -203,7 +203,7 @@ async def test_a_model_that_sleeps_for_a_task_is_told_what_else_it_can_do(bash: 
     before = await bash.run("sleep 1; echo look", ctx)
     result = await bash.run(Request("sleep 60", mode="background"), ctx)
     during = await bash.run("sleep 1; echo look", ctx)
-    assert (before.remarks, ["nacre wait" in remark for remark in during.remarks]) == ((), [True])
+    assert (before.notes, ["nacre wait" in remark for remark in during.notes]) == ((), [True])
     await Tasks(tmp_path).kill(task_of(result), grace=0)
 
 
@@ -234,10 +234,10 @@ async def test_what_ends_just_when_it_would_become_a_task_loses_nothing(bash: Ba
         result = await bash.run(Request(f"sleep 60 & echo first; sleep {delay}; echo last", yield_after=0.13))
         task, said = task_of(result), result.output
         if isinstance(result.outcome, Running):
-            await tasks.wait(task, until=Match("last"), timeout=PATIENCE)
+            await tasks.wait(task, until=Match("last"), timeout=HANG_TIMEOUT_S)
             said = tasks.output(task).text
         assert said == "first\nlast\n"
-        assert not any("could not" in remark or "is no task" in remark for remark in result.remarks)
+        assert not any("could not" in remark or "is no task" in remark for remark in result.notes)
         await tasks.kill(task, grace=0)
 
 
@@ -253,7 +253,7 @@ async def test_private_directories_go_with_what_they_were_made_for(
     request = Request("sleep 0.1", yield_after=0.05, leftovers=leftovers)
     results = await asyncio.gather(*(bash.run(request, ctx) for _ in range(20)))
     mine = Tasks(tmp_path / "store")
-    await mine.wait([result.task.id for result in results if result.task is not None], timeout=PATIENCE)
+    await mine.wait([result.task.id for result in results if result.task is not None], timeout=HANG_TIMEOUT_S)
     await until(lambda: not [name for name in os.listdir(tmp_path) if name.startswith("nacre-")], "their end")
 
 
@@ -274,5 +274,5 @@ async def test_what_is_printed_while_a_command_becomes_a_task_is_in_its_log(
         request = Request(f"echo first; {gate.wait}; echo last", yield_after=0.0001)
         task = task_of(await bash.run(request, ToolContext(output_dir=tmp_path / "tasks")))
         gate.open()
-        await mine.wait(task, timeout=PATIENCE)
+        await mine.wait(task, timeout=HANG_TIMEOUT_S)
         assert mine.output(task).text == "first\nlast\n"

@@ -11,7 +11,7 @@ import pytest
 from nacre import Bash, Chunk, CommandFailed, Limits, Request, Result, ToolContext
 from nacre.result import Exited, NotStarted, Spill
 from tests.support.quoting import quote
-from tests.support.said import parts, plainly, said
+from tests.support.said import captured_text, parts, plainly
 
 MIB = 1024 * 1024
 
@@ -65,7 +65,7 @@ async def test_a_command_does_what_it_does_in_bash(bash: Bash, tmp_path: Path, t
     result = await bash.run(Request(text, cwd=tmp_path))
     assert parts(result) == plainly(text, tmp_path)
     assert (result.spill, result.running) == (None, ())
-    assert result.remarks == () or "In the pipeline `false`" in result.remarks[0]
+    assert result.notes == () or "In the pipeline `false`" in result.notes[0]
 
 
 BROKEN = {
@@ -99,8 +99,8 @@ async def test_a_result_is_whole(bash: Bash, tmp_path: Path) -> None:
         command="echo out; exit 3",
         cwd=str(tmp_path),
         outcome=Exited(3),
-        out=said("out\n"),
-        both=said("out\n"),
+        out=captured_text("out\n"),
+        both=captured_text("out\n"),
         duration=result.duration,
         pid=result.pid,
     )
@@ -126,17 +126,17 @@ async def test_a_result_as_plain_data_survives_json(bash: Bash, tmp_path: Path) 
         "duration": round(result.duration, 6),
         "pid": result.pid,
         "bytes": {
-            "stdout": {"seen": 4, "dropped": 0},
-            "stderr": {"seen": 4, "dropped": 0},
-            "output": {"seen": 8, "dropped": 0},
+            "stdout": {"total": 4, "dropped": 0},
+            "stderr": {"total": 4, "dropped": 0},
+            "output": {"total": 8, "dropped": 0},
         },
         "running": [],
-        "ended": [],
-        "stages": [],
+        "killed_leftovers": [],
+        "pipestatus": [],
         "task": None,
         "spill": None,
         "enforced": [],
-        "remarks": [],
+        "notes": [],
     }
     assert sorted(data["output"].split()) == ["err", "out"]
 
@@ -186,7 +186,7 @@ async def test_a_line_of_ten_megabytes_arrives_whole(bash: Bash) -> None:
     result = await bash.run(text, ToolContext(limits=Limits(output=16 * MIB)))
     assert result.outcome == Exited(0)
     assert result.stdout == "x" * 10 * MIB
-    assert (result.seen, result.dropped, result.spill) == (10 * MIB, 0, None)
+    assert (result.total_bytes, result.dropped_bytes, result.spill) == (10 * MIB, 0, None)
 
 
 async def test_a_line_of_ten_megabytes_is_kept_on_disk_when_memory_may_not_hold_it(bash: Bash, tmp_path: Path) -> None:
@@ -195,19 +195,19 @@ async def test_a_line_of_ten_megabytes_is_kept_on_disk_when_memory_may_not_hold_
     assert result.spill is not None
     assert result.spill == Spill(result.spill.path, 10 * MIB, complete=True)
     assert Path(result.spill.path).read_bytes() == b"x" * 10 * MIB
-    assert result.seen - result.dropped == len(result.both.head + result.both.tail)
+    assert result.total_bytes - result.dropped_bytes == len(result.both.head + result.both.tail)
 
 
 @pytest.mark.req("P-001")
 async def test_the_text_of_a_long_output_says_how_much_is_left_out(bash: Bash) -> None:
     result = await bash.run("seq 1 1000", ToolContext(limits=Limits(output=20, spill=0)))
-    assert (result.seen, result.dropped, result.spill) == (3893, 3873, None)
+    assert (result.total_bytes, result.dropped_bytes, result.spill) == (3893, 3873, None)
     assert result.output == "1\n2\n3\n4\n5\n[3,873 bytes left out]\n\n999\n1000\n"
 
 
 async def test_invalid_utf8_is_replaced_in_text_and_kept_in_bytes(bash: Bash) -> None:
     result = await bash.run(r"printf '\xff\xfe'; printf '\xe2\x82' >&2")
-    assert (result.out, result.err) == (said(b"\xff\xfe"), said(b"\xe2\x82"))
+    assert (result.out, result.err) == (captured_text(b"\xff\xfe"), captured_text(b"\xe2\x82"))
     assert (result.stdout, result.stderr) == ("\ufffd\ufffd", "\ufffd")
 
 
@@ -246,7 +246,7 @@ async def test_stdin_reaches_the_command_byte_for_byte(bash: Bash, stdin: str | 
 async def test_five_megabytes_of_stdin_come_back(bash: Bash) -> None:
     stdin = "".join(f"{i:09}\n" for i in range(500_000))
     result = await bash.run(Request("cat", stdin=stdin), ToolContext(limits=Limits(output=8 * MIB)))
-    assert (result.outcome, result.stdout == stdin, result.seen) == (Exited(0), True, 5_000_000)
+    assert (result.outcome, result.stdout == stdin, result.total_bytes) == (Exited(0), True, 5_000_000)
 
 
 async def test_a_command_that_does_not_read_its_stdin_ends_all_the_same(bash: Bash) -> None:
@@ -336,5 +336,5 @@ async def test_a_directory_with_an_odd_name_is_no_problem(bash: Bash, tmp_path: 
     place = tmp_path / "a b\n'c' \udcff ü"
     place.mkdir()
     result = await bash.run(Request("pwd; touch here", cwd=place))
-    assert result.out == said(os.fsencode(place) + b"\n")
+    assert result.out == captured_text(os.fsencode(place) + b"\n")
     assert (place / "here").exists()

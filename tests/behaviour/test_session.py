@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Cancel, Chunk, Ended, Request, Session, Started, ToolContext
-from nacre.base.system import payload
-from nacre.execution.exit_state import told
+from nacre.base.system import memory_file
+from nacre.execution.exit_state import read_exit_state
 from nacre.result import Cancelled, Exited, Lost, Signalled, TimedOut
 from tests.support.hosts import run_host
 from tests.support.lifeline import Lifeline
@@ -43,24 +43,24 @@ async def test_the_directory_carries_over_and_the_result_says_that_it_changed(se
     assert session.cwd == str(home)
     moved = await session.run("cd below")
     assert (moved.outcome, moved.output, moved.cwd) == (Exited(0), "", str(home))
-    assert moved.remarks == (f"The session's directory is now {home}/below.",)
+    assert moved.notes == (f"The session's directory is now {home}/below.",)
     stayed = await session.run("pwd")
-    assert (stayed.stdout, stayed.cwd, stayed.remarks) == (f"{home}/below\n", f"{home}/below", ())
+    assert (stayed.stdout, stayed.cwd, stayed.notes) == (f"{home}/below\n", f"{home}/below", ())
     assert session.cwd == f"{home}/below"
 
 
 async def test_exported_variables_carry_over_and_others_do_not(session: Session) -> None:
     await session.run("export A=1 B='two words\nand lines'; C=3; export PATH=$PATH:/extra")
     assert await say(session, 'echo "$A|$B|${C-none}|${PATH##*:}"') == "1|two words\nand lines|none|/extra\n"
-    path = session.changes["PATH"]
-    assert session.changes == {"A": "1", "B": "two words\nand lines", "PATH": path}
+    path = session.env_changes["PATH"]
+    assert session.env_changes == {"A": "1", "B": "two words\nand lines", "PATH": path}
 
 
 async def test_an_unset_variable_stays_unset(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INHERITED", "theirs")
     assert await say(session, "echo $INHERITED; unset INHERITED") == "theirs\n"
     assert await say(session, "echo ${INHERITED-unset}") == "unset\n"
-    assert session.changes["INHERITED"] is None
+    assert session.env_changes["INHERITED"] is None
     await session.run("export INHERITED=again")
     assert await say(session, "echo $INHERITED") == "again\n"
 
@@ -124,12 +124,12 @@ async def test_a_session_survives_a_timeout_and_a_cancelled_task(session: Sessio
     late = await session.run(Request("sleep 999", timeout=0.3))
     assert late.outcome == TimedOut(0.3)
     task = asyncio.create_task(session.run(f"{life.hold} sleep 999"))
-    await life.held()
+    await life.wait_until_held()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await say(session, "pwd; echo $A") == f"{home}/below\n1\n"
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_session_survives_a_shell_that_cannot_start_a_program_any_more(session: Session, home: Path) -> None:
@@ -140,9 +140,9 @@ async def test_a_session_survives_a_shell_that_cannot_start_a_program_any_more(s
 
 @pytest.mark.parametrize("account", [b"", b"/place", b"/place\0", b"/place\0A=1\0B=", b"/place\0A=1\0B=\0"])
 def test_an_account_that_was_cut_short_does_not_count(account: bytes) -> None:
-    state = payload(account)
+    state = memory_file(account)
     try:
-        assert told(state).environment is None
+        assert read_exit_state(state).environment is None
     finally:
         os.close(state)
 
@@ -157,7 +157,7 @@ async def test_a_session_survives_a_killed_keeper(home: Path) -> None:
 
 async def test_a_directory_or_environment_given_to_one_call_is_that_calls_alone(session: Session, home: Path) -> None:
     result = await session.run(Request("pwd; echo $ONCE", cwd="below", env={"ONCE": "1"}))
-    assert (result.stdout, result.remarks) == (f"{home}/below\n1\n", ())
+    assert (result.stdout, result.notes) == (f"{home}/below\n1\n", ())
     assert await say(session, "pwd; echo ${ONCE-none}") == f"{home}\nnone\n"
     await session.run(Request("cd /", cwd="below"))
     assert session.cwd == str(home)
@@ -176,19 +176,15 @@ async def test_a_directory_that_vanished_is_replaced_by_what_is_left_of_it(sessi
     shutil.rmtree(home / "below")
     result = await session.run("pwd")
     assert (result.stdout, result.cwd) == (f"{home}\n", str(home))
-    assert result.remarks == (
-        f"The session's directory {home}/below/deep no longer exists; this command ran in {home}.",
-    )
-    assert (await session.run("pwd")).remarks == ()
+    assert result.notes == (f"The session's directory {home}/below/deep no longer exists; this command ran in {home}.",)
+    assert (await session.run("pwd")).notes == ()
 
 
 async def test_a_command_that_removes_its_own_directory_says_where_the_next_one_runs(
     session: Session, home: Path
 ) -> None:
     result = await session.run(f"cd below; rm -r {quote(home)}/below")
-    assert result.remarks == (
-        f"The session's directory {home}/below no longer exists; the next command runs in {home}.",
-    )
+    assert result.notes == (f"The session's directory {home}/below no longer exists; the next command runs in {home}.",)
     assert await say(session, "pwd") == f"{home}\n"
 
 
@@ -250,7 +246,7 @@ async def test_a_leftover_neither_holds_the_session_up_nor_changes_it(session: S
     assert (result.stdout, await say(session, "echo $A")) == ("done\n", "1\n")
     for process in result.running:
         os.kill(process.pid, 9)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_calls_take_turns_in_the_order_they_were_made(session: Session) -> None:
@@ -263,12 +259,12 @@ async def test_a_session_streams(session: Session, home: Path) -> None:
     assert [type(event) for event in events] == [Started, Chunk, Ended]
     last = events[-1]
     assert isinstance(last, Ended)
-    assert last.result.remarks == (f"The session's directory is now {home}/below.",)
+    assert last.result.notes == (f"The session's directory is now {home}/below.",)
 
 
 async def test_a_session_can_be_put_down_and_taken_up_again(session: Session, home: Path) -> None:
     await session.run("cd below; export A=1; unset HOME")
-    again = Session(ctx=ToolContext(working_dir=home), cwd=session.cwd, changes=dict(session.changes))
+    again = Session(ctx=ToolContext(working_dir=home), cwd=session.cwd, changes=dict(session.env_changes))
     assert await say(again, "pwd; echo $A ${HOME-homeless}") == f"{home}/below\n1 homeless\n"
 
 
@@ -286,14 +282,14 @@ def test_a_session_in_a_relative_directory_that_does_not_exist_does_not_hang() -
 async def test_a_session_does_not_leave_the_allowed_paths(home: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=home, allowed_paths=(home,)))
     gone = await session.run("cd /; export A=1")
-    assert gone.remarks == (f"The session stays in {home}. The working directory '/' is outside the allowed paths.",)
+    assert gone.notes == (f"The session stays in {home}. The working directory '/' is outside the allowed paths.",)
     assert await say(session, "pwd; echo $A") == f"{home}\n1\n"
 
 
 async def test_a_shell_that_cannot_tell_its_state_is_said_to_have_not(home: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=home))
     for text in ("exec true", "trap : EXIT; cd /; exit 0"):
-        (remark,) = (await session.run(text)).remarks
+        (remark,) = (await session.run(text)).notes
         assert remark.startswith("The shell did not tell its directory and variables")
         assert session.cwd == str(home)
 
@@ -309,7 +305,7 @@ async def test_secrets_stay_out_of_a_session_too(home: Path, monkeypatch: pytest
     session = Session(ctx=ToolContext(working_dir=home))
     await session.run("export A=1")
     assert await say(session, "echo ${MY_API_TOKEN-none}") == "none\n"
-    assert "MY_API_TOKEN" not in session.changes
+    assert "MY_API_TOKEN" not in session.env_changes
 
 
 async def test_a_session_whose_switch_was_thrown_starts_nothing(home: Path) -> None:
@@ -318,21 +314,21 @@ async def test_a_session_whose_switch_was_thrown_starts_nothing(home: Path) -> N
     await session.run("export A=1")
     cancel.cancel()
     result = await session.run("touch started")
-    assert (result.outcome, (home / "started").exists(), session.changes["A"]) == (Cancelled(), False, "1")
+    assert (result.outcome, (home / "started").exists(), session.env_changes["A"]) == (Cancelled(), False, "1")
 
 
 @pytest.mark.linux
 async def test_a_command_cannot_make_its_session_read_more_than_there_can_be() -> None:
     session = Session()
     result = await session.run("python3 -IS -c 'import os; os.ftruncate(63, 1 << 44)'; exit 0")
-    assert result.remarks[-1].startswith("The shell did not tell")
+    assert result.notes[-1].startswith("The shell did not tell")
 
 
 @pytest.mark.linux
 async def test_nothing_of_a_private_directory_is_carried_over(tmp_path: Path) -> None:
     session = Session(ctx=ToolContext(access="workspace", working_dir=tmp_path))
     await session.run("export COLOUR=blue")
-    assert dict(session.changes) == {"COLOUR": "blue"}
+    assert dict(session.env_changes) == {"COLOUR": "blue"}
 
 
 @pytest.mark.parametrize("directory", ["rel", "..", "", "/no/such/place"])

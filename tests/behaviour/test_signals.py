@@ -18,9 +18,9 @@ from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN, processes_with_word
 from tests.support.hosts import kill, run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.said import said
+from tests.support.said import captured_text
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S, until, until_steady, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until, until_steady, wait_until
 
 KILLED = Lost("nacre's keeper process was killed")
 
@@ -39,13 +39,13 @@ async def idle_keeper_of(bash: Bash) -> int:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
 async def test_a_shell_that_a_signal_ended_returns_at_once_and_says_so(bash: Bash, number: signal.Signals) -> None:
     command = f"echo before; kill -{number.value} $$; echo after"
-    result = await asyncio.wait_for(bash.run(command), PATIENCE)
+    result = await asyncio.wait_for(bash.run(command), HANG_TIMEOUT_S)
     assert result == Result(
         command=command,
         cwd=os.getcwd(),
         outcome=Signalled(number.value),
-        out=said("before\n"),
-        both=said("before\n"),
+        out=captured_text("before\n"),
+        both=captured_text("before\n"),
         duration=result.duration,
         pid=result.pid,
     )
@@ -84,7 +84,7 @@ async def test_a_keeper_killed_in_mid_run_loses_the_run_but_not_what_it_said(bas
     assert last is not None
     # the shell may have had time to say what happened to its children
     assert last == replace(
-        Result(command=command, cwd=os.getcwd(), outcome=KILLED, out=said("partial\n"), pid=last.pid),
+        Result(command=command, cwd=os.getcwd(), outcome=KILLED, out=captured_text("partial\n"), pid=last.pid),
         duration=last.duration,
         err=last.err,
         both=last.both,
@@ -102,7 +102,7 @@ async def test_a_command_may_kill_the_keeper_itself(life: Lifeline) -> None:
 async def test_every_run_of_a_killed_keeper_is_lost_and_ended(bash: Bash, life: Lifeline) -> None:
     keeper = await keeper_of(bash)
     runs = asyncio.gather(*(bash.run(f"echo partial; {life.hold} {STUBBORN}") for _ in range(10)))
-    await life.held(by=10)
+    await life.wait_until_held(by=10)
     os.kill(keeper, signal.SIGKILL)
     # a shell that dies last may say so of its children
     said = {(result.outcome, result.output.splitlines()[0], result.running) for result in await runs}
@@ -130,7 +130,7 @@ async def test_leftovers_of_a_killed_keeper_are_ended_when_the_next_one_starts(b
     await bash.run(f"{life.hold} sleep 999 & setsid sleep 999 & echo done")
     kill(await idle_keeper_of(bash))
     assert (await bash.run("echo next")).stdout == "next\n"
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_leftovers_of_earlier_runs_are_ended_when_the_keeper_is_killed_in_mid_run(
@@ -156,8 +156,8 @@ async def test_runs_that_start_while_keepers_die_are_done_or_lost_and_none_hangs
                 kill(keeper)
 
     killing = asyncio.create_task(kill_keepers())
-    results = await asyncio.wait_for(asyncio.gather(*(bash.run("echo done") for _ in range(100))), PATIENCE)
-    await asyncio.wait_for(killing, PATIENCE)
+    results = await asyncio.wait_for(asyncio.gather(*(bash.run("echo done") for _ in range(100))), HANG_TIMEOUT_S)
+    await asyncio.wait_for(killing, HANG_TIMEOUT_S)
     assert {(result.outcome, result.output) for result in results} <= {
         (Exited(0), "done\n"),
         (KILLED, "done\n"),
@@ -182,7 +182,7 @@ async def test_a_spill_that_begins_just_after_the_keeper_was_killed_does_not_dis
             kill(keeper)  # the loop has not noticed when the next chunk is taken
     last = events[-1]
     assert isinstance(last, Ended)
-    assert (last.result.outcome, last.result.seen) == (KILLED, 5900)
+    assert (last.result.outcome, last.result.total_bytes) == (KILLED, 5900)
 
 
 async def test_a_signal_to_the_shell_leaves_its_children_as_leftovers(bash: Bash, life: Lifeline) -> None:
@@ -190,7 +190,7 @@ async def test_a_signal_to_the_shell_leaves_its_children_as_leftovers(bash: Bash
     assert (result.outcome, len(result.running), life.over) == (Signalled(9), 1, False)
     for process in result.running:
         os.kill(process.pid, signal.SIGKILL)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_background_process_killed_by_the_command_is_no_leftover(bash: Bash) -> None:
@@ -201,9 +201,9 @@ async def test_a_background_process_killed_by_the_command_is_no_leftover(bash: B
 def test_a_private_directory_is_removed_even_if_its_host_is_killed_the_moment_it_is_made(tmp_path: Path) -> None:
     program = """
         import os, signal, sys, tempfile
-        from nacre.keeper.client.connection import client, private_directory
+        from nacre.keeper.client.connection import keeper_connection, private_directory
         tempfile.tempdir = sys.argv[1]
-        client()
+        keeper_connection()
         make = os.mkdir
         def make_and_die(*arguments):
             make(*arguments)
@@ -213,7 +213,7 @@ def test_a_private_directory_is_removed_even_if_its_host_is_killed_the_moment_it
         private_directory()
     """
     with started_host(program, tmp_path) as host:
-        made, _ = host.communicate(timeout=PATIENCE)
+        made, _ = host.communicate(timeout=HANG_TIMEOUT_S)
     assert (host.returncode, made[:6]) == (-signal.SIGKILL, "nacre-")
     wait_until(lambda: not os.listdir(tmp_path), "its directory to be removed")
 
@@ -238,7 +238,7 @@ def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: 
 async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
     life: Lifeline, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "_KEEPER_LATE", 0.5)
+    monkeypatch.setattr(run, "_KEEPER_TIMEOUT_S", 0.5)
     keeper = await keeper_of(UNCHECKED)
     command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
     result = None

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Request, Result, ToolContext
-from nacre.keeper.client.connection import client
+from nacre.keeper.client.connection import keeper_connection
 from nacre.result import Exited, Lost, Running
 from nacre.tasks import Match, Tasks
 from tests.support.census import Cost, children, cost, forked_keepers, is_alive, ready_shells, state, status
 from tests.support.lifeline import Gate
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE, turn_loop, until, until_steady, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until, until_steady, wait_until
 
 pytestmark = pytest.mark.linux
 
@@ -30,13 +30,13 @@ def ctx(tmp_path: Path) -> ToolContext:
 @pytest.fixture(autouse=True)
 def anew() -> None:
     """What was forked off for other tests goes with the keeper that forked it."""
-    keeper = client()
+    keeper = keeper_connection()
     os.kill(keeper.pid, signal.SIGKILL)
     wait_until(lambda: not keeper.alive, "it to be dead")
 
 
 def heirs() -> list[int]:
-    return forked_keepers(client().pid)
+    return forked_keepers(keeper_connection().pid)
 
 
 async def keeper_of(bash: Bash, ctx: ToolContext, command: str = "") -> int:
@@ -72,7 +72,7 @@ async def costs_at_rest(*keepers: int) -> list[Cost]:
 
 async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, ctx: ToolContext) -> None:
     first = await keeper_of(bash, ctx)
-    assert first != client().pid
+    assert first != keeper_connection().pid
     for command in ("true", "yes | head -c 300000 >&2", "cd /; (exit 3); setsid true"):
         await is_back(first)
         assert await keeper_of(bash, ctx, command) == first
@@ -81,12 +81,12 @@ async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, 
 async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx)
     await is_back(keeper)
-    before = await costs_at_rest(keeper, client().pid)
+    before = await costs_at_rest(keeper, keeper_connection().pid)
     for _ in range(50):
         assert await keeper_of(bash, ctx, "sleep 0.001 & wait") == keeper
         await is_back(keeper)
     # a second shell is kept for a second where commands come without a pause
-    await until(lambda: [cost(keeper), cost(client().pid)] == before, "all to be as before")
+    await until(lambda: [cost(keeper), cost(keeper_connection().pid)] == before, "all to be as before")
 
 
 async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, 
     result = await bash.run(Request("echo $PPID; sleep 300", yield_after=0.1), ctx)
     assert isinstance(result.outcome, Running)
     task, tasks = result.outcome.task, Tasks(tmp_path / "tasks")
-    assert (await tasks.wait(task, until=Match(f"^{keeper}$"), timeout=PATIENCE)).met
+    assert (await tasks.wait(task, until=Match(f"^{keeper}$"), timeout=HANG_TIMEOUT_S)).met
     assert await keeper_of(bash, ctx) != keeper
     await tasks.kill(task, grace=0)
     await until(lambda: not is_alive(keeper), "it to go with its task")
@@ -182,6 +182,6 @@ async def test_who_may_write_nowhere_leaves_no_directory_while_its_keeper_waits(
 async def test_those_in_waiting_go_with_the_keeper_that_they_were_forked_off(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx)
     await is_back(keeper)
-    os.kill(client().pid, signal.SIGKILL)
+    os.kill(keeper_connection().pid, signal.SIGKILL)
     await until(lambda: not is_alive(keeper), "it to go")
     assert await keeper_of(bash, ctx) != keeper

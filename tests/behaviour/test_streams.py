@@ -120,7 +120,7 @@ async def test_the_chunks_are_everything_even_when_the_result_cannot_hold_it(bas
         elif isinstance(event, Ended):
             last = event.result
     assert last is not None
-    assert (total, last.seen) == (50_000_000, 50_000_000)
+    assert (total, last.total_bytes) == (50_000_000, 50_000_000)
 
 
 async def test_a_consumer_that_stops_makes_the_command_wait_and_costs_bounded_memory(
@@ -183,4 +183,4 @@ async def test_a_mistake_is_raised_when_the_stream_is_first_read(bash: Bash) -> 
 async def test_what_was_printed_just_before_the_end_is_there(bash: Bash) -> None:
     for _ in range(30):
         result = await bash.run("head -c 60000 /dev/zero; head -c 60000 /dev/zero >&2; echo last; exec echo end >&2")
-        assert (result.out.seen, result.err.seen) == (60_005, 60_004)
+        assert (result.out.total_bytes, result.err.total_bytes) == (60_005, 60_004)

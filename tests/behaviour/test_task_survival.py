@@ -20,7 +20,7 @@ from tests.support.disks import small_disk
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import HANG_TIMEOUT_S, until
 
 COUNT = "for i in $(seq 40); do echo $i; sleep 0.05; done; exit 7"
 COUNTED = "".join(f"{number}\n" for number in range(1, 41))
@@ -61,7 +61,7 @@ async def test_a_task_outlives_its_host_and_loses_nothing(
         assert host.stdout is not None
         ids = [host.stdout.readline().strip() for _ in range(count)]
         assert host.stdout.readline() == "all\n"
-        await tasks.wait(ids[0], until=Match("^5$"), timeout=PATIENCE)
+        await tasks.wait(ids[0], until=Match("^5$"), timeout=HANG_TIMEOUT_S)
         if whole_group:
             os.killpg(host.pid, signal.SIGKILL)
         else:
@@ -70,7 +70,7 @@ async def test_a_task_outlives_its_host_and_loses_nothing(
     assert {task.id for task in tasks.list(all=False)} <= set(ids)
     assert all(tasks.get(id).alive for id in ids)
     gate.open(count)
-    waited = await tasks.wait(ids, timeout=PATIENCE)
+    waited = await tasks.wait(ids, timeout=HANG_TIMEOUT_S)
     assert set(waited.met) == set(ids)
     for id in ids:
         output = tasks.output(id)
@@ -84,7 +84,7 @@ async def test_killing_the_keeper_of_a_foreground_command_ends_no_task(store: Pa
     task = await start(bash, store, COUNT)
     lost = await UNCHECKED.run("kill -9 $PPID; sleep 60")
     assert isinstance(lost.outcome, Lost)
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     output = tasks.output(task)
     assert (output.task.outcome, output.text) == (Exited(7), COUNTED)
     assert (await bash.run("echo next")).output == "next\n"
@@ -97,9 +97,9 @@ async def test_a_task_whose_keeper_is_killed_is_lost_and_nothing_of_it_lives(
     tasks = Tasks(store)
     task = await start(bash, store, f"{life.hold} setsid sleep 60 & sleep 60")
     os.kill(keeper_of(store, task), signal.SIGKILL)
-    waited = await tasks.wait(task, timeout=PATIENCE)
+    waited = await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     assert waited.tasks[0].outcome == Lost("its keeper was killed")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.linux
@@ -109,7 +109,7 @@ async def test_a_task_that_kills_its_keeper_at_once_is_lost_and_leaves_no_direct
     command = f"{life.hold} kill -9 $PPID; sleep 60"
     result = await UNCHECKED.run(Request(command, mode="background"), ToolContext(output_dir=store))
     assert (type(result.outcome), result.task, os.listdir(store)) == (Lost, None, [LIVE])
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.linux
@@ -129,7 +129,7 @@ async def test_what_a_lost_task_left_is_found_and_ended_by_its_tag(store: Path, 
     await until(lambda: not is_alive(keeper_of(store, task)), "the keeper's death")
     assert not life.over
     ended = await tasks.kill(task, grace=0.5)
-    await life.ended()
+    await life.wait_until_ended()
     assert (ended.state, ended.running) == ("lost", ())
 
 
@@ -140,7 +140,7 @@ async def test_a_reboot_is_told_from_a_killed_keeper_and_a_number_is_not_taken_f
     task = await start(bash, store, "sleep 60")
     facts = json.loads((store / task / "process.json").read_text())
     os.kill(facts["keeper"][0], signal.SIGKILL)
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     facts |= {"boot": "another", "pid": os.getpid(), "pgid": os.getpgrp(), "started": 1, "tag": 1}
     (store / task / "process.json").write_text(json.dumps(facts))
     assert tasks.get(task).outcome == Lost("the machine was restarted")
@@ -181,7 +181,7 @@ async def test_a_full_disk_is_told_and_spoils_nothing_else(bash: Bash, tmp_path:
         result = await bash.run(Request("head -c 3000000 /dev/zero; sleep 0.2; exit 7", mode="background"), ctx)
         assert result.task is not None
         task = result.task.id
-        await tasks.wait(task, timeout=PATIENCE)
+        await tasks.wait(task, timeout=HANG_TIMEOUT_S)
         ended = tasks.get(task)
         assert (ended.outcome, ended.bytes) == (Exited(7), 3_000_000)
         assert 0 < 3_000_000 - ended.dropped < 1 << 20
@@ -212,8 +212,8 @@ async def test_a_stopped_keeper_is_woken_where_proc_hides_it(
     tasks = Tasks(store)
     task = await start(bash, store, "sleep 60")
     keeper = keeper_of(store, task)
-    started = procfs.started
-    monkeypatch.setattr(procfs, "started", lambda pid: 0 if pid == keeper else started(pid))
+    started = procfs.start_time
+    monkeypatch.setattr(procfs, "start_time", lambda pid: 0 if pid == keeper else started(pid))
     os.kill(keeper, signal.SIGSTOP)
     assert isinstance((await tasks.kill(task)).outcome, Killed)
 
@@ -241,7 +241,7 @@ async def test_hundreds_of_tasks_leave_nothing_open_in_the_host_or_its_keeper(st
         for _ in range(count):
             result = await bash.run(Request("exit 3", mode="background"), ctx)
             assert isinstance(result.outcome, Exited | Running | NotStarted)
-        await Tasks(store).wait([task.id for task in Tasks(store).list(all=False)], timeout=PATIENCE)
+        await Tasks(store).wait([task.id for task in Tasks(store).list(all=False)], timeout=HANG_TIMEOUT_S)
 
     await round(5)
     before = len(os.listdir("/proc/self/fd"))

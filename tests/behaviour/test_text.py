@@ -24,11 +24,11 @@ SHOW = b'printf %s "$BASH_EXECUTION_STRING"; exit\n'
 
 def through_nacre(text: bytes) -> tuple[int | None, bytes, bytes]:
     result = asyncio.run(UNCHECKED.run(text.decode("utf-8", "surrogateescape")))
-    assert result.dropped == 0
+    assert result.dropped_bytes == 0
     return parts(result)
 
 
-def quoted(data: bytes) -> bytes:
+def quote_bytes(data: bytes) -> bytes:
     return b"'" + data.replace(b"'", b"'\\''") + b"'"
 
 
@@ -62,14 +62,14 @@ def test_bash_holds_a_long_text_just_as_well(payload: bytes, size: int) -> None:
 @example(b"\x7f")
 @example(b"a\x01b\x7fc\\d")
 def test_quoted_text_prints_as_it_does_in_plain_bash(payload: bytes) -> None:
-    text = b"printf '<%s>' " + quoted(payload) + b"; printf '%s' \"$0 $#\""
+    text = b"printf '<%s>' " + quote_bytes(payload) + b"; printf '%s' \"$0 $#\""
     assert through_nacre(text) == plainly(text)
 
 
 @settings(max_examples=20, deadline=None)
 @given(ANYTHING | ODD_BYTES, st.integers(3900, 4200) | st.integers(20_000, 30_000))  # plain bash takes 128 KiB
 def test_long_quoted_text_prints_as_it_does_in_plain_bash(payload: bytes, size: int) -> None:
-    text = b"printf %s " + quoted(((payload or b"x") * size)[:size])
+    text = b"printf %s " + quote_bytes(((payload or b"x") * size)[:size])
     assert through_nacre(text) == plainly(text)
 
 

@@ -16,27 +16,27 @@ from nacre.execution.outcome import _seconds
 from nacre.result import Exited, TimedOut
 from tests.support.commands import STUBBORN
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.said import said
+from tests.support.said import captured_text
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S, until
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until
 
 
 @pytest.mark.req("P-002", "M-11")
 async def test_a_timed_out_command_keeps_what_it_said_and_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
     command = f"{life.hold} echo partial; {STUBBORN}"
     for limit in TIME_LIMITS_S:
-        result = await asyncio.wait_for(bash.run(Request(command, timeout=limit)), limit + PATIENCE)
+        result = await asyncio.wait_for(bash.run(Request(command, timeout=limit)), limit + HANG_TIMEOUT_S)
         if result.stdout:
             break
     assert result == Result(
         command=command,
         cwd=os.getcwd(),
         outcome=TimedOut(limit),
-        out=said("partial\n"),
-        both=said("partial\n"),
+        out=captured_text("partial\n"),
+        both=captured_text("partial\n"),
         duration=result.duration,
         pid=result.pid,
-        remarks=result.remarks,
+        notes=result.notes,
     )
     assert life.over
 
@@ -45,7 +45,9 @@ async def test_twenty_timed_out_commands_at_once_leave_nothing_alive(bash: Bash,
     for limit in TIME_LIMITS_S:
         before = life.holders
         request = Request(f"{life.hold} echo partial; {STUBBORN}", timeout=limit)
-        results = await asyncio.wait_for(asyncio.gather(*(bash.run(request) for _ in range(20))), limit + PATIENCE)
+        results = await asyncio.wait_for(
+            asyncio.gather(*(bash.run(request) for _ in range(20))), limit + HANG_TIMEOUT_S
+        )
         if all(result.stdout for result in results):
             break
     assert [(result.outcome, result.output, result.running) for result in results] == [
@@ -60,7 +62,7 @@ async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
 ) -> None:
     daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
     other = asyncio.create_task(bash.run(f"{other_life.hold} {daemon}; {gate.wait}"))
-    await other_life.held()
+    await other_life.wait_until_held()
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request(f"{life.hold} {daemon}; echo started; sleep 999", timeout=limit))
         if result.stdout:
@@ -71,7 +73,7 @@ async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
     (process,) = kept.running
     assert (kept.outcome, process.command, other_life.over) == (Exited(0), "sleep 999", False)
     os.kill(process.pid, signal.SIGKILL)
-    await other_life.ended()
+    await other_life.wait_until_ended()
 
 
 @pytest.mark.req("P-002")
@@ -110,15 +112,15 @@ async def test_a_leftover_outlives_the_timeout_of_the_run_that_left_it(bash: Bas
     later = await bash.run(Request("sleep 999", timeout=limit + 0.2))
     assert (result.outcome, later.outcome, life.over) == (Exited(0), TimedOut(limit + 0.2), False)
     gate.open()
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_silence_is_remarked_upon_when_nothing_was_computing(bash: Bash) -> None:
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request("cat | sleep 999", timeout=limit))
-        if result.remarks:
+        if result.notes:
             break
-    (remark,) = result.remarks
+    (remark,) = result.notes
     assert re.sub(r"for \S+ s", "for N s", remark) == (
         "No output for N s and nothing was computing; it may have been waiting for input "
         "(stdin is empty: pass answers by flags or `stdin`)."
@@ -132,9 +134,9 @@ def test_half_a_second_of_it_is_not_said_to_be_a_whole_one() -> None:
 async def test_a_busy_command_is_not_said_to_be_waiting(bash: Bash) -> None:
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request("while :; do :; done", timeout=limit))
-        if not result.remarks:
+        if not result.notes:
             break
-    assert (result.outcome, result.remarks) == (TimedOut(limit), ())
+    assert (result.outcome, result.notes) == (TimedOut(limit), ())
 
 
 @pytest.mark.req("P-002", "M-03")
@@ -150,7 +152,7 @@ async def test_a_timeout_over_the_maximum_is_lowered_and_the_result_says_so() ->
     bash = Bash(Profile(name="short", max_timeout=0.5))
     result = await bash.run(Request("sleep 999", timeout=30))
     assert result.outcome == TimedOut(0.5)
-    assert result.remarks[0] == "The timeout of 30 s is over the limit and was lowered to 0.5 s."
+    assert result.notes[0] == "The timeout of 30 s is over the limit and was lowered to 0.5 s."
 
 
 async def test_nothing_survives_although_the_keeper_was_held_up_between_term_and_kill(

@@ -73,7 +73,7 @@ async def test_a_commit_works_in_a_plain_clone(place: Path) -> None:
     result = await run("echo two > file && git commit -qam second && git log --format=%s && git gc -q", repo)
     assert (result.outcome, result.output) == (Exited(0), "second\nfirst\n")
     assert git(repo, "log", "--format=%s").split() == ["second", "first"]
-    assert result.remarks == ()
+    assert result.notes == ()
 
 
 async def test_a_commit_works_in_a_linked_worktree_and_the_main_tree_stays_out_of_reach(place: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_commit_works_in_a_linked_worktree_and_the_main_tree_stays_out_o
     assert (repo / "file").read_text() == "one\n"
     assert not result.ok
     if " " not in str(repo):  # of a denied path with spaces in it, only a part is named
-        assert [f"{repo}/file" in said and "outside the workspace" in said for said in result.remarks] == [True]
+        assert [f"{repo}/file" in said and "outside the workspace" in said for said in result.notes] == [True]
 
 
 async def test_a_commit_works_in_a_subdirectory(place: Path) -> None:

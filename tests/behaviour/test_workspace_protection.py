@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 
 def says(result: Result, sentence: str) -> bool:
     """What has become of the other version may follow."""
-    return any(remark.startswith(sentence) for remark in result.remarks)
+    return any(remark.startswith(sentence) for remark in result.notes)
 
 
 # what is protected
@@ -90,13 +90,13 @@ async def test_what_is_protected_stays_as_it_is(place: Path, deed: str) -> None:
     through, result = await attempts({deed: PROTECTED[deed]}, repo, protected=("kept", repo / "kept.d"))
     assert contents(repo) == before
     if HERE.mounts:
-        assert (through, result.remarks) == ([], ())
+        assert (through, result.notes) == ([], ())
         assert "protected-existing" in result.enforced
     else:
         assert "protected-existing" not in result.enforced
-        assert all(" is protected: it was " in remark for remark in result.remarks)
-        assert all("and has been put back." in remark for remark in result.remarks)
-        assert (through == [deed]) == (result.remarks != ()) or deed in ("config-linked", "config-replaced")
+        assert all(" is protected: it was " in remark for remark in result.notes)
+        assert all("and has been put back." in remark for remark in result.notes)
+        assert (through == [deed]) == (result.notes != ()) or deed in ("config-linked", "config-replaced")
 
 
 MADE = {
@@ -119,7 +119,7 @@ async def test_what_is_protected_and_not_there_is_not_there_afterwards(place: Pa
 async def test_a_link_in_place_of_the_repository_is_not_left(place: Path) -> None:
     result = await run("mkdir -p evil/hooks; echo x > evil/hooks/pre-commit; ln -s evil .git", place)
     assert not os.path.lexists(place / ".git")
-    assert [remark for remark in result.remarks if "a link was put at" in remark]
+    assert [remark for remark in result.notes if "a link was put at" in remark]
 
 
 async def test_the_repository_cannot_be_moved_from_under_its_protection(place: Path) -> None:
@@ -128,9 +128,9 @@ async def test_the_repository_cannot_be_moved_from_under_its_protection(place: P
     through, result = await attempts({"moved": move}, repo)
     assert not (repo / ".git" / "hooks" / "pre-commit").exists()
     if HERE.mounts:
-        assert (through, result.remarks) == ([], ())
+        assert (through, result.notes) == ([], ())
     else:
-        assert [remark for remark in result.remarks if remark.startswith(f"{repo}/.git/hooks is protected")]
+        assert [remark for remark in result.notes if remark.startswith(f"{repo}/.git/hooks is protected")]
 
 
 def evil(place: Path) -> str:
@@ -145,7 +145,7 @@ def is_armed(tree: Path, place: Path) -> bool:
     return (place / "PWNED").exists()
 
 
-def elsewhere(repo: str, place: Path) -> str:
+def make_other_repository(repo: str, place: Path) -> str:
     """Another repository with all that git needs, and more."""
     copy = f"mkdir evil && cp -r {repo}/.git/objects {repo}/.git/refs {repo}/.git/config evil/"
     return f"{copy} && git config -f evil/config core.fsmonitor {evil(place)}"
@@ -153,7 +153,7 @@ def elsewhere(repo: str, place: Path) -> str:
 
 async def test_git_is_not_led_to_another_configuration(place: Path) -> None:
     repo = repository(place / "repo")
-    result = await run(f"{elsewhere('.', place)} && echo ../evil > .git/commondir", repo)
+    result = await run(f"{make_other_repository('.', place)} && echo ../evil > .git/commondir", repo)
     assert result.outcome == Exited(0)
     assert says(result, f"{repo}/.git/commondir is protected: it was made, and has been removed.")
     assert not is_armed(repo, place)
@@ -166,7 +166,7 @@ async def test_nor_is_it_in_a_linked_worktree_from_the_main_tree(place: Path, wa
     lead = f"echo {repo}/evil > .git/worktrees/tree/commondir"
     if way == "moved":
         lead = f"mv .git/worktrees .git/away; cp -r .git/away .git/worktrees; {lead}"
-    await run(f"{elsewhere('.', place)}; {lead}", repo)
+    await run(f"{make_other_repository('.', place)}; {lead}", repo)
     assert not is_armed(tree, place)
 
 
@@ -176,7 +176,7 @@ async def test_nor_is_it_in_another_root(place: Path) -> None:
     here.mkdir()
     deeds = {
         "config": f"git config -f ../repo/.git/config core.fsmonitor {evil(place)}",
-        "commondir": f"{elsewhere('../repo', place)} && echo {here}/evil > ../repo/.git/commondir",
+        "commondir": f"{make_other_repository('../repo', place)} && echo {here}/evil > ../repo/.git/commondir",
         "orders": "mkdir ../repo/.claude",
     }
     await attempts(deeds, here, writable=(repo,))
@@ -270,7 +270,7 @@ async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_
         before = contents(repo)
         through, result = await attempts({"config": "printf '[core]\\n\\tpager = evil\\n' >> .git/config"}, repo)
         assert contents(repo) == before
-        assert (through == []) == ("protected-existing" in result.enforced) == (result.remarks == ())
+        assert (through == []) == ("protected-existing" in result.enforced) == (result.notes == ())
 
 
 async def test_protected_orders_that_are_a_link_stay_what_they_are(place: Path) -> None:

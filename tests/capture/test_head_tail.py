@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nacre.base.utf8 import broken, incomplete
+from nacre.base.utf8 import continuation_prefix, incomplete_suffix
 from nacre.capture import Collector
-from nacre.capture.head_tail import Record
+from nacre.capture.head_tail import HeadTailBuffer
 from nacre.result import Captured
 
 PIECES = st.lists(st.binary(max_size=200), max_size=30)
@@ -22,10 +22,10 @@ WRITES = st.lists(st.tuples(st.sampled_from(STREAMS), st.binary(max_size=50)), m
 
 
 def record_of(pieces: list[bytes], limit: int) -> Captured:
-    record = Record(limit)
+    record = HeadTailBuffer(limit)
     for piece in pieces:
         record.add(piece)
-    return record.captured()
+    return record.to_captured()
 
 
 @given(PIECES, LIMITS)
@@ -35,12 +35,12 @@ def record_of(pieces: list[bytes], limit: int) -> Captured:
 def test_head_and_dropped_and_tail_are_the_whole(pieces: list[bytes], limit: int) -> None:
     whole = b"".join(pieces)
     captured = record_of(pieces, limit)
-    assert captured.seen == len(whole)
-    assert len(captured.head) + captured.dropped + len(captured.tail) == len(whole)
+    assert captured.total_bytes == len(whole)
+    assert len(captured.head) + captured.dropped_bytes + len(captured.tail) == len(whole)
     assert whole.startswith(captured.head)
     assert whole.endswith(captured.tail)
     assert len(captured.head) + len(captured.tail) <= limit
-    assert bool(captured.dropped) == (len(whole) > limit)
+    assert bool(captured.dropped_bytes) == (len(whole) > limit)
 
 
 @given(TEXTS, LIMITS)
@@ -53,14 +53,14 @@ def test_characters_that_are_dropped_are_counted_exactly(pieces: list[bytes], li
 @given(PIECES, LIMITS)
 def test_no_more_is_dropped_than_the_limit_asks_for(pieces: list[bytes], limit: int) -> None:
     captured = record_of(pieces, limit)
-    needed = max(0, captured.seen - limit)
-    assert needed <= captured.dropped <= needed + (6 if needed else 0)
+    needed = max(0, captured.total_bytes - limit)
+    assert needed <= captured.dropped_bytes <= needed + (6 if needed else 0)
 
 
 @given(TEXTS, st.integers(0, 60))
 def test_valid_text_is_cut_only_between_characters(pieces: list[bytes], limit: int) -> None:
     captured = record_of(pieces, limit)
-    if captured.dropped:
+    if captured.dropped_bytes:
         captured.head.decode()
         captured.tail.decode()
     assert "\ufffd" not in captured.text
@@ -78,7 +78,7 @@ def test_a_record_does_not_depend_on_the_pieces(cuts: list[int], limit: int) -> 
 
 @pytest.mark.parametrize("size", [1, 100, 65_535, 65_536, 200_000])
 def test_a_record_of_many_pieces_is_as_large_as_its_limit_allows(size: int) -> None:
-    record = Record(1_000_000)
+    record = HeadTailBuffer(1_000_000)
     for _ in range(3_000_000 // size):
         record.add(b"x" * size)
     held = sum(map(len, record._head)) + sum(map(len, record._tail))
@@ -87,21 +87,21 @@ def test_a_record_of_many_pieces_is_as_large_as_its_limit_allows(size: int) -> N
 
 @given(st.text())
 def test_the_end_of_whole_text_is_complete(text: str) -> None:
-    assert incomplete(text.encode()) == 0
+    assert incomplete_suffix(text.encode()) == 0
 
 
 @given(st.text(max_size=10), st.characters(min_codepoint=0x80, blacklist_categories=["Cs"]), st.data())
 def test_a_cut_character_is_noticed_at_both_ends(text: str, character: str, data: st.DataObject) -> None:
     encoded = character.encode()
     cut = data.draw(st.integers(1, len(encoded) - 1))
-    assert incomplete(text.encode() + encoded[:cut]) == cut
-    assert broken(encoded[cut:] + text.encode()) == len(encoded) - cut
+    assert incomplete_suffix(text.encode() + encoded[:cut]) == cut
+    assert continuation_prefix(encoded[cut:] + text.encode()) == len(encoded) - cut
 
 
 @given(st.binary(max_size=10))
 def test_no_bytes_confuse_the_cutter(data: bytes) -> None:
-    assert 0 <= incomplete(data) <= min(3, len(data))
-    assert 0 <= broken(data) <= min(3, len(data))
+    assert 0 <= incomplete_suffix(data) <= min(3, len(data))
+    assert 0 <= continuation_prefix(data) <= min(3, len(data))
 
 
 def collector(limit: int, directory: Path, *, merge: bool = False, spill: int = 0) -> Collector:
@@ -113,7 +113,7 @@ def test_what_comes_out_of_a_collector_is_what_went_in(writes: list[tuple[Litera
     kept = collector(10_000, Path("/nowhere"))
     shown = [(stream, kept.feed(stream, data)) for stream, data in writes]
     shown += kept.flush()
-    out, err, both = kept.captured()
+    out, err, both = kept.to_captured()
     for stream, captured in (("stdout", out), ("stderr", err)):
         given_to_it = b"".join(data for name, data in writes if name == stream)
         assert captured.head + captured.tail == given_to_it
@@ -132,7 +132,7 @@ def test_every_chunk_of_valid_text_decodes_by_itself(out: str, err: str, data: s
         kept.feed(stream, rest[stream][:size]).decode()
         rest[stream] = rest[stream][size:]
     assert kept.flush() == []
-    captured = kept.captured()
+    captured = kept.to_captured()
     assert [part.text for part in captured[:2]] == [out, err]
     assert "\ufffd" not in captured[2].text
 
@@ -159,6 +159,9 @@ def test_a_spill_file_holds_the_beginning_of_everything(
 
 
 def test_text_says_in_a_line_of_its_own_what_is_missing() -> None:
-    assert Captured(head=b"a\n", tail=b"z\n", seen=1004, dropped=1000).text == "a\n[1,000 bytes left out]\nz\n"
-    assert Captured(head=b"a", tail=b"z", seen=3, dropped=1).text == "a\n[1 bytes left out]\nz"
-    assert Captured(head=b"a", tail=b"z", seen=2).text == "az"
+    assert (
+        Captured(head=b"a\n", tail=b"z\n", total_bytes=1004, dropped_bytes=1000).text
+        == "a\n[1,000 bytes left out]\nz\n"
+    )
+    assert Captured(head=b"a", tail=b"z", total_bytes=3, dropped_bytes=1).text == "a\n[1 bytes left out]\nz"
+    assert Captured(head=b"a", tail=b"z", total_bytes=2).text == "az"

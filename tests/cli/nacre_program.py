@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 NACRE = [sys.executable, "-W", "error", "-m", "nacre"]
 
@@ -56,11 +56,11 @@ class Nacre:
         self, *words: str | bytes, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> Done:
         """Run it to its end."""
-        with self.started(*words, cwd=cwd, env=env) as program:
+        with self.start(*words, cwd=cwd, env=env) as program:
             return finish(program, stdin)
 
     @contextmanager
-    def started(
+    def start(
         self,
         *words: str | bytes,
         cwd: Path | None = None,
@@ -88,7 +88,7 @@ class Nacre:
 
 def finish(program: Program, stdin: bytes | None = None) -> Done:
     """What else it says, until its end."""
-    out, err = program.communicate(stdin, timeout=PATIENCE)
+    out, err = program.communicate(stdin, timeout=HANG_TIMEOUT_S)
     return Done(program.returncode, out or b"", err)
 
 
@@ -98,9 +98,9 @@ def read(program: Program, expected: bytes) -> None:
     fd = program.stdout.fileno()
     said = b""
     while len(said) < len(expected):
-        ready, _, _ = select.select([fd], [], [], PATIENCE)
+        ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
         if not ready:
-            pytest.fail(f"it said {said!r}, and nothing more in {PATIENCE:g} s")
+            pytest.fail(f"it said {said!r}, and nothing more in {HANG_TIMEOUT_S:g} s")
         data = os.read(fd, len(expected) - len(said))
         assert data, f"it closed its output after {said!r}"
         said += data
@@ -110,8 +110,8 @@ def read(program: Program, expected: bytes) -> None:
 def read_line(fd: int) -> bytes:
     line = b""
     while not line.endswith(b"\n"):
-        ready, _, _ = select.select([fd], [], [], PATIENCE)
-        assert ready, f"only {line!r} in {PATIENCE:g} s"
+        ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
+        assert ready, f"only {line!r} in {HANG_TIMEOUT_S:g} s"
         data = os.read(fd, 1)
         assert data, f"the end after {line!r}"
         line += data
@@ -136,19 +136,19 @@ def on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     try:
-        with nacre.started(*words, stdout=theirs, env={"TERM": "xterm"}) as program:
+        with nacre.start(*words, stdout=theirs, env={"TERM": "xterm"}) as program:
             os.close(theirs)
             yield program, ours
     finally:
         os.close(ours)
 
 
-def shown(fd: int, until: bytes = b"") -> bytes:
+def read_terminal(fd: int, until: bytes = b"") -> bytes:
     """What a terminal is sent, up to some bytes, or to the end."""
     seen = b""
     while not until or until not in seen:
-        ready, _, _ = select.select([fd], [], [], PATIENCE)
-        assert ready, f"only {seen!r} in {PATIENCE:g} s"
+        ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
+        assert ready, f"only {seen!r} in {HANG_TIMEOUT_S:g} s"
         try:
             data = os.read(fd, 65536)
         except OSError:  # the other end is closed

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.cli.nacre_program import NACRE, Done, Nacre, need_locale
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ASKED = "GIT_DIR=/nonexistent git stash drop 2>/dev/null; echo ran"
 REFUSED = "GIT_DIR=/nonexistent git push -f 2>/dev/null; echo ran"
@@ -43,7 +43,7 @@ class Terminal:
         os.write(self.fd, text)
 
     def ends(self) -> Done:
-        out, _ = self.program.communicate(timeout=PATIENCE)
+        out, _ = self.program.communicate(timeout=HANG_TIMEOUT_S)
         return Done(self.program.returncode, out)
 
 

@@ -14,7 +14,7 @@ ON = {"NACRE_AUDIT": "1"}
 
 
 @pytest.fixture
-def kept(nacre: Nacre) -> Nacre:
+def audited(nacre: Nacre) -> Nacre:
     """Three runs."""
     for command in ("echo hi", "exit 3", "rm -rf ~"):
         nacre("run", command, env=ON)
@@ -26,8 +26,8 @@ def commands(done: Done) -> list[str]:
     return [json.loads(line)["command"] for line in done.out.splitlines()]
 
 
-def test_each_run_is_a_line(kept: Nacre) -> None:
-    done = kept("audit")
+def test_each_run_is_a_line(audited: Nacre) -> None:
+    done = audited("audit")
     lines = [re.sub(r"^.{19}  (.{12})  +\S+  +", r"\1 ", line) for line in done.out.decode().splitlines()]
     assert [line.split() for line in lines] == [
         "exit 0 3 nacre run echo hi".split(),
@@ -36,8 +36,8 @@ def test_each_run_is_a_line(kept: Nacre) -> None:
     ]
 
 
-def test_the_records_as_they_are(kept: Nacre) -> None:
-    done = kept("audit", "--json")
+def test_the_records_as_they_are(audited: Nacre) -> None:
+    done = audited("audit", "--json")
     assert commands(done) == ["echo hi", "exit 3", "rm -rf ~"]
     first = json.loads(done.out.splitlines()[0])
     assert (first["caller"], first["outcome"]) == ("nacre run", {"kind": "exited", "code": 0})
@@ -55,15 +55,15 @@ def test_the_records_as_they_are(kept: Nacre) -> None:
         (["echo"], ["echo hi"]),
     ],
 )
-def test_some_of_them(words: list[str], found: list[str], kept: Nacre) -> None:
-    assert commands(kept("audit", "--json", *words)) == found
+def test_some_of_them(words: list[str], found: list[str], audited: Nacre) -> None:
+    assert commands(audited("audit", "--json", *words)) == found
 
 
-def test_those_to_come_are_shown_when_they_come(kept: Nacre) -> None:
-    with kept.started("audit", "--json", "--follow", "-n", "1") as program:
+def test_those_to_come_are_shown_when_they_come(audited: Nacre) -> None:
+    with audited.start("audit", "--json", "--follow", "-n", "1") as program:
         assert program.stdout is not None
         assert json.loads(read_line(program.stdout.fileno()))["command"] == "rm -rf ~"
-        kept("run", "echo later", env=ON)
+        audited("run", "echo later", env=ON)
         assert json.loads(read_line(program.stdout.fileno()))["command"] == "echo later"
 
 
@@ -100,8 +100,8 @@ def test_what_is_no_file_is_said_in_a_sentence(nacre: Nacre, tmp_path: Path) -> 
     assert (done.code, done.err.count(b"Traceback")) == (125, 0)
 
 
-def test_all_of_them_are_shown_as_they_are_read(kept: Nacre) -> None:
-    assert commands(kept("audit", "--json", "-n", "0")) == ["echo hi", "exit 3", "rm -rf ~"]
+def test_all_of_them_are_shown_as_they_are_read(audited: Nacre) -> None:
+    assert commands(audited("audit", "--json", "-n", "0")) == ["echo hi", "exit 3", "rm -rf ~"]
 
 
 def test_a_line_commands_no_terminal(nacre: Nacre) -> None:

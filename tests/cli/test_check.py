@@ -13,7 +13,7 @@ import pytest
 from nacre import check
 from tests.cli.nacre_program import Done, Nacre, finish, read_line
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 REFUSED = "sudo bash -c 'rm -rf /'"
 ASKED = "git stash drop"
@@ -133,7 +133,7 @@ def test_help_is_no_error(nacre: Nacre, name: str) -> None:
 
 
 def test_an_answer_that_nobody_can_read_is_no_verdict(nacre: Nacre) -> None:
-    with open("/dev/full", "wb") as full, nacre.started("check", "ls", stdout=full.fileno()) as program:
+    with open("/dev/full", "wb") as full, nacre.start("check", "ls", stdout=full.fileno()) as program:
         done = finish(program)
     assert done == Done(3, err=b"nacre: The output could not be written: No space left on device.\n")
 
@@ -199,7 +199,7 @@ class TestLines:
         assert (done.code, done.out.count(b"\n")) == (0, 1)
 
     def test_an_answer_comes_before_the_next_question(self, nacre: Nacre) -> None:
-        with nacre.started("check", "--jsonl") as program:
+        with nacre.start("check", "--jsonl") as program:
             assert program.stdin is not None
             assert program.stdout is not None
             for command, decision in (("ls", "allow"), ("rm -rf /", "refuse")):
@@ -233,7 +233,7 @@ HEAVY = {
 def test_checking_loads_nothing_heavy(nacre: Nacre, command: str) -> None:
     program = "import sys; from nacre.cli import main; main(sys.argv[1:]); print(*sys.modules)"
     words = [sys.executable, "-c", program, "check", command]
-    done = subprocess.run(words, capture_output=True, timeout=PATIENCE, env=nacre.env, check=True)
+    done = subprocess.run(words, capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env, check=True)
     loaded = set(done.stdout.decode().split())
     assert "nacre.cli.check.command" in loaded
     assert not loaded & HEAVY

@@ -57,7 +57,7 @@ def test_as_json_it_has_what_nobody_has_set_as_well(nacre: Nacre, project: Path)
 
 def test_where_nothing_is_configured_it_says_so(nacre: Nacre) -> None:
     assert nacre("config").out == b"Nothing is configured here. (--all: what there is to configure)\n"
-    assert nacre("config", "--all").out.startswith(b"profile          default       default\n")
+    assert nacre("config", "--all").out.startswith(b"profile           default       default\n")
 
 
 def test_a_mistake_is_said_with_file_and_line_by_whoever_reads_it(nacre: Nacre) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from tests.cli.nacre_program import NACRE, Nacre
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.sh"
 
@@ -19,7 +19,7 @@ def test_the_demo_runs_to_its_end(nacre: Nacre, tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec {shlex.join(NACRE)} "$@"\n')
     program.chmod(0o755)
     env = {**nacre.env, "PATH": f"{program.parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", DEMO], env=env, capture_output=True, text=True, timeout=3 * PATIENCE)
+    done = subprocess.run(["bash", DEMO], env=env, capture_output=True, text=True, timeout=3 * HANG_TIMEOUT_S)
     assert (done.returncode, done.stderr) == (0, "")
     assert "blue in project\n" in done.stdout
     assert "nacre: 1 process left running and ended: " in done.stdout

@@ -11,7 +11,7 @@ import pytest
 from nacre import __version__
 from tests.cli.nacre_program import Done, Nacre, finish
 from tests.conftest import PORTABLE
-from tests.support.deny import denied
+from tests.support.deny import deny_calls
 from tests.support.machines import no_dev_fd, no_proc, no_temporary_directory, stale_proc
 
 NAMES = ["nacre", "python", "platform", "bash", "keeper", "orphans", "subreaper", "proc", "dev fd", "temporary files"]
@@ -68,7 +68,7 @@ def test_it_has_seen_an_orphan_come_to_the_keeper(nacre: Nacre) -> None:
 
 def checks_on(nacre: Nacre, through: tuple[str, ...]) -> tuple[int, dict[str, dict[str, str]]]:
     """Its exit code and its rows by name, on a machine that lacks something."""
-    with nacre.started("doctor", "--json", through=through) as program:
+    with nacre.start("doctor", "--json", through=through) as program:
         done = finish(program)
     assert done.err == b""
     return done.code, {check["name"]: check for check in json.loads(done.out)["checks"]}
@@ -104,16 +104,16 @@ def test_it_finds_that_temporary_files_cannot_be_made(nacre: Nacre) -> None:
 
 @pytest.mark.linux
 def test_it_finds_that_memfd_create_is_denied(nacre: Nacre) -> None:
-    code, checks = checks_on(nacre, denied("memfd_create=EPERM"))
+    code, checks = checks_on(nacre, deny_calls("memfd_create=EPERM"))
     assert (code, checks["keeper"]["status"], checks["memfd"]["status"]) == (0, "ok", "missing")
     assert checks["memfd"]["detail"] == "Operation not permitted; temporary files are used instead"
 
 
 def test_it_finds_that_clone3_is_denied(nacre: Nacre) -> None:
-    _, checks = checks_on(nacre, denied("clone3=EPERM"))
+    _, checks = checks_on(nacre, deny_calls("clone3=EPERM"))
     assert checks["clone3"]["status"] == "failed"
     assert checks["clone3"]["remedy"].startswith("Update the container runtime")
-    _, checks = checks_on(nacre, denied("clone3=ENOSYS"))
+    _, checks = checks_on(nacre, deny_calls("clone3=ENOSYS"))
     assert (checks["keeper"]["status"], checks["clone3"]["status"]) == ("ok", "ok")
 
 
@@ -134,7 +134,7 @@ def test_a_bash_that_does_not_work_is_not_taken_for_one(nacre: Nacre, tmp_path: 
 
 
 def test_few_open_files_mean_few_commands_at_once(nacre: Nacre) -> None:
-    with nacre.started("doctor", "--json", through=("bash", "-c", 'ulimit -n 100; exec "$@"', "bash")) as program:
+    with nacre.start("doctor", "--json", through=("bash", "-c", 'ulimit -n 100; exec "$@"', "bash")) as program:
         done = finish(program)
     (files,) = (check for check in json.loads(done.out)["checks"] if check["name"] == "open files")
     assert done == Done(1 if PORTABLE else 0, done.out, done.err)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.nacre_program import KILL_KEEPER, Done, Nacre
 from tests.support.lifeline import Lifeline
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 
 @pytest.mark.req("P-006")
@@ -60,7 +60,7 @@ def test_a_keeper_that_is_killed_gives_125_with_what_was_printed(nacre: Nacre, l
 @pytest.mark.req("P-006")
 def test_a_keeper_that_cannot_be_started_gives_125(nacre: Nacre) -> None:
     program = "import sys; sys.executable = ''; from nacre.cli import main; sys.exit(main(['run', 'echo never']))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env)
     assert (done.returncode, done.stdout) == (125, b"")
     assert done.stderr.startswith(b"nacre: nacre's keeper needs a Python interpreter")
 
@@ -82,7 +82,7 @@ def test_a_bug_of_ours_gives_125_and_shows_where_it_is(nacre: Nacre) -> None:
         "def broken(words): raise ZeroDivisionError\n"
         "o.parse = broken; sys.exit(main(['run', 'true']))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env)
     assert (done.returncode, done.stdout) == (125, b"")
     assert done.stderr.startswith(b"Traceback")
     assert done.stderr.endswith(b"ZeroDivisionError\n")

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 
 from nacre import check
-from nacre.approval.check import examine
+from nacre.approval.check import check_script
 from nacre.cli.check.tree import tree
 from nacre.cli.check.tree_drawing import draw
 from tests.cli.nacre_program import NACRE, Nacre
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
-def drawn(command: str, *, colour: bool = False) -> list[str]:
-    script, verdict = examine(command, cwd="/home/dev/project")
+def draw_lines(command: str, *, colour: bool = False) -> list[str]:
+    script, verdict = check_script(command, cwd="/home/dev/project")
     return list(draw(script, verdict, tree(script, verdict), colour=colour))
 
 
 def branches(command: str) -> list[str]:
-    lines = drawn(command)
+    lines = draw_lines(command)
     return lines[: lines.index("")]
 
 
@@ -78,41 +78,41 @@ def test_a_tree_of_many_branches_is_cut() -> None:
 
 
 def test_several_findings_are_all_listed_each_with_its_line() -> None:
-    assert drawn("cd /tmp\n\tgit stash drop\ncd x && git push -f")[4:] == [
+    assert draw_lines("cd /tmp\n\tgit stash drop\ncd x && git push -f")[4:] == [
         "",
         "refuse git-push-force",
         "   3 │ cd x && git push -f",
         "     │         ^^^^^^^^^^^",
-        *(f"  {line}" for line in said("git push -f")),
+        *(f"  {line}" for line in finding_lines("git push -f")),
         "",
         "ask git-stash-drop",
         "   2 │  git stash drop",
         "     │  ~~~~~~~~~~~~~~",
-        *(f"  {line}" for line in said("git stash drop")),
+        *(f"  {line}" for line in finding_lines("git stash drop")),
         "",
         "unknown: nothing",
         "plain: no, not provably harmless",
     ]
 
 
-def said(command: str) -> list[str]:
+def finding_lines(command: str) -> list[str]:
     (finding,) = check(command).findings
     return [f"{finding.what}.", f"Instead: {finding.instead}"]
 
 
 def test_of_very_many_findings_the_first_are_drawn_and_the_rest_counted() -> None:
-    lines = drawn("\n".join(f"git push -f origin b{number}" for number in range(2000)))
+    lines = draw_lines("\n".join(f"git push -f origin b{number}" for number in range(2000)))
     assert lines.count("refuse git-push-force") == 50
     assert "… and 1,950 more: --json has them all" in lines
 
 
 def test_a_place_of_several_lines_is_underlined_on_each() -> None:
-    lines = drawn("rm \\\n  -rf /")
+    lines = draw_lines("rm \\\n  -rf /")
     assert lines[3:7] == ["   1 │ rm \\", "     │ ^^^^", "   2 │   -rf /", "     │ ^^^^^^^"]
 
 
 def test_of_a_long_line_only_what_is_around_the_place_is_shown() -> None:
-    lines = drawn(f"echo {'x' * 300}; rm -rf /; echo {'y' * 300}")
+    lines = draw_lines(f"echo {'x' * 300}; rm -rf /; echo {'y' * 300}")
     text, mark = lines[5:7]
     assert text.startswith("  …xxx")
     assert text.endswith("yyy…")
@@ -120,18 +120,18 @@ def test_of_a_long_line_only_what_is_around_the_place_is_shown() -> None:
 
 
 def test_wide_characters_do_not_shift_the_underline() -> None:
-    lines = drawn("echo 日本; rm -rf /")
+    lines = draw_lines("echo 日本; rm -rf /")
     assert lines[4:6] == ["  echo 日本; rm -rf /", "  " + " " * 11 + "^" * 8]
 
 
 def test_what_is_unknown_is_named() -> None:
-    lines = drawn('echo "$NAME" $(date)')
+    lines = draw_lines('echo "$NAME" $(date)')
     assert lines[-2].startswith("unknown: ")
     assert "$(…)" in lines[-2]
 
 
 def test_a_text_that_bash_would_stumble_over_is_said_to_be_one() -> None:
-    assert "syntax: bash would stumble over this text, after having run what stands before" in drawn("ls; if")
+    assert "syntax: bash would stumble over this text, after having run what stands before" in draw_lines("ls; if")
 
 
 def test_a_text_built_at_run_time_is_marked_where_it_would_run() -> None:
@@ -164,7 +164,7 @@ def test_a_text_is_broken_if_bash_would_surely_stumble_over_it(nacre: Nacre) -> 
 
 
 def test_colour_is_for_findings() -> None:
-    assert "\x1b[31m^^^^^^^^\x1b[0m" in "\n".join(drawn("rm -rf /", colour=True))
+    assert "\x1b[31m^^^^^^^^\x1b[0m" in "\n".join(draw_lines("rm -rf /", colour=True))
 
 
 def on_a_terminal(home: Path, **env: str) -> bytes:
@@ -175,7 +175,7 @@ def on_a_terminal(home: Path, **env: str) -> bytes:
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             env={**os.environ, "HOME": str(home), "TERM": "xterm", **env},
-            timeout=PATIENCE,
+            timeout=HANG_TIMEOUT_S,
             check=False,
         )
         return os.read(ours, 65536)

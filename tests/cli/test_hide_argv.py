@@ -23,7 +23,7 @@ def test_pkill_f_with_a_word_of_the_command_does_not_hit_the_command(nacre: Nacr
 
 def test_nacre_itself_can_still_be_found(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
     word = secrets.token_hex(8)
-    with nacre.started("run", f"{life.hold} {gate.wait}; echo {word}") as program:
+    with nacre.start("run", f"{life.hold} {gate.wait}; echo {word}") as program:
         life.wait_held()
         line = Path(f"/proc/{program.pid}/cmdline").read_bytes()
         assert line.rstrip(b"\0").endswith(b"-m\0nacre\0run")

@@ -18,7 +18,7 @@ from nacre.hooks.install.locations import AGENTS
 from tests.cli.nacre_program import Done, Nacre, finish
 from tests.hooks.fixtures import FIXTURES, payload_of
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 SEEN = [
     pytest.param(agent, case, id=f"{agent}: {case['name']}")
@@ -53,7 +53,7 @@ def test_nobody_is_asked_where_that_was_ruled_out(nacre: Nacre) -> None:
     assert nacre("hook", "--no-ask", stdin=ASKED).code == 2
 
 
-def asking(command: str, cwd: Path) -> bytes:
+def ask_mode_payload(command: str, cwd: Path) -> bytes:
     """What Claude Code would say, in a mode in which it asks."""
     payload = payload_of("claude-code", "asked")
     return json.dumps({**payload, "cwd": str(cwd), "tool_input": {"command": command}}).encode()
@@ -68,14 +68,14 @@ def test_the_user_s_rules_count(nacre: Nacre, tmp_path: Path) -> None:
     configure(
         nacre, '[permissions]\nallow = ["Bash(git stash:*)"]\nask = ["Bash(make:*)"]\ndeny = ["Bash(npm publish:*)"]\n'
     )
-    assert nacre("hook", stdin=asking("git stash drop", tmp_path)) == Done(0, b"", b"")
-    made = nacre("hook", stdin=asking("make -j2", tmp_path))
+    assert nacre("hook", stdin=ask_mode_payload("git stash drop", tmp_path)) == Done(0, b"", b"")
+    made = nacre("hook", stdin=ask_mode_payload("make -j2", tmp_path))
     assert (made.code, json.loads(made.out)["hookSpecificOutput"]["permissionDecision"]) == (0, "ask")
-    published = nacre("hook", stdin=asking("cd web && sudo bash -c 'npm publish'", tmp_path))
+    published = nacre("hook", stdin=ask_mode_payload("cd web && sudo bash -c 'npm publish'", tmp_path))
     assert (published.code, published.out) == (2, b"")
     assert b"Bash(npm publish:*)" in published.err
     configure(nacre, "")
-    assert nacre("hook", stdin=asking("make -j2", tmp_path)) == Done(0, b"", b"")
+    assert nacre("hook", stdin=ask_mode_payload("make -j2", tmp_path)) == Done(0, b"", b"")
 
 
 def test_a_project_may_deny_and_not_allow(nacre: Nacre, tmp_path: Path) -> None:
@@ -85,9 +85,9 @@ def test_a_project_may_deny_and_not_allow(nacre: Nacre, tmp_path: Path) -> None:
     (project / "pyproject.toml").write_text(
         '[tool.nacre.permissions]\nallow = ["Bash(git stash:*)"]\ndeny = ["Bash(make:*)"]\n'
     )
-    assert nacre("hook", stdin=asking("make", project / "src"), cwd=tmp_path).code == 2
-    assert nacre("hook", stdin=asking("make", tmp_path), cwd=project).code == 0
-    stashed = nacre("hook", stdin=asking("git stash drop", project))
+    assert nacre("hook", stdin=ask_mode_payload("make", project / "src"), cwd=tmp_path).code == 2
+    assert nacre("hook", stdin=ask_mode_payload("make", tmp_path), cwd=project).code == 0
+    stashed = nacre("hook", stdin=ask_mode_payload("git stash drop", project))
     assert (stashed.code, json.loads(stashed.out)["hookSpecificOutput"]["permissionDecision"]) == (0, "ask")
 
 
@@ -110,7 +110,7 @@ def test_what_was_asked_and_said_is_kept_where_that_is_wanted(nacre: Nacre, agen
 def test_no_secret_is_kept_and_no_answer_depends_on_what_is(nacre: Nacre, tmp_path: Path) -> None:
     configure(nacre, f'audit = "{tmp_path}/trail"\n')
     secret = "0123456789abcdefXYZ"
-    asked = asking(f"curl -H 'Authorization: {secret}' x", tmp_path)
+    asked = ask_mode_payload(f"curl -H 'Authorization: {secret}' x", tmp_path)
     assert nacre("hook", stdin=asked, env={"SERVICE_TOKEN": secret}).code == 0
     kept = (tmp_path / "trail").read_text()
     assert "Authorization" in kept
@@ -141,12 +141,12 @@ def test_a_hook_that_is_called_wrongly_refuses(nacre: Nacre, words: list[str]) -
 @pytest.mark.parametrize("closed", ["<&-", "1>&-"])
 def test_a_hook_without_its_streams_refuses(nacre: Nacre, closed: str) -> None:
     payload = json.dumps(payload_of("cursor", "asked")).encode()
-    with nacre.started("hook", through=("bash", "-c", f'exec "$@" {closed}', "bash")) as program:
+    with nacre.start("hook", through=("bash", "-c", f'exec "$@" {closed}', "bash")) as program:
         assert finish(program, payload).code == 2
 
 
 def test_an_answer_that_nobody_can_read_is_a_refusal(nacre: Nacre) -> None:
-    with open("/dev/full", "wb") as full, nacre.started("hook", stdout=full.fileno()) as program:
+    with open("/dev/full", "wb") as full, nacre.start("hook", stdout=full.fileno()) as program:
         assert finish(program, ASKED).code == 2
 
 
@@ -163,14 +163,14 @@ def test_what_takes_too_long_is_refused_before_the_agent_gives_up(nacre: Nacre) 
     program = """
 import sys
 import nacre.cli.serve.hook as hook, nacre.hooks.handle as answer
-def judge(asked, config):
+def check_command(asked, config):
     while True:
         pass
-hook.PATIENCE, answer.judge = 0.1, judge
+hook.TIMEOUT_S, answer.check_command = 0.1, check_command
 sys.exit(hook.hook([]))
 """
     words = [sys.executable, "-c", program]
-    done = subprocess.run(words, input=ALLOWED, capture_output=True, timeout=PATIENCE, env=nacre.env, check=False)
+    done = subprocess.run(words, input=ALLOWED, capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env, check=False)
     assert done.returncode == 2
     assert (
         done.stderr == b"nacre hook failed (TimeoutError: no answer within 0.1 seconds), so the command is refused.\n"
@@ -181,7 +181,7 @@ def test_a_directory_that_is_gone_is_no_reason_to_let_it_pass(nacre: Nacre, tmp_
     payload = json.loads(REFUSED)
     del payload["cwd"]
     script = f'cd {quote(tmp_path)}; rmdir {quote(tmp_path)}; exec "$@"'
-    with nacre.started("hook", through=("bash", "-c", script, "bash")) as program:
+    with nacre.start("hook", through=("bash", "-c", script, "bash")) as program:
         assert finish(program, json.dumps(payload).encode()).code == 2
 
 
@@ -202,7 +202,7 @@ HEAVY |= {
 def test_a_hook_loads_nothing_heavy(nacre: Nacre, payload: bytes) -> None:
     program = "import sys; from nacre.cli import main; main(['hook']); print(*sys.modules, file=sys.stderr)"
     words = [sys.executable, "-c", program]
-    done = subprocess.run(words, input=payload, capture_output=True, timeout=PATIENCE, env=nacre.env, check=True)
+    done = subprocess.run(words, input=payload, capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env, check=True)
     loaded = set(done.stderr.decode().split())
     assert "nacre.hooks.handle" in loaded
     assert not loaded & HEAVY
@@ -236,9 +236,9 @@ def command_in(path: Path) -> str:
         said = tomllib.loads(text)
         command = said["hooks"]["PreToolUse"][-1]["hooks"][0]["command"]
     else:
-        from nacre.base.jsonc import parse, plain
+        from nacre.base.jsonc import parse, to_python
 
-        said = plain(parse(text))["hooks"]  # type: ignore[index]
+        said = to_python(parse(text))["hooks"]  # type: ignore[index]
         (entries,) = [said[event] for event in ("PreToolUse", "BeforeTool", "beforeShellExecution") if said.get(event)]
         command = (entries[-1].get("hooks") or entries)[-1]["command"]
     assert isinstance(command, str)
@@ -270,7 +270,7 @@ def test_install_use_and_remove_leave_the_file_as_it_was(nacre: Nacre, agent: st
                 ["sh", "-c", command],
                 input=json.dumps(case["payload"]).encode(),
                 capture_output=True,
-                timeout=PATIENCE,
+                timeout=HANG_TIMEOUT_S,
                 env=nacre.env,
                 check=False,
             )
@@ -392,7 +392,7 @@ def test_no_module_of_the_project_s_gets_into_it(nacre: Nacre, tmp_path: Path) -
             ["sh", "-c", text],
             input=REFUSED,
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=HANG_TIMEOUT_S,
             env={**nacre.env, "PYTHONPATH": f"{tmp_path}:{src}"},
             cwd=tmp_path,
             check=False,
@@ -403,7 +403,9 @@ def test_no_module_of_the_project_s_gets_into_it(nacre: Nacre, tmp_path: Path) -
 def test_a_program_that_is_gone_refuses(nacre: Nacre) -> None:
     nacre("hook", "install", "claude-code", "--program", "/nowhere/nacre")
     command = command_in(nacre.home / FILES["claude-code"])
-    done = subprocess.run(["sh", "-c", command], input=ALLOWED, capture_output=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        ["sh", "-c", command], input=ALLOWED, capture_output=True, timeout=HANG_TIMEOUT_S, check=False
+    )
     assert done.returncode == 2
     assert b"/nowhere/nacre" in done.stderr
 

@@ -12,7 +12,7 @@ from tests.cli.nacre_program import KILL_KEEPER, Done, Nacre
 from tests.support.waiting import TIME_LIMITS_S
 
 
-def parsed(done: Done) -> dict[str, Any]:
+def parse_output(done: Done) -> dict[str, Any]:
     """One line, one object, nothing else."""
     assert done.err == b""
     assert done.out.count(b"\n") == 1
@@ -25,7 +25,7 @@ def parsed(done: Done) -> dict[str, Any]:
 @pytest.mark.req("M-02")
 def test_a_result_is_one_object(nacre: Nacre) -> None:
     done = nacre("run", "--json", "echo out; printf 'é\\xff' >&2; exit 3")
-    result = parsed(done)
+    result = parse_output(done)
     assert done.code == 3
     assert isinstance(result.pop("pid"), int)
     assert result.pop("duration") >= 0
@@ -41,17 +41,17 @@ def test_a_result_is_one_object(nacre: Nacre) -> None:
         "stdout": "out\n",
         "stderr": "é\ufffd",
         "bytes": {
-            "stdout": {"seen": 4, "dropped": 0},
-            "stderr": {"seen": 3, "dropped": 0},
-            "output": {"seen": 7, "dropped": 0},
+            "stdout": {"total": 4, "dropped": 0},
+            "stderr": {"total": 3, "dropped": 0},
+            "output": {"total": 7, "dropped": 0},
         },
         "running": [],
-        "ended": [],
-        "stages": [],
+        "killed_leftovers": [],
+        "pipestatus": [],
         "task": None,
         "spill": None,
         "enforced": [],
-        "remarks": [],
+        "notes": [],
     }
 
 
@@ -64,13 +64,13 @@ def test_a_result_is_one_object(nacre: Nacre) -> None:
 )
 def test_every_outcome_has_its_shape(nacre: Nacre, command: str, code: int, outcome: dict[str, Any]) -> None:
     done = nacre("run", "--json", command)
-    assert (done.code, parsed(done)["outcome"]) == (code, outcome)
+    assert (done.code, parse_output(done)["outcome"]) == (code, outcome)
 
 
 def test_a_timeout_is_a_result(nacre: Nacre) -> None:
     for limit in TIME_LIMITS_S:
         done = nacre("run", "--json", "--timeout", f"{limit}", "echo partial; sleep 60")
-        result = parsed(done)
+        result = parse_output(done)
         if result["stdout"]:
             break
     assert done.code == 124
@@ -78,13 +78,13 @@ def test_a_timeout_is_a_result(nacre: Nacre) -> None:
 
 
 def test_a_command_that_is_no_unicode_is_still_json(nacre: Nacre) -> None:
-    result = parsed(nacre("run", "--json", b"printf '\xff' | wc -c"))
+    result = parse_output(nacre("run", "--json", b"printf '\xff' | wc -c"))
     assert (result["command"], result["stdout"].strip()) == ("printf '\udcff' | wc -c", "1")
 
 
 def test_output_beyond_memory_is_counted(nacre: Nacre) -> None:
-    result = parsed(nacre("run", "--json", "head -c 5000000 /dev/zero"))
-    assert result["bytes"]["stdout"]["seen"] == 5_000_000
+    result = parse_output(nacre("run", "--json", "head -c 5000000 /dev/zero"))
+    assert result["bytes"]["stdout"]["total"] == 5_000_000
     assert result["bytes"]["stdout"]["dropped"] > 3_000_000
     assert result["spill"] is None  # a file of ours would be gone when the reader looks for it
 
@@ -92,7 +92,7 @@ def test_output_beyond_memory_is_counted(nacre: Nacre) -> None:
 @pytest.mark.req("M-02")
 def test_with_an_output_directory_all_of_it_is_kept(nacre: Nacre, tmp_path: Path) -> None:
     place = tmp_path / "outputs"
-    spill = parsed(nacre("run", "--json", "--output-dir", str(place), "head -c 5000000 /dev/zero"))["spill"]
+    spill = parse_output(nacre("run", "--json", "--output-dir", str(place), "head -c 5000000 /dev/zero"))["spill"]
     assert (spill["bytes"], spill["complete"]) == (5_000_000, True)
     assert [str(path) for path in place.iterdir()] == [spill["path"]]
     assert Path(spill["path"]).read_bytes() == bytes(5_000_000)
@@ -137,4 +137,4 @@ def error(code: str, message: str, field: str | None, hint: str) -> dict[str, An
 )
 def test_an_error_is_an_object_too(nacre: Nacre, words: list[str], code: int, expected: dict[str, Any]) -> None:
     done = nacre("run", "--json", *words)
-    assert (done.code, parsed(done)) == (code, expected)
+    assert (done.code, parse_output(done)) == (code, expected)

@@ -36,9 +36,9 @@ def test_in_json_they_are_listed(nacre: Nacre, life: Lifeline) -> None:
     assert life.over
     result = json.loads(done.out)
     assert result["running"] == []
-    (process,) = result["ended"]
+    (process,) = result["killed_leftovers"]
     assert process["command"] == "sleep 60"
-    assert result["remarks"] == [f"1 process left running and ended: {process['pid']} (sleep 60)."]
+    assert result["notes"] == [f"1 process left running and ended: {process['pid']} (sleep 60)."]
     assert done.err == b""
 
 

@@ -7,19 +7,19 @@ import sys
 
 from nacre.cli.common.usage import COMMANDS
 from tests.support.hosts import run_host
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
 def test_without_the_sdk_it_says_how_to_install_it() -> None:
     program = "import sys; sys.modules['mcp_types'] = None; from nacre.cli import main; sys.exit(main(['mcp']))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, check=False)
     assert (done.returncode, done.stdout) == (125, b"")
     assert b"pip install 'nacre[mcp]'" in done.stderr
 
 
 def test_its_help_needs_nothing() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "nacre", "mcp", "--help"], capture_output=True, timeout=PATIENCE, check=True
+        [sys.executable, "-m", "nacre", "mcp", "--help"], capture_output=True, timeout=HANG_TIMEOUT_S, check=True
     )
     assert done.stdout.startswith(b"usage: nacre mcp")
     assert "mcp" in COMMANDS

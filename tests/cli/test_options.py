@@ -10,7 +10,7 @@ import pytest
 
 from nacre import __version__
 from tests.cli.nacre_program import Done, Nacre, finish
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 RUN_HELP = "Try: nacre run --help"
 
@@ -108,7 +108,7 @@ def test_stdin_is_empty_unless_it_is_given(nacre: Nacre) -> None:
 
 
 def test_a_stdin_that_cannot_be_read_is_said(nacre: Nacre) -> None:
-    with nacre.started("run", "--stdin", "-", "cat", through=("sh", "-c", 'exec "$@" <&-', "sh")) as program:
+    with nacre.start("run", "--stdin", "-", "cat", through=("sh", "-c", 'exec "$@" <&-', "sh")) as program:
         assert finish(program) == Done(125, err=b"nacre: Standard input cannot be read: Bad file descriptor.\n")
 
 
@@ -163,7 +163,7 @@ def test_the_locale_does_not_change_a_byte(nacre: Nacre, locale: str) -> None:
 
 def test_little_is_loaded_for_little(nacre: Nacre) -> None:
     program = "import sys; from nacre.cli import main; main(['--version']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env)
     loaded = set(done.stdout.decode().split())
     assert "nacre.cli" in loaded
     assert not loaded & {"argparse", "asyncio", "json", "nacre.keeper.client.connection", "nacre.bash", "platformdirs"}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.nacre_program import Done, Nacre, finish, read
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
 @pytest.mark.req("M-04")
@@ -30,7 +30,7 @@ def test_merged_streams_keep_their_order(nacre: Nacre) -> None:
 
 @pytest.mark.req("M-07")
 def test_output_arrives_while_the_command_runs(nacre: Nacre, gate: Gate) -> None:
-    with nacre.started("run", f"echo first; {gate.wait}; printf sec; {gate.wait}; echo ond") as program:
+    with nacre.start("run", f"echo first; {gate.wait}; printf sec; {gate.wait}; echo ond") as program:
         read(program, b"first\n")
         gate.open()
         read(program, b"sec")
@@ -39,7 +39,7 @@ def test_output_arrives_while_the_command_runs(nacre: Nacre, gate: Gate) -> None
 
 
 def test_a_slow_reader_gets_everything(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", f"{life.hold} head -c 30000000 /dev/zero; echo end >&2") as program:
+    with nacre.start("run", f"{life.hold} head -c 30000000 /dev/zero; echo end >&2") as program:
         life.wait_held()
         read(program, bytes(1000))
         assert program.poll() is None  # 30 MB fit nowhere on the way
@@ -49,7 +49,7 @@ def test_a_slow_reader_gets_everything(nacre: Nacre, life: Lifeline) -> None:
 def test_a_pipe_that_somebody_made_non_blocking_gets_everything(nacre: Nacre) -> None:
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
-    with nacre.started("run", "head -c 5000000 /dev/zero", stdout=theirs) as program, open(ours, "rb") as file:
+    with nacre.start("run", "head -c 5000000 /dev/zero", stdout=theirs) as program, open(ours, "rb") as file:
         os.close(theirs)
         assert file.read() == bytes(5_000_000)
         assert finish(program) == Done(0)
@@ -57,12 +57,12 @@ def test_a_pipe_that_somebody_made_non_blocking_gets_everything(nacre: Nacre) ->
 
 @pytest.mark.parametrize("command", ["yes", "head -c 100M /dev/zero; sleep 60", "while echo x; do :; done; sleep 60"])
 def test_a_reader_that_goes_away_ends_the_command_quietly(nacre: Nacre, life: Lifeline, command: str) -> None:
-    with nacre.started("run", f"{life.hold} {command}") as program:
+    with nacre.start("run", f"{life.hold} {command}") as program:
         life.wait_held()
         assert program.stdout is not None
         os.read(program.stdout.fileno(), 1)
         program.stdout.close()
-        assert program.wait(PATIENCE) == 141
+        assert program.wait(HANG_TIMEOUT_S) == 141
         assert life.over
         assert program.stderr is not None
         assert program.stderr.read() == b""
@@ -74,7 +74,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(nacre: Nacre, life: Li
 def test_a_reader_that_never_was_there_is_no_reason_for_a_traceback(nacre: Nacre, words: tuple[str, ...]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
-    with nacre.started(*words, stdout=theirs) as program:
+    with nacre.start(*words, stdout=theirs) as program:
         os.close(theirs)
         assert finish(program) == Done(141)
 
@@ -82,7 +82,7 @@ def test_a_reader_that_never_was_there_is_no_reason_for_a_traceback(nacre: Nacre
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
 def test_a_full_disk_ends_the_command_and_is_said(nacre: Nacre, life: Lifeline) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    with nacre.started("run", f"{life.hold} yes", stdout=full) as program:
+    with nacre.start("run", f"{life.hold} yes", stdout=full) as program:
         os.close(full)
         done = finish(program)
     assert life.over
@@ -93,16 +93,16 @@ def test_a_full_disk_ends_the_command_and_is_said(nacre: Nacre, life: Lifeline) 
 @pytest.mark.parametrize("words", [("--version",), ("doctor", "--json"), ("run", "--json", "true"), ("run", "--json")])
 def test_words_of_its_own_that_find_no_room_are_an_error(nacre: Nacre, words: tuple[str, ...]) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    with nacre.started(*words, stdout=full) as program:
+    with nacre.start(*words, stdout=full) as program:
         os.close(full)
         assert finish(program) == Done(125, err=b"nacre: The output could not be written: No space left on device.\n")
 
 
 def test_a_stdout_that_is_not_open_is_an_error_only_when_it_is_used(nacre: Nacre) -> None:
     closing = ("sh", "-c", 'exec "$@" >&-', "sh")
-    with nacre.started("run", "echo said >&2; exit 3", through=closing) as program:
+    with nacre.start("run", "echo said >&2; exit 3", through=closing) as program:
         assert finish(program) == Done(3, err=b"said\n")
-    with nacre.started("run", "echo lost; sleep 60", through=closing) as program:
+    with nacre.start("run", "echo lost; sleep 60", through=closing) as program:
         assert finish(program) == Done(125, err=b"nacre: The output could not be written: Bad file descriptor.\n")
 
 

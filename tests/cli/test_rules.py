@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nacre.policy.rule_pages import SECTIONS, pages
 from tests.cli.nacre_program import Nacre
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,7 +60,7 @@ def test_no_page_holds_what_a_reader_cannot_see() -> None:
 def test_the_pages_in_docs_are_those_of_the_rules(tmp_path: Path) -> None:
     """`make rules` writes them anew."""
     script = [sys.executable, str(ROOT / "scripts" / "rule_pages.py"), "--to", str(tmp_path)]
-    subprocess.run(script, check=True, timeout=PATIENCE)
+    subprocess.run(script, check=True, timeout=HANG_TIMEOUT_S)
     assert texts(ROOT / "docs" / "rules") == texts(tmp_path)
 
 

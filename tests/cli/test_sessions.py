@@ -85,9 +85,9 @@ def test_a_directory_that_has_vanished_is_said(nacre: Nacre, tmp_path: Path) -> 
 
 
 def test_calls_of_one_session_take_turns(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
-    with nacre.started("run", "--session", "s", f"{life.hold} {gate.wait}; export N=1") as first:
+    with nacre.start("run", "--session", "s", f"{life.hold} {gate.wait}; export N=1") as first:
         life.wait_held()
-        with nacre.started("run", "--session", "s", "echo $N") as second:
+        with nacre.start("run", "--session", "s", "echo $N") as second:
             assert second.stderr is not None
             assert read_line(second.stderr.fileno()) == b"nacre: waiting: session s is busy with another command\n"
             gate.open()
@@ -98,8 +98,7 @@ def test_calls_of_one_session_take_turns(nacre: Nacre, life: Lifeline, gate: Gat
 def test_no_change_is_lost_when_many_come_at_once(nacre: Nacre) -> None:
     with ExitStack() as stack:
         several = [
-            stack.enter_context(nacre.started("run", "--session", "s", "--json", "export N=$((N + 1))"))
-            for _ in range(6)
+            stack.enter_context(nacre.start("run", "--session", "s", "--json", "export N=$((N + 1))")) for _ in range(6)
         ]
         assert [finish(program).code for program in several] == [0] * 6
     assert nacre("run", "--session", "s", "echo $N") == Done(0, b"6\n")
@@ -152,7 +151,7 @@ def test_a_place_that_cannot_keep_it_is_said_before_anything_runs(nacre: Nacre) 
 
 
 def test_a_session_that_is_interrupted_is_kept(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", "--session", "s", f"cd /; {life.hold} sleep 60") as program:
+    with nacre.start("run", "--session", "s", f"cd /; {life.hold} sleep 60") as program:
         life.wait_held()
         program.terminate()
         assert finish(program).code == 143

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.nacre_program import Done, Nacre, Program, finish, read_line
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, wait_until
 
 TREE = "(setsid sleep 60 &); (setsid sleep 60 </dev/null >/dev/null 2>&1 &); sleep 60 & sleep 60"
 DAEMON = "(env -i setsid sleep 60 </dev/null >/dev/null 2>&1 &); sleep 60"
@@ -40,7 +40,7 @@ def press_ctrl_c(program: Program) -> None:
 def test_a_signal_ends_the_whole_tree_before_nacre_leaves(
     nacre: Nacre, life: Lifeline, number: int, code: int, command: str
 ) -> None:
-    with nacre.started("run", f"{life.hold} {command}") as program:
+    with nacre.start("run", f"{life.hold} {command}") as program:
         life.wait_held()
         os.killpg(program.pid, number)
         assert finish(program).code == code
@@ -48,14 +48,14 @@ def test_a_signal_ends_the_whole_tree_before_nacre_leaves(
 
 
 def test_what_a_command_says_while_it_is_ended_is_passed_on(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", f"trap 'echo cleaned up; exit 3' TERM; {life.hold} sleep 60 & wait") as program:
+    with nacre.start("run", f"trap 'echo cleaned up; exit 3' TERM; {life.hold} sleep 60 & wait") as program:
         life.wait_held()
         press_ctrl_c(program)
         assert finish(program) == Done(130, b"cleaned up\n")
 
 
 def test_more_ctrl_c_does_not_wait_for_the_end_of_the_tree(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", f"trap '' TERM; {life.hold} while :; do sleep 60; done") as program:
+    with nacre.start("run", f"trap '' TERM; {life.hold} while :; do sleep 60; done") as program:
         life.wait_held()
         press_ctrl_c(program)
         with pytest.raises(subprocess.TimeoutExpired):
@@ -71,7 +71,7 @@ def test_more_ctrl_c_does_not_wait_for_the_end_of_the_tree(nacre: Nacre, life: L
 
 
 def test_ctrl_c_wakes_a_keeper_that_somebody_stopped(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", f"{life.hold} echo $PPID; {TREE}") as program:
+    with nacre.start("run", f"{life.hold} echo $PPID; {TREE}") as program:
         assert program.stdout is not None
         os.kill(int(read_line(program.stdout.fileno())), signal.SIGSTOP)
         press_ctrl_c(program)
@@ -81,7 +81,7 @@ def test_ctrl_c_wakes_a_keeper_that_somebody_stopped(nacre: Nacre, life: Lifelin
 
 @pytest.mark.parametrize("command", ["yes", "while :; do echo some words; done"])
 def test_ctrl_c_works_when_nobody_reads_the_output(nacre: Nacre, life: Lifeline, command: str) -> None:
-    with nacre.started("run", f"{life.hold} {command}") as program:
+    with nacre.start("run", f"{life.hold} {command}") as program:
         life.wait_held()
         press_ctrl_c(program)
         wait_until(lambda: program.poll() is not None, "the end of nacre")
@@ -91,7 +91,7 @@ def test_ctrl_c_works_when_nobody_reads_the_output(nacre: Nacre, life: Lifeline,
 
 def test_a_hangup_that_was_ignored_at_the_start_is_ignored(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
     through = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
-    with nacre.started("run", f"{life.hold} {gate.wait}; echo done", through=through) as program:
+    with nacre.start("run", f"{life.hold} {gate.wait}; echo done", through=through) as program:
         life.wait_held()
         os.killpg(program.pid, signal.SIGHUP)
         gate.open()
@@ -100,14 +100,14 @@ def test_a_hangup_that_was_ignored_at_the_start_is_ignored(nacre: Nacre, life: L
 
 @pytest.mark.req("K-07")
 def test_a_nacre_that_is_killed_leaves_nothing_alive(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", f"{life.hold} {TREE}") as program:
+    with nacre.start("run", f"{life.hold} {TREE}") as program:
         life.wait_held()
         program.kill()
         life.wait_over()
 
 
 def test_with_json_ctrl_c_gives_a_result_that_says_cancelled(nacre: Nacre, life: Lifeline) -> None:
-    with nacre.started("run", "--json", f"echo partial; {life.hold} {TREE}") as program:
+    with nacre.start("run", "--json", f"echo partial; {life.hold} {TREE}") as program:
         life.wait_held()
         press_ctrl_c(program)
         done = finish(program)
@@ -117,19 +117,19 @@ def test_with_json_ctrl_c_gives_a_result_that_says_cancelled(nacre: Nacre, life:
 
 
 def test_ctrl_c_while_it_reads_its_input_is_quiet(nacre: Nacre) -> None:
-    with nacre.started("run", "--stdin", "-", "cat") as program:
+    with nacre.start("run", "--stdin", "-", "cat") as program:
         assert program.stdin is not None
         program.stdin.write(b"some")
         program.stdin.flush()
         pipe = program.stdin.fileno()
-        wait_until(lambda: held(pipe) == 0, "somebody who reads stdin")
+        wait_until(lambda: unread_bytes(pipe) == 0, "somebody who reads stdin")
         press_ctrl_c(program)
-        assert program.wait(PATIENCE) == 130
+        assert program.wait(HANG_TIMEOUT_S) == 130
         assert program.stderr is not None
         assert program.stderr.read() == b""
 
 
-def held(pipe: int) -> int:
+def unread_bytes(pipe: int) -> int:
     """Bytes that were written and not yet read."""
     count = bytearray(4)
     fcntl.ioctl(pipe, termios.FIONREAD, count)

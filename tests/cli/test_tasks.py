@@ -75,7 +75,7 @@ def test_the_timeout_is_the_tasks_own(nacre: Nacre, tasks: Tasks) -> None:
 
 def test_a_task_outlives_the_process_group_of_whoever_started_it(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
     words = ("run", "--background", f"{gate.wait}; echo done")
-    with nacre.started(*words, through=("sh", "-c", '"$@"; read -r _', "sh")) as starter:
+    with nacre.start(*words, through=("sh", "-c", '"$@"; read -r _', "sh")) as starter:
         wait_until(lambda: [task for task in tasks.list() if task.pid], "a task")
         assert starter.stdout is not None
         id = os.read(starter.stdout.fileno(), 100).decode().strip()
@@ -110,7 +110,7 @@ class TestYielding:
     def test_what_is_not_done_goes_on_as_a_task_and_the_call_ends_with_75(
         self, nacre: Nacre, tasks: Tasks, gate: Gate
     ) -> None:
-        with nacre.started("run", "--yield-after", "0.5", f"echo first; {gate.wait}; echo second; exit 7") as program:
+        with nacre.start("run", "--yield-after", "0.5", f"echo first; {gate.wait}; echo second; exit 7") as program:
             read(program, b"first\n")
             done = finish(program)
         (task,) = tasks.list(all=False)

@@ -14,9 +14,9 @@ import pytest
 
 from nacre.result import Killed
 from nacre.tasks.tasks import Tasks
-from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read_line, shown
+from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read_line, read_terminal
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, wait_until
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = ": '\x1b[2J\x1b]0;title\x07' \u202e\u200b\x9b\n" + "x" * 50_000
@@ -66,7 +66,7 @@ def test_no_command_can_touch_the_terminal_or_hide_in_the_table(nacre: Nacre, ta
     background(nacre, "--yes", f"{HOSTILE}\nsleep 60")
     for columns in (60, 100):
         with on_terminal(nacre, "tasks", columns=columns) as (program, screen):
-            lines = COLOUR.sub("", shown(screen).decode()).split("\r\n")
+            lines = COLOUR.sub("", read_terminal(screen).decode()).split("\r\n")
             assert finish(program) == Done()
         assert all(len(line) <= columns and line.isprintable() for line in lines)
         assert ": '\\x1b[2J\\x1b]0;" in lines[2]
@@ -157,27 +157,27 @@ class TestWatch:
     ) -> None:
         first = background(nacre, f"{gate.wait}; echo; exit 5")
         with on_terminal(nacre, "tasks", "--watch", "--all", columns=60) as (program, screen):
-            assert b"\x1b[?25l" in shown(screen, f"{first}  running".encode())
+            assert b"\x1b[?25l" in read_terminal(screen, f"{first}  running".encode())
             gate.open()
-            shown(screen, f"{first}  exit 5".encode())
+            read_terminal(screen, f"{first}  exit 5".encode())
             os.kill(program.pid, signal.SIGINT)
-            assert shown(screen).endswith(b"\r\x1b[?25h\x1b[?7h\x1b[J")
+            assert read_terminal(screen).endswith(b"\r\x1b[?25h\x1b[?7h\x1b[J")
             assert finish(program) == Done(130)
 
     def test_a_terminal_too_small_for_all_shows_the_latest(self, nacre: Nacre, tasks: Tasks) -> None:
         ids = [background(nacre, "sleep 60") for _ in range(4)]
         with on_terminal(nacre, "tasks", "--watch", lines=5) as (program, screen):
-            seen = shown(screen, f"{ids[3]}  running".encode())
+            seen = read_terminal(screen, f"{ids[3]}  running".encode())
             assert "… 2 older".encode() in seen
             assert ids[2].encode() in seen
             assert ids[1].encode() not in seen
             os.kill(program.pid, signal.SIGTERM)
-            assert shown(screen).endswith(b"\x1b[?25h\x1b[?7h\x1b[J")
+            assert read_terminal(screen).endswith(b"\x1b[?25h\x1b[?7h\x1b[J")
             assert finish(program) == Done(143)
 
     def test_into_a_pipe_only_changes_are_written(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"{gate.wait}; exit 5")
-        with nacre.started("tasks", "--watch", "--all", "--json") as program:
+        with nacre.start("tasks", "--watch", "--all", "--json") as program:
             assert program.stdout is not None
             fd = program.stdout.fileno()
             (task,) = json.loads(read_line(fd))["tasks"]
@@ -186,13 +186,13 @@ class TestWatch:
             (task,) = json.loads(read_line(fd))["tasks"]
             assert (task["id"], task["exit_code"]) == (id, 5)
             program.stdout.close()
-            assert program.wait(PATIENCE) == 141
+            assert program.wait(HANG_TIMEOUT_S) == 141
 
 
 @pytest.mark.parametrize("words", [["tasks", "--all"], ["output", "bash-00000000"]])
 def test_who_lists_or_reads_loads_little(nacre: Nacre, words: list[str]) -> None:
     program = f"import sys; from nacre.cli import main; main({words!r}); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=PATIENCE, env=nacre.env)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env)
     loaded = set(done.stdout.decode().split())
     assert "nacre.tasks.tasks" in loaded
     assert not loaded & {"argparse", "asyncio", "nacre.bash", "nacre.keeper.client.connection", "platformdirs"}

@@ -11,17 +11,17 @@ import sys
 import pytest
 
 from nacre.tasks.tasks import Tasks
-from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read, read_line, shown
+from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read, read_line, read_terminal
 from tests.support.lifeline import Gate
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 BYTES = bytes(range(256)) * 8000
 SERVER = "import signal, socket; s = socket.create_server(('127.0.0.1', {}), reuse_port=True); signal.pause()"
 """Stays when somebody has connected: a wait connects, and then looks whether the task still runs."""
 
 
-def ended(nacre: Nacre, gate: Gate, command: str) -> str:
+def run_task_to_end(nacre: Nacre, gate: Gate, command: str) -> str:
     """A task that is over."""
     id = background(nacre, f"{gate.wait}; {command}")
     gate.open()
@@ -41,7 +41,7 @@ class TestOutput:
         assert done.err.decode().endswith(f"; to read on: --since {len(BYTES)}\n")
 
     def test_one_reads_on_where_one_has_read(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
-        id = ended(nacre, gate, "seq 1000")
+        id = run_task_to_end(nacre, gate, "seq 1000")
         assert nacre("output", id[5:], "--since", "3885").out == b"999\n1000\n"[1:]
         assert nacre("output", id, "--since=-5").out == b"1000\n"
         assert nacre("output", id, "--tail", "2").out == b"999\n1000\n"
@@ -52,7 +52,7 @@ class TestOutput:
         assert b"only 3893 bytes have been printed" in beyond.err
 
     def test_json_is_one_object(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
-        id = ended(nacre, gate, r"seq 10; printf '\377'; exit 4")
+        id = run_task_to_end(nacre, gate, r"seq 10; printf '\377'; exit 4")
         done = nacre("output", id, "--tail", "2", "--json")
         answer = json.loads(done.out)
         assert (done.code, done.err) == (0, b"")
@@ -61,7 +61,7 @@ class TestOutput:
 
     def test_following_gives_what_comes_until_the_end(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"echo first; {gate.wait}; printf sec; {gate.wait}; echo ond; exit 7")
-        with nacre.started("output", "-f", id) as program:
+        with nacre.start("output", "-f", id) as program:
             read(program, b"first\n")
             gate.open()
             read(program, b"sec")
@@ -73,7 +73,7 @@ class TestOutput:
 
     def test_following_in_json_is_a_line_each(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"echo first; {gate.wait}; echo second")
-        with nacre.started("output", "-f", "--json", id) as program:
+        with nacre.start("output", "-f", "--json", id) as program:
             assert program.stdout is not None
             assert json.loads(read_line(program.stdout.fileno()))["text"] == "first\n"
             gate.open()
@@ -83,7 +83,7 @@ class TestOutput:
 
     def test_ctrl_c_ends_the_following_and_not_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "echo first; sleep 60")
-        with nacre.started("output", "-f", id) as program:
+        with nacre.start("output", "-f", id) as program:
             read(program, b"first\n")
             os.killpg(program.pid, signal.SIGINT)
             done = finish(program)
@@ -94,26 +94,26 @@ class TestOutput:
         assert tasks.get(id).alive
 
     def test_ctrl_c_works_when_nobody_reads(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
-        id = ended(nacre, gate, "head -c 3000000 /dev/zero")
-        with nacre.started("output", "-f", id) as program:
+        id = run_task_to_end(nacre, gate, "head -c 3000000 /dev/zero")
+        with nacre.start("output", "-f", id) as program:
             read(program, bytes(1000))
             os.killpg(program.pid, signal.SIGINT)
-            assert program.wait(PATIENCE) == 130
+            assert program.wait(HANG_TIMEOUT_S) == 130
 
     def test_a_reader_that_goes_ends_the_following(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "echo first; sleep 60")
-        with nacre.started("output", "-f", id) as program:
+        with nacre.start("output", "-f", id) as program:
             read(program, b"first\n")
             assert program.stdout is not None
             program.stdout.close()
-            assert program.wait(PATIENCE) == 141
+            assert program.wait(HANG_TIMEOUT_S) == 141
         assert tasks.get(id).alive
 
     def test_a_terminal_gets_colours_and_no_other_commands(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         text = r"\033[1;31mred\033[0m\t\033]0;title\007\033[2J\302\233\342\200\256\377\000\ndone"
-        id = ended(nacre, gate, f"printf '{text}'")
+        id = run_task_to_end(nacre, gate, f"printf '{text}'")
         with on_terminal(nacre, "output", id) as (program, screen):
-            assert shown(screen).decode() == (
+            assert read_terminal(screen).decode() == (
                 "\x1b[1;31mred\x1b[0m\t\\x1b]0;title\\x07\\x1b[2J\\x9b\\u202e\\xff\\x00\r\ndone\x1b[0m"
             )
             assert finish(program).code == 0
@@ -127,10 +127,10 @@ class TestOutput:
     ) -> None:
         id = background(nacre, r"printf '\033[31mred\n'; sleep 60")
         with on_terminal(nacre, "output", "-f", id) as (program, screen):
-            shown(screen, until=b"\x1b[31mred\r\n")
+            read_terminal(screen, until=b"\x1b[31mred\r\n")
             program.send_signal(number)
-            assert shown(screen) == b"\x1b[0m"
-            assert program.wait(PATIENCE) == -number
+            assert read_terminal(screen) == b"\x1b[0m"
+            assert program.wait(HANG_TIMEOUT_S) == -number
 
     def test_what_was_not_kept_is_said(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "head -c 200M /dev/zero; echo; echo end")
@@ -146,15 +146,15 @@ class TestOutput:
 class TestWait:
     def test_one_task_gives_its_own_exit_code(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"{gate.wait}; exit 7")
-        with nacre.started("wait", id) as program:
+        with nacre.start("wait", id) as program:
             gate.open()
             done = finish(program)
         assert (done.code, done.out) == (7, b"")
         assert done.err.startswith(f"nacre: {id}: exit 7 after ".encode())
-        assert nacre("wait", ended(nacre, gate, "kill -9 $$")).code == 137
+        assert nacre("wait", run_task_to_end(nacre, gate, "kill -9 $$")).code == 137
 
     def test_several_give_0_when_all_have(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
-        good, fine, bad = (ended(nacre, gate, f"exit {code}") for code in (0, 0, 5))
+        good, fine, bad = (run_task_to_end(nacre, gate, f"exit {code}") for code in (0, 0, 5))
         assert nacre("wait", good, fine).code == 0
         done = nacre("wait", good, bad)
         assert (done.code, done.err.count(b"\n")) == (1, 2)
@@ -177,7 +177,7 @@ class TestWait:
 
     def test_a_text_is_waited_for_and_told(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"echo one; {gate.wait}; printf 'Listening on \\033[1m80\\033[0m'; {gate.wait}")
-        with nacre.started("wait", id, "--until", r"text:on \d+") as program:
+        with nacre.start("wait", id, "--until", r"text:on \d+") as program:
             gate.open()
             assert finish(program) == Done(0, err=f"nacre: {id} printed: Listening on 80\n".encode())
         gate.open()
@@ -191,7 +191,7 @@ class TestWait:
             kept.bind(("127.0.0.1", 0))
             port = kept.getsockname()[1]
             id = background(nacre, f'{gate.wait}; exec {quote(sys.executable)} -c "{SERVER.format(port)}"')
-            with nacre.started("wait", id, "--until", f"port:{port}") as program:
+            with nacre.start("wait", id, "--until", f"port:{port}") as program:
                 gate.open()
                 done = finish(program)
         assert done == Done(0, err=f"nacre: {id}: port {port} accepts connections\n".encode())
@@ -203,7 +203,7 @@ class TestWait:
 
     def test_ctrl_c_ends_the_wait_and_not_the_task(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"{gate.wait}; echo told; sleep 60")
-        with nacre.started("wait", id, "--until", "text:never") as program:
+        with nacre.start("wait", id, "--until", "text:never") as program:
             gate.open()
             nacre("wait", id, "--until", "text:told")
             os.killpg(program.pid, signal.SIGINT)

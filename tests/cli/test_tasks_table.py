@@ -9,24 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.ansi.width import columns
-from nacre.base.units import short_size, short_span, size, span
+from nacre.base.units import format_duration, format_size, parse_duration, parse_size
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
-from nacre.tasks.store.task import State, Task
-from nacre.views.console.capabilities import Look
-from nacre.views.console.escape import Screen, escaped, fit
-from nacre.views.console.task_table import listing
+from nacre.tasks.store.task import Task, TaskState
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.escape import TerminalFilter, escape_text, fit
+from nacre.views.console.task_table import build_task_table
 from nacre.views.gallery import results
 from nacre.views.panels.style import render
 from nacre.views.panels.task_table import task_table
 
 
-def task(state: State = "running", outcome: Outcome | None = None, **fields: object) -> Task:
+def task(state: TaskState = "running", outcome: Outcome | None = None, **fields: object) -> Task:
     shape: dict[str, object] = {"id": "bash-3f9c2a17", "command": "make", "pid": 4711, "bytes": 1234, "duration": 65.0}
     return Task(directory="/d", state=state, outcome=outcome, **{**shape, **fields})  # type: ignore[arg-type]
 
 
 def table(tasks: list[Task], width: int) -> list[str]:
-    return listing(tasks, width).lines
+    return build_task_table(tasks, width).lines
 
 
 RUNNING = Running("bash-3f9c2a17")
@@ -79,10 +79,18 @@ def test_what_would_hide_in_a_command_is_shown_and_the_way_to_its_directory_is_n
     ]
 
 
-@pytest.mark.parametrize("look", [Look(100), Look(60, colour=True), Look(80, utf8=False), Look(30, utf8=False)])
-def test_colour_changes_nothing_else(look: Look) -> None:
+@pytest.mark.parametrize(
+    "look",
+    [
+        TerminalCapabilities(100),
+        TerminalCapabilities(60, colour=True),
+        TerminalCapabilities(80, utf8=False),
+        TerminalCapabilities(30, utf8=False),
+    ],
+)
+def test_colour_changes_nothing_else(look: TerminalCapabilities) -> None:
     painted = re.sub(r"\x1b\[[0-9;]*m", "", render(task_table(results.TASKS, look), look)).splitlines()
-    assert [line.rstrip() for line in (painted[0], *painted[2:])] == listing(
+    assert [line.rstrip() for line in (painted[0], *painted[2:])] == build_task_table(
         results.TASKS, look.width, utf8=look.utf8
     ).lines
     assert all(columns(line) <= look.width for line in painted)
@@ -100,8 +108,8 @@ def test_no_line_is_longer_than_the_terminal_and_none_commands_it(command: str, 
 
 @given(st.text(alphabet=st.characters(codec=None)))
 def test_escaped_text_is_printable_and_plain_text_stays(text: str) -> None:
-    assert escaped(text).isprintable()
-    assert escaped(escaped(text)) == escaped(text)
+    assert escape_text(text).isprintable()
+    assert escape_text(escape_text(text)) == escape_text(text)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +126,7 @@ def test_escaped_text_is_printable_and_plain_text_stays(text: str) -> None:
     ],
 )
 def test_what_cannot_be_seen_is_spelt(text: str, shows: str) -> None:
-    assert escaped(text) == shows
+    assert escape_text(text) == shows
 
 
 def test_a_long_text_is_cut_without_reading_all_of_it() -> None:
@@ -133,7 +141,7 @@ def test_a_long_text_is_cut_without_reading_all_of_it() -> None:
 
 @given(st.lists(st.binary(max_size=20)))
 def test_a_screen_is_sent_nothing_but_text_lines_and_colours(parts: list[bytes]) -> None:
-    screen = Screen()
+    screen = TerminalFilter()
     text = "".join(screen.show(part) for part in parts) + screen.end()
     rest = re.sub(r"\x1b\[[0-9;:]*m", "", text)
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]|\r(?!\n)", rest)
@@ -149,11 +157,11 @@ def test_a_screen_is_sent_nothing_but_text_lines_and_colours(parts: list[bytes])
     ],
 )
 def test_a_screen_shows_what_cannot_be_seen_or_would_be_written_over(text: str, shows: str) -> None:
-    assert [Screen().show(text.encode()), _byte_by_byte(text.encode())] == [shows, shows]
+    assert [TerminalFilter().show(text.encode()), _byte_by_byte(text.encode())] == [shows, shows]
 
 
 def _byte_by_byte(data: bytes) -> str:
-    screen = Screen()
+    screen = TerminalFilter()
     return "".join(screen.show(bytes([each])) for each in data) + screen.end()
 
 
@@ -161,7 +169,7 @@ def _byte_by_byte(data: bytes) -> str:
 def test_where_the_output_is_cut_makes_no_difference(first: int, second: int) -> None:
     data = "\x1b[1;31mré\x1b[d\x1b[0m\x1b[38;5;8m漢".encode()
     low, high = sorted((first, second))
-    screen = Screen()
+    screen = TerminalFilter()
     text = screen.show(data[:low]) + screen.show(data[low:high]) + screen.show(data[high:]) + screen.end()
     assert text == "\x1b[1;31mré\\x1b[d\x1b[0m\x1b[38;5;8m漢\x1b[0m"
 
@@ -179,7 +187,7 @@ def test_where_the_output_is_cut_makes_no_difference(first: int, second: int) ->
     ],
 )
 def test_sizes_are_short(number: int, shows: str) -> None:
-    assert short_size(number) == shows
+    assert format_size(number) == shows
 
 
 @pytest.mark.parametrize(
@@ -195,12 +203,19 @@ def test_sizes_are_short(number: int, shows: str) -> None:
     ],
 )
 def test_times_are_short(seconds: float, shows: str) -> None:
-    assert short_span(seconds) == shows
+    assert format_duration(seconds) == shows
 
 
 def test_sizes_and_times_are_read() -> None:
-    assert [size(word) for word in ("1000", "1.5k", "4GiB", "x", "-1", "")] == [1000, 1536, 4 * 2**30, None, None, None]
-    assert [span(word) for word in ("90", "1.5", "300ms", "5m", "7d", "soon", "")] == [
+    assert [parse_size(word) for word in ("1000", "1.5k", "4GiB", "x", "-1", "")] == [
+        1000,
+        1536,
+        4 * 2**30,
+        None,
+        None,
+        None,
+    ]
+    assert [parse_duration(word) for word in ("90", "1.5", "300ms", "5m", "7d", "soon", "")] == [
         90,
         1.5,
         0.3,

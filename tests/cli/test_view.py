@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 
 from nacre import run_sync
-from nacre.ansi.render import seen
+from nacre.ansi.render import render
 from nacre.views.model.with_spill import for_model
-from tests.cli.nacre_program import NACRE, Done, Nacre, Program, need_locale, shown
+from tests.cli.nacre_program import NACRE, Done, Nacre, Program, need_locale, read_terminal
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 HOSTILE = r"printf 'hi\n\e]52;c;aGk=\a\e[2J\e]0;owned\a'"
 
@@ -61,11 +61,11 @@ def resize(fd: int, columns: int, lines: int) -> None:
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
 
-def looked(nacre: Nacre, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
+def run_in_terminal(nacre: Nacre, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
     """Its exit code and everything that the terminal was sent."""
     with person(nacre, *words, env=env) as (program, terminal):
-        said = shown(terminal).decode()
-        return program.wait(PATIENCE), said.replace("\r\n", "\n")
+        said = read_terminal(terminal).decode()
+        return program.wait(HANG_TIMEOUT_S), said.replace("\r\n", "\n")
 
 
 def bare(text: str) -> str:
@@ -74,7 +74,7 @@ def bare(text: str) -> str:
 
 @pytest.mark.req("T-11")
 def test_a_person_sees_a_panel(nacre: Nacre) -> None:
-    code, said = looked(nacre, "run", "--timeout", "60", "echo out; echo err >&2; exit 3")
+    code, said = run_in_terminal(nacre, "run", "--timeout", "60", "echo out; echo err >&2; exit 3")
     lines = bare(said).splitlines()
     assert code == 3
     assert lines[0].startswith("── $ echo out; echo err >&2; exit 3 ──")
@@ -88,7 +88,7 @@ def test_a_person_sees_a_panel(nacre: Nacre) -> None:
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("words", [(), ("--view", "panel")])
 def test_the_terminal_gets_no_command_of_the_commands(nacre: Nacre, words: tuple[str, ...]) -> None:
-    code, said = looked(nacre, "run", *words, HOSTILE, env={"NO_COLOR": "1"})
+    code, said = run_in_terminal(nacre, "run", *words, HOSTILE, env={"NO_COLOR": "1"})
     assert code == 0
     assert "\x1b" not in said
     assert "\x07" not in said
@@ -101,15 +101,15 @@ def test_a_terminal_at_one_of_the_streams_gets_none_either(nacre: Nacre) -> None
     ours, theirs = os.pipe()
     with person(nacre, "run", f"{HOSTILE}; {HOSTILE} >&2", stdout=theirs) as (program, terminal):
         os.close(theirs)
-        assert shown(terminal) == rb"hi" + b"\r\n" + rb"\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
-        assert program.wait(PATIENCE) == 0
+        assert read_terminal(terminal) == rb"hi" + b"\r\n" + rb"\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
+        assert program.wait(HANG_TIMEOUT_S) == 0
     with open(ours, "rb") as file:  # byte for byte
         assert file.read() == b"hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
 
 
 @pytest.mark.parametrize("words", [("--plain",), ("--view", "plain"), ("--view=plain",)])
 def test_plain_gives_every_byte_to_the_terminal_too(nacre: Nacre, words: tuple[str, ...]) -> None:
-    code, said = looked(nacre, "run", *words, HOSTILE)
+    code, said = run_in_terminal(nacre, "run", *words, HOSTILE)
     assert (code, said) == (0, "hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07")
 
 
@@ -128,7 +128,7 @@ def test_a_panel_in_a_pipe_has_no_colour(nacre: Nacre) -> None:
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("env", [{"LC_ALL": "C"}, {"LANG": "C"}, {"LANG": "de_DE.ISO-8859-1"}])
 def test_a_terminal_without_utf8_gets_ascii(nacre: Nacre, env: dict[str, str]) -> None:
-    code, said = looked(nacre, "run", r"printf '\303\251\n'", env=env)
+    code, said = run_in_terminal(nacre, "run", r"printf '\303\251\n'", env=env)
     assert code == 0
     assert said.isascii()
     assert bare(said).startswith("-- $ printf '")
@@ -147,25 +147,25 @@ def test_a_terminal_without_utf8_gets_ascii(nacre: Nacre, env: dict[str, str]) -
     ],
 )
 def test_whatever_a_terminal_without_utf8_is_sent_is_ascii(nacre: Nacre, words: tuple[str, ...], says: str) -> None:
-    _, said = looked(nacre, *words, env={"LC_ALL": "C", "NO_COLOR": "1"})
+    _, said = run_in_terminal(nacre, *words, env={"LC_ALL": "C", "NO_COLOR": "1"})
     assert said.isascii()
     assert says in said
 
 
 def test_a_person_who_reads_what_a_model_would_sees_what_hides_in_it(nacre: Nacre) -> None:
     command = r"printf '\xe2\x80\x8b\xe2\x80\xaeabc\n'"
-    assert looked(nacre, "run", "--view", "model", command) == (0, "\\u200b\\u202eabc\n")
+    assert run_in_terminal(nacre, "run", "--view", "model", command) == (0, "\\u200b\\u202eabc\n")
     assert nacre("run", "--view", "model", command).out.decode() == "\u200b\u202eabc\n"
 
 
 @pytest.mark.req("T-11")
 def test_no_color_means_none(nacre: Nacre) -> None:
-    assert "\x1b" not in looked(nacre, "run", "echo '{\"a\": 1}'; exit 1", env={"NO_COLOR": "1"})[1]
+    assert "\x1b" not in run_in_terminal(nacre, "run", "echo '{\"a\": 1}'; exit 1", env={"NO_COLOR": "1"})[1]
 
 
 @pytest.mark.req("M-10")
 def test_what_is_refused_is_a_panel_with_what_to_do_instead(nacre: Nacre) -> None:
-    code, said = looked(nacre, "run", "git push -f")
+    code, said = run_in_terminal(nacre, "run", "git push -f")
     assert code == 126
     assert "Command blocked" in said
     assert "Instead: " in bare(said)
@@ -174,7 +174,7 @@ def test_what_is_refused_is_a_panel_with_what_to_do_instead(nacre: Nacre) -> Non
 
 @pytest.mark.req("M-10")
 def test_a_task_is_a_box_that_says_how_to_go_on(nacre: Nacre) -> None:
-    code, said = looked(nacre, "run", "--background", "sleep 60")
+    code, said = run_in_terminal(nacre, "run", "--background", "sleep 60")
     found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
     assert code == 0
     assert found is not None
@@ -185,12 +185,12 @@ def test_a_task_is_a_box_that_says_how_to_go_on(nacre: Nacre) -> None:
 @pytest.mark.req("M-10")
 def test_while_it_runs_the_last_lines_are_seen_and_then_only_the_panel(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo first; {gate.wait}; echo last") as (program, terminal):
-        said = shown(terminal, until=b"Ctrl-C ends it")
+        said = read_terminal(terminal, until=b"Ctrl-C ends it")
         assert b"first" in said
         gate.open()
-        said += shown(terminal)
-        assert program.wait(PATIENCE) == 0
-    rows = seen(said.decode()).text.split("\n")
+        said += read_terminal(terminal)
+        assert program.wait(HANG_TIMEOUT_S) == 0
+    rows = render(said.decode()).text.split("\n")
     assert rows[0].endswith(" ok ──")
     assert rows[3:5] == ["first", "last"]
     assert not any("Ctrl-C" in row for row in rows)
@@ -211,19 +211,19 @@ def test_every_view_shows_the_timeout_that_the_command_has(
 ) -> None:
     env = {"NO_COLOR": "1"}
     with person(nacre, "run", *words, f"echo first; {gate.wait}", env=env) as (program, terminal):
-        live = shown(terminal, until=b"Ctrl-C ends it").decode().splitlines()[-1]
+        live = read_terminal(terminal, until=b"Ctrl-C ends it").decode().splitlines()[-1]
         gate.open()
-        rows = seen(shown(terminal).decode()).text.split("\n")
-        assert program.wait(PATIENCE) == 0
+        rows = render(read_terminal(terminal).decode()).text.split("\n")
+        assert program.wait(HANG_TIMEOUT_S) == 0
     assert [*re.findall(r" of (\d+s)", live), "none"][0] == timeout
     assert f"cwd: {nacre.home}  timeout: {timeout}" in rows
 
 
 @pytest.mark.linux  # elsewhere nothing tells a command that has ended at once from one that has begun
 def test_a_task_that_ended_at_once_has_a_timeout_only_if_one_was_asked_for(nacre: Nacre) -> None:
-    _, said = looked(nacre, "run", "--background", "exit 3", env={"NO_COLOR": "1"})
+    _, said = run_in_terminal(nacre, "run", "--background", "exit 3", env={"NO_COLOR": "1"})
     assert f"cwd: {nacre.home}\n" in said
-    _, said = looked(nacre, "run", "--background", "--timeout", "5000", "exit 3", env={"NO_COLOR": "1"})
+    _, said = run_in_terminal(nacre, "run", "--background", "--timeout", "5000", "exit 3", env={"NO_COLOR": "1"})
     assert f"cwd: {nacre.home}  timeout: 5000s\n" in said
 
 
@@ -235,10 +235,10 @@ def test_no_view_of_a_person_shows_what_is_hidden(nacre: Nacre, gate: Gate) -> N
         program,
         terminal,
     ):
-        live = shown(terminal, until=b"Ctrl-C ends it")
+        live = read_terminal(terminal, until=b"Ctrl-C ends it")
         gate.open()
-        panel = shown(terminal)
-        assert program.wait(PATIENCE) == 0
+        panel = read_terminal(terminal)
+        assert program.wait(HANG_TIMEOUT_S) == 0
     for said in (live, panel):
         assert (b"hunter2" in said, said.count(b"[secret]") >= 2) == (False, True)
 
@@ -255,24 +255,24 @@ def test_what_nacre_says_beside_a_plain_run_shows_nothing_hidden(nacre: Nacre) -
 @pytest.mark.req("M-10")
 def test_a_terminal_that_changes_its_size_gets_a_frame_that_fits(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo first; {gate.wait}") as (program, terminal):
-        shown(terminal, until=b"Ctrl-C ends it")
+        read_terminal(terminal, until=b"Ctrl-C ends it")
         resize(terminal, 40, 20)
-        shown(terminal, until="─".encode() * 39 + b"\x1b[0m\x1b[K")
+        read_terminal(terminal, until="─".encode() * 39 + b"\x1b[0m\x1b[K")
         gate.open()
-        assert "─" * 41 not in shown(terminal).decode()
-        assert program.wait(PATIENCE) == 0
+        assert "─" * 41 not in read_terminal(terminal).decode()
+        assert program.wait(HANG_TIMEOUT_S) == 0
 
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_interrupts_it_has_a_clean_terminal(nacre: Nacre, life: Lifeline, number: signal.Signals) -> None:
     with person(nacre, "run", f"{life.hold} echo here; sleep 60") as (program, terminal):
-        said = shown(terminal, until=b"Ctrl-C ends it")
+        said = read_terminal(terminal, until=b"Ctrl-C ends it")
         program.send_signal(number)
-        said += shown(terminal)
-        assert program.wait(PATIENCE) == 128 + number
+        said += read_terminal(terminal)
+        assert program.wait(HANG_TIMEOUT_S) == 128 + number
     assert life.over
-    rows = seen(said.decode()).text.split("\n")
+    rows = render(said.decode()).text.split("\n")
     assert rows[0].endswith(" cancelled ──")
     assert not any("Ctrl-C" in row for row in rows)
     assert said.count(b"\x1b[?7l") == said.count(b"\x1b[?7h")
@@ -282,42 +282,42 @@ def test_whoever_interrupts_it_has_a_clean_terminal(nacre: Nacre, life: Lifeline
 @pytest.mark.req("M-10")
 def test_ctrl_z_takes_it_off_the_screen_and_it_comes_back(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo here; {gate.wait}") as (program, terminal):
-        said = shown(terminal, until=b"Ctrl-C ends it")
+        said = read_terminal(terminal, until=b"Ctrl-C ends it")
         program.send_signal(signal.SIGTSTP)  # no shell is there that could go on with it: the kernel does not stop it
-        said += shown(terminal, until=b"\r\x1b[4A\x1b[J")  # where it began, and nothing below
-        said += shown(terminal, until=b"Ctrl-C ends it")
+        said += read_terminal(terminal, until=b"\r\x1b[4A\x1b[J")  # where it began, and nothing below
+        said += read_terminal(terminal, until=b"Ctrl-C ends it")
         gate.open()
-        said += shown(terminal)
-        assert program.wait(PATIENCE) == 0
-    rows = seen(said.decode()).text.split("\n")
+        said += read_terminal(terminal)
+        assert program.wait(HANG_TIMEOUT_S) == 0
+    rows = render(said.decode()).text.split("\n")
     assert rows[0].endswith(" ok ──")
     assert not any("Ctrl-C" in row for row in rows)
 
 
 def test_a_terminal_that_goes_away_ends_the_command(nacre: Nacre, life: Lifeline) -> None:
     with person(nacre, "run", f"{life.hold} yes") as (program, terminal):
-        shown(terminal, until=b"Ctrl-C ends it")
+        read_terminal(terminal, until=b"Ctrl-C ends it")
         resize(terminal, 80, 30)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, terminal)
         os.close(null)
-        program.wait(PATIENCE)
+        program.wait(HANG_TIMEOUT_S)
     life.wait_over()
 
 
 def test_a_terminal_that_stops_does_not_stop_the_command(nacre: Nacre, gate: Gate, tmp_path: Path) -> None:
     """As with Ctrl-S: nobody reads what it is sent."""
     with person(nacre, "run", f"{gate.wait}; yes | head -c 20000000; {gate.wait}; echo end") as (program, terminal):
-        shown(terminal, until=b"Ctrl-C ends it")
+        read_terminal(terminal, until=b"Ctrl-C ends it")
         gate.open()
         gate.open()  # it has printed twenty megabytes, and we have read none of it
-        said = shown(terminal)
-        assert program.wait(PATIENCE) == 0
+        said = read_terminal(terminal)
+        assert program.wait(HANG_TIMEOUT_S) == 0
     assert b"stdout: 10,000,001 lines" in said
 
 
 def test_dumb_terminals_get_the_panel_only(nacre: Nacre) -> None:
-    code, said = looked(nacre, "run", "sleep 0.4; echo hi", env={"TERM": "dumb"})
+    code, said = run_in_terminal(nacre, "run", "sleep 0.4; echo hi", env={"TERM": "dumb"})
     assert code == 0
     assert "\x1b" not in said
     assert "Ctrl-C" not in said
@@ -345,7 +345,7 @@ LONG = "seq 1 5000"
 PRINTED = "".join(f"{number}\n" for number in range(1, 5001)).encode()
 
 
-def _kept(said: str) -> Path:
+def _saved_file(said: str) -> Path:
     """The file that a view names."""
     found = re.search(r"'(/[^']+/bash-[0-9a-f]{8}\.log)'|(\S+/bash-[0-9a-f]{8}\.log)", bare(said))
     assert found is not None, said
@@ -354,7 +354,7 @@ def _kept(said: str) -> Path:
 
 @pytest.mark.parametrize("view", ["panel", "model"])
 def test_what_a_view_cuts_is_kept_and_named(nacre: Nacre, view: str) -> None:
-    file = _kept(looked(nacre, "run", "--view", view, LONG)[1])
+    file = _saved_file(run_in_terminal(nacre, "run", "--view", view, LONG)[1])
     assert file.parent == nacre.state / "nacre" / "outputs"
     assert file.read_bytes() == PRINTED
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -364,7 +364,7 @@ def test_what_a_view_cuts_is_kept_and_named(nacre: Nacre, view: str) -> None:
 def test_it_is_kept_where_one_wants_it(nacre: Nacre, view: str) -> None:
     (nacre.home / "here").mkdir()
     for place in ("here", str(nacre.home / "new")):
-        file = _kept(looked(nacre, "run", "--view", view, "--output-dir", place, LONG)[1])
+        file = _saved_file(run_in_terminal(nacre, "run", "--view", view, "--output-dir", place, LONG)[1])
         assert file.parent == nacre.home / place
         assert file.read_bytes() == PRINTED
     assert not (nacre.state / "nacre" / "outputs").exists()
@@ -372,16 +372,16 @@ def test_it_is_kept_where_one_wants_it(nacre: Nacre, view: str) -> None:
 
 @pytest.mark.parametrize("view", ["panel", "model"])
 def test_more_than_memory_holds_is_kept_too(nacre: Nacre, view: str) -> None:
-    file = _kept(looked(nacre, "run", "--view", view, "seq 1 400000")[1])
+    file = _saved_file(run_in_terminal(nacre, "run", "--view", view, "seq 1 400000")[1])
     assert file.stat().st_size == 2_688_895
 
 
 @pytest.mark.parametrize("words", [("--plain",), ("--json",), ("--view", "stream")])
 def test_a_view_that_cuts_nothing_keeps_nothing(nacre: Nacre, words: tuple[str, ...]) -> None:
-    looked(nacre, "run", *words, "seq 1 400000")
+    run_in_terminal(nacre, "run", *words, "seq 1 400000")
     nacre("run", *words, "seq 1 400000")
     nacre("run", "seq 1 400000")
-    looked(nacre, "run", "--view", "panel", "seq 1 50")
+    run_in_terminal(nacre, "run", "--view", "panel", "seq 1 50")
     assert not (nacre.state / "nacre" / "outputs").exists()
 
 
@@ -392,7 +392,7 @@ def test_what_was_kept_goes_after_a_week_and_what_is_not_ours_stays(nacre: Nacre
     for name, days in zip(names, (8, 6, 8), strict=True):
         (place / name).write_text("x")
         os.utime(place / name, (time.time() - days * 86400,) * 2)
-    new = _kept(looked(nacre, "run", LONG)[1])
+    new = _saved_file(run_in_terminal(nacre, "run", LONG)[1])
     assert {path.name for path in place.iterdir()} == {*names[1:], new.name}
 
 
@@ -402,7 +402,7 @@ def test_of_too_many_the_oldest_go(nacre: Nacre) -> None:
     for number in range(200):
         (place / f"bash-{number:08x}.log").write_text("x")
         os.utime(place / f"bash-{number:08x}.log", (time.time() - 1000 + number,) * 2)
-    new = _kept(looked(nacre, "run", LONG)[1])
+    new = _saved_file(run_in_terminal(nacre, "run", LONG)[1])
     left = {path.name for path in place.iterdir()}
     assert len(left) == 200
     assert {"bash-00000000.log", new.name} & left == {new.name}
@@ -413,23 +413,23 @@ def test_a_stream_passes_between_two_rules_and_ends_with_exit_code_and_duration(
     command = rf"printf 'one\e[2J\n'; {gate.wait}; printf two; exit 3"
     with person(nacre, "run", "--view", "stream", "--description", "Count", command) as (program, terminal):
         rule = "─" * 80
-        assert bare(shown(terminal, until=b"one\\x1b[2J\r\n").decode()) == (
+        assert bare(read_terminal(terminal, until=b"one\\x1b[2J\r\n").decode()) == (
             f"Running: Count\r\n{rule}\r\none\\x1b[2J\r\n"
         )
         gate.open()
-        rest = bare(shown(terminal).decode()).split("\r\n")
-        assert program.wait(PATIENCE) == 3
+        rest = bare(read_terminal(terminal).decode()).split("\r\n")
+        assert program.wait(HANG_TIMEOUT_S) == 3
     assert rest[:3] == ["two", rule, "Exit code: 3"]
     assert re.fullmatch(r"Duration: \d+(ms|\.\ds)", rest[3])
 
 
 def test_what_does_not_begin_is_no_stream(nacre: Nacre) -> None:
-    code, said = looked(nacre, "run", "--view", "stream", "git push -f")
+    code, said = run_in_terminal(nacre, "run", "--view", "stream", "git push -f")
     assert (code, "Command blocked" in said, "Exit code" in said) == (126, True, False)
 
 
 def test_a_task_is_no_stream(nacre: Nacre) -> None:
-    code, said = looked(nacre, "run", "--view", "stream", "--background", "sleep 60")
+    code, said = run_in_terminal(nacre, "run", "--view", "stream", "--background", "sleep 60")
     found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
     assert (code, "Background Task Started" in said) == (0, True)
     assert found is not None
@@ -438,17 +438,17 @@ def test_a_task_is_no_stream(nacre: Nacre) -> None:
 
 @pytest.mark.req("T-11")
 def test_much_output_does_not_hide_how_it_ended(nacre: Nacre) -> None:
-    code, said = looked(nacre, "run", "seq 1 99; exit 1")
+    code, said = run_in_terminal(nacre, "run", "seq 1 99; exit 1")
     assert code == 1
     assert bare(said).splitlines()[-1].startswith("exit 1  stdout: 99 lines")
 
 
 def test_ctrl_backslash_leaves_the_terminal_on_a_new_line(nacre: Nacre, life: Lifeline) -> None:
     with person(nacre, "run", f"{life.hold} sleep 60") as (program, terminal):
-        shown(terminal, until=b"Ctrl-C ends it")
+        read_terminal(terminal, until=b"Ctrl-C ends it")
         program.send_signal(signal.SIGQUIT)
-        assert shown(terminal).endswith(b"\r\n")
-        assert program.wait(PATIENCE) == -signal.SIGQUIT
+        assert read_terminal(terminal).endswith(b"\r\n")
+        assert program.wait(HANG_TIMEOUT_S) == -signal.SIGQUIT
     life.wait_over()
 
 
@@ -487,6 +487,6 @@ def test_nothing_is_loaded_for_a_view_that_nobody_sees(nacre: Nacre) -> None:
         "nacre.cli.main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", look], env=nacre.env, cwd=nacre.home, capture_output=True, timeout=PATIENCE
+        [sys.executable, "-c", look], env=nacre.env, cwd=nacre.home, capture_output=True, timeout=HANG_TIMEOUT_S
     )
     assert (done.stdout, done.stderr) == (b"0 []\n", b"")

@@ -211,10 +211,10 @@ def test_a_project_denies_and_asks_and_does_not_allow(place: Place) -> None:
 
 
 def test_a_project_can_only_let_less_run_unasked(place: Place) -> None:
-    place.projects("[tool.nacre]\notherwise = 'ask'")
-    assert place.load().policy.otherwise is Decision.ASK
-    place.users("otherwise = 'refuse'")
-    assert place.load().policy.otherwise is Decision.REFUSE
+    place.projects("[tool.nacre]\ndefault_decision = 'ask'")
+    assert place.load().policy.default_decision is Decision.ASK
+    place.users("default_decision = 'refuse'")
+    assert place.load().policy.default_decision is Decision.REFUSE
 
 
 @pytest.mark.parametrize(
@@ -230,8 +230,8 @@ def test_a_project_can_only_let_less_run_unasked(place: Place) -> None:
 def test_a_project_does_not_ask_about_what_the_user_has_refused(
     place: Place, user: str | None, project: str | None, asks: bool
 ) -> None:
-    place.users("" if user is None else f"otherwise = '{user}'")
-    said = "" if project is None else f"otherwise = '{project}'\n"
+    place.users("" if user is None else f"default_decision = '{user}'")
+    said = "" if project is None else f"default_decision = '{project}'\n"
     place.projects(f"[tool.nacre]\n{said}[tool.nacre.permissions]\nask = ['Bash(npm publish:*)']")
     config = place.load()
     assert config.get("permissions.ask") == (("Bash(npm publish:*)",) if asks else None)
@@ -239,9 +239,9 @@ def test_a_project_does_not_ask_about_what_the_user_has_refused(
 
 
 @pytest.mark.parametrize("user", ["", "git-push-force = 'allow'"])
-@pytest.mark.parametrize(("otherwise", "asks"), [("refuse", False), ("ask", True)])
-def test_nor_does_it_by_a_rule_that_was_off(place: Place, user: str, otherwise: str, asks: bool) -> None:
-    place.users(f"profile = 'yoi'\notherwise = '{otherwise}'\n[rules]\n{user}")
+@pytest.mark.parametrize(("default_decision", "asks"), [("refuse", False), ("ask", True)])
+def test_nor_does_it_by_a_rule_that_was_off(place: Place, user: str, default_decision: str, asks: bool) -> None:
+    place.users(f"profile = 'yoi'\ndefault_decision = '{default_decision}'\n[rules]\n{user}")
     before = place.load()
     place.projects("[tool.nacre.rules]\ngit-push-force = 'ask'")
     config = place.load()
@@ -250,7 +250,7 @@ def test_nor_does_it_by_a_rule_that_was_off(place: Place, user: str, otherwise: 
 
 
 def test_what_the_user_asks_about_goes_before_what_is_refused(place: Place) -> None:
-    place.users("otherwise = 'refuse'\n[permissions]\nask = ['Bash(npm publish:*)']")
+    place.users("default_decision = 'refuse'\n[permissions]\nask = ['Bash(npm publish:*)']")
     assert place.load().get("permissions.ask") == ("Bash(npm publish:*)",)
 
 
@@ -299,7 +299,7 @@ def test_a_profile_brings_its_own_and_settings_go_over_it(place: Place) -> None:
         ("UNIX_SOCKETS", "true", True),
         ("WRITABLE", "/a:~/b", ("/a", "HOME/b")),
         ("PASS_ENV", "A, B*", ("A", "B*")),
-        ("OTHERWISE", "ask", "ask"),
+        ("DEFAULT_DECISION", "ask", "ask"),
     ],
 )
 def test_variables_stand_for_settings(place: Place, name: str, text: str, value: object) -> None:

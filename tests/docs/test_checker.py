@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "checker.md").read_text(encoding="utf-8")
@@ -18,7 +18,9 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 @pytest.mark.parametrize("code", BLOCKS)
 def test_its_python_prints_what_its_comments_say(code: str) -> None:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
+    )
     said = re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
     lines = done.stdout.splitlines()
     assert len(said) == len(lines)

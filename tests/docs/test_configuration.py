@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from nacre.config import load
-from nacre.config.settings import KEYS
-from tests.support.waiting import PATIENCE
+from nacre.config.settings import SETTINGS
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -17,7 +17,9 @@ PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 
 def test_its_python_prints_what_its_comments_say() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
+    )
     assert done.stdout.splitlines() == re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
 
 
@@ -32,7 +34,7 @@ def test_its_settings_are_taken(tmp_path: Path) -> None:
 
 def test_its_table_has_every_setting_and_no_other() -> None:
     rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", PAGE, re.MULTILINE)
-    assert {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)} == set(KEYS)
+    assert {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)} == set(SETTINGS)
 
 
 def test_every_page_it_links_to_exists() -> None:

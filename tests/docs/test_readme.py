@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -27,14 +27,16 @@ def test_its_python_is_the_example_and_does_what_its_comments_say() -> None:
     code, tool = blocks("python")
     assert (ROOT / "examples" / "quickstart.py").read_text().partition('"""\n\n')[2] == code
     assert (ROOT / "examples" / "tool.py").read_text().partition('"""\n\n')[2] == tool
-    assert _printed(code) == "timed out after 1 s\npartial\n\n()\n1\n2\n3\n7\n"
+    assert _run_code(code) == "timed out after 1 s\npartial\n\n()\n1\n2\n3\n7\n"
     shown = re.findall(r"print\(.*\)  # (.*)", tool)
     assert len(shown) == 4
-    assert _printed(tool) == "".join(f"{line}\n" for line in shown)
+    assert _run_code(tool) == "".join(f"{line}\n" for line in shown)
 
 
-def _printed(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+def _run_code(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
+    )
     return done.stdout
 
 
@@ -50,7 +52,7 @@ def test_the_checker_says_what_it_shows(tmp_path: Path) -> None:
     assert len(calls) == 2
     for command, answer in calls:
         words = ["bash", "-c", command.replace("nacre ", f"{quote(sys.executable)} -m nacre ", 1)]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE, cwd=tmp_path)
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S, cwd=tmp_path)
         assert done.stdout == answer
 
 
@@ -63,7 +65,7 @@ def test_a_task_is_started_listed_and_waited_for_as_it_shows(tmp_path: Path) -> 
         capture_output=True,
         text=True,
         check=True,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT_S,
         cwd=tmp_path,
     )
     assert _alike(done.stdout) == _alike("".join(f"{line}\n" for line in shown.splitlines() if line[0] != "$"))
@@ -84,7 +86,7 @@ def test_a_model_reads_what_it_shows(tmp_path: Path) -> None:
     (tmp_path / "README.md").touch()
     for words, command, answer in calls:
         call = [sys.executable, "-m", "nacre", *words.split(), command]
-        done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path)
+        done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S, cwd=tmp_path)
         assert done.stdout == answer
 
 
@@ -96,6 +98,6 @@ def test_a_permission_rule_denies_as_it_shows(tmp_path: Path) -> None:
     (tmp_path / "nacre" / "config.toml").write_text(config)
     done = subprocess.run(
         ["bash", "-c", f"XDG_CONFIG_HOME=$PWD {quote(sys.executable)} -m nacre {command}"],
-        capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S, cwd=tmp_path,
     )  # fmt: skip
     assert done.stdout == answer

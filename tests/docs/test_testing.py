@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("testing.md", "observability.md")}
@@ -19,7 +19,7 @@ BLOCKS = [block for page in PAGES.values() for block in re.findall(r"```python\n
 @pytest.mark.parametrize("code", BLOCKS)
 def test_their_python_prints_what_its_comments_say(code: str, tmp_path: Path) -> None:
     words = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE, cwd=tmp_path)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S, cwd=tmp_path)
     assert done.stdout.splitlines() == re.findall(r"^(?:print|asyncio\.run)\(.*\)  # (.*)$", code, re.MULTILINE)
 
 

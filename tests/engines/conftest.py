@@ -92,7 +92,7 @@ async def made(program: str) -> AsyncIterator[Callable[..., Bash]]:
 
 def containers(program: str, directory: Path) -> list[str]:
     """Names of those, running or not, that have this directory."""
-    names = said(program, "ps", "-a", "--filter", "label=nacre", "--format", "{{.Names}}").split()
+    names = command_output(program, "ps", "-a", "--filter", "label=nacre", "--format", "{{.Names}}").split()
     found = []
     for name in names:
         described = subprocess.run([program, "inspect", name], capture_output=True, text=True, check=False).stdout
@@ -101,7 +101,7 @@ def containers(program: str, directory: Path) -> list[str]:
     return found
 
 
-def said(*command: str) -> str:
+def command_output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

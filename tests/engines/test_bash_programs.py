@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.engines.guest.bash_programs import _JOB
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.linux
 
@@ -36,5 +36,5 @@ def test_an_exit_is_told_from_a_signal_whenever_it_comes(tmp_path: Path, moment:
     """Also while it is looked whether it has."""
     program = _JOB + _AWAITS.format(moment=moment, ending=f"ulimit -c 0; {ending}")
     command = ["bash", "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=False)
     assert done.stdout == f"{told}\n", done

@@ -18,7 +18,7 @@ from nacre.tasks import Match
 from tests.engines.conftest import Place
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 MB = 1_000_000
 
@@ -122,7 +122,7 @@ async def test_it_starts_where_it_was_told(place: Place) -> None:
 
 async def test_each_command_of_a_pipeline_is_accounted_for(place: Place) -> None:
     result = await place.run("exit 3 | cat | exit 1")
-    assert [stage.status for stage in result.stages] == [3, 0, 1]
+    assert [stage.status for stage in result.pipestatus] == [3, 0, 1]
 
 
 async def test_a_timeout_ends_the_tree_with_a_setsid_grandchild(place: Place, life: Lifeline) -> None:
@@ -132,7 +132,7 @@ async def test_a_timeout_ends_the_tree_with_a_setsid_grandchild(place: Place, li
         if result.out.text:
             break
     assert (result.outcome, result.out.text) == (TimedOut(limit), "part\n")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_timeout_ends_who_ignores_being_asked(place: Place, life: Lifeline) -> None:
@@ -142,7 +142,7 @@ async def test_a_timeout_ends_who_ignores_being_asked(place: Place, life: Lifeli
         if result.out.text:
             break
     assert (result.outcome, result.out.text) == (TimedOut(limit), "deaf\n")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_who_is_asked_to_end_can_say_a_last_word(place: Place) -> None:
@@ -161,35 +161,35 @@ async def test_who_is_interrupted_ends(place: Place) -> None:
 
 
 async def test_who_ends_when_it_is_asked_to_is_not_waited_for(place: Place) -> None:
-    patient = Bash(replace(DEFAULT, grace=PATIENCE * 3), engine=place.bash.engine)
+    patient = Bash(replace(DEFAULT, grace=HANG_TIMEOUT_S * 3), engine=place.bash.engine)
     for access in ("unrestricted", "restricted"):
         runs = [patient.run(Request("sleep 300", timeout=0.5), place.context(access=access)) for _ in range(4)]
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_TIMEOUT_S):
             assert [result.outcome for result in await asyncio.gather(*runs)] == [TimedOut(0.5)] * 4
 
 
 async def test_a_cancel_ends_the_tree(place: Place, life: Lifeline) -> None:
     cancel = Cancel()
     run = asyncio.create_task(place.run(f"echo part; {life.hold} (setsid sleep 300 &); sleep 300", cancel=cancel))
-    await life.held()
+    await life.wait_until_held()
     cancel.cancel()
     result = await run
     assert (result.outcome, result.out.text) == (Cancelled(), "part\n")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_caller_that_goes_away_ends_the_tree(place: Place, life: Lifeline) -> None:
     run = asyncio.create_task(place.run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
-    await life.held()
+    await life.wait_until_held()
     run.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await run
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_hundred_megabytes_pass_through(place: Place) -> None:
     result = await place.run("head -c 100000000 /dev/zero")
-    assert (result.outcome, result.out.seen) == (Exited(0), 100 * MB)
+    assert (result.outcome, result.out.total_bytes) == (Exited(0), 100 * MB)
     assert len(result.out.head) + len(result.out.tail) < 2 * MB
 
 
@@ -204,9 +204,9 @@ async def test_a_background_task_is_read_and_ends(place: Place, gate: Gate) -> N
     result = await place.run(Request(f"echo one; {gate.wait}; echo two; exit 5", mode="background"))
     assert isinstance(result.outcome, Running)
     tasks, task = place.bash.engine.tasks(place.directory.parent / "kept"), result.outcome.task
-    await tasks.wait(task, until=Match("one"), timeout=PATIENCE)
+    await tasks.wait(task, until=Match("one"), timeout=HANG_TIMEOUT_S)
     gate.open()
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     assert tasks.get(task).outcome == Exited(5)
     assert tasks.output(task).data == b"one\ntwo\n"
 
@@ -215,9 +215,9 @@ async def test_a_background_task_is_killed_with_all_of_it(place: Place, life: Li
     command = f"{life.hold} (setsid sleep 300 &); sleep 300"
     result = await place.run(Request(command, mode="background"))
     assert isinstance(result.outcome, Running)
-    await life.held()
+    await life.wait_until_held()
     await place.bash.engine.tasks(place.directory.parent / "kept").kill(result.outcome.task)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_what_takes_too_long_goes_on_as_a_task(place: Place, gate: Gate) -> None:
@@ -226,7 +226,7 @@ async def test_what_takes_too_long_goes_on_as_a_task(place: Place, gate: Gate) -
     assert "one\n".startswith(result.out.text)  # an engine may take long to start it
     gate.open()
     tasks = place.bash.engine.tasks(place.directory.parent / "kept")
-    await tasks.wait(result.outcome.task, timeout=PATIENCE)
+    await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
     assert tasks.output(result.outcome.task).data == b"one\ntwo\n"
 
 
@@ -237,9 +237,9 @@ async def test_what_is_left_running_is_a_task(place: Place, gate: Gate, life: Li
     assert result.running
     gate.open()
     tasks = place.bash.engine.tasks(place.directory.parent / "kept")
-    await tasks.wait(result.task.id, timeout=PATIENCE)
+    await tasks.wait(result.task.id, timeout=HANG_TIMEOUT_S)
     assert b"late\n" in tasks.output(result.task.id).data
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_what_one_command_left_running_is_not_the_next_ones(place: Place, gate: Gate) -> None:
@@ -251,25 +251,25 @@ async def test_what_one_command_left_running_is_not_the_next_ones(place: Place, 
     gate.open()
     tasks, task = place.bash.engine.tasks(place.directory.parent / "kept"), first.task
     assert task is not None
-    await tasks.wait(task.id, timeout=PATIENCE)
+    await tasks.wait(task.id, timeout=HANG_TIMEOUT_S)
     assert b"late\n" in tasks.output(task.id).data
 
 
 async def test_what_a_cancelled_command_was_doing_is_not_the_next_ones(place: Place, life: Lifeline) -> None:
     run = asyncio.create_task(place.run(f"trap '' TERM; {life.hold} while :; do sleep 300; done"))
-    await life.held()
+    await life.wait_until_held()
     run.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await run
     result = await place.run("true")
     assert (result.outcome, result.running, result.task) == (Exited(0), (), None)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_what_is_left_running_can_be_ended_at_once(place: Place, life: Lifeline) -> None:
     result = await place.run(Request(f"({life.hold} exec setsid sleep 300) & {life.hold} echo done", leftovers="end"))
     assert (result.outcome, result.out.text) == (Exited(0), "done\n")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_session_keeps_directory_and_variables(place: Place) -> None:
@@ -290,7 +290,7 @@ async def test_restricted_writes_nothing(place: Place) -> None:
 async def test_strictly_nothing_is_nothing_at_all(place: Place) -> None:
     (place.directory / "hidden").mkdir()
     tries = "for d in . hidden /tmp /run /dev /dev/shm /var/tmp; do echo x >$d/made && echo $d; done 2>/dev/null"
-    if not place.bash.engine.here:
+    if not place.bash.engine.is_local:
         pytest.skip("a container has a /tmp of its own, and says so")
     result = await place.run(f"{tries}; echo x >/dev/null", access="restricted", strict=True, hidden=("hidden",))
     assert (result.outcome, result.out.text) == (Exited(0), "")

@@ -16,11 +16,11 @@ from nacre.engines import Containers
 from nacre.result import Exited, Lost, TimedOut
 from nacre.tasks import Match, Tasks
 from nacre.types import Access
-from tests.engines.conftest import IMAGE, containers, said
+from tests.engines.conftest import IMAGE, command_output, containers
 from tests.support.census import children
 from tests.support.hosts import kill, run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S, turn_loop, until
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, turn_loop, until
 
 pytestmark = pytest.mark.containers
 
@@ -63,7 +63,7 @@ async def test_who_waits_for_a_container_gets_one_if_the_one_who_opens_it_goes_a
 ) -> None:
     bash, ctx = made(program=slow), ToolContext(working_dir=directory)
     first = asyncio.create_task(bash.run("echo first", ctx))
-    await life.held()
+    await life.wait_until_held()
     second = asyncio.create_task(bash.run("echo second", ctx))
     await turn_loop(20)  # until it waits for the same container
     first.cancel()
@@ -78,7 +78,7 @@ async def test_one_that_is_being_opened_when_the_engine_is_closed_does_not_stay(
 ) -> None:
     bash = made(program=slow)
     run = asyncio.create_task(bash.run("echo done", ToolContext(working_dir=directory)))
-    await life.held()
+    await life.wait_until_held()
     await bash.engine.aclose()
     gate.open(2)
     assert (await run).out.text == "done\n"
@@ -105,13 +105,13 @@ async def test_a_command_whose_connection_is_killed_is_ended_and_others_are_not(
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
     run = asyncio.create_task(bash.run(Request(f"echo part; {life.hold} setsid sleep 300", mode=mode), ctx))
-    await life.held()
+    await life.wait_until_held()
     (container,) = containers(program, directory)
     (client,) = clients(program, container)
     other = asyncio.create_task(bash.run(f"{gate.wait}; echo whole", ctx))
     await until(lambda: len(clients(program, container)) == 2, "the other command")
     kill(client)
-    await life.ended()
+    await life.wait_until_ended()
     gate.open()
     assert (await other).out.text == "whole\n"
     result = await run
@@ -127,7 +127,7 @@ async def test_a_container_that_is_full_of_processes_is_given_up(made: Make, dir
         assert (await bash.run(Request(command, timeout=limit), ctx)).outcome == TimedOut(limit)
         if life.holders:
             break
-    await life.ended()
+    await life.wait_until_ended()
     assert (await bash.run("echo next", ctx)).out.text == "next\n"
 
 
@@ -157,7 +157,7 @@ async def test_whoever_runs_it_is_reached_and_only_that(
         if result.out.text.startswith("all\n"):
             break
     assert (result.outcome, result.out.text) == (TimedOut(limit), "all\nbye\n")
-    await life.ended()
+    await life.wait_until_ended()
     gate.open()
     assert (await other).out.text == "whole\n"
     assert len(containers(program, directory)) == 1
@@ -175,7 +175,7 @@ async def test_a_cancelled_command_does_not_begin_after_that(
     path.chmod(0o755)
     bash, ctx = made(program=str(path)), ToolContext(working_dir=directory)
     run = asyncio.create_task(bash.run("echo begun > made", ctx))
-    await life.held()
+    await life.wait_until_held()
     run.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await run
@@ -192,7 +192,7 @@ async def test_a_command_that_has_no_time_to_begin_leaves_others_alone(
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory)
     other = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ctx))
-    await life.held()
+    await life.wait_until_held()
     before = containers(program, directory)
     for timeout in (0.001, 0.1, 0.2):
         assert (await bash.run(Request("sleep 300", timeout=timeout), ctx)).outcome == TimedOut(timeout)
@@ -207,7 +207,7 @@ async def test_a_command_is_not_ended_because_something_else_came_to_be_covered(
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory, access="workspace", hidden=("key",))
     first = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ctx))
-    await life.held()
+    await life.wait_until_held()
     (directory / "key").write_text("private")
     assert "private" not in (await bash.run("cat key", ctx)).both.text
     gate.open()
@@ -219,7 +219,7 @@ async def test_a_command_is_not_ended_because_the_engine_is_closed(
 ) -> None:
     bash = made()
     run = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ToolContext(working_dir=directory)))
-    await life.held()
+    await life.wait_until_held()
     await bash.engine.aclose()
     gate.open()
     assert (await run).out.text == "whole\n"
@@ -310,7 +310,7 @@ async def test_it_is_gone_when_the_engine_is_closed(program: str, directory: Pat
 async def test_it_is_gone_when_its_holders_are_killed(program: str, directory: Path, life: Lifeline, what: str) -> None:
     command = f"{life.hold} sleep 300"
     with started_host(HOST, program, IMAGE, directory, "default", command) as host:
-        await life.held()
+        await life.wait_until_held()
         keepers = sorted(children(host.pid))
         victims = {"host": [host.pid], "keepers": keepers, "host and keepers": [*keepers, host.pid]}[what]
         for pid in victims:
@@ -318,7 +318,7 @@ async def test_it_is_gone_when_its_holders_are_killed(program: str, directory: P
                 host.kill()
             else:
                 kill(pid)
-        await life.ended()
+        await life.wait_until_ended()
         host.kill()
     await until(lambda: not containers(program, directory), "the end of the container")
 
@@ -332,10 +332,10 @@ async def test_it_stays_for_a_task_that_outlives_its_host_and_goes_with_it(
         host.kill()
         host.wait()
     tasks = Tasks(directory)
-    await tasks.wait(task, until=Match("one"), timeout=PATIENCE)
+    await tasks.wait(task, until=Match("one"), timeout=HANG_TIMEOUT_S)
     assert len(containers(program, directory)) == 1
     gate.open()
-    await tasks.wait(task, timeout=PATIENCE)
+    await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     assert tasks.output(task).data == b"one\ntwo\n"
     await until(lambda: not containers(program, directory), "the end of the container")
 
@@ -345,8 +345,8 @@ async def test_a_container_that_is_removed_loses_what_runs_in_it_and_the_next_co
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory)
     run = asyncio.create_task(bash.run(f"{life.hold} echo part; sleep 300", ctx))
-    await life.held()
-    said(program, "rm", "-f", *containers(program, directory))
+    await life.wait_until_held()
+    command_output(program, "rm", "-f", *containers(program, directory))
     result = await run
     assert isinstance(result.outcome, Lost)
     assert result.out.text == "part\n"

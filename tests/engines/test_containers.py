@@ -23,7 +23,7 @@ from nacre.result import Exited, NotStarted, OverLimit, Signalled
 from nacre.tasks import Tasks
 from tests.engines.conftest import IMAGE, containers
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 pytestmark = pytest.mark.containers
 
@@ -190,7 +190,7 @@ async def test_a_task_that_was_left_running_keeps_its_container(made: Any, direc
     await bash.run("true", ToolContext(working_dir=directory, conversation_id="other"))
     gate.open()
     tasks = Tasks(directory.parent / "kept")
-    await tasks.wait(result.task.id, timeout=PATIENCE)
+    await tasks.wait(result.task.id, timeout=HANG_TIMEOUT_S)
     assert b"late\n" in tasks.output(result.task.id).data
 
 
@@ -234,9 +234,9 @@ async def test_running_out_of_memory_is_told_and_leaves_nothing(
 ) -> None:
     ctx = ToolContext(working_dir=directory)
     result = await made(memory=48 << 20).run(f"{life.hold} (setsid sleep 300 &); {command}", ctx)
-    assert (result.outcome, result.remarks, result.running) == (OVER, (), ())
+    assert (result.outcome, result.notes, result.running) == (OVER, (), ())
     assert "limits" in result.enforced
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_command_is_ended_before_what_watches_over_it(made: Any, directory: Path) -> None:
@@ -248,7 +248,7 @@ async def test_a_task_that_runs_out_of_memory_is_over_its_limit(made: Any, direc
     ctx = ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
     result = await made(memory=48 << 20).run(Request(HOG, mode="background"), ctx)
     tasks = Tasks(directory.parent / "kept")
-    await tasks.wait(result.outcome.task, timeout=PATIENCE)
+    await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
     assert tasks.get(result.outcome.task).outcome == OVER
 
 
@@ -258,7 +258,7 @@ async def test_who_goes_on_after_something_ran_out_of_memory_is_told(made: Any, 
         f"bash -c {shlex.quote(first)}; exit 3", ToolContext(working_dir=directory)
     )
     assert result.outcome == Exited(3)
-    assert result.remarks == ("Its container ran out of memory, and the kernel ended something there.",)
+    assert result.notes == ("Its container ran out of memory, and the kernel ended something there.",)
 
 
 async def test_who_is_killed_while_another_container_runs_out_of_memory_has_not(
@@ -267,10 +267,10 @@ async def test_who_is_killed_while_another_container_runs_out_of_memory_has_not(
     one, other = (ToolContext(working_dir=directory, conversation_id=name) for name in ("one", "other"))
     bash = made(memory=48 << 20)
     run = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; kill -9 $$", one))
-    await life.held()
+    await life.wait_until_held()
     assert (await bash.run(HOG, other)).outcome == OVER
     gate.open()
-    assert ((result := await run).outcome, result.remarks) == (Signalled(signal.SIGKILL), ())
+    assert ((result := await run).outcome, result.notes) == (Signalled(signal.SIGKILL), ())
 
 
 async def test_there_are_no_more_processes_than_allowed(made: Any, directory: Path) -> None:
@@ -278,7 +278,7 @@ async def test_there_are_no_more_processes_than_allowed(made: Any, directory: Pa
     command = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 5 & done 2>&1; echo end"
     result = await bash.run(Request(command, leftovers="end"), ToolContext(working_dir=directory))
     assert "Resource temporarily unavailable" in result.both.text
-    assert "Its container could not have more processes: 12 at once." in result.remarks
+    assert "Its container could not have more processes: 12 at once." in result.notes
 
 
 async def test_seconds_of_computing_are_refused(made: Any, directory: Path) -> None:
@@ -291,7 +291,7 @@ async def test_a_profiles_bound_on_computing_is_each_processs_and_is_told(progra
     profile = replace(DEFAULT, limits={"unrestricted": Limits(cpu=1)})
     result = await Bash(profile, engine=engine).run("while :; do :; done", ToolContext(working_dir=directory))
     assert result.outcome == Signalled(signal.SIGXCPU)
-    assert result.remarks == ("Over the limit of 1 s of computing, for each process.",)
+    assert result.notes == ("Over the limit of 1 s of computing, for each process.",)
     await engine.aclose()
 
 

@@ -46,7 +46,7 @@ async def test_a_letter_cannot_be_changed(place: Place) -> None:
     if place.bash.engine.name == "local":
         pytest.skip("nothing is carried across")
     tries = ["echo x >$l/text", "echo x >$l/new", "ln -s /etc/passwd $l/link", "rm $l/told"]
-    if not place.bash.engine.here:
+    if not place.bash.engine.is_local:
         tries += ["echo x >/run/nacre/reap", "echo x >/run/nacre/ward", "mkdir /run/nacre/8"]
     for each in tries:
         result = await place.run(f"{LETTER} {each}", access="workspace")
@@ -94,7 +94,7 @@ async def test_who_changes_the_limit_that_it_is_known_by_is_ended_all_the_same(
         if life.holders == before + 2:
             break
     assert result.outcome == TimedOut(limit)
-    await life.ended()
+    await life.wait_until_ended()
     life.close()
     await engine.aclose()
 
@@ -131,7 +131,7 @@ async def test_where_a_command_starts_does_not_make_it_its_workspace(place: Plac
     result = await place.run(
         Request(f"cd {quote(place.directory)}; echo x >file", cwd=str(outside)), access="workspace"
     )
-    if place.bash.engine.here:  # else there is no such directory
+    if place.bash.engine.is_local:  # else there is no such directory
         assert result.outcome == Exited(0), result
         assert (place.directory / "file").exists()
     assert list(outside.iterdir()) == []
@@ -148,7 +148,7 @@ async def test_a_session_that_goes_elsewhere_does_not_take_its_workspace_along(p
     session = Session(place.bash, place.context(access="workspace"))
     await session.run(f"mkdir -p {quote(outside)}; cd {quote(outside)}")
     result = await session.run("pwd; echo x >file")
-    there = not place.bash.engine.here  # a directory of that name, which is the container's own
+    there = not place.bash.engine.is_local  # a directory of that name, which is the container's own
     assert (result.out.text, result.ok) == (f"{outside}\n", there), result
     result = await session.run(f"cd {quote(place.directory)}; echo x >file")
     assert (result.outcome, list(outside.iterdir())) == (Exited(0), []), result

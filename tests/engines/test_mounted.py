@@ -15,7 +15,7 @@ def row(point: str) -> bytes:
     return rf"40 29 0:36 / {point} rw,relatime shared:7 - tmpfs none rw,size=4k".encode() + b"\n"
 
 
-def escaped(path: Path) -> str:
+def escape_mount_path(path: Path) -> str:
     return str(path).replace("\\", r"\134").replace(" ", r"\040")
 
 
@@ -25,14 +25,14 @@ def escaped(path: Path) -> str:
 )
 def test_a_path_is_read_as_the_kernel_writes_it(tmp_path: Path, name: str, written: str) -> None:
     (tmp_path / name).mkdir()
-    assert mounted_below([str(tmp_path)], row(f"{escaped(tmp_path)}/{written}")) == (f"{tmp_path}/{name}",)
+    assert mounted_below([str(tmp_path)], row(f"{escape_mount_path(tmp_path)}/{written}")) == (f"{tmp_path}/{name}",)
 
 
 def test_it_is_below_and_there(tmp_path: Path) -> None:
     for name in ("work", "works", "work/sub", "work/sub/deep"):
         (tmp_path / name).mkdir()
     points = ["", "/work", "/works", "/work/gone", "/work/sub/deep", "/work/sub"]
-    table = b"".join(row(f"{escaped(tmp_path)}{point}") for point in points) + b"half a row\n"
+    table = b"".join(row(f"{escape_mount_path(tmp_path)}{point}") for point in points) + b"half a row\n"
     assert mounted_below([f"{tmp_path}/work"], table) == (f"{tmp_path}/work/sub", f"{tmp_path}/work/sub/deep")
 
 

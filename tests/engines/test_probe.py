@@ -6,7 +6,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from nacre.engines.guest.probe import by_itself
+from nacre.engines.guest.probe import run_detached
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.quoting import quote
@@ -16,11 +16,11 @@ async def test_nobody_waits_for_it(tmp_path: Path) -> None:
     life, gate = Lifeline(tmp_path / "life"), Gate(tmp_path / "gate")
     threads = threading.active_count()
     text = f'{life.hold} {gate.wait}; echo "$@" > {quote(tmp_path)}/said'
-    by_itself(shutil.which("bash") or "", text.encode(), "9", "0.000")
+    run_detached(shutil.which("bash") or "", text.encode(), "9", "0.000")
     assert threading.active_count() == threads
-    await life.held()
+    await life.wait_until_held()
     gate.open()
-    await life.ended()
+    await life.wait_until_ended()
     assert (tmp_path / "said").read_text() == "9 0.000\n"
     life.close()
     gate.close()
@@ -31,14 +31,14 @@ async def test_its_program_may_end_before_it(tmp_path: Path) -> None:
     run_host(
         """
         import shutil, sys
-        from nacre.engines.guest.probe import by_itself
+        from nacre.engines.guest.probe import run_detached
 
-        by_itself(shutil.which("bash"), sys.argv[1].encode())
+        run_detached(shutil.which("bash"), sys.argv[1].encode())
         """,
         f"{life.hold} {gate.wait}",
     )
-    await life.held()
+    await life.wait_until_held()
     gate.open()
-    await life.ended()
+    await life.wait_until_ended()
     life.close()
     gate.close()

@@ -16,15 +16,23 @@ import pytest
 
 from nacre import Bash, Cancel, ToolContext
 from nacre.base.frozen import replace
-from nacre.engines.containers.pool import Shared
-from nacre.engines.ray.cluster.connection import Connection, LeftCluster, NodeLost
+from nacre.engines.containers.pool import OpenOnce
+from nacre.engines.ray.cluster.connection import ClusterConnection, LeftCluster, NodeLost
 from nacre.engines.ray.cluster.head import Head
 from nacre.engines.ray.node import agent as agents
 from nacre.engines.ray.node import workspace as workspaces
 from nacre.engines.ray.node.agent import Agent
-from nacre.engines.ray.node.payload import MARK, Asked, Final, Sent, as_told_here, lean, sendable
+from nacre.engines.ray.node.payload import (
+    MARK,
+    FinalMessage,
+    PlanContext,
+    RunPayload,
+    make_sendable,
+    strip_local,
+    translate_state,
+)
 from nacre.engines.ray.node.workspace import (
-    Shipped,
+    ShippedWorkspace,
     digest_of,
     keep_archive,
     pack,
@@ -32,58 +40,58 @@ from nacre.engines.ray.node.workspace import (
     real_directory,
     unpack,
 )
-from nacre.engines.ray.placement.throttle import Turns
+from nacre.engines.ray.placement.throttle import Throttle
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.execution.outcome import outcome_of
-from nacre.keeper.client.events import Began, Happening, Printed
+from nacre.execution.outcome import outcome_from
+from nacre.keeper.client.events import OutputChunk, RunEvent, ShellStarted
 from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited
 from nacre.types import Plan, Request
 from tests.support.confined import needs_mounts
 from tests.support.lifeline import Lifeline
-from tests.support.waiting import PATIENCE, turn_loop, until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 
 NOTHING = ToolContext()
 
 
-def planned(command: str, **settings: object) -> Plan:
+def make_plan(command: str, **settings: object) -> Plan:
     return plan_for(Request(command), ToolContext(**settings), DEFAULT, {MARK: "ray"})  # type: ignore[arg-type]
 
 
-def sent(plan: Plan, id: str = "1", *, ctx: ToolContext = NOTHING, **settings: Any) -> Sent:
+def make_payload(plan: Plan, id: str = "1", *, ctx: ToolContext = NOTHING, **settings: Any) -> RunPayload:
     """As it arrives."""
-    asked = Asked(ctx=sendable(ctx), inherits=True)
-    made = Sent(**{"id": id, "plan": lean(plan), "asked": asked, "tells": False, **settings})
-    arrived: Sent = pickle.loads(pickle.dumps(made))
+    asked = PlanContext(ctx=make_sendable(ctx), inherits=True)
+    made = RunPayload(**{"id": id, "plan": strip_local(plan), "context": asked, "reports_state": False, **settings})
+    arrived: RunPayload = pickle.loads(pickle.dumps(made))
     return arrived
 
 
-async def told_by(agent: Agent, run: Sent) -> tuple[list[Happening], Final]:
-    happened: list[Happening] = []
+async def told_by(agent: Agent, run: RunPayload) -> tuple[list[RunEvent], FinalMessage]:
+    happened: list[RunEvent] = []
     async for items in agent.run(run):
         for item in items:
-            if isinstance(item, Final):
+            if isinstance(item, FinalMessage):
                 return happened, item
             happened.append(item)
     pytest.fail("it has said no last word")
 
 
 async def test_a_plan_travels_and_is_carried_out() -> None:
-    plan = planned("echo out; exit 3")
-    (began, printed), final = await told_by(Agent(), sent(plan))
-    assert isinstance(began, Began)
-    assert printed == Printed("stdout", b"out\n")
-    assert not isinstance(final.word, InvalidRequest)
-    assert outcome_of(final.word, plan) == Exited(3)
+    plan = make_plan("echo out; exit 3")
+    (began, printed), final = await told_by(Agent(), make_payload(plan))
+    assert isinstance(began, ShellStarted)
+    assert printed == OutputChunk("stdout", b"out\n")
+    assert not isinstance(final.event, InvalidRequest)
+    assert outcome_from(final.event, plan) == Exited(3)
 
 
 async def test_what_was_cancelled_before_it_began_does_not_begin() -> None:
-    agent, plan = Agent(), planned("sleep 300")
+    agent, plan = Agent(), make_plan("sleep 300")
     await agent.cancel("1")
-    happened, final = await told_by(agent, sent(plan))
-    assert not isinstance(final.word, InvalidRequest)
-    assert (happened, outcome_of(final.word, plan)) == ([], Cancelled())
+    happened, final = await told_by(agent, make_payload(plan))
+    assert not isinstance(final.event, InvalidRequest)
+    assert (happened, outcome_from(final.event, plan)) == ([], Cancelled())
 
 
 async def test_a_run_that_cannot_be_started_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,28 +102,28 @@ async def test_a_run_that_cannot_be_started_is_over(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(agents, "LOCAL", Broken())
     agent = Agent()
     with pytest.raises(OSError, match="no"):
-        await told_by(agent, sent(planned("true"), tells=True))
-    await asyncio.wait_for(agent.ended("1"), PATIENCE)
+        await told_by(agent, make_payload(make_plan("true"), reports_state=True))
+    await asyncio.wait_for(agent.wait_run("1"), HANG_TIMEOUT_S)
 
 
 async def test_a_run_that_is_given_up_before_it_began_is_over() -> None:
     agent = Agent()
-    run = agent.run(sent(planned("sleep 300")))
+    run = agent.run(make_payload(make_plan("sleep 300")))
     first = asyncio.ensure_future(anext(run))
     await turn_loop()
     first.cancel()
     await asyncio.wait([first])
-    await asyncio.wait_for(agent.ended("1"), PATIENCE)
+    await asyncio.wait_for(agent.wait_run("1"), HANG_TIMEOUT_S)
 
 
 async def test_a_run_that_is_given_up_is_over_when_nothing_of_it_runs(life: Lifeline) -> None:
     agent = Agent()
-    run = agent.run(sent(planned(f"{life.hold} (setsid sleep 300 &); echo begun; sleep 300")))
+    run = agent.run(make_payload(make_plan(f"{life.hold} (setsid sleep 300 &); echo begun; sleep 300")))
     await anext(run)
-    await life.held()
-    ended = asyncio.create_task(agent.ended("1"))
+    await life.wait_until_held()
+    ended = asyncio.create_task(agent.wait_run("1"))
     await run.aclose()
-    await asyncio.wait_for(ended, PATIENCE)
+    await asyncio.wait_for(ended, HANG_TIMEOUT_S)
     assert life.over
 
 
@@ -123,16 +131,16 @@ async def test_a_plan_travels_without_what_its_command_may_not_have() -> None:
     plan = plan_for(
         Request("true"), ToolContext(secrets=("tr0ub4dor",)), DEFAULT, {MARK: "ray", "API_KEY": "sk-0123456789abcdef"}
     )
-    assert b"sk-0123456789abcdef" not in pickle.dumps(lean(plan))
-    assert b"tr0ub4dor" not in pickle.dumps(lean(plan))
+    assert b"sk-0123456789abcdef" not in pickle.dumps(strip_local(plan))
+    assert b"tr0ub4dor" not in pickle.dumps(strip_local(plan))
 
 
 async def test_a_node_has_an_environment_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef0123456789abcdef")
     monkeypatch.setenv("RAY_JOB_ID", "01")
     monkeypatch.setenv("OF_THE_NODE", "yes")
-    (_, printed), _ = await told_by(Agent(), sent(planned("env")))
-    assert isinstance(printed, Printed)
+    (_, printed), _ = await told_by(Agent(), make_payload(make_plan("env")))
+    assert isinstance(printed, OutputChunk)
     lines = printed.data.decode().splitlines()
     assert "OF_THE_NODE=yes" in lines
     assert not [line for line in lines if line.startswith("RAY_")]
@@ -140,8 +148,8 @@ async def test_a_node_has_an_environment_of_its_own(monkeypatch: pytest.MonkeyPa
 
 async def test_what_a_session_has_unset_is_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_THE_NODE", "yes")
-    (_, printed), _ = await told_by(Agent(), sent(replace(planned("env"), unset=("OF_THE_NODE",))))
-    assert isinstance(printed, Printed)
+    (_, printed), _ = await told_by(Agent(), make_payload(replace(make_plan("env"), removed_env=("OF_THE_NODE",))))
+    assert isinstance(printed, OutputChunk)
     assert b"OF_THE_NODE" not in printed.data
 
 
@@ -150,26 +158,26 @@ async def test_a_command_starts_where_its_node_lets_it(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "out").symlink_to("/")
-    plan = replace(planned("true"), cwd=str(inside / "out"))
-    _, final = await told_by(Agent(), sent(plan, ctx=ToolContext(allowed_paths=(inside,))))
-    assert "outside the allowed paths" in str(final.word)
+    plan = replace(make_plan("true"), cwd=str(inside / "out"))
+    _, final = await told_by(Agent(), make_payload(plan, ctx=ToolContext(allowed_paths=(inside,))))
+    assert "outside the allowed paths" in str(final.event)
     plan = replace(plan, cwd=str(inside / "none"))
-    _, final = await told_by(Agent(), sent(plan))
-    assert "does not exist" in str(final.word)
+    _, final = await told_by(Agent(), make_payload(plan))
+    assert "does not exist" in str(final.event)
 
 
 async def test_what_a_node_refuses_is_told_by_the_name_it_has_here(
-    tmp_path: Path, shipped: Callable[[Path], Shipped]
+    tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
 ) -> None:
     """And as the same error, in the foreground and in the background."""
     work = tmp_path / "work"
     work.mkdir()
     there = shipped(work)
     os.close(unpack(there))
-    run = sent(replace(planned("true"), cwd=str(work / "none")), workspace=there)
+    run = make_payload(replace(make_plan("true"), cwd=str(work / "none")), workspace=there)
     _, final = await told_by(Agent(), run)
-    begun = await Agent().begin(run, Request("true", mode="background"))
-    for told in (final.word, begun):
+    begun = await Agent().start_task(run, Request("true", mode="background"))
+    for told in (final.event, begun):
         assert isinstance(told, InvalidRequest)
         assert (told.code, told.message) == ("cwd_missing", f"The working directory '{work}/none' does not exist.")
 
@@ -180,8 +188,8 @@ async def test_what_is_protected_and_was_made_is_removed_on_the_node(tmp_path: P
     work.mkdir()
     ctx = ToolContext(working_dir=work, access="workspace")
     plan = plan_for(Request("mkdir .claude; echo made"), ctx, DEFAULT, {MARK: "ray"})
-    _, final = await told_by(Agent(), sent(plan, ctx=ctx))
-    assert any(".claude is protected" in remark for remark in final.remarks)
+    _, final = await told_by(Agent(), make_payload(plan, ctx=ctx))
+    assert any(".claude is protected" in remark for remark in final.notes)
     assert not (work / ".claude").exists()
 
 
@@ -194,43 +202,45 @@ async def test_a_node_tells_what_was_not_enforced_to_the_end(tmp_path: Path) -> 
     os.mkfifo(work / "go")
     ctx = ToolContext(working_dir=work, access="workspace")
     plan = plan_for(Request("touch begun; read -r _ < go"), ctx, DEFAULT, {MARK: "ray"})
-    telling = asyncio.create_task(told_by(Agent(), sent(plan, ctx=ctx)))
+    telling = asyncio.create_task(told_by(Agent(), make_payload(plan, ctx=ctx)))
     await until((work / "begun").exists, "the command")
     (work / "new").write_text("after")
     (work / "new").rename(work / ".mcp.json")
     await asyncio.to_thread((work / "go").write_text, "\n")
     _, final = await telling
-    assert "protected-existing" in final.unheld
+    assert "protected-existing" in final.unenforced_rules
     assert (work / ".mcp.json").read_text() == "before"
 
 
 def test_what_a_shell_tells_is_told_as_if_it_had_been_here() -> None:
-    work = Shipped(here="/home/me/work", digest="0" * 64, copy="c")
+    work = ShippedWorkspace(here="/home/me/work", digest="0" * 64, copy="c")
     told = f"0 1\0{work.root}/sub\0OF_THE_NODE=yes\0SET=1\0\0".encode()
-    assert as_told_here(told, {"OF_THE_NODE": "yes"}, work) == b"0 1\0/home/me/work/sub\0SET=1\0\0"
+    assert translate_state(told, {"OF_THE_NODE": "yes"}, work) == b"0 1\0/home/me/work/sub\0SET=1\0\0"
 
 
 def test_what_a_shell_has_unset_of_its_node_is_told() -> None:
     below = {"OF_THE_NODE": "yes", "HOME": "/root"}
-    assert as_told_here(b"/w\0OF_THE_NODE=yes\0SET=1\0\0", below, None) == b"/w\0SET=1\0HOME\0\0"
-    assert as_told_here(b"/w\0OF_THE_NODE=y", below, None) == b"/w\0OF_THE_NODE=y"
+    assert translate_state(b"/w\0OF_THE_NODE=yes\0SET=1\0\0", below, None) == b"/w\0SET=1\0HOME\0\0"
+    assert translate_state(b"/w\0OF_THE_NODE=y", below, None) == b"/w\0OF_THE_NODE=y"
 
 
 @pytest.fixture
-def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], Shipped]:
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], ShippedWorkspace]:
     """Packs a directory, as it then is on a node."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "node"))
 
-    def ship(work: Path) -> Shipped:
+    def ship(work: Path) -> ShippedWorkspace:
         archive = pack(str(work))
-        made = Shipped(here=str(work), digest=digest_of(archive), copy=os.urandom(4).hex())
+        made = ShippedWorkspace(here=str(work), digest=digest_of(archive), copy=os.urandom(4).hex())
         keep_archive(made.digest, archive)
         return made
 
     return ship
 
 
-def test_a_workspace_is_the_same_when_it_is_unpacked(tmp_path: Path, shipped: Callable[[Path], Shipped]) -> None:
+def test_a_workspace_is_the_same_when_it_is_unpacked(
+    tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
+) -> None:
     work = tmp_path / "work"
     (work / "empty").mkdir(parents=True)
     (work / "run").write_text("#!/bin/sh\n")
@@ -246,13 +256,13 @@ def test_a_workspace_is_the_same_when_it_is_unpacked(tmp_path: Path, shipped: Ca
     assert (root / "link").is_symlink()
     assert (root / "run").stat().st_mode & 0o777 == 0o775
     assert (root / "empty" / "whole").resolve() == root / "run"
-    assert there.there(f"{work}/empty") == f"{root}/empty"
-    assert there.back(f"{root}/empty") == f"{work}/empty"
-    assert there.there("/usr") == "/usr"
+    assert there.node_path(f"{work}/empty") == f"{root}/empty"
+    assert there.local_path(f"{root}/empty") == f"{work}/empty"
+    assert there.node_path("/usr") == "/usr"
 
 
 def test_links_into_the_workspace_lead_into_the_copy_by_whichever_way(
-    tmp_path: Path, shipped: Callable[[Path], Shipped]
+    tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
 ) -> None:
     work, alias = tmp_path / "work", tmp_path / "alias"
     (work / "sub" / "deep").mkdir(parents=True)
@@ -289,7 +299,7 @@ def test_links_into_the_workspace_lead_into_the_copy_by_whichever_way(
     assert {name: os.readlink(root / name) for name in kept} == kept
 
 
-def test_an_old_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[Path], Shipped]) -> None:
+def test_an_old_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]) -> None:
     """However old the directory was that it was made from."""
     work, long_ago = tmp_path / "work", 1_000_000_000
     work.mkdir()
@@ -308,18 +318,18 @@ def test_an_old_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[P
 
 def test_what_cannot_be_shipped_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "large").write_bytes(bytes(1000))
-    monkeypatch.setattr(workspaces, "LARGEST", 999)
+    monkeypatch.setattr(workspaces, "MAX_ARCHIVE_BYTES", 999)
     with pytest.raises(EngineUnavailable, match=r"has more than .* Put it where every node sees it"):
         pack(str(tmp_path))
     with pytest.raises(EngineUnavailable, match=r"cannot be packed: .*No such file"):
         pack(str(tmp_path / "none"))
     with pytest.raises(InvalidRequest, match="no directory"):
-        workspaces.checked(tmp_path / "large")
+        workspaces.check_workspace(tmp_path / "large")
 
 
 @pytest.mark.linux
 async def test_a_hidden_path_is_hidden_on_its_node_whichever_links_lead_there(
-    tmp_path: Path, shipped: Callable[[Path], Shipped]
+    tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
 ) -> None:
     work, link = tmp_path / "work", tmp_path / "link"
     work.mkdir()
@@ -332,9 +342,9 @@ async def test_a_hidden_path_is_hidden_on_its_node_whichever_links_lead_there(
         ctx = ToolContext(working_dir=link, access="restricted", hidden=(name,))
         cwd = real_directory(str(link), str(work))
         plan = plan_for(Request("cat key; echo"), ctx, DEFAULT, {MARK: "ray"})
-        real = real_context(sendable(ctx), str(work))
-        happened, _ = await told_by(Agent(), sent(replace(plan, cwd=cwd), ctx=real, workspace=there))
-        assert b"PRIVATE" not in b"".join(each.data for each in happened if isinstance(each, Printed)), name
+        real = real_context(make_sendable(ctx), str(work))
+        happened, _ = await told_by(Agent(), make_payload(replace(plan, cwd=cwd), ctx=real, workspace=there))
+        assert b"PRIVATE" not in b"".join(each.data for each in happened if isinstance(each, OutputChunk)), name
     os.close(hold)
 
 
@@ -373,41 +383,44 @@ class NoRay:
 
 async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
     """Also if all were let go of meanwhile."""
-    from nacre.engines.ray.node.agent_pool import Agents, Reached
+    from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 
     opening, fails = asyncio.Event(), asyncio.Event()
 
-    class Unlucky(Agents):
-        def _start(self, node: str) -> Reached:
-            return Reached(node, None, connection)
+    class Unlucky(AgentPool):
+        def _start(self, node: str) -> AgentConnection:
+            return AgentConnection(node, None, connection)
 
-        async def _greet(self, agent: Reached) -> None:
+        async def _check_hello(self, agent: AgentConnection) -> None:
             opening.set()
             await fails.wait()
             raise NoRay.exceptions.ActorDiedError(agent.node)
 
-    connection = Connection(NoRay, Head("", lambda address: None))
+    connection = ClusterConnection(NoRay, Head("", lambda address: None))
     agents = Unlucky(connection, {}, None, None)
-    waiting = [asyncio.create_task(agents.on("node")) for _ in range(3)]
+    waiting = [asyncio.create_task(agents.agent_on("node")) for _ in range(3)]
     await opening.wait()
     agents.close()
     fails.set()
-    told = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), PATIENCE)
+    told = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), HANG_TIMEOUT_S)
     assert [type(each) for each in told] == [NodeLost] * 3
 
 
 async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray would connect by itself, to whatever there is, or start a cluster."""
-    from nacre.engines.ray.node.agent_pool import Reached
+    from nacre.engines.ray.node.agent_pool import AgentConnection
     from nacre.engines.ray.placement.leases import Leases
-    from nacre.engines.ray.placement.resources import Demand
+    from nacre.engines.ray.placement.resources import ResourceRequest
 
     class Actor:
         def __getattr__(self, name: str) -> object:
             pytest.fail(f"{name} was called")
 
-    connection = Connection(NoRay, Head("", lambda address: None))
-    agent, leases = Reached("node", Actor(), connection), Leases(Demand(bundle={}, labels={}), 1.0, connection)
+    connection = ClusterConnection(NoRay, Head("", lambda address: None))
+    agent, leases = (
+        AgentConnection("node", Actor(), connection),
+        Leases(ResourceRequest(bundle={}, labels={}), 1.0, connection),
+    )
     monkeypatch.setattr(NoRay._private.worker.global_worker, "worker_id", b"2")  # the program has joined one again
     with pytest.raises(LeftCluster):
         agent.call("hello")
@@ -419,10 +432,10 @@ async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch
 
 
 async def test_turns_come_to_all_in_their_order_and_to_nobody_who_has_gone() -> None:
-    turns, came, rounds = Turns(at_a_time=10), list[int](), list[int]()
+    turns, came, rounds = Throttle(at_a_time=10), list[int](), list[int]()
 
     async def come(n: int) -> None:
-        await turns.come()
+        await turns.wait_turn()
         came.append(n)
 
     waiting = [asyncio.create_task(come(n)) for n in range(100)]
@@ -451,7 +464,7 @@ def test_one_that_will_not_go_does_not_keep_the_others() -> None:
         for value in range(3):
             await shared.get(value, partial(make, value))
 
-    shared = Shared[int, int](close)
+    shared = OpenOnce[int, int](close)
     asyncio.run(fill())
     with pytest.raises(OSError, match="no"):
         shared.clear()
@@ -512,7 +525,7 @@ def test_no_cluster_is_started_whoever_names_one_that_is_not_there(
     monkeypatch.setattr(connect, "load", lambda: Unconnected)
     monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(EngineUnavailable, match=f"no Ray cluster to be reached at {address}: {said}"):
-        connect.connect(None, PATIENCE)
+        connect.connect(None, HANG_TIMEOUT_S)
 
 
 def test_what_cannot_stream_is_refused() -> None:

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from nacre.engines.ray.cluster import head
-from nacre.engines.ray.cluster.head import Head, HeadSilent, outlived
-from nacre.engines.ray.placement.background_jobs import Errands
-from tests.support.waiting import PATIENCE
+from nacre.engines.ray.cluster.head import Head, HeadNotResponding, survive_head_exit
+from nacre.engines.ray.placement.background_jobs import BackgroundJobs
+from tests.support.waiting import HANG_TIMEOUT_S
 
 _SETTING = "RAY_gcs_rpc_server_reconnect_timeout_s"
 REFUSED = OSError(111, "Connection refused")
@@ -27,16 +27,18 @@ def head_that(*answers: OSError | None) -> Head:
 
 
 def test_a_head_that_is_back_soon_is_not_complained_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head, "_GOOD_FOR", 0.0)
+    monkeypatch.setattr(head, "_REPLY_VALID_S", 0.0)
     known = head_that(None, REFUSED, None)
     for _ in range(3):
         known.check()
 
 
 def test_a_head_that_stays_silent_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head, "_GOOD_FOR", 0.0)
-    monkeypatch.setattr(head, "_PATIENCE", 0.0)
-    with pytest.raises(HeadSilent, match=r"\(10.0.0.7:6379\) has not answered for 0 seconds: Connection refused"):
+    monkeypatch.setattr(head, "_REPLY_VALID_S", 0.0)
+    monkeypatch.setattr(head, "_RESTART_TIMEOUT_S", 0.0)
+    with pytest.raises(
+        HeadNotResponding, match=r"\(10.0.0.7:6379\) has not answered for 0 seconds: Connection refused"
+    ):
         head_that(REFUSED).check()
 
 
@@ -57,20 +59,20 @@ def test_how_long_ray_waits_for_a_head_is_said_for_the_time_in_which_it_connects
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(_SETTING, raising=False)
-    with outlived(NoRay):
+    with survive_head_exit(NoRay):
         assert _SETTING in os.environ
     assert _SETTING not in os.environ
     monkeypatch.setenv(_SETTING, "7")
-    with outlived(NoRay):
+    with survive_head_exit(NoRay):
         assert os.environ[_SETTING] == "7"
     assert os.environ[_SETTING] == "7"
 
 
 def test_a_thousand_errands_are_run_by_one_thread_in_their_order() -> None:
-    errands, go, ran, threads = Errands("errands"), threading.Event(), list[int](), set[int]()
+    errands, go, ran, threads = BackgroundJobs("errands"), threading.Event(), list[int](), set[int]()
 
     def run(n: int) -> None:
-        go.wait(PATIENCE)
+        go.wait(HANG_TIMEOUT_S)
         threads.add(threading.get_ident())
         ran.append(n)
         if n == 500:
@@ -78,10 +80,10 @@ def test_a_thousand_errands_are_run_by_one_thread_in_their_order() -> None:
 
     for n in range(1000):
         errands.add(lambda n=n: run(n))  # type: ignore[misc]
-    assert not errands.settle(0.0)
+    assert not errands.wait_until_done(0.0)
     go.set()
-    assert errands.settle(PATIENCE)
+    assert errands.wait_until_done(HANG_TIMEOUT_S)
     assert (ran, len(threads)) == (list(range(1000)), 1)
     errands.add(lambda: run(1000))
-    assert errands.settle(PATIENCE)
+    assert errands.wait_until_done(HANG_TIMEOUT_S)
     assert ran[-1] == 1000

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Cancel, Request, Result
-from nacre.engines.guest.run_dir import Letter, Reply
-from nacre.keeper.client.connection import client, private_directory
+from nacre.engines.guest.run_dir import GuestStatus, RunDir
+from nacre.keeper.client.connection import keeper_connection, private_directory
 from nacre.result import Cancelled, Exited
 from tests.engines.conftest import Place
 from tests.support.lifeline import Lifeline
@@ -19,8 +19,8 @@ from tests.support.waiting import turn_loop, until
 
 
 @pytest.fixture
-def letter(tmp_path: Path) -> Letter:
-    return Letter(str(tmp_path / "letter"), b"echo private", b"export TOKEN=private", {"options": b"private"})
+def letter(tmp_path: Path) -> RunDir:
+    return RunDir(str(tmp_path / "letter"), b"echo private", b"export TOKEN=private", {"options": b"private"})
 
 
 def letters(place: Place) -> list[str]:
@@ -28,7 +28,7 @@ def letters(place: Place) -> list[str]:
     from nacre.engines import Containers
 
     if isinstance(place.bash.engine, Containers):
-        folders = [container.letters for _, container in place.bash.engine._containers.items()]
+        folders = [container.run_dirs for _, container in place.bash.engine._containers.items()]
         return [name for folder in folders for name in os.listdir(folder) if name.isdigit()]
     return [name for name in os.listdir(private_directory()) if name.startswith("letter-")]
 
@@ -50,7 +50,7 @@ async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place,
         pytest.skip("nothing is carried across")
     await place.run("true")
     await until(lambda: letters(place) == [], "the end of the first letter")
-    keeper = client().pid
+    keeper = keeper_connection().pid
     for _ in range(5):
         cancel = Cancel()
         os.kill(keeper, signal.SIGSTOP)  # to call a run off wakes it
@@ -75,31 +75,31 @@ async def test_one_that_could_have_become_a_task_and_is_called_off_leaves_none(
     run = asyncio.create_task(place.run(Request(f"{life.hold} sleep 60", yield_after=60), cancel=cancel))
     await until(lambda: len(letters(place)) == 1, "its letter")
     if turns is None:
-        await life.held()
+        await life.wait_until_held()
     else:
         await turn_loop(turns)
     await called_off(run, cancel if switched else None)
     await until(lambda: letters(place) == [], "the end of the letter")
 
 
-async def test_there_is_nothing_to_read_in_one_that_is_shut(letter: Letter) -> None:
-    letter.shut()
+async def test_there_is_nothing_to_read_in_one_that_is_shut(letter: RunDir) -> None:
+    letter.close_start_pipe()
     left = {name for name in os.listdir(letter.path) if not Path(letter.path, name).is_fifo()}
     assert left == {"gate", "options"}
     assert Path(letter.path, "gate").read_bytes() == b""
-    letter.shut()
+    letter.close_start_pipe()
 
 
-async def test_one_whose_answer_cannot_be_heard_is_gone(letter: Letter, tmp_path: Path) -> None:
+async def test_one_whose_answer_cannot_be_heard_is_gone(letter: RunDir, tmp_path: Path) -> None:
     os.unlink(tmp_path / "letter" / "state")
     before = set(os.listdir("/dev/fd"))
     with pytest.raises(FileNotFoundError):
-        Reply(letter, 0, cwd="/", unstarted="")
+        GuestStatus(letter, 0, cwd="/", unstarted="")
     assert os.listdir(tmp_path) == []
     assert set(os.listdir("/dev/fd")) == before
 
 
 async def test_one_that_cannot_be_written_is_gone(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        Letter(str(tmp_path / "letter"), b"echo private", b"export TOKEN=private", {"no/such": b""})
+        RunDir(str(tmp_path / "letter"), b"echo private", b"export TOKEN=private", {"no/such": b""})
     assert os.listdir(tmp_path) == []

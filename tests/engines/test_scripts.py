@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nacre.engines.guest.scripts import holder
-from nacre.keeper.protocol.bootstrap import prelude
+from nacre.engines.guest.scripts import keepalive_script
+from nacre.keeper.protocol.bootstrap import bootstrap_script
 from tests.support.lifeline import Lifeline
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def test_who_holds_a_container_waits_for_no_engine_that_does_not_answer(
     program.write_text(f"#!/bin/bash\n{life.hold} case $1 in {ways} esac\n")
     program.chmod(0o755)
     letters.mkdir()
-    text = holder([str(program), "run"], remove=f"{program} rm", letters=str(letters), patience=0.2)
+    text = keepalive_script([str(program), "run"], remove=f"{program} rm", letters=str(letters), patience=0.2)
     with subprocess.Popen(["bash", "-c", text], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as shell:
         life.wait_held()
-        _, said = shell.communicate(timeout=PATIENCE)  # nobody holds it any more
+        _, said = shell.communicate(timeout=HANG_TIMEOUT_S)  # nobody holds it any more
     assert (shell.returncode, said) == (137 if "run" in hangs else 3, b"")
     assert not letters.exists()
     assert "rm" in hangs or (tmp_path / "asked").read_text() == "rm\nrm\n"
@@ -44,7 +44,7 @@ def test_a_shell_ends_though_nobody_listens_any_more(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "told")
     (tmp_path / "text").write_text("echo done; exit 3")
     (tmp_path / "gate").write_text("go\n")
-    text = prelude(long=True, session=False, stages=False, startup=False, files=None, mark="told")
+    text = bootstrap_script(long=True, session=False, stages=False, startup=False, files=None, mark="told")
     command = ["bash", "-c", 'exec bash -c "$1" 8<text 9<gate', "bash", text]
-    shell = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=False)
+    shell = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=HANG_TIMEOUT_S, check=False)
     assert (shell.returncode, shell.stdout) == (3, b"done\n")

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Cancel, Request, ToolContext
-from nacre.engines import LOCAL, Containers, Engine, Live
-from nacre.keeper.client.connection import Folder
+from nacre.engines import LOCAL, Containers, Engine, RunHandle
+from nacre.keeper.client.connection import TaskDirHandle
 from nacre.result import Cancelled, TimedOut
 from nacre.tasks import Tasks
 from nacre.types import Mode, Plan
 from tests.support.lifeline import Lifeline
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S, seen_within, until
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, seen_within, until
 
 pytestmark = pytest.mark.linux
 
@@ -37,7 +37,7 @@ async def test_cancelling_does_not_wait_for_a_container(program: Path, tmp_path:
     run = asyncio.create_task(Bash(engine=engine).run(Request("true", mode=mode), ctx))
     await until((tmp_path / "asked").exists, "a container that is asked for")
     cancel.cancel()
-    result = await asyncio.wait_for(run, PATIENCE)
+    result = await asyncio.wait_for(run, HANG_TIMEOUT_S)
     assert (result.outcome, result.pid, result.task) == (Cancelled(), None, None)
     assert Tasks(tmp_path / "tasks").list() == []
     await engine.aclose()
@@ -46,7 +46,7 @@ async def test_cancelling_does_not_wait_for_a_container(program: Path, tmp_path:
 async def test_the_time_of_a_command_is_over_though_its_container_is_not_there(program: Path, tmp_path: Path) -> None:
     engine = Containers("image", program=str(program))
     run = Bash(engine=engine).run(Request("true", timeout=1), ToolContext(working_dir=tmp_path))
-    result = await asyncio.wait_for(run, PATIENCE)
+    result = await asyncio.wait_for(run, HANG_TIMEOUT_S)
     assert (result.outcome, result.pid) == (TimedOut(1), None)
     await engine.aclose()
 
@@ -54,15 +54,15 @@ async def test_the_time_of_a_command_is_over_though_its_container_is_not_there(p
 class Slow(Engine):
     """Starts a command here, but says so only when it is let go on; whoever calls it off comes too late."""
 
-    name, here = "slow", False
+    name, is_local = "slow", False
 
     def __init__(self) -> None:
         self.asked, self.goes_on = asyncio.Event(), asyncio.Event()
 
-    def confined(self, *_: object) -> None:
+    def sandbox_plan(self, *_: object) -> None:
         return None
 
-    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> Live:
+    async def start(self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None) -> RunHandle:
         run = await LOCAL.start(plan, state, folder)
         self.asked.set()
         while not self.goes_on.is_set():
@@ -79,10 +79,10 @@ async def test_what_was_started_when_it_was_called_off_is_ended(life: Lifeline, 
         run = asyncio.create_task(Bash(engine=engine).run(request, ToolContext(cancel=cancel)))
         await engine.asked.wait()
         if how != "late":
-            await life.held()
+            await life.wait_until_held()
             break
         if await seen_within(limit, lambda: life.holders):
-            await life.ended()  # the engine does not report the timeout before it goes on
+            await life.wait_until_ended()  # the engine does not report the timeout before it goes on
             break
         engine.goes_on.set()
         await run
@@ -91,6 +91,6 @@ async def test_what_was_started_when_it_was_called_off_is_ended(life: Lifeline, 
     elif how == "called off":
         cancel.cancel()
     asyncio.get_running_loop().call_later(0.5, engine.goes_on.set)
-    await asyncio.wait([run], timeout=PATIENCE)
-    await life.ended()
+    await asyncio.wait([run], timeout=HANG_TIMEOUT_S)
+    await life.wait_until_ended()
     assert run.cancelled() if how == "cancelled" else run.result().outcome in (Cancelled(), TimedOut(limit))

@@ -9,16 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.environment.build import DEFAULT_PATH, Environment, build_env
-from nacre.environment.noninteractive import LOUD, QUIET
+from nacre.environment.noninteractive import INTERACTIVE, NONINTERACTIVE
 from nacre.environment.secret_names import looks_secret
-from nacre.environment.unsafe_variables import is_pointer
-from tests.support.waiting import PATIENCE
+from nacre.environment.unsafe_variables import is_unsafe
+from tests.support.waiting import HANG_TIMEOUT_S
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
 interesting = st.sampled_from(
-    [*sorted(QUIET), *sorted(LOUD), "PATH", "HOME", "GH_TOKEN", "PWD", "BASH_ENV", "DISPLAY", "GIT_CONFIG_VALUE_0"]
+    [
+        *sorted(NONINTERACTIVE),
+        *sorted(INTERACTIVE),
+        "PATH",
+        "HOME",
+        "GH_TOKEN",
+        "PWD",
+        "BASH_ENV",
+        "DISPLAY",
+        "GIT_CONFIG_VALUE_0",
+    ]
 )
 names = interesting | st.text("ABCDEFKNOTY_%", min_size=1, max_size=12)
 values = text | st.sampled_from([TOKEN, "1", "http://u:p@h/"])
@@ -28,14 +38,16 @@ globs = st.lists(names | st.sampled_from(["*", "GIT_*", "*TOKEN", "?", "[A-K]*"]
 
 def test_an_ordinary_environment_is_inherited_with_the_quiet_values_over_it() -> None:
     inherited = {"HOME": "/home/u", "PATH": "/bin", "TERM": "xterm", "EDITOR": "vim", "X": "1"}
-    assert build_env(inherited, env={}) == Environment({"HOME": "/home/u", "PATH": "/bin", "X": "1", **QUIET}, ())
+    assert build_env(inherited, env={}) == Environment(
+        {"HOME": "/home/u", "PATH": "/bin", "X": "1", **NONINTERACTIVE}, ()
+    )
 
 
 @pytest.mark.req("M-11")
 def test_secrets_are_left_out_and_named() -> None:
     inherited = {"GH_TOKEN": "x" * 20, "INNOCENT": TOKEN, "PATH": "/bin"}
     built = build_env(inherited, env={})
-    assert built == Environment({"PATH": "/bin", **QUIET}, ("GH_TOKEN", "INNOCENT"))
+    assert built == Environment({"PATH": "/bin", **NONINTERACTIVE}, ("GH_TOKEN", "INNOCENT"))
 
 
 @pytest.mark.req("M-11")
@@ -54,7 +66,10 @@ def test_names_and_globs_let_variables_through() -> None:
     inherited = {"GH_TOKEN": TOKEN, "AWS_ACCESS_KEY_ID": "x" * 20, "AWS_SESSION_TOKEN": "y" * 20, "SSH_AUTH_SOCK": "/s"}
     built = build_env(inherited, env={}, pass_env=("GH_TOKEN", "AWS_*"))
     assert built.removed == ("SSH_AUTH_SOCK",)
-    assert built.values == {**{name: inherited[name] for name in inherited if name != "SSH_AUTH_SOCK"}, **QUIET}
+    assert built.values == {
+        **{name: inherited[name] for name in inherited if name != "SSH_AUTH_SOCK"},
+        **NONINTERACTIVE,
+    }
 
 
 def test_a_glob_is_case_sensitive_and_matches_whole_names() -> None:
@@ -64,33 +79,33 @@ def test_a_glob_is_case_sensitive_and_matches_whole_names() -> None:
 
 def test_a_variable_named_in_full_keeps_its_inherited_value_over_the_quiet_one_and_a_glob_does_not() -> None:
     inherited = {"EDITOR": "vim", "FORCE_COLOR": "1"}
-    assert build_env(inherited, env={}, pass_env=("*",)) == Environment(dict(QUIET), ("FORCE_COLOR",))
+    assert build_env(inherited, env={}, pass_env=("*",)) == Environment(dict(NONINTERACTIVE), ("FORCE_COLOR",))
     named = build_env(inherited, env={}, pass_env=("EDITOR", "FORCE_COLOR", "NOT_THERE"))
-    assert named == Environment({**QUIET, "EDITOR": "vim", "FORCE_COLOR": "1"}, ())
+    assert named == Environment({**NONINTERACTIVE, "EDITOR": "vim", "FORCE_COLOR": "1"}, ())
 
 
 @pytest.mark.req("M-11")
 def test_the_callers_secrets_win_over_names_that_are_let_through() -> None:
     inherited = {"NOTE": "my hunter2!", "EDITOR": "vim hunter2", "PATH": "/home/hunter2/bin", "OTHER": "hunter"}
     built = build_env(inherited, env={}, pass_env=("*", "NOTE", "EDITOR"), secrets=("hunter2", ""))
-    assert built == Environment({"OTHER": "hunter", **QUIET}, ("NOTE", "PATH"))
+    assert built == Environment({"OTHER": "hunter", **NONINTERACTIVE}, ("NOTE", "PATH"))
 
 
 def test_the_callers_own_variables_are_never_filtered() -> None:
     env = {"GH_TOKEN": TOKEN, "BASH_ENV": "/x", "EDITOR": "vim", "FORCE_COLOR": "1", "NOTE": "hunter2"}
     built = build_env({"GH_TOKEN": "old" * 10, "DISPLAY": ":0"}, env=env, secrets=("hunter2",))
-    assert built == Environment({**QUIET, **env}, ("DISPLAY",))
+    assert built == Environment({**NONINTERACTIVE, **env}, ("DISPLAY",))
 
 
 def test_a_cleared_environment_inherits_nothing_but_stays_quiet_and_has_a_path() -> None:
     built = build_env({"HOME": "/h", "PATH": "/mine", "X": "1"}, env={"Y": "2"}, clear_env=True, pass_env=("*", "X"))
-    assert built == Environment({"PATH": DEFAULT_PATH, **QUIET, "Y": "2"}, ("HOME", "X"))
+    assert built == Environment({"PATH": DEFAULT_PATH, **NONINTERACTIVE, "Y": "2"}, ("HOME", "X"))
     assert build_env({}, env={"PATH": "/only"}, clear_env=True).values["PATH"] == "/only"
 
 
 def test_what_forces_colour_is_not_inherited() -> None:
     built = build_env({"FORCE_COLOR": "3", "CLICOLOR_FORCE": "1", "NO_COLOR": "yes"}, env={})
-    assert built == Environment(dict(QUIET), ("CLICOLOR_FORCE", "FORCE_COLOR"))
+    assert built == Environment(dict(NONINTERACTIVE), ("CLICOLOR_FORCE", "FORCE_COLOR"))
 
 
 def test_git_still_runs_when_one_of_its_numbered_settings_was_a_secret(tmp_path: os.PathLike[str]) -> None:
@@ -113,7 +128,7 @@ def test_git_still_runs_when_one_of_its_numbered_settings_was_a_secret(tmp_path:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT_S,
         check=True,
     )
     assert said.stdout.splitlines()[-2:] == ["user.name=Ada", "user.email=ada@example.org"]
@@ -121,14 +136,14 @@ def test_git_still_runs_when_one_of_its_numbered_settings_was_a_secret(tmp_path:
 
 @pytest.mark.parametrize("count", ["", "x", "-1", "99999999", "²"])
 def test_a_senseless_count_of_git_settings_is_left_to_git(count: str) -> None:
-    assert build_env({"GIT_CONFIG_COUNT": count}, env={}).values == {"GIT_CONFIG_COUNT": count, **QUIET}
+    assert build_env({"GIT_CONFIG_COUNT": count}, env={}).values == {"GIT_CONFIG_COUNT": count, **NONINTERACTIVE}
 
 
 def test_values_that_are_not_utf8_reach_bash_unchanged() -> None:
     odd = os.fsdecode(b"Z\xfcrich \xff\xfe")
     env = build_env({"PATH": os.environ["PATH"], "CITY": odd}, env={"OTHER": odd}).values
     said = subprocess.run(
-        ["bash", "-c", 'printf %s "$CITY$OTHER"'], env=env, capture_output=True, timeout=PATIENCE, check=True
+        ["bash", "-c", 'printf %s "$CITY$OTHER"'], env=env, capture_output=True, timeout=HANG_TIMEOUT_S, check=True
     )
     assert said.stdout == b"Z\xfcrich \xff\xfe" * 2
 
@@ -138,8 +153,8 @@ def test_each_answer_is_the_callers_own() -> None:
     first = build_env(inherited, env={})
     first.values["A"] = "changed"
     inherited["B"] = "2"
-    assert build_env({"A": "1"}, env={}).values == {"A": "1", **QUIET}
-    assert build_env(inherited, env={}).values == {"A": "1", "B": "2", **QUIET}
+    assert build_env({"A": "1"}, env={}).values == {"A": "1", **NONINTERACTIVE}
+    assert build_env(inherited, env={}).values == {"A": "1", "B": "2", **NONINTERACTIVE}
 
 
 def test_any_mapping_can_be_inherited() -> None:
@@ -147,7 +162,7 @@ def test_any_mapping_can_be_inherited() -> None:
         pass
 
     assert build_env(Lazy(A="1"), env={}) == build_env({"A": "1"}, env={})
-    assert set(build_env(os.environ, env={}).values) >= set(QUIET)
+    assert set(build_env(os.environ, env={}).values) >= set(NONINTERACTIVE)
 
 
 def test_threads_with_different_environments_do_not_mix_their_answers() -> None:
@@ -155,13 +170,13 @@ def test_threads_with_different_environments_do_not_mix_their_answers() -> None:
 
     def build(own: dict[str, str]) -> None:
         answers = (build_env(own, env={}).values for _ in range(500))
-        wrong.extend(answer for answer in answers if answer != {**own, **QUIET})
+        wrong.extend(answer for answer in answers if answer != {**own, **NONINTERACTIVE})
 
     threads = [Thread(target=build, args=({f"V{n}": str(n)},)) for n in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(HANG_TIMEOUT_S)
     assert wrong == []
 
 
@@ -181,7 +196,7 @@ def test_no_inherited_value_with_one_of_the_callers_secrets_in_it_survives(
     name = data.draw(names)
     inherited[name] = data.draw(text) + data.draw(st.sampled_from(secrets)) + data.draw(text)
     built = build_env(inherited, env={}, pass_env=pass_env, secrets=secrets)
-    ours = {*QUIET.values(), built.values.get("GIT_CONFIG_COUNT")}
+    ours = {*NONINTERACTIVE.values(), built.values.get("GIT_CONFIG_COUNT")}
     assert [v for v in built.values.values() if v not in ours and any(secret in v for secret in secrets)] == []
     assert built.values.get(name) != inherited[name] or inherited[name] in ours
 
@@ -197,8 +212,10 @@ def test_removed_is_exactly_what_was_inherited_and_is_gone(
 @given(environments)
 def test_nothing_that_looks_secret_or_opens_a_door_is_inherited(inherited: dict[str, str]) -> None:
     built = build_env(inherited, env={}).values
-    left = {name: value for name, value in built.items() if name not in QUIET}
-    assert [name for name, value in left.items() if looks_secret(name, value) or is_pointer(name) or name in LOUD] == []
+    left = {name: value for name, value in built.items() if name not in NONINTERACTIVE}
+    assert [
+        name for name, value in left.items() if looks_secret(name, value) or is_unsafe(name) or name in INTERACTIVE
+    ] == []
 
 
 @given(environments, globs, st.lists(text, max_size=2))

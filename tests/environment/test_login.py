@@ -16,7 +16,7 @@ import pytest
 from nacre.environment.build import build_env
 from nacre.environment.login import GUARD, forget, login_environment
 from nacre.errors import InvalidRequest
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 BASH = shutil.which("bash") or "/bin/bash"
 LONG = 60.0
@@ -117,7 +117,7 @@ def test_a_start_file_that_hangs_is_ended_with_all_it_started(home: Home) -> Non
         assert started == b"started\n"
         ended = select.poll()
         ended.register(reader, select.POLLHUP)
-        assert ended.poll(PATIENCE * 1000), "something still holds the other end"
+        assert ended.poll(HANG_TIMEOUT_S * 1000), "something still holds the other end"
         assert os.read(reader, 100) == b""
     finally:
         os.close(reader)

@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from nacre.environment.build import build_env
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 WAIT = "sleep 1000 #"
 """An editor, pager or askpass that a person would have to end."""
@@ -77,7 +77,7 @@ class Person:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=PATIENCE,
+            timeout=HANG_TIMEOUT_S,
             start_new_session=True,
             check=False,
         )
@@ -146,7 +146,7 @@ def locked_remote() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/x.git"
         server.shutdown()
-        thread.join(PATIENCE)
+        thread.join(HANG_TIMEOUT_S)
 
 
 def test_git_does_not_ask_for_a_password_anywhere(person: Person, locked_remote: str) -> None:
@@ -169,7 +169,7 @@ def test_read_returns_at_once() -> None:
         env=build_env({"PATH": os.environ["PATH"]}, env={}).values,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT_S,
         check=True,
     )
     assert done.stdout == b"1\n"

@@ -6,16 +6,16 @@ import subprocess
 import pytest
 
 from nacre.environment.build import build_env
-from nacre.environment.unsafe_variables import is_pointer
-from tests.support.waiting import PATIENCE
+from nacre.environment.unsafe_variables import is_unsafe
+from tests.support.waiting import HANG_TIMEOUT_S
 
-DOORS = """
+SOCKET_VARIABLES = """
     DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS_VERIFY CONTAINER_HOST BUILDKIT_HOST SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO
     DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS DBUS_STARTER_ADDRESS XDG_RUNTIME_DIR KRB5CCNAME DISPLAY XAUTHORITY
     WAYLAND_DISPLAY NOTIFY_SOCKET LISTEN_FDS TMUX STY NVIM VSCODE_IPC_HOOK VSCODE_IPC_HOOK_CLI VSCODE_GIT_IPC_HANDLE
     VSCODE_INSPECTOR_OPTIONS KITTY_LISTEN_ON NODE_CHANNEL_FD
 """
-SPELLS = "BASH_ENV ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT PROMPT_COMMAND PS4 CDPATH TMOUT BASH_FUNC_eval%%"
+BASH_VARIABLES = "BASH_ENV ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT PROMPT_COMMAND PS4 CDPATH TMOUT BASH_FUNC_eval%%"
 PLAIN = """
     PATH HOME XDG_CONFIG_HOME XDG_DATA_DIRS XDG_SESSION_TYPE KUBECONFIG DOCKER_CONFIG DOCKER_BUILDKIT SSH_CONNECTION
     SSH_CLIENT GNUPGHOME VSCODE_PID TERM_PROGRAM ENVIRONMENT ENV_NAME BASH BASH_VERSION PS1 BASH_FUNC_module%%
@@ -24,7 +24,7 @@ PLAIN = """
 
 
 @pytest.mark.req("M-11")
-@pytest.mark.parametrize("name", [*DOORS.split(), *SPELLS.split()])
+@pytest.mark.parametrize("name", [*SOCKET_VARIABLES.split(), *BASH_VARIABLES.split()])
 def test_doors_and_spells_are_not_inherited_unless_let_through(name: str) -> None:
     inherited = {name: "/x"}
     assert build_env(inherited, env={}).removed == (name,)
@@ -33,7 +33,7 @@ def test_doors_and_spells_are_not_inherited_unless_let_through(name: str) -> Non
 
 @pytest.mark.parametrize("name", PLAIN.split())
 def test_what_opens_nothing_is_inherited(name: str) -> None:
-    assert not is_pointer(name)
+    assert not is_unsafe(name)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_bash_reads_the_command_as_it_is_written(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=HANG_TIMEOUT_S,
             check=False,
         ).stdout
 
@@ -77,6 +77,6 @@ def test_a_file_named_in_BASH_ENV_does_not_run_before_the_command(tmp_path: os.P
         file.write("echo early\n")
     env = build_env({"PATH": os.environ["PATH"], "BASH_ENV": early}, env={}).values
     said = subprocess.run(
-        ["bash", "-c", "echo command"], env=env, capture_output=True, text=True, timeout=PATIENCE, check=True
+        ["bash", "-c", "echo command"], env=env, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=True
     )
     assert said.stdout == "command\n"

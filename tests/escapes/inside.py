@@ -22,7 +22,7 @@ from nacre.types import Leftovers
 from tests.support.unchecked import UNCHECKED
 
 needs_landlock = pytest.mark.skipif(
-    os.uname().sysname == "Linux" and not kernel().confines, reason=f"nothing to get out of: {kernel().lack}"
+    os.uname().sysname == "Linux" and not kernel().confines, reason=f"nothing to get out of: {kernel().missing}"
 )
 needs_scopes = pytest.mark.skipif(kernel().landlock < 6, reason="signals are scoped from Landlock ABI 6 on")
 
@@ -57,7 +57,7 @@ def python(program: str, *arguments: object) -> str:
     return shlex.join(words)
 
 
-async def inside(
+async def run_restricted(
     command: str,
     cwd: Path | None = None,
     *,
@@ -74,7 +74,7 @@ async def inside(
     return result
 
 
-async def outside(command: str, cwd: Path | None = None, *, env: Mapping[str, str] | None = None) -> Result:
+async def run_unrestricted(command: str, cwd: Path | None = None, *, env: Mapping[str, str] | None = None) -> Result:
     return await UNCHECKED.run(Request(command, env=env or {}), ToolContext(working_dir=cwd))
 
 
@@ -88,10 +88,10 @@ class Seen(NamedTuple):
 
 def tree(top: Path) -> dict[str, Seen]:
     """All that is there, by path."""
-    return {str(path.relative_to(top)): _seen(path) for path in [top, *sorted(top.rglob("*"))]}
+    return {str(path.relative_to(top)): _path_state(path) for path in [top, *sorted(top.rglob("*"))]}
 
 
-def _seen(path: Path) -> Seen:
+def _path_state(path: Path) -> Seen:
     status = path.lstat()
     marks = (status.st_mode, status.st_ino, status.st_nlink, status.st_uid, status.st_gid, status.st_size)
     kind = "link" if path.is_symlink() else "directory" if path.is_dir() else "file" if path.is_file() else "special"

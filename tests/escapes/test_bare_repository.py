@@ -73,6 +73,6 @@ async def test_ordinary_directories_of_these_names_are_ordinary(place: Path, mou
     (place / "config").mkdir()
     (place / "config" / "app.toml").write_text("before")
     result = await run("echo x > config/app.toml; mkdir objects refs hooks; echo x > objects/o", place)
-    assert result.remarks == ()
+    assert result.notes == ()
     assert (place / "config" / "app.toml").read_text() == "x\n"
     assert (place / "objects" / "o").exists()

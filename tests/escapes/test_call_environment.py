@@ -10,16 +10,16 @@ import pytest
 
 from nacre import Bash, Limits, Request, Session, ToolContext
 from nacre.engines import Bubblewrap
-from nacre.engines.ray.node.payload import Asked, Sent, laid_out, lean
+from nacre.engines.ray.node.payload import PlanContext, RunPayload, localise, strip_local
 from nacre.environment import deferred_names
 from nacre.keeper.protocol.procfs import TAG_VARIABLE
 from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT
-from nacre.result import Stage
+from nacre.result import PipelineStatus
 from tests.support.hosts import run_host
 from tests.support.namespaces import skip_without_bubblewrap
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.req("P-008", "M-11")
 
@@ -67,7 +67,7 @@ def preload(directory: Path) -> dict[str, str]:
         pytest.skip("needs a C compiler")
     (directory / "note.c").write_text(_LIBRARY)
     command = [compiler, "-w", "-shared", "-fPIC", "-o", "note.so", "note.c"]
-    built = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    built = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=False)
     if built.returncode:
         pytest.skip(f"{compiler} makes no libraries here: {built.stderr.strip()}")
     return {"LD_PRELOAD": "./note.so"}  # from where the command starts: the whole path may have blanks
@@ -84,7 +84,7 @@ def env(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     return made
 
 
-def noted(directory: Path) -> set[str]:
+def read_notes(directory: Path) -> set[str]:
     return set((directory / "noted").read_text().splitlines())
 
 
@@ -98,7 +98,7 @@ async def test_code_from_a_call_runs_only_with_tag_and_limits(env: dict[str, str
     for _ in range(_RUNS):
         result = await UNCHECKED.run(Request("echo ran", env=env), context(tmp_path))
         assert result.stdout == "ran\n", result
-    assert noted(tmp_path) == {f"{_FILES} tagged"}
+    assert read_notes(tmp_path) == {f"{_FILES} tagged"}
 
 
 @pytest.mark.linux
@@ -108,7 +108,7 @@ async def test_the_same_holds_in_namespaces(env: dict[str, str], tmp_path: Path)
     bash = Bash(UNCHECKED.profile, engine=Bubblewrap())
     for _ in range(_RUNS // 4):
         assert (await bash.run(Request("echo ran", env=env), context(tmp_path))).stdout == "ran\n"
-    assert noted(tmp_path) == {f"{_FILES} tagged"}
+    assert read_notes(tmp_path) == {f"{_FILES} tagged"}
 
 
 @pytest.mark.linux
@@ -116,10 +116,10 @@ async def test_code_that_a_session_carries_on_runs_only_with_tag_and_limits(tmp_
     session = Session(UNCHECKED, context(tmp_path))
     [(name, value)] = preload(tmp_path).items()
     await session.run(f"export {name}='{value}'")
-    assert session.changes[name] == value
+    assert session.env_changes[name] == value
     for _ in range(_RUNS):
         assert (await session.run("echo ran")).stdout == "ran\n"
-    assert noted(tmp_path) == {f"{_FILES} tagged"}
+    assert read_notes(tmp_path) == {f"{_FILES} tagged"}
 
 
 @pytest.mark.linux
@@ -128,20 +128,21 @@ def test_code_from_a_call_does_not_run_in_a_shell_that_is_never_released(env: di
     program = """
         import os, shutil, sys
         from nacre.keeper.spawn.shell import spawn
-        from nacre.keeper.protocol.messages import Start, environment_block, environment_names, environment_of
+        from nacre.keeper.protocol.messages import StartMessage, environment_block, environment_names, environment_of
 
         for fd in range(3, 64):
             os.dup2(0, fd)  # as in a keeper: nothing below is free
         variables = dict(zip(sys.argv[2::2], sys.argv[3::2]))
         block = environment_block({**os.environ, **variables})
-        start = Start(
-            tag=1, timeout=9.0, grace=1.0, merge=False, keep=False, reusable=False, has_stdin=False, has_state=False,
+        start = StartMessage(
+            tag=1, timeout=9.0, grace=1.0, merge=False, keep_leftovers=False, standby_ok=False,
+            has_stdin=False, has_state=False,
             bash=os.fsencode(shutil.which("bash")), cwd=os.fsencode(sys.argv[1]), text=b"echo ran", env=block,
             deferred=environment_names(variables),
         )
         shell = spawn(start, environment_of(block), (256, 256))
-        shell.hand(start)
-        shell.dismiss()
+        shell.send_command(start)
+        shell.discard()
         print(os.waitstatus_to_exitcode(os.waitpid(shell.pid, 0)[1]))
     """
     words = [word for pair in env.items() for word in pair]
@@ -186,7 +187,7 @@ async def test_a_startup_file_of_a_call_is_read_by_its_shell_and_by_others(tmp_p
 
 async def test_a_pipeline_of_a_call_with_such_variables_tells_how_each_command_ended() -> None:
     result = await UNCHECKED.run(Request("false | true", env={"LD_X": "1"}))
-    assert result.stages == (Stage("false", 1), Stage("true", 0))
+    assert result.pipestatus == (PipelineStatus("false", 1), PipelineStatus("true", 0))
 
 
 async def test_functions_and_paths_of_libraries_stay_in_a_session(tmp_path: Path) -> None:
@@ -200,10 +201,10 @@ async def test_functions_and_paths_of_libraries_stay_in_a_session(tmp_path: Path
 @pytest.mark.parametrize(("variable", "ahead"), [("LD_PRELOAD", False), ("COLOUR", True)])
 async def test_no_node_starts_a_shell_ahead_with_such_variables(variable: str, ahead: bool, tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
-    plan = lean(plan_for(Request("true", env={variable: "x"}), ctx, DEFAULT, {}))
-    sent = Sent(id="1", plan=plan, asked=Asked(ctx=ctx, inherits=False), tells=False)
-    there, _, _ = await laid_out(sent)
-    assert (there.deferred, there.reusable) == (() if ahead else (variable,), ahead)
+    plan = strip_local(plan_for(Request("true", env={variable: "x"}), ctx, DEFAULT, {}))
+    sent = RunPayload(id="1", plan=plan, context=PlanContext(ctx=ctx, inherits=False), reports_state=False)
+    there, _, _ = await localise(sent)
+    assert (there.deferred, there.standby_ok) == (() if ahead else (variable,), ahead)
 
 
 def test_names_of_the_loader_and_the_shell_are_deferred_and_others_are_not() -> None:

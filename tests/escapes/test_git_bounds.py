@@ -54,14 +54,14 @@ async def test_new_directories_beyond_the_bound_are_moved_away(
     plant = f"mkdir -p {where}{{1..99}}; for each in {where}*; do ln -s {shlex.quote(outside)} $each/link; done"
     result = await run(f"{plant}; ln -sf {shlex.quote(outside)} .git/logs/refs/heads/topic/one", repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if MOVED in remark]
+    assert [remark for remark in result.notes if MOVED in remark]
     assert links_in_use(repo / ".git") == []
     git(repo, "checkout", "-q", "topic/one")
     git(repo, "commit", "-q", "--allow-empty", "-m", "from the user")
     assert (place.parent / "outside").read_text() == "precious"
     again = await run(f"ln -sf {shlex.quote(outside)} .git/logs/refs/heads/topic/one", repo)
-    assert [remark for remark in again.remarks if "git would write there" in remark]
-    assert not [remark for remark in again.remarks if MOVED in remark]
+    assert [remark for remark in again.notes if "git would write there" in remark]
+    assert not [remark for remark in again.notes if MOVED in remark]
 
 
 async def test_new_links_beyond_the_bound_are_moved_away(
@@ -76,7 +76,7 @@ async def test_new_links_beyond_the_bound_are_moved_away(
         f"{many}; mkdir .git/new; ln -s {outside} .git/new/x; ln -sf {outside} .git/COMMIT_EDITMSG", repo
     )
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if MOVED in remark]
+    assert [remark for remark in result.notes if MOVED in remark]
     assert links_in_use(repo / ".git") == [repo / ".git" / "mine"]
     assert git(repo, "log", "--format=%s") == "first"
 
@@ -87,7 +87,7 @@ async def test_a_directory_that_may_not_be_written_is_moved_all_the_same(
     monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
     repo = repository(place / "repo")
     result = await run("mkdir -m 555 .git/logs/refs/heads/x{1..99}", repo)
-    assert not [remark for remark in result.remarks if "could be moved" in remark]
+    assert not [remark for remark in result.notes if "could be moved" in remark]
     assert len(list((repo / ".git/logs/refs/heads").iterdir())) < 99
 
 
@@ -98,7 +98,7 @@ async def test_a_path_that_is_too_long_to_look_at_is_moved_away(place: Path, mou
     plant = f"cd .git/logs/refs/heads; for i in {{1..24}}; do mkdir {name}; cd {name}; done; ln -s {outside} link"
     result = await run(plant, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if MOVED in remark]
+    assert [remark for remark in result.notes if MOVED in remark]
     assert not (repo / ".git/logs/refs/heads" / name).exists()
 
 
@@ -112,6 +112,6 @@ async def test_a_repository_that_was_larger_before_is_worked_in_as_before(
         git(repo, "update-ref", f"refs/heads/u{number}/topic", "HEAD")
         (repo / ".git" / f"link{number}").symlink_to("nowhere")
     result = await run("git checkout -q -b new/topic && git commit -q --allow-empty -m more", repo)
-    assert (result.outcome, result.remarks) == (Exited(0), ())
+    assert (result.outcome, result.notes) == (Exited(0), ())
     assert len(links_below(repo / ".git")) == 80
     assert len(git(repo, "branch", "--list").splitlines()) == 82

@@ -50,7 +50,7 @@ async def test_no_new_link_stays_in_a_git_directory(place: Path, mounts: bool, n
     result = await run(LINKS[name].format(target=shlex.quote(str(place.parent / "outside"))), repo)
     assert result.outcome == Exited(0), result
     assert links_below(repo / ".git") == []
-    assert [remark for remark in result.remarks if "git would write there" in remark]
+    assert [remark for remark in result.notes if "git would write there" in remark]
     (repo / "file").write_text("two\n")
     with contextlib.suppress(subprocess.CalledProcessError):  # without an index it has nothing to commit
         git(repo, "commit", "-q", "-a", "-m", "from the user")
@@ -82,7 +82,7 @@ async def test_links_that_were_there_stay(place: Path, mounts: bool) -> None:
     (repo / ".git" / "HEAD").unlink()
     (repo / ".git" / "HEAD").symlink_to("refs/heads/main")
     result = await run("git commit -q --allow-empty -m more", repo)
-    assert (result.ok, result.remarks) == (True, ())
+    assert (result.ok, result.notes) == (True, ())
     assert os.readlink(repo / ".git" / "mine") == "/etc/hostname"
 
 
@@ -99,7 +99,7 @@ async def test_steps_that_run_programs_are_not_left_in_a_rebase(place: Path, mou
     )
     result = await run(plant, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if "steps that run programs" in remark]
+    assert [remark for remark in result.notes if "steps that run programs" in remark]
     assert (repo / ".git" / "rebase-merge" / "git-rebase-todo").read_text() == "noop\n"
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, "rebase", "--continue")
@@ -113,7 +113,7 @@ async def test_a_rebase_of_the_user_keeps_its_steps(place: Path, mounts: bool) -
     steps.write_text("exec make test\npick 1234\n")
     result = await run("git status --short; echo 'exec evil' >> .git/rebase-merge/git-rebase-todo", repo)
     assert steps.read_text() == "exec make test\npick 1234\n"
-    assert len(result.remarks) == 1
+    assert len(result.notes) == 1
 
 
 # repositories deeper in the workspace
@@ -146,7 +146,7 @@ async def test_a_nested_repository_that_runs_programs_is_disarmed(place: Path, m
     plant = NESTED[name].format(commit=COMMIT, evil=evil(place))
     result = await run(plant, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if "would make git run programs" in remark]
+    assert [remark for remark in result.notes if "would make git run programs" in remark]
     assert not is_armed(repo / "inner", place)
 
 
@@ -166,7 +166,7 @@ async def test_a_deep_one_that_the_index_names_is_disarmed(place: Path, mounts: 
     assert (await run(plant, repo)).ok
     assert (repo / deep / ".git" / "config").exists()
     result = await run(f"cd {deep} && git config core.fsmonitor {evil(place)}", repo)
-    assert [remark for remark in result.remarks if "would make git run programs" in remark]
+    assert [remark for remark in result.notes if "would make git run programs" in remark]
     assert not is_armed(repo, place)
 
 
@@ -185,7 +185,7 @@ async def test_a_hook_in_a_nested_repository_is_renamed(place: Path, mounts: boo
     hook = f"printf '#!/bin/sh\\ntouch %s/PWNED\\n' {shlex.quote(str(place))} > .git/hooks/post-commit"
     hook = f"mkdir -p .git/hooks; {hook}; chmod +x .git/hooks/post-commit"
     result = await run(f"git init -q inner && cd inner && {{ {hook}; }}", repo)
-    assert len(result.remarks) == 1
+    assert len(result.notes) == 1
     git(repo / "inner", "commit", "-q", "--allow-empty", "-m", "x")
     assert not (place / "PWNED").exists()
 
@@ -202,7 +202,7 @@ async def test_cloning_and_working_in_the_clone_is_ordinary(place: Path, mounts:
         " && git worktree add -q ../tree && git stash list && git log --oneline | wc -l"
     )
     result = await run(command, repo)
-    assert (result.outcome, result.stdout, result.remarks) == (Exited(0), "2\n", ())
+    assert (result.outcome, result.stdout, result.notes) == (Exited(0), "2\n", ())
     assert git(repo / "inner", "log", "-1", "--format=%an") == "B"
 
 
@@ -213,7 +213,7 @@ async def test_a_nested_repository_of_the_user_keeps_its_programs(place: Path, m
     (inner / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh\n")
     (inner / ".git" / "hooks" / "pre-push").chmod(0o755)
     result = await run("cd inner && git config user.name B && git commit -q --allow-empty -m more", repo)
-    assert (result.ok, result.remarks) == (True, ())
+    assert (result.ok, result.notes) == (True, ())
     assert git(inner, "config", "core.pager") == "less -R"
 
 
@@ -231,7 +231,7 @@ async def test_a_submodule_can_be_added(place: Path, mounts: bool) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     add = f"git -c protocol.file.allow=always submodule --quiet add {shlex.quote(str(other))} inner"
     result = await run(add, repo, unprotected=(".gitmodules", ".git"))
-    assert (result.outcome, result.remarks) == (Exited(0), ())
+    assert (result.outcome, result.notes) == (Exited(0), ())
     assert (repo / "inner" / "file").exists()
 
 
@@ -243,7 +243,7 @@ async def test_a_conflict_in_a_rebase_is_left_to_be_resolved(place: Path, mounts
     )
     result = await run(command, repo)
     assert result.outcome == Exited(0), result
-    assert not [remark for remark in result.remarks if "removed" in remark]
+    assert not [remark for remark in result.notes if "removed" in remark]
     git(repo, "rebase", "--abort")
 
 
@@ -251,7 +251,7 @@ async def test_a_nested_repository_of_the_user_can_be_moved(place: Path, mounts:
     repo = repository(place / "repo")
     git(repository(repo / "inner"), "config", "core.pager", "less -R")
     result = await run("mkdir vendor && mv inner vendor/", repo)
-    assert (result.ok, result.remarks) == (True, ())
+    assert (result.ok, result.notes) == (True, ())
     assert git(repo / "vendor" / "inner", "config", "core.pager") == "less -R"
 
 
@@ -261,7 +261,7 @@ async def test_a_new_worktree_leaves_the_users_configuration_alone(place: Path, 
     for each in (repo, inner):
         git(each, "config", "core.pager", "less -R")
     result = await run("git worktree add -q tree && cd inner && git worktree add -q ../other", repo)
-    assert (result.outcome, result.remarks) == (Exited(0), ())
+    assert (result.outcome, result.notes) == (Exited(0), ())
     assert [git(each, "config", "core.pager") for each in (repo, inner)] == ["less -R"] * 2
 
 
@@ -269,7 +269,7 @@ async def test_hooks_that_are_a_link_are_renamed(place: Path, mounts: bool) -> N
     repo = repository(place / "repo")
     plant = "git init -q inner; rm -rf inner/.git/hooks; mkdir evil; ln -s ../../evil inner/.git/hooks"
     result = await run(plant, repo)
-    assert len(result.remarks) == 1
+    assert len(result.notes) == 1
     assert not os.path.lexists(repo / "inner" / ".git" / "hooks")
 
 

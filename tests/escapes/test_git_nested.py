@@ -50,7 +50,7 @@ async def test_no_new_link_stays_in_a_nested_git_directory(
     result = await run(f"cd proj; {plant}", workspace)
     assert result.outcome == Exited(0), result
     assert links_below(workspace / "proj" / ".git") == []
-    assert [remark for remark in result.remarks if "git would write there" in remark]
+    assert [remark for remark in result.notes if "git would write there" in remark]
     (workspace / "proj" / "file").write_text("two\n")
     with contextlib.suppress(subprocess.CalledProcessError):  # without an index it has nothing to commit
         git(workspace / "proj", "commit", "-q", "-a", "-m", "from the user")
@@ -61,7 +61,7 @@ async def test_no_new_link_stays_in_a_nested_git_directory(
 async def test_no_step_that_runs_a_program_stays_in_a_nested_rebase(place: Path, workspace: Path, mounts: bool) -> None:
     step = shlex.quote(f"exec touch {shlex.quote(str(place))}/PWNED")
     result = await run(f"cd proj; {REBASE} printf '%s\\n' {step} noop > git-rebase-todo", workspace)
-    assert [remark for remark in result.remarks if "steps that run programs" in remark]
+    assert [remark for remark in result.notes if "steps that run programs" in remark]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(workspace / "proj", "rebase", "--continue")
     assert not (place / "PWNED").exists()
@@ -70,7 +70,7 @@ async def test_no_step_that_runs_a_program_stays_in_a_nested_rebase(place: Path,
 async def test_links_of_the_user_in_a_nested_git_directory_stay(workspace: Path, mounts: bool) -> None:
     (workspace / "proj" / ".git" / "mine").symlink_to("/etc/hostname")
     result = await run("mkdir vendor && mv proj vendor/ && git -C vendor/proj status --short", workspace)
-    assert (result.ok, result.remarks) == (True, ())
+    assert (result.ok, result.notes) == (True, ())
     assert (workspace / "vendor" / "proj" / ".git" / "mine").is_symlink()
 
 
@@ -147,7 +147,7 @@ async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -
 async def test_an_index_that_cannot_be_read_is_renamed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     result = await run("printf 'DIRC\\0\\0\\0\\11\\0\\0\\0\\1 and more than that, and more' > .git/index", repo)
-    assert [remark for remark in result.remarks if "an index that is not as git writes it" in remark]
+    assert [remark for remark in result.notes if "an index that is not as git writes it" in remark]
     assert not (repo / ".git" / "index").exists()
     assert (repo / ".git" / "index.nacre-quarantined").exists()
 
@@ -171,7 +171,7 @@ async def test_no_index_makes_git_write_elsewhere(place: Path, mounts: bool, pat
     outside = place.parent / "outside"
     result = await run(forge_index(str(outside) if path == "absolute" else path), repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if "an index that is not as git writes it" in remark]
+    assert [remark for remark in result.notes if "an index that is not as git writes it" in remark]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, "restore", ".")
     assert outside.read_text() == "precious"
@@ -191,7 +191,7 @@ async def test_names_that_only_look_like_gits_own_are_ordinary(place: Path, moun
     made = "; ".join(f"mkdir -p $(dirname {name}); echo x > {name}" for name in names.split())
     for version in ("2", "4"):
         result = await run(f"{made}; git add {names}; git update-index --index-version {version}", repo)
-        assert (result.outcome, result.remarks) == (Exited(0), ())
+        assert (result.outcome, result.notes) == (Exited(0), ())
 
 
 async def test_a_gitlink_that_leads_out_of_the_workspace_makes_nobody_rename_there(place: Path, mounts: bool) -> None:
@@ -225,7 +225,7 @@ async def test_no_nested_repository_gets_its_files_outside_of_the_workspace(plac
     repo = repository(place / "repo")
     other = shlex.quote(str(place.parent))
     result = await run(f"git init -q inner && cd inner && {COMMIT} && git config core.worktree {other}", repo)
-    assert [remark for remark in result.remarks if "core.worktree, outside the workspace" in remark]
+    assert [remark for remark in result.notes if "core.worktree, outside the workspace" in remark]
     assert not (repo / "inner" / ".git" / "config").exists()
 
 

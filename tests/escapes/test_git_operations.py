@@ -60,7 +60,7 @@ async def test_nothing_runs_when_it_is_continued(place: Path, mounts: bool, name
     text, words = plant(name, place)
     result = await run(text, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if ".nacre-quarantined" in remark]
+    assert [remark for remark in result.notes if ".nacre-quarantined" in remark]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, *words)
     assert not (place / "PWNED").exists()
@@ -96,7 +96,7 @@ async def test_half_applied_patches_write_nothing_elsewhere(place: Path, mounts:
     repo = repository(place / "repo")
     result = await run(prepare_mailbox(repo, place), repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.remarks if "apply-opt" in remark]
+    assert [remark for remark in result.notes if "apply-opt" in remark]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, "am", "--skip")
     assert (place.parent / "outside").read_text() == "precious"
@@ -114,7 +114,7 @@ def test_they_do_where_nothing_protects(place: Path) -> None:
 async def test_no_remote_of_the_old_kind_is_a_program(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     result = await run(f"mkdir -p .git/{name}; echo 'URL: ext::sh -c x' > .git/{name}/origin", repo)
-    assert [remark for remark in result.remarks if "ext::" in remark]
+    assert [remark for remark in result.notes if "ext::" in remark]
     assert not (repo / ".git" / name / "origin").exists()
 
 
@@ -135,12 +135,12 @@ async def test_what_stops_half_way_is_left_to_be_continued(place: Path, mounts: 
     work = "for i in a b c; do echo $1$i > file; git commit -q -a -m $1$i; done"
     work = f"commit() {{ {work}; }}; git checkout -q -b topic; commit t; git checkout -q main; commit m"
     result = await run(f"{work}; {ORDINARY[name]} > /dev/null 2>&1; true", repo)
-    assert (result.outcome, result.remarks) == (Exited(0), ())
+    assert (result.outcome, result.notes) == (Exited(0), ())
 
 
 async def test_branches_named_like_a_state_of_git_are_branches(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     names = ("sequencer/opts", "rebase-apply/apply-opt", "rebase-merge/strategy", "remotes/x")
     result = await run("; ".join(f"git branch {name}" for name in names), repo)
-    assert (result.outcome, result.remarks) == (Exited(0), ())
+    assert (result.outcome, result.notes) == (Exited(0), ())
     assert len(git(repo, "branch", "--list").splitlines()) == 5

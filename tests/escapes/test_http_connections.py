@@ -20,7 +20,7 @@ from tests.adapters.mcp.door import PYTHON, client_at, environment, text_of
 from tests.support.census import fds
 from tests.support.descriptors import few_descriptors
 from tests.support.lifeline import Gate
-from tests.support.waiting import PATIENCE, until, until_steady, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, until, until_steady, wait_until
 
 pytestmark = [pytest.mark.mcp, pytest.mark.linux]
 
@@ -70,7 +70,7 @@ def server(tmp_path: Path, *, changes: str = "") -> Iterator[tuple[str, int, Pat
             yield next(word for word in log.read_text().split() if word.startswith("http://")), process.pid, log
         finally:
             process.terminate()
-            process.wait(PATIENCE)
+            process.wait(HANG_TIMEOUT_S)
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def place(url: str) -> tuple[str, str]:
 
 def connect(url: str) -> socket.socket:
     host, port = place(url)
-    return socket.create_connection((host, int(port)), timeout=PATIENCE)
+    return socket.create_connection((host, int(port)), timeout=HANG_TIMEOUT_S)
 
 
 def header(url: str, token: str, length: int) -> bytes:
@@ -157,7 +157,7 @@ async def test_connections_that_are_reset_at_once_leave_nothing(tmp_path: Path) 
         assert log.stat().st_size < MAX_LOG_BYTES
 
 
-SHORT = (
+SHORT_TIMEOUTS_SETUP = (
     "from nacre.adapters.mcp.transport import connection_limits as limits; "
     "limits.HEADER_TIMEOUT_S = limits.BODY_TIMEOUT_S = 0.3"
 )
@@ -166,7 +166,7 @@ SHORT = (
 @pytest.mark.parametrize("token", ["wrong", TOKEN])
 @pytest.mark.parametrize("begin", ["header", "body"])
 def test_a_request_that_comes_byte_by_byte_is_cut_off(begin: str, token: str, tmp_path: Path) -> None:
-    with server(tmp_path, changes=SHORT) as (url, _, log), connect(url) as connection:
+    with server(tmp_path, changes=SHORT_TIMEOUTS_SETUP) as (url, _, log), connect(url) as connection:
         if begin == "body":
             connection.sendall(header(url, token, 10_000_000))
         connection.settimeout(0.01)
@@ -185,12 +185,12 @@ def test_a_request_that_comes_byte_by_byte_is_cut_off(begin: str, token: str, tm
 
 
 def test_a_silent_connection_is_cut_off(tmp_path: Path) -> None:
-    with server(tmp_path, changes=SHORT) as (url, _, _), connect(url) as connection:
+    with server(tmp_path, changes=SHORT_TIMEOUTS_SETUP) as (url, _, _), connect(url) as connection:
         assert read_all(connection) == b""
 
 
 async def test_a_stream_with_a_token_outlives_the_deadlines(tmp_path: Path, gate: Gate) -> None:
-    with server(tmp_path, changes=SHORT) as (url, _, _):
+    with server(tmp_path, changes=SHORT_TIMEOUTS_SETUP) as (url, _, _):
         async with client_at(url, TOKEN, MODE) as client:
             begun = tmp_path / "begun"
             call = asyncio.create_task(client.call_tool("Bash", {"command": f"touch {begun}; {gate.wait}; echo late"}))
@@ -225,7 +225,7 @@ def test_a_header_that_is_too_long_is_refused(tmp_path: Path) -> None:
             assert read_all(connection)[:13] in (b"HTTP/1.1 431 ", b"HTTP/1.1 400 ")
 
 
-FEW = """
+LIMITED_CONNECTIONS = """
 from nacre.adapters.mcp.transport import connection_limits as limits
 few = limits.ConnectionLimits(authenticated=2, unauthenticated=4, running=2)
 limits.ConnectionLimits.for_this_process = classmethod(lambda cls: few)
@@ -233,7 +233,7 @@ limits.ConnectionLimits.for_this_process = classmethod(lambda cls: few)
 
 
 def test_more_connections_with_a_token_than_may_be_are_told_so(tmp_path: Path) -> None:
-    with server(tmp_path, changes=FEW) as (url, _, _):
+    with server(tmp_path, changes=LIMITED_CONNECTIONS) as (url, _, _):
 
         def ask() -> bytes:
             with connect(url) as connection:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.output.shape import shape
-from nacre.output.spoofed_notes import marked
+from nacre.output.spoofed_notes import mark_spoofed
 
 MARKS = (
     "\u0301", "\u0336", "\u0363", "\u0489", "\u094d", "\u20dd", "\ufe0f", "\U000e0101", "\U000e0041", "\u200b",
@@ -39,7 +39,7 @@ def test_what_looks_like_a_note_is_marked(line: str) -> None:
 @settings(deadline=None)
 def test_a_note_is_known_whatever_stands_between_its_letters(note: str, between: list[str]) -> None:
     spread = "".join(sign + more for sign, more in zip(note[:12], between, strict=True)) + note[12:]
-    assert marked(spread) == f"\\{spread}"
+    assert mark_spoofed(spread) == f"\\{spread}"
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_a_note_is_known_whatever_stands_between_its_letters(note: str, between:
     ["e\u0301[nacre: x]", "[...]", "[=====>    ] nacre 50%", "[notes]", "[binary] output", "[na] cre", "[N] acre"],
 )
 def test_what_does_not_look_like_one_is_left_alone(line: str) -> None:
-    assert marked(line) == line
+    assert mark_spoofed(line) == line

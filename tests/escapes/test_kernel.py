@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nacre.result import Exited
-from tests.escapes.inside import inside, needs_landlock, outside, python, tree
-from tests.support.waiting import PATIENCE
+from tests.escapes.inside import needs_landlock, python, run_restricted, run_unrestricted, tree
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
@@ -83,7 +83,7 @@ async def test_no_world_of_its_own_can_be_made(attempt: str, tmp_path: Path) -> 
     program = attempt.split()[0]
     if shutil.which(program) is None:
         pytest.skip(f"needs {program}")
-    result = await inside(attempt, tmp_path)
+    result = await run_restricted(attempt, tmp_path)
     assert result.outcome != Exited(0), result.output
 
 
@@ -93,13 +93,15 @@ async def test_the_kernel_refuses_each_call_by_itself() -> None:
         for name, numbers in {CALLS!r}.items():
             print(name, said(call, *numbers) if None not in numbers[:2] or here == "x86_64" else "EPERM")
     """
-    result = await inside(python(program))
+    result = await run_restricted(python(program))
     assert dict(line.split() for line in result.output.splitlines()) == dict.fromkeys(CALLS, "EPERM")
 
 
 async def test_clone3_does_not_exist_inside_and_processes_are_made_all_the_same() -> None:
     threads = "import threading; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join()"
-    result = await inside(f"{python('print(said(call, 435, 435, bytes(88), 88))')}; {python(threads)}; (echo fork)")
+    result = await run_restricted(
+        f"{python('print(said(call, 435, 435, bytes(88), 88))')}; {python(threads)}; (echo fork)"
+    )
     assert result.output == "ENOSYS\nthread\nfork\n"
 
 
@@ -109,7 +111,7 @@ async def test_calls_of_x32_do_not_exist() -> None:
         numbers = (2, 41, 53, 90, 101, 165, 514, 521, 539, 540)
         print(*sorted({said(call, 0x40000000 | number, None, 0, 0, 0) for number in numbers}))
     """
-    assert (await inside(python(program))).output == "ENOSYS\n"
+    assert (await run_restricted(python(program))).output == "ENOSYS\n"
 
 
 FOREIGN = """
@@ -126,9 +128,9 @@ FOREIGN = """
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="machine code of x86_64")
 async def test_a_call_of_another_architecture_ends_the_program() -> None:
-    result = await inside(python(FOREIGN) + "; echo $?")
+    result = await run_restricted(python(FOREIGN) + "; echo $?")
     assert result.stdout == f"{128 + signal.SIGSYS}\n", result.output
-    proof = await outside(python(FOREIGN))
+    proof = await run_unrestricted(python(FOREIGN))
     if proof.stdout != "True\n":
         pytest.skip("this kernel has no 32-bit calls")
 
@@ -147,19 +149,19 @@ void _start(void) { call(1, (void *)(long)(call(15, "kept", 0777) != 0), 0); for
 async def test_a_compiled_32_bit_program_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "32.c").write_text(PROGRAM_32)
     (tmp_path / "kept").touch()
-    built = await outside("gcc -m32 -O1 -fno-pic -fno-stack-protector -nostdlib -static -o 32 32.c", tmp_path)
+    built = await run_unrestricted("gcc -m32 -O1 -fno-pic -fno-stack-protector -nostdlib -static -o 32 32.c", tmp_path)
     if not built.ok:
         pytest.skip(f"gcc makes no 32-bit programs here: {built.stderr.splitlines()[-1]}")
     before = tree(tmp_path)
-    result = await inside("./32", tmp_path, timeout=PATIENCE)
+    result = await run_restricted("./32", tmp_path, timeout=HANG_TIMEOUT_S)
     assert (result.outcome, tree(tmp_path)) == (Exited(128 + signal.SIGSYS), before)
-    if not (await outside("./32", tmp_path)).ok:
+    if not (await run_unrestricted("./32", tmp_path)).ok:
         pytest.skip("this kernel runs no 32-bit programs")
     assert tree(tmp_path) != before
 
 
 async def test_the_command_has_no_power_and_can_get_none() -> None:
-    result = await inside("grep -E '^(NoNewPrivs|Seccomp|Cap(Inh|Prm|Eff|Amb)):' /proc/self/status")
+    result = await run_restricted("grep -E '^(NoNewPrivs|Seccomp|Cap(Inh|Prm|Eff|Amb)):' /proc/self/status")
     none = "0000000000000000"
     assert dict(line.split() for line in result.stdout.splitlines()) == {
         "CapInh:": none,
@@ -175,4 +177,4 @@ async def test_the_command_has_no_power_and_can_get_none() -> None:
               said(call, 157, 167, 38, 0, 0, 0, 0), said(call, 157, 167, 47, 2, 0, 0, 0),
               said(os.setuid, 12345) if os.getuid() == 0 else "EPERM", said(os.setgroups, [0]))
     """
-    assert (await inside(python(program))).output == "EPERM EINVAL EPERM EPERM EPERM\n"
+    assert (await run_restricted(python(program))).output == "EPERM EINVAL EPERM EPERM EPERM\n"

@@ -14,14 +14,14 @@ from nacre import Limits, Request, Result, ToolContext
 from nacre.keeper.client import run as client_run
 from nacre.result import Exited, OverLimit, TimedOut
 from nacre.types import MIB, Access
-from tests.escapes.inside import inside, needs_landlock, outside
+from tests.escapes.inside import needs_landlock, run_restricted, run_unrestricted
 from tests.support.lifeline import Lifeline
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008", "M-11")]
 
-MANY = 1200
+CHILDREN_BEYOND_ONE_PAGE = 1200
 """Children of one process whose numbers do not fit the page that the kernel gives at once."""
 
 
@@ -35,7 +35,7 @@ def python(program: str) -> str:
 
 
 async def run(
-    command: str, place: Path, limits: Limits, *, access: Access = "unrestricted", timeout: float = PATIENCE
+    command: str, place: Path, limits: Limits, *, access: Access = "unrestricted", timeout: float = HANG_TIMEOUT_S
 ) -> Result:
     context = ToolContext(access=access, working_dir=place, limits=limits)
     return await UNCHECKED.run(Request(command, timeout=timeout), context)
@@ -139,8 +139,8 @@ SEND = """
 @needs_landlock
 async def test_restricted_sends_no_descriptors_while_its_memory_is_counted() -> None:
     refused = "Operation not permitted\n"
-    assert (await inside(python(SEND))).stdout == f"plain\n{refused}{refused}"
-    assert (await outside(python(SEND))).stdout == "plain\nsent\nsent\n"
+    assert (await run_restricted(python(SEND))).stdout == f"plain\n{refused}{refused}"
+    assert (await run_unrestricted(python(SEND))).stdout == "plain\nsent\nsent\n"
 
 
 # One byte of a huge page in a pipe keeps the whole page, which nobody has mapped any more.
@@ -159,7 +159,7 @@ SPLICE = """
 @needs_landlock
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
 async def test_memory_cannot_be_kept_in_pipes_while_it_is_counted(access: Access, tmp_path: Path) -> None:
-    if not (free := await outside(python(SPLICE))).ok or free.stdout != "1\n":
+    if not (free := await run_unrestricted(python(SPLICE))).ok or free.stdout != "1\n":
         pytest.skip(f"vmsplice does not work here: {free.output}")
     assert (await run(python(SPLICE), tmp_path, Limits(memory=1024 * MIB), access=access)).stdout == "ENOSYS\n"
 
@@ -300,7 +300,7 @@ async def test_a_program_with_many_threads_is_left_alone(tmp_path: Path) -> None
 
 CHILDREN = f"""
     import os, signal, sys
-    for started in range({MANY}):
+    for started in range({CHILDREN_BEYOND_ONE_PAGE}):
         try:
             if not os.fork(): signal.pause()
         except BlockingIOError:  # a limit of the machine or of a container
@@ -312,27 +312,27 @@ CHILDREN = f"""
 
 def skip_unless_started(result: Result) -> None:
     if result.outcome == Exited(1) and "only " in result.stderr:
-        pytest.skip(f"{MANY} processes cannot be had here: {result.stderr.strip()}")
+        pytest.skip(f"{CHILDREN_BEYOND_ONE_PAGE} processes cannot be had here: {result.stderr.strip()}")
 
 
-@needs_processes(MANY)
+@needs_processes(CHILDREN_BEYOND_ONE_PAGE)
 async def test_more_children_of_one_process_than_one_look_at_the_kernel_s_list_shows_are_counted(
     tmp_path: Path,
 ) -> None:
-    result = await run(f"{python(CHILDREN)} stay", tmp_path, Limits(processes=MANY - 100))
+    result = await run(f"{python(CHILDREN)} stay", tmp_path, Limits(processes=CHILDREN_BEYOND_ONE_PAGE - 100))
     skip_unless_started(result)
     assert isinstance(result.outcome, OverLimit)
-    assert (result.outcome.limit, result.outcome.allowed) == ("processes", MANY - 100)
+    assert (result.outcome.limit, result.outcome.allowed) == ("processes", CHILDREN_BEYOND_ONE_PAGE - 100)
     assert result.running == ()
 
 
-@needs_processes(MANY)
+@needs_processes(CHILDREN_BEYOND_ONE_PAGE)
 async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, life: Lifeline) -> None:
     """The shell has ended, and what it left are children of the keeper, more than the kernel lists at once."""
-    request = Request(f"{life.hold} {python(CHILDREN)}", leftovers="end", timeout=PATIENCE)
+    request = Request(f"{life.hold} {python(CHILDREN)}", leftovers="end", timeout=HANG_TIMEOUT_S)
     result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
     skip_unless_started(result)
-    assert (result.outcome, len(result.ended), result.running) == (Exited(0), MANY, ())
+    assert (result.outcome, len(result.killed_leftovers), result.running) == (Exited(0), CHILDREN_BEYOND_ONE_PAGE, ())
     assert life.over
 
 
@@ -340,8 +340,8 @@ async def test_a_keeper_that_is_late_but_at_work_does_not_make_a_run_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it is when a storm of processes leaves it next to no time: here it counts as late while the grace lasts."""
-    monkeypatch.setattr(client_run, "_KEEPER_LATE", 30.0)
-    monkeypatch.setattr(client_run, "GIVE_UP", -31.0)
+    monkeypatch.setattr(client_run, "_KEEPER_TIMEOUT_S", 30.0)
+    monkeypatch.setattr(client_run, "UNKILLABLE_AFTER_S", -31.0)
     request = Request("trap '' TERM; while :; do sleep 0.05; done", timeout=0.3)
     result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
     assert result.outcome == TimedOut(0.3)

@@ -12,9 +12,9 @@ import pytest
 
 from nacre import Limits
 from nacre.result import Exited
-from tests.escapes.inside import inside, needs_landlock, outside, python
+from tests.escapes.inside import needs_landlock, python, run_restricted, run_unrestricted
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
@@ -136,11 +136,11 @@ async def test_nobody_is_reached(listeners: dict[str, Listener], tmp_path: Path,
     command = attempt.replace("{path}", "s").replace("{hidden}", f"nacre-test-{os.getpid()}")
     for name, port in ports.items():
         command = command.replace("{" + name + "}", str(port))
-    result = await inside(command, tmp_path, timeout=PATIENCE)
+    result = await run_restricted(command, tmp_path, timeout=HANG_TIMEOUT_S)
     assert isinstance(result.outcome, Exited), result.output
     assert result.outcome.code != 0
     assert [name for name, each in listeners.items() if each.heard] == []
-    proof = await outside(command, tmp_path)
+    proof = await run_unrestricted(command, tmp_path)
     if not listeners[listener].heard:
         pytest.skip(f"fails for another reason as well: {proof.output.strip()[-200:]}")
 
@@ -150,7 +150,7 @@ KINDS = ("STREAM", "DGRAM", "RAW", "SEQPACKET")
 
 
 async def test_no_socket_of_any_kind_can_be_made() -> None:
-    result = await inside(
+    result = await run_restricted(
         python(f"""
         import socket
         for family in {FAMILIES}:
@@ -183,7 +183,7 @@ async def test_a_pair_of_sockets_carries_bytes_but_no_descriptors() -> None:
             print((await process.communicate(b"asyncio too"))[0].decode())
         asyncio.run(main())
     """
-    result = await inside(python(program))
+    result = await run_restricted(python(program))
     assert result.output == "through\n" * 4 + "denied\nasyncio too\n"
 
 
@@ -199,33 +199,33 @@ async def test_a_connected_pair_cannot_be_turned_to_somebody_else(
             print(said(a.connect, sys.argv[1] + name) != "done", end=" ")
             print(said(a.sendto, b"x", sys.argv[1] + ".datagram") != "done")
     """
-    result = await inside(python(program, tmp_path / "s"))
+    result = await run_restricted(python(program, tmp_path / "s"))
     assert result.output == "True True True\n" * 2
     assert [name for name, each in listeners.items() if each.heard] == []
 
 
 async def test_io_uring_cannot_be_set_up() -> None:
     program = "print(*(said(call, n, n, 8, ctypes.create_string_buffer(256), 0, 0, 0, 0) for n in (425, 426, 427)))"
-    assert (await inside(python(program))).output == "EPERM EPERM EPERM\n"
+    assert (await run_restricted(python(program))).output == "EPERM EPERM EPERM\n"
 
 
 @pytest.mark.skipif(shutil.which("ping") is None, reason="needs ping")
 async def test_ping_fails_at_once() -> None:
-    result = await inside("ping -c 1 -W 10 127.0.0.1", timeout=PATIENCE)
+    result = await run_restricted("ping -c 1 -W 10 127.0.0.1", timeout=HANG_TIMEOUT_S)
     assert isinstance(result.outcome, Exited)
     assert result.outcome.code != 0
 
 
 async def test_a_name_is_not_looked_up() -> None:
     program = "import socket; socket.getaddrinfo('nacre.invalid', 80)"
-    result = await inside(python(program), timeout=PATIENCE)
+    result = await run_restricted(python(program), timeout=HANG_TIMEOUT_S)
     assert result.outcome == Exited(1)
 
 
 async def test_what_earlier_runs_printed_can_be_read_inside(tmp_path: Path) -> None:
-    first = await inside("seq 100000", limits=Limits(output=1000))
+    first = await run_restricted("seq 100000", limits=Limits(output=1000))
     assert first.spill is not None
     path = quote(first.spill.path)
-    second = await inside(f"wc -l <{path}; tail -n 1 {path}; echo x >>{path}")
+    second = await run_restricted(f"wc -l <{path}; tail -n 1 {path}; echo x >>{path}")
     assert second.stdout == "100000\n100000\n"
     assert second.outcome == Exited(1)

@@ -59,8 +59,8 @@ async def test_what_an_overlapping_run_has_planted_does_not_stay(
 async def test_what_one_has_put_back_is_not_reported_by_the_other(repo: Path, mounts: bool) -> None:
     first = await Held(repo, "first", "mkdir .claude; (echo evil > .mcp.json) 2>/dev/null").begin()
     second = await Held(repo, "second", ":").begin()
-    assert len((await first.end()).remarks) == (1 if mounts else 2)
-    assert not [remark for remark in (await second.end()).remarks if "has been" in remark]
+    assert len((await first.end()).notes) == (1 if mounts else 2)
+    assert not [remark for remark in (await second.end()).notes if "has been" in remark]
 
 
 async def test_the_second_cannot_plant_again_what_the_first_has_planted(repo: Path, mounts: bool) -> None:
@@ -82,7 +82,7 @@ async def test_what_the_user_changes_between_two_runs_is_kept(repo: Path, mounts
     (repo / ".claude" / "settings.local.json").write_text("{}")
     (repo / ".mcp.json").write_text("after")
     result = await run("true", repo)
-    assert (result.ok, result.remarks) == (True, ())
+    assert (result.ok, result.notes) == (True, ())
     assert (repo / ".claude" / "settings.local.json").read_text() == "{}"
     assert (repo / ".mcp.json").read_text() == "after"
 
@@ -94,10 +94,10 @@ async def test_a_run_that_was_never_started_leaves_no_view_behind(
         raise RuntimeError("no engine")
 
     with monkeypatch.context() as patched:
-        patched.setattr("nacre.bash.started", fail)
+        patched.setattr("nacre.bash.start_run", fail)
         with pytest.raises(RuntimeError) as caught:
             await run("true", repo)
     (repo / ".claude").mkdir()
-    assert (await run("true", repo)).remarks == ()
+    assert (await run("true", repo)).notes == ()
     assert (repo / ".claude").exists()
     assert str(caught.value) == "no engine"  # and its traceback is still held

@@ -19,7 +19,7 @@ def repo(place: Path) -> Path:
     return repository(place / "repo")
 
 
-def kept(place: Path) -> dict[str, Path]:
+def quarantined_files(place: Path) -> dict[str, Path]:
     """By the names that they had."""
     found = [path for path in place.iterdir() if path.name.endswith(QUARANTINED)]
     return {path.name.removesuffix(QUARANTINED).rpartition("-")[0]: path for path in found}
@@ -31,12 +31,12 @@ async def test_new_files_of_the_user_are_kept_under_another_name(repo: Path, mou
     (repo / ".claude").mkdir()
     (repo / ".claude" / "settings.local.json").write_text("{}")
     result = await held.end()
-    copies = kept(repo)
+    copies = quarantined_files(repo)
     assert copies.keys() == {"AGENTS.md", ".claude"}
     assert copies["AGENTS.md"].read_text() == "three hours of work"
     assert (copies[".claude"] / "settings.local.json").read_text() == "{}"
     for name, copy in copies.items():
-        (said,) = [remark for remark in result.remarks if remark.startswith(f"{repo / name} is protected")]
+        (said,) = [remark for remark in result.notes if remark.startswith(f"{repo / name} is protected")]
         assert said.endswith(f"What was there is now called {copy.name}.")
 
 
@@ -49,8 +49,8 @@ async def test_a_changed_file_of_the_user_is_not_lost(repo: Path, mounts: bool) 
         assert (repo / "AGENTS.md").read_text() == "after"
     else:
         assert (repo / "AGENTS.md").read_text() == "before"
-        assert kept(repo)["AGENTS.md"].read_text() == "after"
-    assert [remark for remark in result.remarks if remark.startswith(f"{repo}/AGENTS.md ")]
+        assert quarantined_files(repo)["AGENTS.md"].read_text() == "after"
+    assert [remark for remark in result.notes if remark.startswith(f"{repo}/AGENTS.md ")]
 
 
 async def test_a_git_configuration_that_runs_no_more_programs_stays(repo: Path, mounts: bool) -> None:
@@ -81,7 +81,7 @@ async def test_one_that_runs_more_or_leads_elsewhere_is_put_back_and_kept(
     git(repo, "config", *setting)
     await held.end()
     assert (repo / ".git" / "config").read_bytes() == before
-    assert "me@example.org" in kept(repo / ".git")["config"].read_text()
+    assert "me@example.org" in quarantined_files(repo / ".git")["config"].read_text()
 
 
 async def test_a_configuration_with_another_name_or_mode_is_put_back(repo: Path, mounts: bool) -> None:
@@ -98,5 +98,5 @@ async def test_copies_do_not_pile_up(repo: Path, mounts: bool) -> None:
     for _ in range(3):
         held = await Held(repo, "held", "echo evil > AGENTS.md").begin()
         await held.end()
-    assert kept(repo)["AGENTS.md"].read_text() == "evil\n"
+    assert quarantined_files(repo)["AGENTS.md"].read_text() == "evil\n"
     assert len([path for path in repo.iterdir() if path.name.endswith(QUARANTINED)]) == 1

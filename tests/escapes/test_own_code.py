@@ -42,7 +42,7 @@ command, place, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 try:
     result = nacre.run_sync(command, access="workspace", cwd=place, approve=lambda _: True, **options)
     said = {"outcome": str(result.outcome), "enforced": result.enforced}
-    said |= {"output": result.output, "remarks": result.remarks}
+    said |= {"output": result.output, "notes": list(result.notes)}
 except nacre.NacreError as error:
     said = {"refused": error.code, "message": error.message, "hint": error.hint}
 print(json.dumps({"prefix": sys.prefix, "package": os.path.dirname(nacre.__file__), **said}))
@@ -182,7 +182,7 @@ def test_an_installation_into_it_is_told_what_stopped_it(project: Project) -> No
     if "refused" in said:
         pytest.skip(said["message"])
     assert said["outcome"] == "Exited(code=1)"
-    assert any("which nacre itself runs from (unprotected=('nacre',)" in remark for remark in said["remarks"]), said
+    assert any("which nacre itself runs from (unprotected=('nacre',)" in remark for remark in said["notes"]), said
 
 
 def test_the_rest_of_the_workspace_is_open(project: Project) -> None:

@@ -15,7 +15,7 @@ import pytest
 from nacre import Request, Started, ToolContext
 from nacre.result import Exited
 from nacre.types import Access
-from tests.escapes.inside import inside, needs_landlock, needs_scopes, outside, python
+from tests.escapes.inside import needs_landlock, needs_scopes, python, run_restricted, run_unrestricted
 from tests.support.census import is_alive, need_to_see, status
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate
@@ -49,7 +49,7 @@ async def alive_run(access: Access, gate: Gate) -> AsyncIterator[int]:
 
 
 async def keeper() -> int:
-    return int((await outside("echo $PPID")).stdout)
+    return int((await run_unrestricted("echo $PPID")).stdout)
 
 
 SIGNALS = """
@@ -78,10 +78,10 @@ async def test_no_process_outside_can_be_signalled(victim: subprocess.Popen[byte
     other_gate = Gate(tmp_path / "other-gate")
     async with alive_run("restricted", gate) as neighbour, alive_run("unrestricted", other_gate) as free:
         targets = (os.getpid(), await keeper(), victim.pid, neighbour, free, os.getppid())
-        harmless = await inside(python(SIGNALS, 0, *targets))
-        waking = await inside(python(SIGNALS, 18, *targets))
-        killing = await inside(python(SIGNALS, 9, victim.pid))
-        group = await inside(f"kill -9 -{victim.pid}")
+        harmless = await run_restricted(python(SIGNALS, 0, *targets))
+        waking = await run_restricted(python(SIGNALS, 18, *targets))
+        killing = await run_restricted(python(SIGNALS, 9, victim.pid))
+        group = await run_restricted(f"kill -9 -{victim.pid}")
         assert (harmless.output, waking.output, killing.output) == ("EPERM\n",) * 3
         assert group.outcome == Exited(1)
         assert all(map(is_alive, (victim.pid, neighbour, free)))
@@ -95,7 +95,7 @@ async def test_no_thread_of_the_keeper_can_be_signalled() -> None:
         print(sorted({said(call, *way) for tid in map(int, os.listdir(f"/proc/{os.getppid()}/task")) for way in (
             (200, 130, tid, 0), (234, 131, os.getppid(), tid, 0), (234, 131, tid, tid, 0), (62, 129, tid, 0))}))
     """
-    results = [await inside("exec " + python(program)) for _ in range(10)]
+    results = [await run_restricted("exec " + python(program)) for _ in range(10)]
     assert {result.output for result in results} == {"['EPERM']\n"}
 
 
@@ -119,15 +119,17 @@ async def test_a_descriptor_that_signals_its_owner_signals_nobody_outside(victim
             os.write(b, b"x")
         print(*(said(pull, own) for own in ("process", "thread", "group", "ioctl")))
     """
-    await inside(python(program, victim.pid))
+    await run_restricted(python(program, victim.pid))
     assert is_alive(victim.pid)
-    await outside(python(program, victim.pid))
+    await run_unrestricted(python(program, victim.pid))
     await until(lambda: not is_alive(victim.pid), "the proof that it could have been done")
 
 
 @needs_scopes
 async def test_everything_that_a_run_started_itself_can_be_signalled() -> None:
-    result = await inside("sleep 60 & kill $!; wait $!; echo $?; setsid sleep 60 & kill -9 $!; wait $!; echo $?")
+    result = await run_restricted(
+        "sleep 60 & kill $!; wait $!; echo $?; setsid sleep 60 & kill -9 $!; wait $!; echo $?"
+    )
     assert result.stdout == "143\n137\n"
 
 
@@ -163,7 +165,7 @@ async def test_no_process_outside_can_be_traced_or_tuned(victim: subprocess.Pope
             {attempt}
         print(*(said(attempt, pid) for pid in map(int, sys.argv[1:])))
     """
-    result = await inside(python(program, victim.pid, await keeper(), os.getpid()))
+    result = await run_restricted(python(program, victim.pid, await keeper(), os.getpid()))
     assert result.output == "EPERM EPERM EPERM\n"
     assert facts(victim.pid) == before
 
@@ -183,12 +185,12 @@ async def test_the_users_other_processes_keep_their_priority() -> None:
         print(*(said(call, 141, 140, which, 0, -20) for which in (0, 1, 2)))
         print(*(said(call, 251, 30, which, 0, 7 << 13) for which in (1, 2, 3)))
     """
-    result = await inside(python(program))
+    result = await run_restricted(python(program))
     assert result.output == "EACCES EACCES EPERM\nEINVAL EINVAL EPERM\n"
 
 
 async def test_a_run_may_lower_its_own_priority_and_limits() -> None:
-    result = await inside("nice -n 5 nice; ulimit -Sn 100; ulimit -n; ulimit -a >/dev/null; echo $?")
+    result = await run_restricted("nice -n 5 nice; ulimit -Sn 100; ulimit -n; ulimit -a >/dev/null; echo $?")
     assert result.output == f"{min(19, os.nice(0) + 5)}\n100\n0\n"  # on top of what these tests run with
 
 
@@ -218,12 +220,12 @@ async def test_memory_and_environment_of_processes_outside_cannot_be_read(victim
         print(json.dumps(found))
     """
     need_to_see(await keeper())
-    result = await inside(python(program, await keeper(), os.getpid(), victim.pid))
+    result = await run_restricted(python(program, await keeper(), os.getpid(), victim.pid))
     assert json.loads(result.stdout) == {}, result.output
 
 
 async def test_its_own_environment_can_be_read() -> None:
-    result = await inside("cat /proc/self/environ | tr '\\0' '\\n' | grep -c ^TMPDIR=; readlink /proc/self/cwd")
+    result = await run_restricted("cat /proc/self/environ | tr '\\0' '\\n' | grep -c ^TMPDIR=; readlink /proc/self/cwd")
     assert result.stdout == f"1\n{os.getcwd()}\n"
 
 
@@ -232,7 +234,7 @@ async def test_a_neighbour_that_is_alive_cannot_be_read_or_written(gate: Gate) -
         spy = (
             f"for f in environ mem maps cwd/x fd/0; do cat /proc/{neighbour}/$f; done; readlink /proc/{neighbour}/fd/*"
         )
-        result = await inside(f"{spy}; echo x >/proc/{neighbour}/fd/1; echo x >/proc/{neighbour}/cwd/x")
+        result = await run_restricted(f"{spy}; echo x >/proc/{neighbour}/fd/1; echo x >/proc/{neighbour}/cwd/x")
         assert (result.outcome, result.stdout) == (Exited(1), "")
 
 
@@ -252,10 +254,10 @@ async def test_nothing_of_a_run_can_pass_for_nobodys(gate: Gate) -> None:
         signal.pause()
     """
     async with alive_run("restricted", gate):  # with a single run, it could be nobody else's
-        result = await inside(python(program) + '; until [ -e "$TMPDIR/there" ]; do :; done', leftovers="end")
+        result = await run_restricted(python(program) + '; until [ -e "$TMPDIR/there" ]; do :; done', leftovers="end")
         assert result.output == "EPERM EPERM\n" * 2
-        assert [sys.executable in left.command for left in result.ended] == [True]
-        assert not is_alive(result.ended[0].pid)
+        assert [sys.executable in left.command for left in result.killed_leftovers] == [True]
+        assert not is_alive(result.killed_leftovers[0].pid)
 
 
 def test_a_keeper_that_can_have_no_thread_says_so_and_lives(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ async def test_no_protected_name_can_be_planted(place: Path, mounts: bool) -> No
     made -= {*before, *(str(place / name) for name in PARENTS)}
     assert made == set()
     assert len(through) == len(NAMES), "they could be made while it ran: each has been removed, and named"
-    removed = [remark for remark in result.remarks if "and has been removed." in remark]
+    removed = [remark for remark in result.notes if "and has been removed." in remark]
     assert {str(place / name) for name in NAMES} == {remark.partition(" is protected")[0] for remark in removed}
     assert "protected" not in result.enforced
 
@@ -88,7 +88,7 @@ async def test_none_that_exists_can_be_changed(place: Path, mounts: bool) -> Non
             path: text for path, text in before.items() if "/.github" not in path
         }
         assert "protected-existing" not in result.enforced
-        assert len(result.remarks) >= len(NAMES)
+        assert len(result.notes) >= len(NAMES)
 
 
 async def test_names_are_protected_in_every_directory_of_writable(place: Path, mounts: bool) -> None:
@@ -117,7 +117,7 @@ async def test_start_up_files_are_protected_in_home(
 
 async def test_start_up_files_elsewhere_are_ordinary(place: Path, mounts: bool) -> None:
     result = await run("echo x > .bashrc; mkdir bin config; echo x > config/app; echo x > Makefile", place)
-    assert result.remarks == ()
+    assert result.notes == ()
     assert {path.name for path in place.iterdir()} == {".bashrc", "bin", "config", "Makefile"}
 
 
@@ -137,7 +137,7 @@ async def test_settings_that_a_variable_has_moved_are_protected(
     monkeypatch.setenv("CODEX_HOME", str(place / "codex"))
     result = await run("mkdir codex; echo x > codex/config.toml; echo x > codex/other", place)
     assert [path.name for path in (place / "codex").iterdir() if not is_quarantined(path)] == ["other"]
-    assert len(result.remarks) == 1
+    assert len(result.notes) == 1
 
 
 # freed ones
@@ -150,7 +150,7 @@ async def test_a_name_that_is_freed_can_be_written_and_the_others_cannot(place: 
     assert through == ["freed", "below"]
     assert (place / "AGENTS.md").read_text() == "x\n"
     assert (place / ".github" / "copilot-instructions.md").exists()
-    assert result.remarks == ()
+    assert result.notes == ()
     _, result = await attempts({"other": "echo x > CLAUDE.md"}, place, unprotected=("AGENTS.md",))
     assert not (place / "CLAUDE.md").exists()
 
@@ -158,7 +158,7 @@ async def test_a_name_that_is_freed_can_be_written_and_the_others_cannot(place: 
 async def test_git_is_freed_by_its_name(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     result = await run("git config user.name Other; echo x > .git/hooks/pre-commit", repo, unprotected=(".git",))
-    assert (result.ok, result.remarks) == (True, ())
+    assert (result.ok, result.notes) == (True, ())
     assert (repo / ".git" / "hooks" / "pre-commit").exists()
     assert "Other" in (repo / ".git" / "config").read_text()
 

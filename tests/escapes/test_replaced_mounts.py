@@ -45,7 +45,7 @@ async def test_a_protected_file_that_is_replaced_is_compared_and_not_called_prot
     result = await held.end()
     assert (place / ".mcp.json").read_text() == "before"
     assert {"protected", "protected-existing"}.isdisjoint(result.enforced)
-    assert [remark for remark in result.remarks if "was replaced from outside" in remark]
+    assert [remark for remark in result.notes if "was replaced from outside" in remark]
     kept = [path for path in place.iterdir() if path.name.endswith(".nacre-quarantined")]
     assert len(kept) == 1, "what may be the user's is not lost"
 
@@ -68,7 +68,7 @@ async def test_a_configuration_that_the_user_changes_meanwhile_stays(place: Path
     result = await held.end()
     assert git(repo, "config", "user.name") == "Somebody Else"
     assert "protected-existing" not in result.enforced
-    assert [remark for remark in result.remarks if "not protected from then on" in remark]
+    assert [remark for remark in result.notes if "not protected from then on" in remark]
 
 
 async def test_one_that_runs_programs_since_then_does_not(place: Path, engine: Engine) -> None:
@@ -89,7 +89,7 @@ async def test_what_is_changed_in_place_from_outside_is_kept_and_reported(place:
     result = await held.end()
     assert (place / "AGENTS.md").read_text() == "before and after"
     assert "protected-existing" in result.enforced
-    assert [remark for remark in result.remarks if "was changed from outside" in remark]
+    assert [remark for remark in result.notes if "was changed from outside" in remark]
 
 
 async def test_a_hidden_file_in_the_workspace_that_is_replaced_is_not_called_hidden(
@@ -102,7 +102,7 @@ async def test_a_hidden_file_in_the_workspace_that_is_replaced_is_not_called_hid
     assert "secret one" not in result.stdout
     assert ("secret two" in result.stdout) <= ("hidden" not in result.enforced)
     assert "hidden" not in result.enforced
-    assert [remark for remark in result.remarks if "not hidden from then on" in remark]
+    assert [remark for remark in result.notes if "not hidden from then on" in remark]
 
 
 async def test_a_directory_that_was_away_and_is_back_has_hidden_and_protected_nothing_meanwhile(
@@ -152,6 +152,6 @@ async def test_nothing_is_said_when_nothing_was_replaced(place: Path, engine: En
     held = await Held(place, "held", ":", "cat key .mcp.json 2>/dev/null; true", engine=engine, hidden=("key",)).begin()
     result = await held.end()
     assert result.stdout == "done\nbefore"
-    assert result.remarks == ()
+    assert result.notes == ()
     assert {"protected-existing", "hidden"} <= set(result.enforced)
     assert os.listdir(place).count(".mcp.json") == 1

@@ -10,7 +10,7 @@ import pytest
 
 from nacre import Request, Started, ToolContext
 from nacre.result import Exited, TimedOut
-from tests.escapes.inside import inside, needs_landlock, python, tree
+from tests.escapes.inside import needs_landlock, python, run_restricted, tree
 from tests.support.lifeline import Gate
 from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import TIME_LIMITS_S, until
@@ -41,7 +41,7 @@ LEFT = {
 async def test_nothing_is_left_of_it(leave: str, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("as it was")
     before = tree(tmp_path)
-    result = await inside(f'echo "$TMPDIR"; ls -A "$TMPDIR"; cd "$TMPDIR" && {leave}', tmp_path)
+    result = await run_restricted(f'echo "$TMPDIR"; ls -A "$TMPDIR"; cd "$TMPDIR" && {leave}', tmp_path)
     assert result.outcome == Exited(0), result.output
     scratch = Path(result.stdout.removesuffix("\n"))
     assert scratch.is_absolute()  # and nothing was listed: it was empty
@@ -50,12 +50,14 @@ async def test_nothing_is_left_of_it(leave: str, tmp_path: Path) -> None:
 
 
 async def test_it_is_nobody_elses() -> None:
-    result = await inside('stat -c "%a %u" "$TMPDIR" "$(dirname "$TMPDIR")"')
+    result = await run_restricted('stat -c "%a %u" "$TMPDIR" "$(dirname "$TMPDIR")"')
     assert result.stdout == f"700 {os.getuid()}\n" * 2
 
 
 async def test_two_runs_in_a_row_never_share_one() -> None:
-    places = [(await inside('echo x >"$TMPDIR/x"; ls "$TMPDIR" | wc -l; echo "$TMPDIR"')).stdout for _ in range(10)]
+    places = [
+        (await run_restricted('echo x >"$TMPDIR/x"; ls "$TMPDIR" | wc -l; echo "$TMPDIR"')).stdout for _ in range(10)
+    ]
     assert [place.splitlines()[0] for place in places] == ["1"] * 10
     assert len({place.splitlines()[1] for place in places}) == 10
 
@@ -70,7 +72,7 @@ async def test_that_of_another_run_cannot_be_written(gate: Gate) -> None:
             break
     place = told.decode().strip()
     attempt = f'echo x >"{place}/x"; echo x >"{place}/y"; rm -rf "{place}"; mv "{place}" "$TMPDIR/"; ls "{place}"'
-    result = await inside(attempt)
+    result = await run_restricted(attempt)
     gate.open()
     rest = [getattr(event, "data", b"") async for event in stream]
     assert (result.stdout, b"".join(rest)) == ("x\n", b"kept\n")
@@ -81,7 +83,7 @@ CONTEXT = ToolContext(access="restricted")
 
 async def test_it_goes_when_the_run_is_ended(tmp_path: Path) -> None:
     for limit in TIME_LIMITS_S:
-        result = await inside('echo x >"$TMPDIR/x"; echo "$TMPDIR"; sleep 600', timeout=limit)
+        result = await run_restricted('echo x >"$TMPDIR/x"; echo "$TMPDIR"; sleep 600', timeout=limit)
         if result.stdout:
             break
     assert (result.outcome, result.stdout.startswith("/")) == (TimedOut(limit), True)
@@ -90,9 +92,9 @@ async def test_it_goes_when_the_run_is_ended(tmp_path: Path) -> None:
 
 
 async def test_it_stays_while_something_of_the_run_lives(gate: Gate) -> None:
-    result = await inside(f'echo "$TMPDIR"; ({gate.wait}; sleep 0) & echo x >"$TMPDIR/x"', leftovers="keep")
+    result = await run_restricted(f'echo "$TMPDIR"; ({gate.wait}; sleep 0) & echo x >"$TMPDIR/x"', leftovers="keep")
     scratch = Path(result.stdout.strip())
-    await asyncio.gather(*(inside("true") for _ in range(3)))
+    await asyncio.gather(*(run_restricted("true") for _ in range(3)))
     assert (scratch / "x").exists()
     gate.open()
     await until(lambda: not scratch.exists(), "the end of the private directory")
@@ -100,5 +102,5 @@ async def test_it_stays_while_something_of_the_run_lives(gate: Gate) -> None:
 
 async def test_it_cannot_be_moved_or_replaced(tmp_path: Path) -> None:
     attempt = 'cd /; rmdir "$TMPDIR"; mv "$TMPDIR" "$TMPDIR.x"; rm -rf "$TMPDIR"; ln -sfn / "$TMPDIR"'
-    result = await inside(f'{attempt}; stat -c %F "$TMPDIR"')
+    result = await run_restricted(f'{attempt}; stat -c %F "$TMPDIR"')
     assert result.stdout == "directory\n"

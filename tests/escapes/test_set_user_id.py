@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.escapes.inside import needs_landlock, outside, python
+from tests.escapes.inside import needs_landlock, python, run_unrestricted
 from tests.support.confined import confined, run
 
 pytestmark = [*confined, pytest.mark.req("P-008"), needs_landlock]
@@ -65,7 +65,7 @@ def place(tmp_path: Path) -> Path:
 async def test_no_call_makes_a_set_user_id_file(name: str, place: Path) -> None:
     result = await run(python(CALLS, name), place)
     assert (result.ok, set_user_ids(place)) == (False, []), result.output
-    proof = await outside(python(CALLS, name), place)
+    proof = await run_unrestricted(python(CALLS, name), place)
     if not proof.ok or not set_user_ids(place):
         pytest.skip(f"nor does it outside: {proof.output}")
 
@@ -76,7 +76,7 @@ async def test_no_program_makes_a_set_user_id_file(name: str, command: str, plac
         pytest.skip(f"needs {command.split()[0]}")
     await run(command, place)
     assert set_user_ids(place) == []
-    proof = await outside(command, place)
+    proof = await run_unrestricted(command, place)
     if not set_user_ids(place):
         pytest.skip(f"nor does it outside: {proof.output}")
 
@@ -101,4 +101,4 @@ async def test_what_is_set_user_id_already_can_be_written_and_loses_the_bit(plac
 
 async def test_the_result_says_that_this_bit_was_refused(place: Path) -> None:
     result = await run("chmod u+s file", place)
-    assert any("setting the set-user-ID bit of a file" in remark for remark in result.remarks), result
+    assert any("setting the set-user-ID bit of a file" in remark for remark in result.notes), result

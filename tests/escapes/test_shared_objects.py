@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nacre import ToolContext
-from tests.escapes.inside import inside, needs_landlock, outside, python
+from tests.escapes.inside import needs_landlock, python, run_restricted, run_unrestricted
 from tests.support.hosts import run_host
 from tests.support.mounts import in_own_mounts
 from tests.support.unchecked import UNCHECKED
@@ -87,14 +87,14 @@ MOVE = """
 
 @needs_numbers
 async def test_who_waits_in_shared_memory_is_not_moved_by_who_can_only_read_it(waiter: Waiter, tmp_path: Path) -> None:
-    result = await inside(python(MOVE, tmp_path / "memory"))
+    result = await run_restricted(python(MOVE, tmp_path / "memory"))
     assert result.output == "refused\n"
     assert wait_until(waiter.wake, "somebody who waits") == 1
 
 
 @needs_numbers
 async def test_the_same_moves_him_from_outside(waiter: Waiter, tmp_path: Path) -> None:
-    assert (await outside(python(MOVE, tmp_path / "memory"))).output == "moved\n"
+    assert (await run_unrestricted(python(MOVE, tmp_path / "memory"))).output == "moved\n"
 
 
 @needs_numbers
@@ -113,12 +113,12 @@ async def test_threads_and_locks_of_a_command_work() -> None:
         for each in threads: each.join()
         print("joined")
     """
-    assert (await inside(python(program))).output == "joined\n"
+    assert (await run_restricted(python(program))).output == "joined\n"
 
 
 QUEUE = """
     import asyncio, ctypes, os, sys
-    from tests.escapes.inside import inside, outside, python
+    from tests.escapes.inside import run_restricted, run_unrestricted, python
 
     TAKE = '''
         fd = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
@@ -136,7 +136,7 @@ QUEUE = """
         sys.exit("no message queue can be made")
     try:
         libc.syscall(send, queue, b"hello", 5, 0, None)
-        for run in (inside, outside):
+        for run in (run_restricted, run_unrestricted):
             print(asyncio.run(run(python(TAKE, path))).output.split(), os.pread(queue, 7, 0).decode())
     finally:
         libc.syscall(remove, name)
@@ -167,7 +167,7 @@ async def test_no_abstract_name_is_taken_from_a_service_outside(access: str, tmp
     name = f"nacre-test-{os.urandom(8).hex()}"
     context = ToolContext(access="restricted" if access == "restricted" else "workspace", working_dir=tmp_path)
     assert (await UNCHECKED.run(python(TAKE, name), context)).output == "EPERM\n"
-    assert (await outside(python(TAKE, name))).output == "done\n"
+    assert (await run_unrestricted(python(TAKE, name))).output == "done\n"
     with socket.socket(socket.AF_UNIX) as service:
         service.bind(b"\0" + name.encode())
 
@@ -182,7 +182,7 @@ async def test_a_named_pipe_outside_cannot_be_written(tmp_path: Path) -> None:
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     try:
         denied = errno.errorcode[errno.EACCES]
-        assert (await inside(python(PIPE, tmp_path / "pipe"))).output == f"{denied} {denied}\n"
-        assert (await outside(python(PIPE, tmp_path / "pipe"))).output == "done done\n"
+        assert (await run_restricted(python(PIPE, tmp_path / "pipe"))).output == f"{denied} {denied}\n"
+        assert (await run_unrestricted(python(PIPE, tmp_path / "pipe"))).output == "done done\n"
     finally:
         os.close(reader)

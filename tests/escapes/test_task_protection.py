@@ -18,8 +18,8 @@ from nacre.keeper.protocol.task_dir import NOTES, PROCESS, PROTECTION
 from nacre.protected_paths.quarantine import QUARANTINED
 from nacre.result import Exited, Killed, Lost, Running
 from nacre.tasks import Tasks
-from nacre.tasks.kill import remains
-from nacre.tasks.store.records import begun_from
+from nacre.tasks.kill import surviving_processes
+from nacre.tasks.store.records import parse_process_file
 from nacre.tasks.store.store import default_directory
 from nacre.tasks.store.task import Task
 from nacre.toolcall.task_tools import call
@@ -29,7 +29,7 @@ from tests.support.hosts import started_host
 from tests.support.lifeline import Gate
 from tests.support.repositories import repository
 from tests.support.unchecked import UNCHECKED
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import HANG_TIMEOUT_S, until
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
@@ -53,7 +53,7 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def planted(repo: Path) -> list[str]:
+def planted_paths(repo: Path) -> list[str]:
     """All of it that a tool of the user would find."""
     names = [".git/COMMIT_EDITMSG", ".claude", "AGENTS.md", "HEAD", "inner/.git/config"]
     found = [name for name in names if os.path.lexists(repo / name)]
@@ -78,9 +78,9 @@ async def begin(kind: str, command: str, gate: Gate, ctx: ToolContext) -> Result
     return result
 
 
-async def ended(store: Path, result: Result) -> Task:
+async def wait_until_ended(store: Path, result: Result) -> Task:
     assert result.task is not None
-    (task,) = (await Tasks(store).wait(result.task.id, timeout=PATIENCE)).tasks
+    (task,) = (await Tasks(store).wait(result.task.id, timeout=HANG_TIMEOUT_S)).tasks
     return task
 
 
@@ -97,8 +97,8 @@ async def test_what_a_task_plants_is_undone_when_it_has_ended(
     assert PROTECTION in files_of(store, result)
     assert (store / str(result.task and result.task.id) / PROTECTION).stat().st_mode & 0o777 == 0o600
     gate.open()
-    task = await ended(store, result)
-    assert (task.outcome, planted(repo)) == (Exited(0) if kind != "adopted" else task.outcome, [])
+    task = await wait_until_ended(store, result)
+    assert (task.outcome, planted_paths(repo)) == (Exited(0) if kind != "adopted" else task.outcome, [])
     assert len(task.notes) == (5 if mounts else 6)
     kept = [path.name.removesuffix(QUARANTINED) for path in repo.iterdir() if path.name.endswith(QUARANTINED)]
     changed = [] if mounts else [".mcp.json"]
@@ -106,13 +106,13 @@ async def test_what_a_task_plants_is_undone_when_it_has_ended(
     assert task.to_dict()["notes"] == list(task.notes)
     assert PROTECTION not in files_of(store, result)
     again = await run("true", repo)
-    assert (again.remarks, planted(repo)) == ((), [])
+    assert (again.notes, planted_paths(repo)) == ((), [])
 
 
 async def test_a_model_is_told_what_was_put_back(repo: Path, store: Path, gate: Gate) -> None:
     result = await begin("background", "echo evil > AGENTS.md", gate, context(repo, store))
     gate.open()
-    task = await ended(store, result)
+    task = await wait_until_ended(store, result)
     text = await call("TaskOutput", {"task_id": task.id}, Tasks(store))
     assert f"{repo}/AGENTS.md is protected: it was made, and has been removed." in text
 
@@ -120,7 +120,7 @@ async def test_a_model_is_told_what_was_put_back(repo: Path, store: Path, gate: 
 async def test_the_command_line_tells_it(repo: Path, store: Path, gate: Gate) -> None:
     result = await begin("background", "echo evil > AGENTS.md", gate, context(repo, store))
     gate.open()
-    task = await ended(store, result)
+    task = await wait_until_ended(store, result)
 
     def nacre(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "nacre", *words, "--dir", str(store)]
@@ -135,19 +135,19 @@ async def test_the_command_line_tells_it(repo: Path, store: Path, gate: Gate) ->
 async def test_a_task_that_ends_at_once_says_it_in_the_same_result(repo: Path, store: Path, mounts: bool) -> None:
     result = await UNCHECKED.run(Request("echo evil > AGENTS.md; exit 3", mode="background"), context(repo, store))
     assert result.task is not None
-    task = await ended(store, result)
-    assert (task.outcome, planted(repo), len(task.notes)) == (Exited(3), [], 1)
+    task = await wait_until_ended(store, result)
+    assert (task.outcome, planted_paths(repo), len(task.notes)) == (Exited(3), [], 1)
     if not isinstance(result.outcome, Running):
-        assert list(result.remarks) == list(task.notes)
+        assert list(result.notes) == list(task.notes)
 
 
 async def test_nothing_is_said_when_nothing_was_done(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
     result = await begin("background", "echo work > file", gate, context(repo, store))
     gate.open()
-    task = await ended(store, result)
+    task = await wait_until_ended(store, result)
     assert (task.outcome, task.notes) == (Exited(0), ())
     assert "notes" not in json.loads((store / task.id / "status.json").read_text())
-    assert result.remarks == ()
+    assert result.notes == ()
 
 
 @pytest.mark.parametrize("access", ["restricted", "unrestricted"])
@@ -155,7 +155,7 @@ async def test_where_nothing_is_protected_nothing_is_compared(repo: Path, store:
     result = await begin("background", "true", gate, context(repo, store, access=access))
     before = files_of(store, result)
     gate.open()
-    await ended(store, result)
+    await wait_until_ended(store, result)
     assert {PROTECTION, NOTES}.isdisjoint(before | files_of(store, result))
 
 
@@ -167,7 +167,7 @@ async def test_a_task_that_is_killed_is_undone_too(repo: Path, store: Path, moun
     assert result.task is not None
     task = await Tasks(store).kill(result.task.id)
     assert isinstance(task.outcome, Killed)
-    assert planted(repo) == []
+    assert planted_paths(repo) == []
     assert task.notes
 
 
@@ -199,8 +199,8 @@ async def test_it_is_undone_when_the_program_that_started_it_was_killed(
         host.kill()
         host.wait()
     gate.open()
-    (task,) = (await Tasks(store).wait(id, timeout=PATIENCE)).tasks
-    assert (task.outcome, planted(repo)) == (Exited(0), [])
+    (task,) = (await Tasks(store).wait(id, timeout=HANG_TIMEOUT_S)).tasks
+    assert (task.outcome, planted_paths(repo)) == (Exited(0), [])
     assert task.notes
 
 
@@ -213,11 +213,11 @@ async def test_what_one_of_two_tasks_has_planted_is_not_taken_for_the_users(
     await until((repo / "planted").exists, "the plants")
     second = await begin("background", "true", other_gate, context(repo, store))
     gate.open()
-    await ended(store, first)
-    assert planted(repo) == []
+    await wait_until_ended(store, first)
+    assert planted_paths(repo) == []
     other_gate.open()
-    task = await ended(store, second)
-    assert planted(repo) == []
+    task = await wait_until_ended(store, second)
+    assert planted_paths(repo) == []
     assert not [note for note in task.notes if "has been" in note]
     other_gate.close()
 
@@ -234,22 +234,22 @@ async def test_a_later_run_shares_the_view_of_a_task(
     if not task_ends_first:
         await meanwhile.end()
     gate.open()
-    await ended(store, result)
-    assert planted(repo) == []
+    await wait_until_ended(store, result)
+    assert planted_paths(repo) == []
     if task_ends_first:
         await meanwhile.end()
-    assert planted(repo) == []
-    assert [remark for remark in (await run("true", repo)).remarks if "has been" in remark] == []
-    assert planted(repo) == []
+    assert planted_paths(repo) == []
+    assert [remark for remark in (await run("true", repo)).notes if "has been" in remark] == []
+    assert planted_paths(repo) == []
 
 
 async def test_what_the_user_changes_after_a_task_is_kept(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
     result = await begin("background", "true", gate, context(repo, store))
     gate.open()
-    await ended(store, result)
+    await wait_until_ended(store, result)
     (repo / "AGENTS.md").write_text("mine")
     (repo / ".mcp.json").write_text("mine")
-    assert (await run("true", repo)).remarks == ()
+    assert (await run("true", repo)).notes == ()
     assert ((repo / "AGENTS.md").read_text(), (repo / ".mcp.json").read_text()) == ("mine", "mine")
 
 
@@ -259,7 +259,7 @@ async def test_what_the_user_changes_meanwhile_is_kept_under_another_name(
     result = await begin("background", "true", gate, context(repo, store))
     (repo / "AGENTS.md").write_text("three hours of work")
     gate.open()
-    task = await ended(store, result)
+    task = await wait_until_ended(store, result)
     (kept,) = [path for path in repo.iterdir() if path.name.endswith(QUARANTINED)]
     assert kept.read_text() == "three hours of work"
     assert task.notes[0].endswith(f"What was there is now called {kept.name}.")
@@ -272,7 +272,7 @@ async def test_a_replaced_hidden_file_is_told_of(place: Path, store: Path, gate:
     (place / "new").write_text("new")
     (place / "new").rename(place / "key")
     gate.open()
-    task = await ended(store, result)
+    task = await wait_until_ended(store, result)
     if "hidden" in result.enforced:
         assert [note for note in task.notes if "not hidden from then on" in note]
 
@@ -302,7 +302,7 @@ async def test_a_comparison_that_fails_is_told_of(
     assert result.task is not None
     how(store / result.task.id / PROTECTION)
     gate.open()
-    task = await ended(store, result)
+    task = await wait_until_ended(store, result)
     assert task.outcome == Exited(7)
     assert [note.partition(":")[0] for note in task.notes] == [
         "Protected paths were not compared with what was there before this task"
@@ -327,7 +327,7 @@ async def test_whoever_looks_at_a_lost_task_undoes_what_it_did(
     id = await lose(repo, store, gate)
     task = await until(lambda: next((each for each in [Tasks(store).get(id)] if each.notes), None), "the notes")
     assert task is not None
-    assert (task.outcome, planted(repo)) == (Lost("its keeper was killed"), [])
+    assert (task.outcome, planted_paths(repo)) == (Lost("its keeper was killed"), [])
     assert Tasks(store).get(id).notes == task.notes
 
 
@@ -335,10 +335,10 @@ async def test_the_next_run_of_the_program_undoes_what_a_lost_task_did(
     repo: Path, store: Path, mounts: bool, gate: Gate
 ) -> None:
     id = await lose(repo, store, gate)
-    begun = begun_from(json.loads((store / id / PROCESS).read_text()))
-    await until(lambda: not remains(begun), "the end of its processes")
+    begun = parse_process_file(json.loads((store / id / PROCESS).read_text()))
+    await until(lambda: not surviving_processes(begun), "the end of its processes")
     await run("true", repo)
-    assert planted(repo) == []
+    assert planted_paths(repo) == []
 
 
 async def test_what_lies_in_another_store_is_not_believed(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
@@ -347,7 +347,7 @@ async def test_what_lies_in_another_store_is_not_believed(repo: Path, store: Pat
     task = await until(lambda: next((each for each in [Tasks(store).get(id)] if not each.alive), None), "its loss")
     assert task is not None
     assert [note.partition(": ")[2] for note in task.notes] == ["its keeper was killed. Look at them yourself."]
-    assert "AGENTS.md" in planted(repo)
+    assert "AGENTS.md" in planted_paths(repo)
 
 
 async def test_after_a_restart_of_the_machine_nothing_is_undone(
@@ -363,7 +363,7 @@ async def test_after_a_restart_of_the_machine_nothing_is_undone(
     assert task.outcome == Lost("the machine was restarted")
     assert len(task.notes) == 1
     assert "the machine was restarted" in task.notes[0]
-    assert "AGENTS.md" in planted(repo)
+    assert "AGENTS.md" in planted_paths(repo)
 
 
 async def test_a_saved_view_runs_nothing_when_it_is_read(repo: Path, store: Path, gate: Gate) -> None:
@@ -373,4 +373,4 @@ async def test_a_saved_view_runs_nothing_when_it_is_read(repo: Path, store: Path
     assert isinstance(json.loads(saved.read_bytes()), list)
     assert shlex.quote(str(repo)) in saved.read_text()
     gate.open()
-    await ended(store, result)
+    await wait_until_ended(store, result)

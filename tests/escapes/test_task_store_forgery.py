@@ -17,37 +17,37 @@ import pytest
 
 from nacre import AccessUnavailable, Bash, InvalidRequest, Limits, Request, Tasks, ToolContext
 from nacre.base.frozen import replace
-from nacre.keeper.protocol.bootstrap import MARK
+from nacre.keeper.protocol.bootstrap import SHELL_MARKER
 from nacre.keeper.protocol.procfs import RLIMIT_LOCKS
 from nacre.keeper.protocol.task_dir import CONTROL, PROCESS
 from nacre.result import Exited
 from nacre.sandbox.probe import kernel, with_user_namespace
-from nacre.tasks.store.directory import Folder, open_store
+from nacre.tasks.store.directory import TaskDirectory, open_store
 from nacre.tasks.store.store import create
 from nacre.toolcall.task_tools import call
 from tests.escapes.inside import needs_landlock
 from tests.support.census import is_alive
-from tests.support.fake_keeper import begun, ended_task, facts, put, start_of_process
-from tests.support.waiting import PATIENCE
+from tests.support.fake_keeper import ended_task, facts, process_file, put, start_of_process
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008")]
-SHELL = f"{MARK} _ </dev/null; echo; while :; do sleep 1000; done"
+SHELL = f"{SHELL_MARKER} _ </dev/null; echo; while :; do sleep 1000; done"
 LOCKS_OF_A_USER = 1024
 
 
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[bytes]]:
     """A program of the user, with a limit on file locks as an administrator may set it."""
-    yield from started("echo; exec sleep 1000", LOCKS_OF_A_USER)
+    yield from start_process("echo; exec sleep 1000", LOCKS_OF_A_USER)
 
 
 @pytest.fixture
 def shell() -> Iterator[subprocess.Popen[bytes]]:
     """A shell of nacre's that has shed its tag."""
-    yield from started(SHELL)
+    yield from start_process(SHELL)
 
 
-def started(text: str, locks: int = 0) -> Iterator[subprocess.Popen[bytes]]:
+def start_process(text: str, locks: int = 0) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(["bash", "-c", text], start_new_session=True, stdout=subprocess.PIPE)
     assert process.stdout is not None
     try:
@@ -62,11 +62,11 @@ def started(text: str, locks: int = 0) -> Iterator[subprocess.Popen[bytes]]:
         process.stdout.close()
 
 
-def forged(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> str:
+def forge_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> str:
     """A task whose keeper is gone, and which says that this was its process."""
     name, directory = create(str(store), facts())
     ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
-    put(directory, PROCESS, begun(**{**ids, **changes}))
+    put(directory, PROCESS, process_file(**{**ids, **changes}))
     return name
 
 
@@ -83,8 +83,8 @@ FORGERIES = {
 async def test_a_forged_task_kills_no_other_process(
     tmp_path: Path, victim: subprocess.Popen[bytes], changes: dict[str, Any]
 ) -> None:
-    name = forged(tmp_path, victim, **changes)
-    answer = await asyncio.wait_for(call("KillShell", {"shell_id": name}, Tasks(tmp_path)), PATIENCE)
+    name = forge_task(tmp_path, victim, **changes)
+    answer = await asyncio.wait_for(call("KillShell", {"shell_id": name}, Tasks(tmp_path)), HANG_TIMEOUT_S)
     assert is_alive(victim.pid), answer
     assert Tasks(tmp_path).get(name).state == "lost"
 
@@ -92,17 +92,17 @@ async def test_a_forged_task_kills_no_other_process(
 async def test_a_forged_group_is_not_that_of_the_shell(
     tmp_path: Path, victim: subprocess.Popen[bytes], shell: subprocess.Popen[bytes]
 ) -> None:
-    name = forged(tmp_path, shell, pgid=victim.pid)
-    await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), PATIENCE)
-    assert shell.wait(PATIENCE) == -signal.SIGKILL, "this one is believed, by its start and its command line"
+    name = forge_task(tmp_path, shell, pgid=victim.pid)
+    await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), HANG_TIMEOUT_S)
+    assert shell.wait(HANG_TIMEOUT_S) == -signal.SIGKILL, "this one is believed, by its start and its command line"
     assert is_alive(victim.pid)
 
 
 async def test_a_forged_keeper_is_not_woken(tmp_path: Path, victim: subprocess.Popen[bytes]) -> None:
     os.kill(victim.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, victim.pid, os.WSTOPPED)
-    name = forged(tmp_path, victim, keeper=[victim.pid, start_of_process(victim.pid)])
-    await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), PATIENCE)
+    name = forge_task(tmp_path, victim, keeper=[victim.pid, start_of_process(victim.pid)])
+    await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), HANG_TIMEOUT_S)
     assert Path(f"/proc/{victim.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
@@ -131,14 +131,17 @@ async def test_a_task_is_not_made_behind_a_link(tmp_path: Path) -> None:
 
 def test_a_socket_that_is_a_link_is_not_spoken_to(tmp_path: Path) -> None:
     from nacre.tasks.store.control_client import connect
-    from nacre.tasks.store.directory import Unusable
+    from nacre.tasks.store.directory import InvalidTaskDirectory
 
     name, directory = create(str(tmp_path), facts())
     (Path(directory) / CONTROL).symlink_to(tmp_path / "other")
     store = open_store(str(tmp_path))
     assert store is not None
     try:
-        with Folder(str(tmp_path), store, name) as folder, pytest.raises(Unusable, match="not a socket of ours"):
+        with (
+            TaskDirectory(str(tmp_path), store, name) as folder,
+            pytest.raises(InvalidTaskDirectory, match="not a socket of ours"),
+        ):
             connect(folder)
     finally:
         os.close(store)
@@ -196,10 +199,10 @@ async def test_a_place_for_output_in_the_workspace_is_protected_or_refused(
     assert large.spill is not None
     assert Path(large.spill.path).parent == store
     assert Path(large.spill.path).read_text().endswith("\n100000\n")
-    assert not any("tasks" in remark for remark in large.remarks), large.remarks
+    assert not any("tasks" in remark for remark in large.notes), large.notes
     task = await Bash().run(Request('echo x >"$TMPDIR/x" && cat "$TMPDIR/x" && touch here', mode="background"), ctx)
     assert task.task is not None
-    waited = await Tasks(store).wait(task.task.id, timeout=PATIENCE)
+    waited = await Tasks(store).wait(task.task.id, timeout=HANG_TIMEOUT_S)
     assert (waited.tasks[0].outcome, Tasks(store).output(task.task.id).text) == (Exited(0), "x\n")
     assert (place / "here").exists()
 

@@ -19,7 +19,7 @@ import pytest
 from nacre import Request, Result, ToolContext
 from nacre.result import Exited
 from nacre.sandbox.probe import kernel
-from tests.escapes.inside import needs_landlock, outside, python
+from tests.escapes.inside import needs_landlock, python, run_unrestricted
 from tests.support.unchecked import UNCHECKED
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
@@ -99,7 +99,7 @@ async def test_a_terminal_of_the_user_is_out_of_reach(
     assert "PermissionError" in result.output or "FileNotFoundError" in result.output, result.output
     assert terminal.state() == before
 
-    proof = await outside(python(attempt, terminal.path), tmp_path)
+    proof = await run_unrestricted(python(attempt, terminal.path), tmp_path)
     assert proof.outcome == Exited(0), proof.output
 
 

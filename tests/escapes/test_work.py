@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre.result import Exited
-from tests.escapes.inside import inside, needs_landlock, python
+from tests.escapes.inside import needs_landlock, python, run_restricted
 from tests.support.quoting import quote
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
@@ -51,7 +51,7 @@ EVERYWHERE = {
 @pytest.mark.parametrize("strict", [False, True], ids=["scratch", "strict"])
 @pytest.mark.parametrize(("command", "said"), EVERYWHERE.values(), ids=EVERYWHERE)
 async def test_reading_and_computing_work(command: str, said: str, strict: bool) -> None:
-    result = await inside(command, strict=strict)
+    result = await run_restricted(command, strict=strict)
     assert (result.stdout, result.outcome) in ((said, Exited(0)), (said, Exited(143))), result.output
 
 
@@ -73,12 +73,12 @@ WITH_SCRATCH = {
 
 @pytest.mark.parametrize(("command", "said"), WITH_SCRATCH.values(), ids=WITH_SCRATCH)
 async def test_what_needs_a_file_for_a_moment_works(command: str, said: str) -> None:
-    result = await inside(command)
+    result = await run_restricted(command)
     assert (result.output, result.outcome) == (said, Exited(0))
 
 
 async def test_a_strict_run_has_no_place_to_write_at_all(tmp_path: Path) -> None:
-    result = await inside('mktemp; mktemp -d; : >"${TMPDIR:-/tmp}/x"; echo ${TMPDIR-none}', strict=True)
+    result = await run_restricted('mktemp; mktemp -d; : >"${TMPDIR:-/tmp}/x"; echo ${TMPDIR-none}', strict=True)
     assert result.stdout == f"{os.environ.get('TMPDIR', 'none')}\n"
-    large = await inside("wc -c <<END\n" + "x" * 1_000_000 + "\nEND", strict=True)
+    large = await run_restricted("wc -c <<END\n" + "x" * 1_000_000 + "\nEND", strict=True)
     assert (large.ok, large.stdout) == (False, "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nacre.result import Exited, Signalled
-from tests.escapes.inside import inside, needs_landlock, outside, python, tree
+from tests.escapes.inside import needs_landlock, python, run_restricted, run_unrestricted, tree
 from tests.support.census import is_alive
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate
@@ -224,7 +224,7 @@ def treasure(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
 async def test_nothing_can_be_changed(treasure: Path, tmp_path: Path, attempt: str) -> None:
     before = tree(treasure)
-    results = await asyncio.gather(*(inside(attempt, treasure, strict=strict) for strict in (False, True)))
+    results = await asyncio.gather(*(run_restricted(attempt, treasure, strict=strict) for strict in (False, True)))
     assert tree(treasure) == before, results
     assert Exited(0) not in [result.outcome for result in results], results
     await prove(attempt, tmp_path)
@@ -235,7 +235,7 @@ async def prove(attempt: str, tmp_path: Path) -> None:
     other, scratch = make_treasure(tmp_path / "other"), tmp_path / "scratch"
     scratch.mkdir()
     before = tree(other)
-    proof = await outside(attempt, other, env={"TMPDIR": str(scratch)})
+    proof = await run_unrestricted(attempt, other, env={"TMPDIR": str(scratch)})
     if proof.outcome != Exited(0):
         pytest.skip(f"fails for another reason as well: {proof.output.strip()[-200:]}")
     assert (tree(other), list(scratch.iterdir())) != (before, [])
@@ -247,7 +247,7 @@ PLACES = ("/dev/shm", "/tmp", "/var/tmp", "/dev/mqueue", "/run", "/", "$HOME", "
 @pytest.mark.parametrize("place", PLACES)
 async def test_nothing_can_be_made_anywhere(place: str, tmp_path: Path) -> None:
     name = f"nacre-test-{tmp_path.name}-{os.getpid()}"
-    result = await inside(f'echo x >"{place}/{name}" && rm "{place}/{name}" && echo written')
+    result = await run_restricted(f'echo x >"{place}/{name}" && rm "{place}/{name}" && echo written')
     assert (result.outcome, result.stdout) == (Exited(1), "")
 
 
@@ -256,13 +256,13 @@ OWN = ("comm", "oom_score_adj", "timerslack_ns", "clear_refs", "coredump_filter"
 
 @pytest.mark.parametrize("name", OWN)
 async def test_the_kernels_own_files_cannot_be_written(name: str) -> None:
-    result = await inside(f"echo 0 >/proc/self/{name}")
+    result = await run_restricted(f"echo 0 >/proc/self/{name}")
     assert result.outcome == Exited(1)
 
 
 async def test_the_way_through_another_process_is_closed(treasure: Path) -> None:
     before = tree(treasure)
-    result = await inside(
+    result = await run_restricted(
         f"for pid in $PPID 1 {os.getpid()}; do for way in cwd root; do "
         'echo x >"/proc/$pid/$way$PWD/kept"; cat "/proc/$pid/$way$PWD/kept"; '
         'for task in /proc/$pid/task/*; do echo x >"$task/$way$PWD/kept"; done; done; done',
@@ -289,7 +289,7 @@ def test_a_descriptor_that_the_host_left_open_does_not_arrive(treasure: Path) ->
 async def test_what_the_shell_leaves_running_is_kept_in_too(treasure: Path, gate: Gate) -> None:
     before = tree(treasure)
     late = f'{gate.wait}; echo x >kept; rm -rf full; chmod 777 kept; : >"$TMPDIR/written"'
-    result = await inside(
+    result = await run_restricted(
         f"(trap '' HUP; {late}) & setsid sh -c {quote(late)} & echo $TMPDIR", treasure, leftovers="keep"
     )
     assert len(result.running) >= 2
@@ -302,7 +302,7 @@ async def test_what_the_shell_leaves_running_is_kept_in_too(treasure: Path, gate
 
 async def test_a_crash_leaves_no_core_file(treasure: Path) -> None:
     before = tree(treasure)
-    result = await inside("ulimit -c unlimited; ulimit -c 1000; ulimit -c; kill -SEGV $$", treasure)
+    result = await run_restricted("ulimit -c unlimited; ulimit -c 1000; ulimit -c; kill -SEGV $$", treasure)
     assert (result.outcome, result.stdout) == (Signalled(signal.SIGSEGV), "0\n")
     assert tree(treasure) == before
 
@@ -316,15 +316,15 @@ async def test_a_setuid_program_runs_as_its_caller(tmp_path: Path) -> None:
     program.chmod(0o6755)
     for directory in (tmp_path, *tmp_path.parents[:3]):
         directory.chmod(directory.stat().st_mode | 0o011)
-    proof = await outside(f"{program} -u; {program} -g")
+    proof = await run_unrestricted(f"{program} -u; {program} -g")
     if proof.stdout != f"{uid}\n{uid}\n":
         pytest.skip(f"set-user-ID has no effect here: {proof.output}")
-    result = await inside(f"{program} -u; {program} -g")
+    result = await run_restricted(f"{program} -u; {program} -g")
     assert result.stdout == "0\n0\n"
 
 
 @pytest.mark.skipif(shutil.which("sudo") is None, reason="needs sudo")
 async def test_sudo_gives_nothing() -> None:
-    result = await inside("sudo -n id -u")
+    result = await run_restricted("sudo -n id -u")
     assert result.outcome != Exited(0)
     assert result.stdout == ""

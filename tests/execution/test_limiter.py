@@ -11,107 +11,107 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Cancel
-from nacre.execution.limiter import Gate, default_capacity
+from nacre.execution.limiter import RunLimiter, default_capacity
 from tests.support.queue import in_queue
-from tests.support.waiting import PATIENCE, turn_loop, until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 
 
-async def wait_at(gate: Gate, cancel: Cancel | None = None) -> asyncio.Task[bool]:
+async def wait_at(gate: RunLimiter, cancel: Cancel | None = None) -> asyncio.Task[bool]:
     """A task that stands in the queue."""
-    return await in_queue(gate, gate.enter(cancel))
+    return await in_queue(gate, gate.acquire(cancel))
 
 
 async def test_as_many_enter_as_there_are_places() -> None:
-    gate = Gate(2)
-    assert [await gate.enter(), await gate.enter()] == [True, True]
+    gate = RunLimiter(2)
+    assert [await gate.acquire(), await gate.acquire()] == [True, True]
     third = await wait_at(gate)
     assert not third.done()
-    gate.leave()
-    assert await asyncio.wait_for(third, PATIENCE)
+    gate.release()
+    assert await asyncio.wait_for(third, HANG_TIMEOUT_S)
 
 
 async def test_the_queue_is_served_in_order() -> None:
-    gate, order = Gate(1), []
-    await gate.enter()
+    gate, order = RunLimiter(1), []
+    await gate.acquire()
 
     async def one(name: int) -> None:
-        await gate.enter()
+        await gate.acquire()
         order.append(name)
-        gate.leave()
+        gate.release()
 
     tasks = [await in_queue(gate, one(name)) for name in range(10)]
-    gate.leave()
-    await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
+    gate.release()
+    await asyncio.wait_for(asyncio.gather(*tasks), HANG_TIMEOUT_S)
     assert order == list(range(10))
 
 
 async def test_a_newcomer_does_not_overtake_the_queue() -> None:
-    gate = Gate(1)
-    await gate.enter()
+    gate = RunLimiter(1)
+    await gate.acquire()
     first = await wait_at(gate)
-    gate.leave()
+    gate.release()
     second = await wait_at(gate)
-    assert await asyncio.wait_for(first, PATIENCE)
+    assert await asyncio.wait_for(first, HANG_TIMEOUT_S)
     assert not second.done()
-    gate.leave()
-    assert await asyncio.wait_for(second, PATIENCE)
+    gate.release()
+    assert await asyncio.wait_for(second, HANG_TIMEOUT_S)
 
 
 async def test_a_cancelled_task_leaves_the_queue() -> None:
-    gate = Gate(1)
-    await gate.enter()
+    gate = RunLimiter(1)
+    await gate.acquire()
     gone, patient = await wait_at(gate), await wait_at(gate)
     gone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gone
-    gate.leave()
-    assert await asyncio.wait_for(patient, PATIENCE)
-    gate.leave()
-    assert await asyncio.wait_for(gate.enter(), PATIENCE)
+    gate.release()
+    assert await asyncio.wait_for(patient, HANG_TIMEOUT_S)
+    gate.release()
+    assert await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
 
 
 async def test_a_task_that_is_cancelled_as_it_is_let_in_gives_its_place_back() -> None:
-    gate = Gate(1)
-    await gate.enter()
+    gate = RunLimiter(1)
+    await gate.acquire()
     unlucky = await wait_at(gate)
-    gate.leave()
+    gate.release()
     unlucky.cancel()
     with pytest.raises(asyncio.CancelledError):
         await unlucky
-    assert await asyncio.wait_for(gate.enter(), PATIENCE)
+    assert await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
 
 
 async def test_a_thrown_switch_leaves_the_queue() -> None:
-    gate, cancel = Gate(1), Cancel()
-    await gate.enter()
+    gate, cancel = RunLimiter(1), Cancel()
+    await gate.acquire()
     gone, patient = await wait_at(gate, cancel), await wait_at(gate)
     cancel.cancel()
-    assert await asyncio.wait_for(gone, PATIENCE) is False
-    gate.leave()
-    assert await asyncio.wait_for(patient, PATIENCE)
+    assert await asyncio.wait_for(gone, HANG_TIMEOUT_S) is False
+    gate.release()
+    assert await asyncio.wait_for(patient, HANG_TIMEOUT_S)
 
 
 async def test_a_switch_that_is_thrown_as_its_task_is_let_in_loses_no_place() -> None:
-    gate, cancel = Gate(1), Cancel()
-    await gate.enter()
+    gate, cancel = RunLimiter(1), Cancel()
+    await gate.acquire()
     task = await wait_at(gate, cancel)
-    gate.leave()
+    gate.release()
     cancel.cancel()
-    if await asyncio.wait_for(task, PATIENCE):
-        gate.leave()
-    assert await asyncio.wait_for(gate.enter(), PATIENCE)
+    if await asyncio.wait_for(task, HANG_TIMEOUT_S):
+        gate.release()
+    assert await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
 
 
 async def test_a_thrown_switch_does_not_even_queue() -> None:
-    gate, cancel = Gate(1), Cancel()
+    gate, cancel = RunLimiter(1), Cancel()
     cancel.cancel()
-    assert await gate.enter(cancel) is False
-    assert await gate.enter() is True
+    assert await gate.acquire(cancel) is False
+    assert await gate.acquire() is True
 
 
 def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
-    gate = Gate(1)
-    asyncio.run(gate.enter())
+    gate = RunLimiter(1)
+    asyncio.run(gate.acquire())
 
     async def queue_up() -> None:
         loop = asyncio.get_running_loop()
@@ -122,28 +122,28 @@ def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
     loop.run_until_complete(queue_up())
     loop.close()
     gc.collect()
-    gate.leave()
+    gate.release()
 
     async def enter() -> bool:
-        return await asyncio.wait_for(gate.enter(), PATIENCE)
+        return await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
 
     assert asyncio.run(enter())
 
 
 def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
-    gate, lock = Gate(3), threading.Lock()
+    gate, lock = RunLimiter(3), threading.Lock()
     inside, most = 0, 0
 
     async def one() -> None:
         nonlocal inside, most
-        await asyncio.wait_for(gate.enter(), PATIENCE)
+        await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
         with lock:
             inside += 1
             most = max(most, inside)
         await turn_loop()  # whoever else could come in does so now
         with lock:
             inside -= 1
-        gate.leave()
+        gate.release()
 
     async def many() -> None:
         await asyncio.gather(*(one() for _ in range(50)))
@@ -152,7 +152,7 @@ def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(HANG_TIMEOUT_S)
     assert not any(thread.is_alive() for thread in threads)
     assert inside == 0
     assert most <= 3
@@ -173,7 +173,7 @@ async def test_a_run_that_fails_to_start_gives_its_place_back() -> None:
     bash = Bash(max_running=1)
     for _ in range(3):
         assert not (await bash.run(Request("true", env={"HUGE": "x" * 4_000_000}))).ok
-    assert (await asyncio.wait_for(bash.run("true"), PATIENCE)).ok
+    assert (await asyncio.wait_for(bash.run("true"), HANG_TIMEOUT_S)).ok
 
 
 async def test_a_stream_that_is_left_gives_its_place_back() -> None:
@@ -181,7 +181,7 @@ async def test_a_stream_that_is_left_gives_its_place_back() -> None:
     for _ in range(3):
         async for _event in bash.stream("sleep 60"):
             break
-    assert (await asyncio.wait_for(bash.run("true"), PATIENCE)).ok
+    assert (await asyncio.wait_for(bash.run("true"), HANG_TIMEOUT_S)).ok
 
 
 @pytest.mark.parametrize("places", [0, -1])
@@ -205,10 +205,10 @@ def test_the_number_of_places_follows_the_descriptors() -> None:
 
 
 async def test_who_waits_is_let_in_by_another_thread() -> None:
-    gate = Gate(1)
-    await gate.enter()
+    gate = RunLimiter(1)
+    await gate.acquire()
     waiting = await wait_at(gate)
-    thread = threading.Thread(target=gate.leave)
+    thread = threading.Thread(target=gate.release)
     thread.start()
     await until(waiting.done, "the place that another thread gave up")
     thread.join()

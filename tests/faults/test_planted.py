@@ -75,7 +75,7 @@ PRIVATE_DIRECTORY_OF_NONE_STAYS = (
 )
 
 
-def said(place: Path, changes: tuple[Change, ...], fault: str, seed: int = 0, rounds: int = 1) -> str:
+def run_rounds(place: Path, changes: tuple[Change, ...], fault: str, seed: int = 0, rounds: int = 1) -> str:
     """What the rounds print with these changes; they have to fail."""
     source = place / "src"
     shutil.copytree(ROOT / "src", source)
@@ -100,42 +100,42 @@ def said(place: Path, changes: tuple[Change, ...], fault: str, seed: int = 0, ro
 
 @pytest.mark.parametrize("fault", ["shell killed", "program stopped", "keeper or shell stopped"])
 def test_a_ladder_that_never_kills_is_found(tmp_path: Path, fault: str) -> None:
-    assert said(tmp_path, LADDER_WITHOUT_KILL, fault)
+    assert run_rounds(tmp_path, LADDER_WITHOUT_KILL, fault)
 
 
 @pytest.mark.parametrize("fault", ["keeper killed", "keeper or shell stopped"])
 def test_a_task_s_log_that_lacks_its_last_byte_is_found(tmp_path: Path, fault: str) -> None:
-    assert "has lost something" in said(tmp_path, LOST_LAST_BYTE, fault)
+    assert "has lost something" in run_rounds(tmp_path, LOST_LAST_BYTE, fault)
 
 
 def test_a_command_that_is_forgotten_with_its_keeper_is_found(tmp_path: Path) -> None:
-    assert "lost: nacre's keeper process was killed" in said(tmp_path, FORGOTTEN, "keeper killed unheard")
+    assert "lost: nacre's keeper process was killed" in run_rounds(tmp_path, FORGOTTEN, "keeper killed unheard")
 
 
 @pytest.mark.parametrize("fault", ["keeper killed, many threads", "keeper in waiting killed"])
 def test_a_command_that_is_run_again_is_found(tmp_path: Path, fault: str) -> None:
-    assert "run more than once" in said(tmp_path, RUN_AGAIN, fault)
+    assert "run more than once" in run_rounds(tmp_path, RUN_AGAIN, fault)
 
 
 def test_what_outlives_its_keeper_and_its_caller_is_found(tmp_path: Path) -> None:
-    assert "left running" in said(tmp_path, ORPHANS_STAY, "keeper killed, callers gone", seed=4, rounds=2)
+    assert "left running" in run_rounds(tmp_path, ORPHANS_STAY, "keeper killed, callers gone", seed=4, rounds=2)
 
 
 def test_a_descriptor_that_each_run_costs_the_program_is_found(tmp_path: Path) -> None:
-    assert "descriptors are open" in said(tmp_path, LEAK_IN_THE_PROGRAM, "shell killed")
+    assert "descriptors are open" in run_rounds(tmp_path, LEAK_IN_THE_PROGRAM, "shell killed")
 
 
 def test_a_descriptor_that_each_run_costs_its_keeper_is_found(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root may look into a keeper")
-    assert "its keeper to have" in said(tmp_path, LEAK_IN_THE_KEEPER, "shell killed")
+    assert "its keeper to have" in run_rounds(tmp_path, LEAK_IN_THE_KEEPER, "shell killed")
 
 
 def test_a_private_directory_that_stays_is_found(tmp_path: Path) -> None:
-    assert "temporary files stay" in said(tmp_path, PRIVATE_DIRECTORY_STAYS, "program killed", rounds=3)
+    assert "temporary files stay" in run_rounds(tmp_path, PRIVATE_DIRECTORY_STAYS, "program killed", rounds=3)
 
 
 def test_a_private_directory_of_what_could_not_start_is_found(tmp_path: Path) -> None:
-    assert "temporary files stay" in said(
+    assert "temporary files stay" in run_rounds(
         tmp_path, PRIVATE_DIRECTORY_OF_NONE_STAYS, "descriptors run out", seed=2, rounds=3
     )

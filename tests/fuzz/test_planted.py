@@ -13,31 +13,31 @@ from fuzz.repeating import whole
 from fuzz.target import TARGETS, attack
 from nacre import check
 from nacre.base.frozen import replace
-from nacre.capture.head_tail import Record
+from nacre.capture.head_tail import HeadTailBuffer
 from nacre.config.config import Entry, Origin
 from nacre.config.layers import Layers
-from nacre.config.settings import KEYS, LISTS, Key
-from nacre.hooks.agents.protocol import Reply, refusal
-from nacre.keeper.protocol.messages import Adoption, Start
-from nacre.output.shape import Shaped, shape
+from nacre.config.settings import LISTS, SETTINGS, Setting
+from nacre.hooks.agents.protocol import HookReply, refusal
+from nacre.keeper.protocol.messages import AdoptMessage, StartMessage
+from nacre.output.shape import ShapedText, shape
 from nacre.shell import Script, read
-from nacre.shell.options import Shape
+from nacre.shell.options import OptionSpec
 from nacre.shell.programs.wrappers import _SIMPLE
-from nacre.tasks.store.log_layout import Layout, lay_out
-from nacre.tasks.store.records import asked_from, over_from
+from nacre.tasks.store.log_layout import Layout, build_layout
+from nacre.tasks.store.records import parse_status_file, parse_task_file
 from nacre.verdict import Decision, Finding, Verdict
 
 pytestmark = pytest.mark.slow
 
-_SAY = [key.name for key in (*KEYS.values(), *LISTS.values()) if key.say in ("stricter", "never")]
+_SAY = [key.name for key in (*SETTINGS.values(), *LISTS.values()) if key.project_may in ("stricter", "never")]
 """What a project may not set as it likes."""
 
 
-def _found(name: str, most: int) -> bool:
+def _is_found(name: str, most: int) -> bool:
     return any(attack(name, first, 10) for first in range(0, most, 10))
 
 
-def _planted(change: Callable[[Any], None], parse: Callable[..., Any]) -> classmethod[Any, ..., Any]:
+def _plant_decoder(change: Callable[[Any], None], parse: Callable[..., Any]) -> classmethod[Any, ..., Any]:
     """A decoder that makes something else of what it has read."""
 
     def changed(cls: type, message: bytes) -> Any:
@@ -60,53 +60,54 @@ def _planted(change: Callable[[Any], None], parse: Callable[..., Any]) -> classm
     ids=["timeout", "merge", "env", "cwd", "tag"],
 )
 def test_a_start_that_is_read_as_another_is_found(
-    change: Callable[[Start], None], monkeypatch: pytest.MonkeyPatch
+    change: Callable[[StartMessage], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Start, "parse", _planted(change, Start.parse))
-    assert _found("wire", 300)
+    monkeypatch.setattr(StartMessage, "parse", _plant_decoder(change, StartMessage.parse))
+    assert _is_found("wire", 300)
 
 
 def test_a_start_that_is_always_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Start(
-        tag=1, timeout=1.0, grace=1.0, merge=False, keep=False, reusable=False, has_stdin=False, has_state=False,
+    one = StartMessage(
+        tag=1, timeout=1.0, grace=1.0, merge=False, keep_leftovers=False, standby_ok=False,
+        has_stdin=False, has_state=False,
         bash=b"", cwd=b"", text=b"", env=b"",
     )  # fmt: skip
-    monkeypatch.setattr(Start, "parse", classmethod(lambda cls, message: one))
-    assert _found("wire", 100)
+    monkeypatch.setattr(StartMessage, "parse", classmethod(lambda cls, message: one))
+    assert _is_found("wire", 100)
 
 
 def test_an_adoption_whose_flags_are_exchanged_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exchange(adoption: Adoption) -> None:
+    def exchange(adoption: AdoptMessage) -> None:
         adoption.live, adoption.detached = adoption.detached, adoption.live
 
-    monkeypatch.setattr(Adoption, "parse", _planted(exchange, Adoption.parse))
-    assert _found("wire", 300)
+    monkeypatch.setattr(AdoptMessage, "parse", _plant_decoder(exchange, AdoptMessage.parse))
+    assert _is_found("wire", 300)
 
 
-@pytest.mark.parametrize("name", ["_whole", "_seconds"])
+@pytest.mark.parametrize("name", ["_parse_int", "_seconds"])
 def test_numbers_that_are_read_as_python_does_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"nacre.keeper.protocol.messages.{name}", int if name == "_whole" else float)
-    assert _found("wire", 3_000)
+    monkeypatch.setattr(f"nacre.keeper.protocol.messages.{name}", int if name == "_parse_int" else float)
+    assert _is_found("wire", 3_000)
 
 
 def test_a_byte_of_each_chunk_that_is_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    add = Record.add
-    monkeypatch.setattr(Record, "add", lambda record, data: add(record, data[1:]))
-    assert _found("output", 20)
+    add = HeadTailBuffer.add
+    monkeypatch.setattr(HeadTailBuffer, "add", lambda record, data: add(record, data[1:]))
+    assert _is_found("output", 20)
 
 
 def test_output_that_is_counted_and_not_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    add = Record.add
+    add = HeadTailBuffer.add
 
-    def lossy(record: Record, data: bytes) -> None:
+    def lossy(record: HeadTailBuffer, data: bytes) -> None:
         add(record, data[1:])
-        record.seen += 1
+        record.total_bytes += 1
 
-    monkeypatch.setattr(Record, "add", lossy)
-    assert _found("output", 20)
+    monkeypatch.setattr(HeadTailBuffer, "add", lossy)
+    assert _is_found("output", 20)
 
 
-def _without_a_line(made: Shaped) -> Shaped:
+def _without_a_line(made: ShapedText) -> ShapedText:
     lines = made.text.split("\n")
     del lines[len(lines) // 2]
     return replace(made, text="\n".join(lines))
@@ -115,7 +116,7 @@ def _without_a_line(made: Shaped) -> Shaped:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda made: Shaped(),
+        lambda made: ShapedText(),
         lambda made: replace(made, text=made.text.replace("line", "lime")),
         lambda made: replace(made, omitted_chars=made.omitted_chars + 9 if made.omitted_chars else 0),
         lambda made: replace(made, text=made.text.replace("…", "… 1", 1)),
@@ -125,14 +126,14 @@ def _without_a_line(made: Shaped) -> Shaped:
     ids=["nothing", "another word", "left out", "marks", "folded", "a line"],
 )
 def test_a_text_that_is_not_what_was_printed_is_found(
-    change: Callable[[Shaped], Shaped], monkeypatch: pytest.MonkeyPatch
+    change: Callable[[ShapedText], ShapedText], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.output.shape", lambda *given, **named: change(shape(*given, **named)))
-    assert _found("output", 150)
+    assert _is_found("output", 150)
 
 
-def _later(layout: Layout) -> Layout:
-    return layout._replace(pieces=tuple([piece._replace(at=piece.at + 1) for piece in layout.pieces]))
+def _shift_pieces(layout: Layout) -> Layout:
+    return layout._replace(pieces=tuple([piece._replace(file_offset=piece.file_offset + 1) for piece in layout.pieces]))
 
 
 def _longer(layout: Layout) -> Layout:
@@ -143,20 +144,23 @@ def _shorter(layout: Layout) -> Layout:
     return layout._replace(pieces=layout.pieces[:-1])
 
 
-@pytest.mark.parametrize("change", [_later, _longer, _shorter])
+@pytest.mark.parametrize("change", [_shift_pieces, _longer, _shorter])
 def test_a_log_that_is_read_from_another_place_is_found(
     change: Callable[[Layout], Layout], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.store.log_reader.lay_out", lambda *given: change(lay_out(*given)))
-    assert _found("tasks", 150)
+    monkeypatch.setattr("nacre.tasks.store.log_reader.lay_out", lambda *given: change(build_layout(*given)))
+    assert _is_found("tasks", 150)
 
 
 @pytest.mark.parametrize(
     ("name", "planted"),
     [
-        ("nacre.tasks.store.status.asked_from", lambda data, name: asked_from(data, name)._replace(command="rm -rf /")),
-        ("nacre.tasks.store.status.over_from", lambda data: over_from(data)._replace(bytes=3)),
-        ("nacre.tasks.store.records._whole", int),
+        (
+            "nacre.tasks.store.status.asked_from",
+            lambda data, name: parse_task_file(data, name)._replace(command="rm -rf /"),
+        ),
+        ("nacre.tasks.store.status.over_from", lambda data: parse_status_file(data)._replace(bytes=3)),
+        ("nacre.tasks.store.records._read_int", int),
         ("nacre.tasks.store.log_reader._last_lines", lambda data, lines: 0),
         ("nacre.tasks.store.log_reader.incomplete", lambda data: 0),
         ("nacre.tasks.store.status.is_id", lambda name: False),
@@ -165,7 +169,7 @@ def test_a_log_that_is_read_from_another_place_is_found(
 )
 def test_a_task_that_is_taken_for_another_is_found(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(name, planted)
-    assert _found("tasks", 400)
+    assert _is_found("tasks", 400)
 
 
 @pytest.mark.parametrize("name", [*_SAY, "rules"])
@@ -173,38 +177,38 @@ def test_a_setting_that_a_project_may_loosen_is_found(name: str, monkeypatch: py
     """By each of them alone: what is watched is not only the list of what is allowed."""
     real = Layers._from_project
 
-    def lenient(layers: Layers, key: Key, value: Any, origin: Origin, *, opens: bool = False) -> None:
+    def lenient(layers: Layers, key: Setting, value: Any, origin: Origin, *, opens: bool = False) -> None:
         if key.name == name or key.name.startswith(f"{name}."):
             layers._set(key, value, origin)
         else:
             real(layers, key, value, origin, opens=opens)
 
     monkeypatch.setattr(Layers, "_from_project", lenient)
-    assert _found("config", 2_000)
+    assert _is_found("config", 2_000)
 
 
 def test_a_project_that_asks_where_the_user_refuses_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Layers, "_refuse_to_ask", lambda layers: None)
-    assert _found("config", 2_000)
+    assert _is_found("config", 2_000)
 
 
 def test_a_project_whose_rules_take_the_place_of_the_user_s_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def replaced(layers: Layers, key: Key, value: Any, origin: Origin) -> None:
-        entries = tuple(Entry(each, origin) for each in (value if key.adds_up else (value,)))
+    def replaced(layers: Layers, key: Setting, value: Any, origin: Origin) -> None:
+        entries = tuple(Entry(each, origin) for each in (value if key.is_list else (value,)))
         layers._entries[key.name] = entries
 
     monkeypatch.setattr(Layers, "_set", replaced)
-    assert _found("config", 500)
+    assert _is_found("config", 500)
 
 
 @pytest.mark.parametrize(
     ("name", "shape"),
-    [("nice", Shape()), ("timeout", Shape()), ("sudo", Shape()), ("nohup", Shape(operands=99))],
+    [("nice", OptionSpec()), ("timeout", OptionSpec()), ("sudo", OptionSpec()), ("nohup", OptionSpec(operands=99))],
     ids=["nice -n 5", "timeout 5", "sudo -u x", "nohup"],
 )
-def test_a_wrapper_that_is_not_followed_is_found(name: str, shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrapper_that_is_not_followed_is_found(name: str, shape: OptionSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_SIMPLE, name, shape)
-    assert _found("rewriting", 5_000)
+    assert _is_found("rewriting", 5_000)
 
 
 ALLOWED = Verdict(Decision.ALLOW)
@@ -217,17 +221,17 @@ ASKED, REFUSED = (
 @pytest.mark.parametrize(
     ("name", "planted"),
     [
-        ("nacre.hooks.handle.refusal", lambda reason: Reply(0)),
-        ("fuzz.files.answer", lambda payload: Reply(0)),
+        ("nacre.hooks.handle.refusal", lambda reason: HookReply(0)),
+        ("fuzz.files.answer", lambda payload: HookReply(0)),
         ("fuzz.files.answer", lambda payload: refusal("so")),
-        ("nacre.hooks.handle.judge", lambda heard, config: ALLOWED),
-        ("nacre.hooks.handle.judge", lambda heard, config: ASKED),
-        ("nacre.hooks.handle.judge", lambda heard, config: REFUSED),
-        ("nacre.hooks.handle.refusal", lambda reason: Reply(1, err="so")),
-        ("nacre.hooks.handle._once", dict),
+        ("nacre.hooks.handle.check_command", lambda heard, config: ALLOWED),
+        ("nacre.hooks.handle.check_command", lambda heard, config: ASKED),
+        ("nacre.hooks.handle.check_command", lambda heard, config: REFUSED),
+        ("nacre.hooks.handle.refusal", lambda reason: HookReply(1, err="so")),
+        ("nacre.hooks.handle._reject_duplicates", dict),
         ("nacre.hooks.agents.claude_code._SHELLS", ("Bash",)),
         ("nacre.hooks.agents.claude_code._ASKS", ("default", "bypassPermissions", "auto", "dontAsk")),
-        ("nacre.hooks.agents.gemini._joined", lambda place, below: place),
+        ("nacre.hooks.agents.gemini._join_directory", lambda place, below: place),
     ],
     ids=[
         "what cannot be read", "all pass", "none pass", "all allowed", "all asked", "all refused", "another code",
@@ -236,7 +240,7 @@ ASKED, REFUSED = (
 )  # fmt: skip
 def test_a_hook_that_gives_another_answer_is_found(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(name, planted)
-    assert _found("hook", 2_000)
+    assert _is_found("hook", 2_000)
 
 
 @pytest.mark.parametrize(
@@ -248,12 +252,12 @@ def test_a_verdict_that_is_always_the_same_is_found(
     target: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.reading.check", lambda text, **_: verdict)
-    assert _found(target, 50)
+    assert _is_found(target, 50)
 
 
 def test_a_verdict_on_the_last_line_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fuzz.reading.check", lambda text, **named: check(text.rpartition("\n")[2], **named))
-    assert _found("reading", 50)
+    assert _is_found("reading", 50)
 
 
 def _without_the_last(script: Script) -> Script:
@@ -261,18 +265,18 @@ def _without_the_last(script: Script) -> Script:
     return script
 
 
-def _elsewhere(script: Script) -> Script:
+def _change_cwd(script: Script) -> Script:
     for command in script.commands:
         command.cwd = "/elsewhere"
     return script
 
 
-@pytest.mark.parametrize("change", [_without_the_last, _elsewhere])
+@pytest.mark.parametrize("change", [_without_the_last, _change_cwd])
 def test_a_script_that_is_read_as_another_is_found(
     change: Callable[[Script], Script], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.running.read", lambda *given, **named: change(read(*given, **named)))
-    assert _found("running", 50)
+    assert _is_found("running", 50)
 
 
 class _Broken:
@@ -308,7 +312,7 @@ def test_a_case_that_cannot_be_invented_is_a_failure_with_its_seed(monkeypatch: 
 
 
 def test_what_is_guessed_differs_and_says_something() -> None:
-    target = TARGETS["guessing"].made()
+    target = TARGETS["guessing"].load_target()
     texts = [target.invent(seed) for seed in range(300)]
     assert len({*texts[:50]}) == 50
     assert len({*texts}) > 290
@@ -338,11 +342,11 @@ def test_a_text_that_takes_long_for_its_size_is_found(piece: str, found: bool, m
         monkeypatch.setattr(f"fuzz.{module}.time", clock)
         monkeypatch.setattr(f"fuzz.{module}.check", clock.check)
     case = json.dumps([("l" if found else "", 1), (piece, LARGEST // len(piece) - 1), ("s", 1)])
-    assert bool(TARGETS["repeating"].made().wrong(case)) is found
+    assert bool(TARGETS["repeating"].load_target().wrong(case)) is found
 
 
 def test_most_texts_that_are_repeated_are_large_and_stand_within_another() -> None:
-    target = TARGETS["repeating"].made()
+    target = TARGETS["repeating"].load_target()
     cases = [json.loads(target.invent(seed)) for seed in range(300)]
     assert sum(len(whole(case)) >= 90_000 for case in cases) > 150
     assert len({(case[0][0], case[-1][0]) for case in cases}) > 50

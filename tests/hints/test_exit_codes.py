@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Request
-from nacre.hints.exit_codes import Meaning, meaning
+from nacre.hints.exit_codes import Meaning, explain
 from nacre.views.model.text import model_text
 
 SAID: list[tuple[str, int, str, bool]] = [
@@ -77,23 +77,23 @@ SAID: list[tuple[str, int, str, bool]] = [
 @pytest.mark.req("T-10")
 @pytest.mark.parametrize(("command", "code", "text", "normal"), SAID)
 def test_a_code_means(command: str, code: int, text: str, normal: bool) -> None:
-    assert meaning(command, code) == Meaning(text, normal)
+    assert explain(command, code) == Meaning(text, normal)
 
 
 def test_what_was_printed_can_tell_the_meaning() -> None:
     said = "find: '/root': Permission denied"
-    assert meaning("find / -name x", 1, output=said) == Meaning(
+    assert explain("find / -name x", 1, output=said) == Meaning(
         "find could not read some directories; what it found is printed"
     )
-    assert meaning("cargo test", 101, output="test result: FAILED. 1 passed") == Meaning("a test failed")
-    assert meaning("cargo check", 101, output="error: could not compile `x`") == Meaning("it did not compile")
+    assert explain("cargo test", 101, output="test result: FAILED. 1 passed") == Meaning("a test failed")
+    assert explain("cargo check", 101, output="error: could not compile `x`") == Meaning("it did not compile")
     ran = "=== 1 failed, 3 passed in 0.31s ==="
-    assert meaning("uv run pytest", 1, output=ran) == Meaning("some tests failed")
-    assert meaning("poetry run python -m pytest -q", 1, output=ran) == Meaning("some tests failed")
-    assert meaning("make", 2, output="make: *** [Makefile:2: all] Error 1") == Meaning(
+    assert explain("uv run pytest", 1, output=ran) == Meaning("some tests failed")
+    assert explain("poetry run python -m pytest -q", 1, output=ran) == Meaning("some tests failed")
+    assert explain("make", 2, output="make: *** [Makefile:2: all] Error 1") == Meaning(
         "make stopped at a failed target; the cause is further up"
     )
-    assert meaning("git commit", 1, output="nothing to commit") == Meaning("there was nothing to commit", normal=True)
+    assert explain("git commit", 1, output="nothing to commit") == Meaning("there was nothing to commit", normal=True)
 
 
 UNSAID: list[tuple[str, int, str]] = [
@@ -190,7 +190,7 @@ UNSAID: list[tuple[str, int, str]] = [
 
 @pytest.mark.parametrize(("command", "code", "output"), UNSAID)
 def test_nothing_is_said_of_what_is_not_known(command: str, code: int, output: str) -> None:
-    assert meaning(command, code, output=output) is None
+    assert explain(command, code, output=output) is None
 
 
 REAL: list[tuple[str, str]] = [

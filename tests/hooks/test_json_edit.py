@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.base.jsonc import NotJson, parse, plain
-from nacre.hooks.install.json_edit import Unfit, add, entries, remove
+from nacre.base.jsonc import JsoncSyntaxError, parse, to_python
+from nacre.hooks.install.json_edit import CannotEdit, add, entries, remove
 
 PATH = ("hooks", "PreToolUse")
 ENTRY = {"matcher": "Bash", "hooks": [{"type": "command", "command": "nacre hook"}]}
@@ -20,7 +20,7 @@ def ours(entry: object) -> bool:
     return "nacre hook" in json.dumps(entry)
 
 
-def added(text: str) -> str:
+def add_entry(text: str) -> str:
     return add(text, PATH, ENTRY, {})
 
 
@@ -51,8 +51,8 @@ FILES = {
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_it_is_added_and_nothing_else_is_changed(text: str) -> None:
-    before: Any = plain(parse(text))
-    after: Any = plain(parse(added(text)))
+    before: Any = to_python(parse(text))
+    after: Any = to_python(parse(add_entry(text)))
     assert after["hooks"].pop("PreToolUse") == [*before.get("hooks", {}).pop("PreToolUse", []), ENTRY]
     if not after["hooks"] and "hooks" not in before:
         del after["hooks"]
@@ -61,11 +61,11 @@ def test_it_is_added_and_nothing_else_is_changed(text: str) -> None:
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_it_is_removed_and_not_a_byte_is_left(text: str) -> None:
-    assert remove(added(text), PATH, ours) == text
+    assert remove(add_entry(text), PATH, ours) == text
 
 
 def test_it_is_written_as_the_file_is() -> None:
-    assert added('{\n    "a": 1 // one\n}\n') == (
+    assert add_entry('{\n    "a": 1 // one\n}\n') == (
         "{\n"
         '    "a": 1, // one\n'
         '    "hooks": {\n'
@@ -98,7 +98,7 @@ def test_another_hook_beside_it_stays() -> None:
 
 
 def test_what_came_after_it_stays_as_it_is() -> None:
-    text = added('{\n  "hooks": {\n    "PreToolUse": [\n      // first\n      {"a": 1}\n    ]\n  }\n}\n')
+    text = add_entry('{\n  "hooks": {\n    "PreToolUse": [\n      // first\n      {"a": 1}\n    ]\n  }\n}\n')
     more = add(text, PATH, {"theirs": 1}, {})
     assert remove(more, PATH, ours) == add(remove(text, PATH, ours), PATH, {"theirs": 1}, {})
 
@@ -121,15 +121,15 @@ def test_what_came_after_it_stays_as_it_is() -> None:
     ],
 )
 def test_what_is_no_json_is_refused_with_the_place(text: str, why: str) -> None:
-    with pytest.raises(NotJson) as raised:
-        added(text)
+    with pytest.raises(JsoncSyntaxError) as raised:
+        add_entry(text)
     assert str(raised.value) == why
 
 
 @pytest.mark.parametrize("text", ["[]", "1", '{"hooks": []}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": null}'])
 def test_what_has_no_place_for_it_is_refused(text: str) -> None:
-    with pytest.raises(Unfit):
-        added(text)
+    with pytest.raises(CannotEdit):
+        add_entry(text)
 
 
 VALUES = st.recursive(
@@ -151,8 +151,8 @@ def test_any_file_is_as_it_was_after_it(
 ) -> None:
     value = settings if hooks is None else {**settings, "hooks": hooks}
     text = json.dumps(value, indent=indent) + end
-    assert plain(parse(text)) == value
-    changed = added(text)
+    assert to_python(parse(text)) == value
+    changed = add_entry(text)
     assert ENTRY in entries(changed, PATH)
     if hooks != {}:  # an empty object of hooks goes with its last one; the file that was kept has it
         assert remove(changed, PATH, ours) == text

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from nacre.hooks.handle import DIALECTS, answer
+from nacre.hooks.handle import PROTOCOLS, answer
 from tests.hooks.fixtures import CASES, FIXTURES, payload_of
 
 
 def test_there_are_payloads_of_every_agent_with_source_and_date() -> None:
-    assert {fixture["agent"] for fixture in FIXTURES.values()} == {dialect.NAME for dialect in DIALECTS}
+    assert {fixture["agent"] for fixture in FIXTURES.values()} == {dialect.NAME for dialect in PROTOCOLS}
     assert all("https://" in fixture["source"] and "2026" in fixture["dated"] for fixture in FIXTURES.values())
 
 
 @pytest.mark.parametrize(("agent", "case"), CASES)
 def test_the_agent_is_recognised_by_what_it_sends(agent: str, case: dict[str, Any]) -> None:
-    assert next(dialect.NAME for dialect in DIALECTS if dialect.speaks(case["payload"])) == agent
+    assert next(dialect.NAME for dialect in PROTOCOLS if dialect.recognises(case["payload"])) == agent
 
 
 @pytest.mark.parametrize(("agent", "case"), CASES)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nacre.config.config import Config
 from nacre.hooks import handle as module
-from nacre.hooks.agents.protocol import LONGEST, Asked
-from nacre.hooks.handle import LARGEST, answer
+from nacre.hooks.agents.protocol import MAX_REASON_CHARS, HookRequest
+from nacre.hooks.handle import MAX_PAYLOAD_BYTES, answer
 from nacre.verdict import Verdict
 from tests.hooks.fixtures import FIXTURES, payload_of
 
@@ -38,7 +38,7 @@ GOOD = payload_of("claude-code", "no opinion")
         (b'{"a":' * 100_000, "it is nested too deep"),
         (b'{"hook_event_name":"PostToolUse","hook_event_name":"PreToolUse"}', "it says 'hook_event_name' twice"),
         (b'{"tool_input":{"command":"ls","command":"rm -rf /"}}', "it says 'command' twice"),
-        (b" " * (LARGEST + 1), "it is larger than 16 MiB"),
+        (b" " * (MAX_PAYLOAD_BYTES + 1), "it is larger than 16 MiB"),
     ],
 )
 def test_what_cannot_be_read_is_refused(payload: bytes, why: str) -> None:
@@ -62,10 +62,10 @@ def test_an_event_of_cursors_is_not_let_pass_for_its_spelling(event: str) -> Non
 
 @pytest.mark.parametrize("agent", FIXTURES)
 def test_a_checker_that_fails_refuses_in_the_dialect(agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def judge(asked: Asked, config: Config | None) -> Verdict:
+    def judge(asked: HookRequest, config: Config | None) -> Verdict:
         raise ValueError("no luck")
 
-    monkeypatch.setattr(module, "judge", judge)
+    monkeypatch.setattr(module, "check_command", judge)
     reply = answer(json.dumps(payload_of(agent, "no opinion")).encode())
     assert (reply.code, reply.err) == (2, "nacre hook failed (ValueError: no luck), so the command is refused.\n")
     assert bool(reply.out) == (agent == "cursor")
@@ -84,7 +84,7 @@ def test_a_reason_stays_short_however_long_the_command() -> None:
     payload = {**GOOD, "tool_input": {"command": "rm -rf / " + "x" * 100_000}}
     reply = answer(json.dumps(payload).encode())
     assert reply.code == 2
-    assert len(reply.err) <= LONGEST + 1
+    assert len(reply.err) <= MAX_REASON_CHARS + 1
 
 
 @pytest.mark.parametrize("agent", FIXTURES)

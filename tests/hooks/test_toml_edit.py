@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from nacre.hooks.install.json_edit import Unfit
+from nacre.hooks.install.json_edit import CannotEdit
 from nacre.hooks.install.toml_edit import add, commands, remove
 
 COMMAND = "'/a b/nacre' hook || exit 2"
@@ -45,5 +45,5 @@ def test_what_came_after_it_stays_as_it_is() -> None:
     "text", ["a = ", "[hooks", "hooks = 1", "hooks = {}", "hooks = {PreToolUse = []}", "[hooks]\nPreToolUse = []"]
 )
 def test_what_cannot_be_added_to_is_refused(text: str) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(CannotEdit):
         add(text, "^Bash$", COMMAND)

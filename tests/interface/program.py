@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.interface.shapes import describe_shape
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 _PASSED_ON = "NACRE_PORTABLE"
 _FOREIGN = ("NACRE_", "CLAUDE_", "CODEX_", "GEMINI_", "CURSOR_", "XDG_")
@@ -61,10 +61,10 @@ def read_line(process: subprocess.Popen[bytes]) -> bytes:
     assert process.stdout is not None
     fd, line = process.stdout.fileno(), b""
     while not line.endswith(b"\n"):
-        ready, _, _ = select.select([fd], [], [], PATIENCE)
+        ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
         data = os.read(fd, 1) if ready else b""
         if not data:
-            pytest.fail(f"only {line!r}, and {'the end' if ready else f'nothing more in {PATIENCE:g} s'}")
+            pytest.fail(f"only {line!r}, and {'the end' if ready else f'nothing more in {HANG_TIMEOUT_S:g} s'}")
         line += data
     return line
 
@@ -90,7 +90,7 @@ class Program:
     def run(self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Finished:
         """Run it to its end."""
         with self.start(*words, env=env) as process:
-            out, err = process.communicate(stdin, timeout=PATIENCE)
+            out, err = process.communicate(stdin, timeout=HANG_TIMEOUT_S)
         return Finished(process.returncode, out, err)
 
     def run_all(self, calls: Mapping[str, Call]) -> dict[str, Finished]:
@@ -121,7 +121,7 @@ class Program:
     def interrupt(self, process: subprocess.Popen[bytes]) -> int:
         """Ctrl-C; the exit code."""
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=HANG_TIMEOUT_S)
         return process.returncode
 
     def kill_tasks(self) -> None:

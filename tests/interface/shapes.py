@@ -9,7 +9,7 @@ from typing import Any
 
 WORD_KEYS = frozenset({"kind", "code", "decision", "state", "layer", "outcome", "error", "caller", "profile", "mode"})
 """Keys whose texts are part of the interface: a shape has the text itself, after `= `."""
-VARYING_KEYS = frozenset({"remarks"})
+VARYING_KEYS = frozenset({"notes"})
 """Lists of texts that may be empty or not, as the machine is slow or fast: only the type of their items counts."""
 _TASK_ID = re.compile(r"bash-[0-9a-f]{8}")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.interface.snapshot import check_snapshot
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
@@ -43,7 +43,7 @@ def test_every_entry_point_resolves() -> None:
 def test_the_package_runs_as_a_module_and_as_a_script() -> None:
     script = Path(sys.executable).parent / "nacre"
     for words in ([sys.executable, "-m", "nacre"], [str(script)]):
-        done = subprocess.run([*words, "--version"], capture_output=True, timeout=PATIENCE)
+        done = subprocess.run([*words, "--version"], capture_output=True, timeout=HANG_TIMEOUT_S)
         assert (done.returncode, done.stdout.split()[0]) == (0, b"nacre")
 
 

@@ -54,7 +54,7 @@ def is_ours(module: str) -> bool:
 
 
 def find_dotted() -> set[str]:
-    """Names such as `nacre.policy.permissions.match.permit` in the text of the docs that lead to something.
+    """Names such as `nacre.policy.permissions.match.apply_permissions` in the text of the docs that lead to something.
 
     Span attributes and loggers look alike: only names below a package or a module count.
     """

@@ -24,7 +24,7 @@ def test_a_shape_has_types_and_words_and_each_kind_of_item_once() -> None:
 
 
 def test_a_list_of_remarks_has_the_same_shape_with_and_without_one() -> None:
-    assert describe_shape({"remarks": []}) == describe_shape({"remarks": ["slow"]}) == {"remarks": "list of str"}
+    assert describe_shape({"notes": []}) == describe_shape({"notes": ["slow"]}) == {"notes": "list of str"}
 
 
 def test_keys_of_one_shape_in_every_case_are_listed_once() -> None:
@@ -40,11 +40,11 @@ def test_a_property_called_description_is_no_prose() -> None:
 def test_a_mismatch_shows_the_lines_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.interface.snapshot.DIRECTORY", tmp_path)
     monkeypatch.delenv(UPDATE_VARIABLE, raising=False)
-    (tmp_path / "sample.json").write_text(json.dumps({"pid": "int", "remarks": []}, indent=2) + "\n")
+    (tmp_path / "sample.json").write_text(json.dumps({"pid": "int", "notes": []}, indent=2) + "\n")
     with pytest.raises(pytest.fail.Exception) as caught:
         check_snapshot("sample", {"pid": "int", "notes": []})
     lines = str(caught.value).splitlines()
-    assert '-  "remarks": []' in lines
+    assert '-  "notes": []' in lines
     assert '+  "notes": [],' in lines
     assert "make snapshots" in lines[-1]
 

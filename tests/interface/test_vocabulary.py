@@ -17,7 +17,7 @@ from nacre import Bash, Cancel, InvalidRequest, Limits, Request, ToolContext
 from nacre.engines import Bubblewrap, Containers
 from nacre.result import KINDS, outcome_data
 from nacre.sandbox.probe import Kernel
-from nacre.sandbox.resolve import Wanted, enforceable
+from nacre.sandbox.resolve import SandboxRequest, resolve
 from nacre.sandbox.workspace import Workspace
 from nacre.tasks import Tasks
 from nacre.toolcall.task_tools import reply
@@ -88,14 +88,14 @@ def kernels() -> Iterator[Kernel]:
         )
 
 
-def requests() -> Iterator[Wanted]:
+def requests() -> Iterator[SandboxRequest]:
     place = Workspace(roots=("/ws",), protected=("/ws/.git/hooks",))
     missing = Workspace(roots=("/ws",), protected=("/ws/.git/hooks",), missing=("/ws/.claude",))
-    yield Wanted(access="restricted", partial=True, hidden=("/hidden",))
+    yield SandboxRequest(access="restricted", partial=True, hidden=("/hidden",))
     for workspace, network, unix in itertools.product(
         (place, missing), (False, True, "loopback", (443,)), (False, True)
     ):
-        yield Wanted(
+        yield SandboxRequest(
             access="workspace",
             partial=True,
             network=network,  # type: ignore[arg-type]
@@ -109,7 +109,7 @@ def test_restrictions_have_the_same_words(tmp_path: Path) -> None:
     """`Result.enforced`, over every kernel and every engine."""
     local: set[str] = set()
     for kernel, wanted in itertools.product(kernels(), requests()):
-        local.update(enforceable(wanted, kernel, Limits()).enforced)
+        local.update(resolve(wanted, kernel, Limits()).enforced)
     found = {"local": sorted(local)}
     (tmp_path / "hidden").touch()
     for engine in (Bubblewrap(), Containers("image", program="podman")):
@@ -121,7 +121,7 @@ def test_restrictions_have_the_same_words(tmp_path: Path) -> None:
                 hidden=hidden,
                 limits=Limits(memory=2**30) if engine.name != "bwrap" else Limits(),
             )
-            words.update(engine.confined(ctx, ctx.limits, {}).enforced)
+            words.update(engine.sandbox_plan(ctx, ctx.limits, {}).enforced)
         found[engine.name] = sorted(words)
     check_snapshot("enforced", found)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nacre.keeper.protocol import channel as channels
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.messages import Garbled
+from nacre.keeper.protocol.messages import MalformedMessage
 from tests.support.census import fds
 from tests.support.descriptors import few_descriptors, no_descriptor_left
 
@@ -27,7 +27,7 @@ def framing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @contextlib.contextmanager
-def connected() -> Iterator[tuple[Channel, Channel]]:
+def open_channels() -> Iterator[tuple[Channel, Channel]]:
     ours, theirs = Channel.pair()
     other = Channel(theirs)
     try:
@@ -38,7 +38,7 @@ def connected() -> Iterator[tuple[Channel, Channel]]:
 
 
 def test_messages_arrive_in_order_and_apart(framing: str) -> None:
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         messages = [b"one", b"two\0fields", b"x" * 60_000, b"\xff" * 10]
         for message in messages:
             ours.send(message)
@@ -48,7 +48,7 @@ def test_messages_arrive_in_order_and_apart(framing: str) -> None:
 
 def test_a_message_of_any_size_arrives_whole(framing: str) -> None:
     large = bytes(range(256)) * 4000
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         if framing == "frames":  # a stream socket holds less than that: somebody has to read meanwhile
             import threading
 
@@ -66,7 +66,7 @@ def test_a_message_of_any_size_arrives_whole(framing: str) -> None:
 
 def test_descriptors_arrive_with_their_message_and_are_not_inherited(framing: str) -> None:
     before = fds(os.getpid())
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         read, write = os.pipe()
         os.write(write, b"through")
         ours.send(b"first")
@@ -87,7 +87,7 @@ def test_descriptors_arrive_with_their_message_and_are_not_inherited(framing: st
 def test_descriptors_that_were_reserved_can_be_received_when_no_other_is_left(framing: str) -> None:
     before = fds(os.getpid())
     read, write = os.pipe()
-    with connected() as (ours, theirs), few_descriptors(os.getpid(), 400):
+    with open_channels() as (ours, theirs), few_descriptors(os.getpid(), 400):
         theirs.reserve(2)
         ours.send(b"first")
         ours.send(b"second", [read, write])
@@ -106,7 +106,7 @@ def test_descriptors_that_were_reserved_can_be_received_when_no_other_is_left(fr
 
 def test_a_reservation_goes_with_its_channel(framing: str) -> None:
     before = fds(os.getpid())
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         theirs.reserve(2)
         theirs.close()
         with pytest.raises(ConnectionError):
@@ -115,7 +115,7 @@ def test_a_reservation_goes_with_its_channel(framing: str) -> None:
 
 
 def test_the_end_is_told_after_the_last_message(framing: str) -> None:
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         ours.send(b"last")
         ours.close()
         assert theirs.receive() == (b"last", [])
@@ -124,7 +124,7 @@ def test_the_end_is_told_after_the_last_message(framing: str) -> None:
 
 
 def test_what_was_said_is_heard_though_the_other_side_did_not_listen_to_the_end(framing: str) -> None:
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         ours.send(b"unread")
         theirs.send(b"last word")
         theirs.close()
@@ -134,14 +134,14 @@ def test_what_was_said_is_heard_though_the_other_side_did_not_listen_to_the_end(
 
 
 def test_sending_to_nobody_is_an_error(framing: str) -> None:
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         theirs.close()
         with pytest.raises(ConnectionError):
             ours.send(b"hello")
 
 
 def test_a_full_channel_says_so_instead_of_waiting(framing: str) -> None:
-    with connected() as (ours, theirs):
+    with open_channels() as (ours, theirs):
         sent = arrived = 0
         with contextlib.suppress(BlockingIOError):
             while sent < 100_000:
@@ -172,7 +172,7 @@ def test_garbage_on_a_channel_is_a_message_or_nothing_or_the_end(
             while (message := channel.receive()) is not None:
                 for fd in message[1]:
                     os.close(fd)
-        except (EOFError, Garbled):
+        except (EOFError, MalformedMessage):
             pass
         channel.close()
         assert fds(os.getpid()) == before
@@ -188,7 +188,7 @@ def test_a_large_message_whose_file_cannot_be_read_is_garbled() -> None:
     socket.send_fds(ours, [b"large"], [read])
     os.close(write)
     try:
-        with pytest.raises((Garbled, EOFError)):
+        with pytest.raises((MalformedMessage, EOFError)):
             channel.receive()
     finally:
         os.close(read)

@@ -15,7 +15,7 @@ from nacre.result import Exited, Killed
 from nacre.tasks import Tasks
 from nacre.tasks.store import control_client
 from tests.support.descriptors import many_descriptors
-from tests.support.waiting import PATIENCE, turn_loop, until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 
 pytestmark = pytest.mark.linux  # a path through /proc, which may be long
 
@@ -41,7 +41,7 @@ async def test_who_asks_for_its_end_and_hangs_up_gets_it(bash: Bash, tmp_path: P
         task = await start(bash, tmp_path, "sleep 60")
         with connect(tmp_path, task) as line:
             line.sendall(b"kill 15 1\n")
-        waited = await Tasks(tmp_path).wait(task, timeout=PATIENCE)
+        waited = await Tasks(tmp_path).wait(task, timeout=HANG_TIMEOUT_S)
         assert isinstance(waited.tasks[0].outcome, Killed)
 
 
@@ -101,7 +101,7 @@ async def test_hundreds_who_wait_keep_nobody_from_ending_a_task(bash: Bash, tmp_
     tasks = Tasks(tmp_path)
     task = await start(bash, tmp_path, "sleep 60")
     waits = [asyncio.ensure_future(tasks.wait(task)) for _ in range(400)]
-    await until(control_client.too_many, "as many connections as may be")
+    await until(control_client.has_too_many, "as many connections as may be")
     assert isinstance((await tasks.kill(task, grace=0)).outcome, Killed)
     assert {waited.met for waited in await asyncio.gather(*waits)} == {(task,)}
 
@@ -125,5 +125,5 @@ async def test_who_never_reads_does_not_stop_it(bash: Bash, tmp_path: Path) -> N
                 await until(lambda: select.select([], [line], [], 0)[1], "room for more, or its end")
             except OSError:
                 break
-        waited = await tasks.wait(task, timeout=PATIENCE)
+        waited = await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     assert waited.tasks[0].outcome == Exited(3)

@@ -14,12 +14,12 @@ _FORK = """
     import errno, os, select, signal, sys, warnings
     from nacre.keeper.spawn.fork_keeper import fork_keeper
     from nacre.keeper.protocol.channel import Channel
-    from nacre.keeper.protocol.messages import MAIN_FD, Start
+    from nacre.keeper.protocol.messages import MAIN_FD, StartMessage
 
     warnings.simplefilter("ignore", ResourceWarning)  # channels are left to its end
 
     class Starved:
-        host, files = None, (64, 64)
+        host, open_files_limit = None, (64, 64)
 
         def __init__(self, *_, **__):
             os.kill(os.getpid(), signal.SIGSTOP)  # until the test has seen to what comes first
@@ -40,9 +40,10 @@ _FORK = """
 
     def handed(channel, private=b""):
         run, control = Channel.pair()
-        start = Start(
-            tag=1, timeout=1.0, grace=1.0, merge=False, keep=False, reusable=False, has_stdin=False, has_state=False,
-            apart=True, private=private, bash=b"", cwd=b"", text=b"", env=b"",
+        start = StartMessage(
+            tag=1, timeout=1.0, grace=1.0, merge=False, keep_leftovers=False, standby_ok=False,
+            has_stdin=False, has_state=False,
+            dedicated=True, private_dir=private, bash=b"", cwd=b"", text=b"", env=b"",
         )
         with control:
             channel.send(start.message(), [control.fileno()])

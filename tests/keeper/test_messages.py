@@ -8,17 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.keeper.protocol.messages import Adoption, Garbled, Start, environment_block, environment_of
+from nacre.keeper.protocol.messages import (
+    AdoptMessage,
+    MalformedMessage,
+    StartMessage,
+    environment_block,
+    environment_of,
+)
 
 WORDS = st.binary(max_size=40).map(lambda data: data.replace(b"\0", b""))
 STARTS = st.builds(
-    Start,
+    StartMessage,
     tag=st.integers(0, 1 << 62),
     timeout=st.floats(0, allow_nan=False),
     grace=st.floats(0, allow_nan=False, allow_infinity=False),
     merge=st.booleans(),
-    keep=st.booleans(),
-    reusable=st.just(False),
+    keep_leftovers=st.booleans(),
+    standby_ok=st.just(False),
     has_stdin=st.booleans(),
     has_state=st.booleans(),
     bash=WORDS,
@@ -28,13 +34,13 @@ STARTS = st.builds(
 )
 
 
-def values(start: Start) -> dict[str, object]:
-    return {name: getattr(start, name) for name in Start.__slots__}
+def values(start: StartMessage) -> dict[str, object]:
+    return {name: getattr(start, name) for name in StartMessage.__slots__}
 
 
 @given(STARTS)
-def test_a_start_comes_back_as_it_was(start: Start) -> None:
-    assert values(Start.parse(start.message())) == values(start)
+def test_a_start_comes_back_as_it_was(start: StartMessage) -> None:
+    assert values(StartMessage.parse(start.message())) == values(start)
 
 
 NAMES = st.text(st.characters(blacklist_characters="\0=", blacklist_categories=["Cs"]), min_size=1, max_size=10)
@@ -50,9 +56,10 @@ def test_bytes_that_are_no_text_survive_in_an_environment() -> None:
     assert environment_of(environment_block({"A": "\udcff"})) == {b"A": b"\xff"}
 
 
-START = Start(
-    tag=7, timeout=120.0, grace=1.5, merge=False, keep=True, reusable=True, has_stdin=False, has_state=False,
-    bash=b"/bin/bash", cwd=b"/", text=b"true", env=b"A=1\0B=2", confinement=b"read=/", cap=10,
+START = StartMessage(
+    tag=7, timeout=120.0, grace=1.5, merge=False, keep_leftovers=True, standby_ok=True,
+    has_stdin=False, has_state=False,
+    bash=b"/bin/bash", cwd=b"/", text=b"true", env=b"A=1\0B=2", ruleset=b"read=/", log_cap=10,
 )  # fmt: skip
 PLACES = {"verb": 0, "tag": 1, "timeout": 2, "grace": 3, "flags": 4, "cap": 9, "text": 12, "size": 14}
 
@@ -71,26 +78,26 @@ PLACES = {"verb": 0, "tag": 1, "timeout": 2, "grace": 3, "flags": 4, "cap": 9, "
 def test_a_field_that_no_host_writes_is_garbled(field: str, damage: bytes) -> None:
     fields = START.message().split(b"\0")
     fields[PLACES[field]] = damage
-    with pytest.raises(Garbled):
-        Start.parse(b"\0".join(fields))
+    with pytest.raises(MalformedMessage):
+        StartMessage.parse(b"\0".join(fields))
 
 
 def test_a_run_may_last_for_ever() -> None:
     fields = START.message().split(b"\0")
     fields[PLACES["timeout"]] = b"inf"
-    assert Start.parse(b"\0".join(fields)).timeout == float("inf")
+    assert StartMessage.parse(b"\0".join(fields)).timeout == float("inf")
 
 
 def test_whole_seconds_of_a_profile_arrive() -> None:
-    start = Start.parse(START.message())
+    start = StartMessage.parse(START.message())
     start.timeout, start.grace = 30, 2
-    assert values(Start.parse(start.message())) == values(start)
+    assert values(StartMessage.parse(start.message())) == values(start)
 
 
 def test_what_has_files_of_its_own_is_not_reusable() -> None:
-    start = Start.parse(START.message())
+    start = StartMessage.parse(START.message())
     start.has_stdin = True
-    assert not Start.parse(start.message()).reusable
+    assert not StartMessage.parse(start.message()).standby_ok
 
 
 @pytest.mark.parametrize(
@@ -99,20 +106,20 @@ def test_what_has_files_of_its_own_is_not_reusable() -> None:
      b"adopt\0t\x001\x002\x0012", b"adopt\0t\x001\x002\x00111", b"adopt\0t\x001\x002", b"adopt\0t\x001\x002\x0011\0"],
 )  # fmt: skip
 def test_an_adoption_that_no_host_writes_is_garbled(message: bytes) -> None:
-    with pytest.raises(Garbled):
-        Adoption.parse(message)
+    with pytest.raises(MalformedMessage):
+        AdoptMessage.parse(message)
 
 
 SIZES = st.integers(0, 1 << 62)
 
 
-@given(st.builds(Adoption, task=WORDS, cap=SIZES, seen=SIZES, detached=st.booleans(), live=st.booleans()))
-def test_an_adoption_comes_back_as_it_was(adoption: Adoption) -> None:
-    assert Adoption.parse(adoption.message()).message() == adoption.message()
+@given(st.builds(AdoptMessage, task=WORDS, cap=SIZES, seen=SIZES, detached=st.booleans(), live=st.booleans()))
+def test_an_adoption_comes_back_as_it_was(adoption: AdoptMessage) -> None:
+    assert AdoptMessage.parse(adoption.message()).message() == adoption.message()
 
 
 def test_an_environment_with_a_name_twice_is_garbled() -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(MalformedMessage):
         environment_of(b"A=1\0B=2\0A=3")
 
 
@@ -121,19 +128,19 @@ GARBAGE = st.binary(max_size=200) | st.lists(WORDS, min_size=1, max_size=12).map
 
 @given(GARBAGE)
 def test_garbage_is_a_start_or_garbled(data: bytes) -> None:
-    with contextlib.suppress(Garbled):
-        assert Start.parse(data).message() == data
+    with contextlib.suppress(MalformedMessage):
+        assert StartMessage.parse(data).message() == data
 
 
 @given(STARTS, st.integers(0, 300), st.binary(max_size=5))
-def test_a_damaged_start_is_a_start_or_garbled(start: Start, place: int, damage: bytes) -> None:
+def test_a_damaged_start_is_a_start_or_garbled(start: StartMessage, place: int, damage: bytes) -> None:
     message = start.message()
     damaged = message[:place] + damage + message[place + len(damage) :]
-    with contextlib.suppress(Garbled):
-        assert Start.parse(damaged).message() == damaged
+    with contextlib.suppress(MalformedMessage):
+        assert StartMessage.parse(damaged).message() == damaged
 
 
 @given(GARBAGE)
 def test_garbage_is_an_environment_or_garbled(data: bytes) -> None:
-    with contextlib.suppress(Garbled):
+    with contextlib.suppress(MalformedMessage):
         environment_of(data)

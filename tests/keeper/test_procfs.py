@@ -7,15 +7,15 @@ import subprocess
 
 import pytest
 
-from nacre.keeper.protocol.procfs import is_ending
+from nacre.keeper.protocol.procfs import is_exiting
 
 pytestmark = pytest.mark.linux
 
 
 def test_a_process_that_was_killed_is_ending_and_stays_so() -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
-        assert not is_ending(process.pid)
+        assert not is_exiting(process.pid)
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert is_ending(process.pid)
-    assert is_ending(process.pid)
+        assert is_exiting(process.pid)
+    assert is_exiting(process.pid)

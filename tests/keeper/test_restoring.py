@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nacre.keeper.server import supervisor as caring
-from nacre.keeper.server.supervisor import Care
+from nacre.keeper.server.supervisor import Supervisor
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
 
@@ -26,28 +26,28 @@ def folder(tmp_path: Path) -> Iterator[int]:
 
 
 @pytest.fixture
-def care(monkeypatch: pytest.MonkeyPatch) -> Care:
-    care = Care()
+def care(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
+    care = Supervisor()
     monkeypatch.setattr(care, "finish", lambda run: setattr(run, "finished", True))
     return care
 
 
-def ended_run(care: Care, folder: int) -> Any:
+def ended_run(care: Supervisor, folder: int) -> Any:
     run = SimpleNamespace(
-        tag=5, over_at=None, notes=[], record=SimpleNamespace(folder=folder, protection=b"digest"), finished=False
+        tag=5, over_at=None, notes=[], record=SimpleNamespace(task_dir=folder, protection=b"digest"), finished=False
     )
     care.runs[5] = run  # type: ignore[assignment]
     return run
 
 
-def test_one_that_hangs_is_killed_and_told_of(care: Care, folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_hangs_is_killed_and_told_of(care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caring, "RESTORE_MAX_S", 0.01)
     run = ended_run(care, folder)
     with subprocess.Popen(["sleep", "300"]) as hangs:
         monkeypatch.setattr(caring, "spawn_restorer", lambda *_: hangs.pid)
         assert care.restores(run)
         while not run.finished:
-            care.loop.turn(None)
+            care.loop.run_once(None)
         assert hangs.wait() == -signal.SIGKILL
     assert len(run.notes) == 1
     assert "took more than" in run.notes[0]
@@ -55,7 +55,7 @@ def test_one_that_hangs_is_killed_and_told_of(care: Care, folder: int, monkeypat
     assert not care.adopt_one(hangs.pid), "it belongs to no run"
 
 
-def test_one_that_cannot_be_started_is_told_of(care: Care, folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_cannot_be_started_is_told_of(care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> int:
         raise OSError(11, "no process left")
 
@@ -66,7 +66,7 @@ def test_one_that_cannot_be_started_is_told_of(care: Care, folder: int, monkeypa
 
 
 def test_none_is_started_where_there_is_nothing_to_compare(
-    care: Care, folder: int, monkeypatch: pytest.MonkeyPatch
+    care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[object] = []
     monkeypatch.setattr(caring, "spawn_restorer", lambda *given: started.append(given))

@@ -9,23 +9,24 @@ from collections.abc import Iterator
 import pytest
 
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.messages import Start
-from nacre.keeper.protocol.procfs import Seen
+from nacre.keeper.protocol.messages import StartMessage
+from nacre.keeper.protocol.procfs import ProcessInfo
 from nacre.keeper.server import run as runs
 from nacre.keeper.server.run import Run
 from nacre.keeper.spawn.shell import Shell
 
 pytestmark = pytest.mark.linux
 
-LOOKS = 6
+RECHECKS = 6
 """At something that does nothing, before it counts as left over."""
 
 
 @pytest.fixture
 def run() -> Iterator[Run]:
     """Its shell is this process, which the test does not end."""
-    start = Start(
-        tag=1, timeout=60, grace=1, merge=True, keep=True, reusable=False, has_stdin=False, has_state=False,
+    start = StartMessage(
+        tag=1, timeout=60, grace=1, merge=True, keep_leftovers=True, standby_ok=False,
+        has_stdin=False, has_state=False,
         bash=b"/bin/bash", cwd=b"/", text=b"", env=b"",
     )  # fmt: skip
     out, end = os.pipe()
@@ -45,38 +46,38 @@ def idle() -> Iterator[int]:
         process.kill()
 
 
-def seen(pid: int, state: str) -> dict[int, Seen]:
-    return {pid: Seen(pid, 1, pid, pid, state, "tee")}
+def process_info(pid: int, state: str) -> dict[int, ProcessInfo]:
+    return {pid: ProcessInfo(pid, 1, pid, pid, state, "tee")}
 
 
-def looks(run: Run, *states: dict[int, Seen]) -> int:
+def looks(run: Run, *states: dict[int, ProcessInfo]) -> int:
     """How often it is looked at again."""
     count = 0
     for members in states:
-        if not run.may_end(members):
+        if not run.should_recheck(members):
             break
         count += 1
     return count
 
 
 def test_what_sleeps_is_left_over_after_a_few_looks(run: Run, idle: int) -> None:
-    assert looks(run, *[seen(idle, "S")] * 100) == LOOKS
+    assert looks(run, *[process_info(idle, "S")] * 100) == RECHECKS
 
 
 def test_what_waits_for_a_processor_is_looked_at_until_it_has_had_one(run: Run, idle: int) -> None:
-    assert looks(run, *[seen(idle, "R")] * 100, *[seen(idle, "S")] * 100) == 100 + LOOKS
+    assert looks(run, *[process_info(idle, "R")] * 100, *[process_info(idle, "S")] * 100) == 100 + RECHECKS
 
 
 def test_what_computes_is_left_over_after_a_few_looks(run: Run, idle: int) -> None:
-    run.computed[idle] = -1000  # as if it had had a processor since the first look
-    assert looks(run, *[seen(idle, "R")] * 100) == LOOKS
+    run.ticks_seen[idle] = -1000  # as if it had had a processor since the first look
+    assert looks(run, *[process_info(idle, "R")] * 100) == RECHECKS
 
 
 def test_what_gets_no_processor_for_long_is_left_over_all_the_same(run: Run, idle: int) -> None:
-    run.stopped -= 10
-    assert looks(run, *[seen(idle, "R")] * 100) == LOOKS
+    run.shell_exited_at -= 10
+    assert looks(run, *[process_info(idle, "R")] * 100) == RECHECKS
 
 
 def test_what_grows_is_not_about_to_end(run: Run) -> None:
-    grown = [seen(2**22 + number, "R") for number in range(100)]
-    assert looks(run, *grown) == runs._MANY + 1 + LOOKS
+    grown = [process_info(2**22 + number, "R") for number in range(100)]
+    assert looks(run, *grown) == runs._GROWING_ABOVE_PROCESSES + 1 + RECHECKS

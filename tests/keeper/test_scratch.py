@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from nacre.keeper.protocol.private_tmpdir import make_scratch
+from nacre.keeper.protocol.private_tmpdir import make_private_tmpdir
 from tests.support.users import free_uid
 
 
 def test_a_private_directory_is_new_and_nobody_elses(tmp_path: Path) -> None:
     root = os.fsencode(tmp_path)
-    made = [Path(os.fsdecode(make_scratch(root))) for _ in range(3)]
+    made = [Path(os.fsdecode(make_private_tmpdir(root))) for _ in range(3)]
     assert sorted(tmp_path.iterdir()) == sorted(made)
     assert {path.stat().st_mode & 0o777 for path in made} == {0o700}
 
@@ -23,7 +23,7 @@ def test_none_is_made_through_a_link_that_has_taken_the_place_of_its_root(tmp_pa
     other.mkdir()
     root.symlink_to(other)
     with pytest.raises(OSError):  # noqa: PT011  # which one is the system's to say
-        make_scratch(os.fsencode(root))
+        make_private_tmpdir(os.fsencode(root))
     assert list(other.iterdir()) == []
 
 
@@ -33,5 +33,5 @@ def test_none_is_made_in_a_directory_of_somebody_else(tmp_path: Path) -> None:
     uid = free_uid()
     os.chown(tmp_path, uid, uid)
     with pytest.raises(NotADirectoryError):
-        make_scratch(os.fsencode(tmp_path))
+        make_private_tmpdir(os.fsencode(tmp_path))
     assert list(tmp_path.iterdir()) == []

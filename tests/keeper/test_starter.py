@@ -13,22 +13,23 @@ pytestmark = pytest.mark.linux
 _LAUNCH = """
     import errno, os, select, shlex, shutil, sys, warnings
     from nacre.keeper.protocol.channel import Channel
-    from nacre.keeper.server.server import Keeper
-    from nacre.keeper.spawn.shell import PLACE_FD, Shell
-    from nacre.keeper.protocol.messages import MAIN_FD, Start, environment_block
+    from nacre.keeper.server.server import KeeperServer
+    from nacre.keeper.spawn.shell import RESERVED_FD, Shell
+    from nacre.keeper.protocol.messages import MAIN_FD, StartMessage, environment_block
 
     warnings.simplefilter("ignore", ResourceWarning)  # channels are left to its end
-    for fd in (MAIN_FD, PLACE_FD):
+    for fd in (MAIN_FD, RESERVED_FD):
         os.dup2(0, fd)
-    keeper = Keeper(Channel.pair()[0], (256, 256))
-    start = Start(
-        tag=1, timeout=9.0, grace=1.0, merge=False, keep=False, reusable=True, has_stdin=False, has_state=False,
+    keeper = KeeperServer(Channel.pair()[0], (256, 256))
+    start = StartMessage(
+        tag=1, timeout=9.0, grace=1.0, merge=False, keep_leftovers=False, standby_ok=True,
+        has_stdin=False, has_state=False,
         bash=os.fsencode(shutil.which("bash")), cwd=b"/", text=os.fsencode(f"echo ran > {shlex.quote(sys.argv[1])}"),
         env=environment_block(os.environ),
     )
     if sys.argv[2] == "ready":
-        keeper.get_ready(start)
-        ready = set(keeper.spare.pids)
+        keeper.prepare_standby(start)
+        ready = set(keeper.standby_shells.pids)
     ours, control = Channel.pair()
     theirs = control.detach()
     begin = lambda: keeper.start(start, [theirs])
@@ -38,15 +39,15 @@ _LAUNCH = """
 @pytest.mark.parametrize("shell", ["ready", "new"])
 def test_a_run_is_told_of_before_it_begins(tmp_path: Path, shell: str) -> None:
     program = f"""{_LAUNCH}
-    release = Shell.release
+    open_start_pipe = Shell.open_start_pipe
 
     def released(shell, start):
         print(ours.receive()[0].split(b"\\0")[:2] == [b"started", b"%d" % shell.pid])
         if sys.argv[2] == "ready":
             print(shell.pid in ready)
-        release(shell, start)
+        open_start_pipe(shell, start)
 
-    Shell.release = released
+    Shell.open_start_pipe = released
     begin()
     os.waitpid(next(iter(keeper.shells)), 0)
     print(open(sys.argv[1]).read(), end="")
@@ -58,7 +59,7 @@ def test_a_run_is_told_of_before_it_begins(tmp_path: Path, shell: str) -> None:
 def test_a_run_that_is_called_off_while_its_shell_is_started_does_not_begin(tmp_path: Path, said: str) -> None:
     program = f"""{_LAUNCH}
     from nacre.keeper.protocol.messages import CANCEL
-    spawn = Keeper.spawn
+    spawn = KeeperServer.spawn
 
     def spawned(*needs):
         shell = spawn(*needs)
@@ -66,7 +67,7 @@ def test_a_run_that_is_called_off_while_its_shell_is_started_does_not_begin(tmp_
         select.select([theirs], [], [])  # a shell that is just born holds our end for another moment
         return shell
 
-    Keeper.spawn = spawned
+    KeeperServer.spawn = spawned
     begin()
     print(ours.fileno() < 0 or ours.receive()[0].startswith(b"ended\\0-1\\0cancel\\0"), len(keeper.runs))
     try:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nacre.keeper.protocol import task_log as logs
-from nacre.keeper.protocol.task_dir import LOG, head_of, segment_of, start_of
-from nacre.keeper.protocol.task_log import Log
+from nacre.keeper.protocol.task_dir import LOG, head_bytes, segment_bytes, segment_offset
+from nacre.keeper.protocol.task_log import TaskLog
 from tests.support.disks import small_disk
 
 
@@ -30,7 +30,9 @@ def stream(length: int) -> bytes:
 
 def on_disk(path: Path) -> dict[int, bytes]:
     """What lies there, by its place in the stream."""
-    return {start: (path / name).read_bytes() for name in os.listdir(path) if (start := start_of(name)) is not None}
+    return {
+        start: (path / name).read_bytes() for name in os.listdir(path) if (start := segment_offset(name)) is not None
+    }
 
 
 def size(path: Path) -> int:
@@ -38,7 +40,7 @@ def size(path: Path) -> int:
 
 
 def test_what_is_below_the_cap_is_exact_and_one_file_in_the_end(folder: int, tmp_path: Path) -> None:
-    log = Log(folder, 16_000)
+    log = TaskLog(folder, 16_000)
     data = stream(15_990)
     for at in range(0, len(data), 77):
         log.write(data[at : at + 77])
@@ -57,7 +59,7 @@ def test_whatever_is_written_what_is_kept_is_where_it_says_and_within_the_cap(
     dice = random.Random(seed)
     cap = dice.choice([160, 1600, 16_000, 64_000])
     data = stream(dice.randrange(cap * 6))
-    log = Log(folder, cap)
+    log = TaskLog(folder, cap)
     at = skipped = 0
     while at < len(data):
         step = dice.choice([1, 10, 333, cap // 16, cap])
@@ -70,23 +72,23 @@ def test_whatever_is_written_what_is_kept_is_where_it_says_and_within_the_cap(
         notes = len(logs._NOTE) + len(LOG)
         assert size(tmp_path) <= cap + notes
         for start, part in on_disk(tmp_path).items():
-            part = part[: head_of(cap)] if start == 0 else part
+            part = part[: head_bytes(cap)] if start == 0 else part
             assert data[start : start + len(part)] == part
-    assert log.seen == len(data)
+    assert log.total_bytes == len(data)
     pieces = log.finish("[the end]")
     whole = (tmp_path / LOG).read_bytes()
     kept = b""
     for start, length, place in pieces:
         assert whole[place : place + length] == data[start : start + length]
         kept += whole[place : place + length]
-    assert len(kept) + log.dropped == len(data)
+    assert len(kept) + log.dropped_bytes == len(data)
     assert whole.endswith(b"[the end]\n")
-    assert len(kept) >= min(len(data), cap - 3 * segment_of(cap)) - skipped
-    assert (b"left out" in whole) == (log.dropped > 0)
+    assert len(kept) >= min(len(data), cap - 3 * segment_bytes(cap)) - skipped
+    assert (b"left out" in whole) == (log.dropped_bytes > 0)
 
 
 def test_what_is_missing_is_counted_where_it_is_missing(folder: int, tmp_path: Path) -> None:
-    log = Log(folder, 1600)
+    log = TaskLog(folder, 1600)
     log.write(stream(4000))
     log.finish("[the end]")
     whole = (tmp_path / LOG).read_bytes()
@@ -98,7 +100,7 @@ def test_what_is_missing_is_counted_where_it_is_missing(folder: int, tmp_path: P
 
 
 def test_while_it_runs_a_reader_of_the_file_is_told_where_the_rest_is(folder: int, tmp_path: Path) -> None:
-    log = Log(folder, 1600)
+    log = TaskLog(folder, 1600)
     log.write(stream(1000))
     assert b"what follows is in output.log.*" in (tmp_path / LOG).read_bytes()[800:]
     log.finish("[the end]")
@@ -108,15 +110,15 @@ def test_while_it_runs_a_reader_of_the_file_is_told_where_the_rest_is(folder: in
 def test_a_log_goes_on_where_another_process_left_it(folder: int, tmp_path: Path) -> None:
     data = stream(1500)
     for start, stop in ((0, 300), (300, 900), (900, 1500)):
-        log = Log(folder, 1600, start)
+        log = TaskLog(folder, 1600, start)
         log.write(data[start:stop])
         log.close()
-    Log(folder, 1600, 1500).finish("[the end]")
+    TaskLog(folder, 1600, 1500).finish("[the end]")
     assert (tmp_path / LOG).read_bytes() == data + b"[the end]\n"
 
 
 def test_the_last_line_begins_a_line(folder: int, tmp_path: Path) -> None:
-    log = Log(folder, 1600)
+    log = TaskLog(folder, 1600)
     log.write(b"no newline")
     log.finish("[the end]")
     assert (tmp_path / LOG).read_bytes() == b"no newline\n[the end]\n"
@@ -127,20 +129,20 @@ def test_a_full_disk_makes_a_gap_and_what_fits_again_is_kept(tmp_path: Path) -> 
         (disk / LOG).touch()
         (disk / "ballast").write_bytes(bytes(700 * 1024))
         fd = os.open(disk, os.O_RDONLY | os.O_DIRECTORY)
-        log = Log(fd, 512 * 1024)
+        log = TaskLog(fd, 512 * 1024)
         data = stream(600 * 1024)
         for at in range(0, 300 * 1024, 4096):
             log.write(data[at : at + 4096])
         assert log.problem == "No space left on device"
-        assert log.seen == 300 * 1024
+        assert log.total_bytes == 300 * 1024
         assert (disk / LOG).stat().st_size < 300 * 1024
         (disk / "ballast").unlink()
-        log._again = 0.0
+        log._retry_at = 0.0
         log.write(data[300 * 1024 : 310 * 1024])
         pieces = log.finish("[the end]")
         os.close(fd)
         whole = (disk / LOG).read_bytes()
-        assert log.dropped == 310 * 1024 - sum(length for _, length, _ in pieces) > 0
+        assert log.dropped_bytes == 310 * 1024 - sum(length for _, length, _ in pieces) > 0
         assert pieces[-1][:2] == (300 * 1024, 10 * 1024)
         assert b"bytes left out (No space left on device)]" in whole
         for start, length, place in pieces:

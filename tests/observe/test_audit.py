@@ -20,11 +20,11 @@ import pytest
 
 from nacre import Bash, InvalidRequest, Request, ToolContext
 from nacre.observe import Audit
-from nacre.observe.audit_reader import Trail
+from nacre.observe.audit_reader import AuditReader
 from nacre.testing import ScriptedBash
 from tests.support.disks import small_disk
 from tests.support.hosts import run_host
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ async def test_what_is_full_is_turned_over_and_the_oldest_goes(path: Path) -> No
     files = sorted(entry.name for entry in path.parent.iterdir())
     assert files == ["audit.jsonl", "audit.jsonl.1", "audit.jsonl.2"]
     assert all(entry.stat().st_size <= 2000 for entry in path.parent.iterdir())
-    kept = [record["command"] for record in Trail(str(path)).records()]
+    kept = [record["command"] for record in AuditReader(str(path)).records()]
     assert kept == [f"true {number}" for number in range(12 - len(kept), 12)]
     assert len(kept) >= 3
 
@@ -108,8 +108,8 @@ def test_programs_that_share_a_trail_lose_nothing_and_mix_nothing(path: Path) ->
     """
     code = textwrap.dedent(program)
     running = [subprocess.Popen([sys.executable, "-c", code, name]) for name in ("a", "b", "c")]
-    assert [each.wait(PATIENCE) for each in running] == [0, 0, 0]
-    trail = Trail(str(path))
+    assert [each.wait(HANG_TIMEOUT_S) for each in running] == [0, 0, 0]
+    trail = AuditReader(str(path))
     found = sorted(record["command"] for record in trail.records())
     assert found == sorted(f"echo {name} {number}" for name in "abc" for number in range(100))
     assert trail.unreadable == 0
@@ -148,7 +148,7 @@ async def test_half_a_line_spoils_no_other(path: Path) -> None:
     path.parent.mkdir()
     path.write_text('{"v": 1, "comm')
     await Bash(observers=(Audit(path),)).run("true")
-    trail = Trail(str(path))
+    trail = AuditReader(str(path))
     assert [record["command"] for record in trail.records()] == ["true"]
     assert trail.unreadable == 1
 
@@ -241,41 +241,41 @@ async def test_many_runs_at_once_are_a_line_each(path: Path) -> None:
 def test_who_follows_misses_no_file_that_came_and_was_turned_over_meanwhile(path: Path) -> None:
     audit = Audit(path, max_bytes=1, keep=99)  # a line fills it
     for number in range(3):
-        audit.keep(0, {"command": number})
-    trail = Trail(str(path))
+        audit.append(0, {"command": number})
+    trail = AuditReader(str(path))
     assert [record["command"] for record in trail.records()] == [0, 1, 2]
 
     def write(_: float) -> None:
         for number in range(3, 9):
-            audit.keep(0, {"command": number})
+            audit.append(0, {"command": number})
 
     assert [record["command"] for record in islice(trail.follow(write), 6)] == [3, 4, 5, 6, 7, 8]
 
 
 def test_who_follows_sees_what_came_late_to_a_file_that_was_turned_over(path: Path) -> None:
     audit = Audit(path)
-    audit.keep(0, {"command": "first"})
+    audit.append(0, {"command": "first"})
 
     def write(_: float) -> None:
         if not path.with_name("audit.jsonl.1").exists():
             path.rename(f"{path}.1")
-            audit.keep(0, {"command": "next"})
+            audit.append(0, {"command": "next"})
         else:
-            Audit(f"{path}.1").keep(0, {"command": "late"})
+            Audit(f"{path}.1").append(0, {"command": "late"})
 
-    found = [record["command"] for record in islice(Trail(str(path)).follow(write), 2)]
+    found = [record["command"] for record in islice(AuditReader(str(path)).follow(write), 2)]
     assert found == ["next", "late"]
 
 
 def test_files_that_are_turned_over_while_they_are_read_are_read_once_each(path: Path) -> None:
     audit = Audit(path, max_bytes=1, keep=99)
     for number in range(4):
-        audit.keep(0, {"command": number})
+        audit.append(0, {"command": number})
     found = []
-    for record in Trail(str(path)).records():
+    for record in AuditReader(str(path)).records():
         found.append(record["command"])
         if record["command"] == 1:
-            audit.keep(0, {"command": 4})
+            audit.append(0, {"command": 4})
     assert found == [0, 1, 2, 3, 4]
 
 
@@ -289,7 +289,7 @@ async def test_who_follows_sees_each_line_also_in_the_next_file(path: Path) -> N
         asyncio.run(bash.run(next(commands)))
 
     def followed() -> list[str]:
-        return [record["command"] for record in islice(Trail(str(path)).follow(write), 6)]
+        return [record["command"] for record in islice(AuditReader(str(path)).follow(write), 6)]
 
     assert await asyncio.to_thread(followed) == [f"true {number}" for number in range(6)]
-    assert len(Trail(str(path)).files()) > 2
+    assert len(AuditReader(str(path)).files()) > 2

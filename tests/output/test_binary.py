@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from nacre.output.binary import Binary, describe, find, is_binary, kind
 
 
-def zipped() -> bytes:
+def make_zip() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("a", "b")
     return file.getvalue()
 
 
-def tarred() -> bytes:
+def make_tar() -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("a"))
@@ -56,11 +56,11 @@ def program() -> bytes:
         (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "PDF document"),
         (b"%PDF-1.4\n1 0 obj\n", "PDF document"),
         (gzip.compress(b"hello" * 100, mtime=0), "gzip archive"),
-        (zipped(), "ZIP archive (or docx, jar, whl …)"),
+        (make_zip(), "ZIP archive (or docx, jar, whl …)"),
         (lzma.compress(b"hello"), "xz archive"),
         (b"\x28\xb5\x2f\xfd\x04\x58", "zstd archive"),
         (b"BZh91AY&SY\x94$|\x0e\0\0", "bzip2 archive"),
-        (tarred(), "tar archive"),
+        (make_tar(), "tar archive"),
         (database(), "SQLite database"),
         (b"\xca\xfe\xba\xbe\0\0\0\x34", "Java class or Mach-O program"),
         (b"\0asm\1\0\0\0", "WebAssembly module"),

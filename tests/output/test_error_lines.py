@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.output.error_lines import LOOKED_AT, ErrorLine, Scanner, error_lines, excerpt, few, is_error, is_notable
+from nacre.output.error_lines import (
+    SEARCHED_CHARS,
+    ErrorLine,
+    ErrorScanner,
+    error_lines,
+    excerpt,
+    first_and_last,
+    is_error,
+    is_notable,
+)
 
 ERRORS = """
 error: foo
@@ -139,11 +148,11 @@ def test_what_is_seen_in_a_line_is_found_in_a_long_text() -> None:
     text = filler + "".join(f"{line}\n{filler}" for line in (*ERRORS, *FINE))
     assert [line for _, line in error_lines(text)] == ERRORS
     assert [line for _, line in error_lines("\n".join(ERRORS))] == ERRORS
-    scanner = Scanner(most=len(ERRORS))
+    scanner = ErrorScanner(most=len(ERRORS))
     scanner.feed(text.encode())
-    assert [each.text for each in scanner.found()] == ERRORS
+    assert [each.text for each in scanner.error_lines()] == ERRORS
     lines = text.split("\n")
-    assert [lines[each.number - 1] for each in scanner.found()] == ERRORS
+    assert [lines[each.number - 1] for each in scanner.error_lines()] == ERRORS
 
 
 @pytest.mark.parametrize("line", FINE)
@@ -168,49 +177,49 @@ def test_error_lines_come_with_their_places() -> None:
 
 
 def test_of_a_very_long_text_both_ends_are_searched() -> None:
-    rest = "nothing to see here\n" * (LOOKED_AT // 10)
+    rest = "nothing to see here\n" * (SEARCHED_CHARS // 10)
     text = f"error: first\n{rest}error: lost\n{rest}error: last\n"
     assert [line for _, line in error_lines(text)] == ["error: first", "error: last"]
 
 
 def test_few_are_the_first_and_the_last() -> None:
     found = [ErrorLine(number, "") for number in range(9)]
-    assert [each.number for each in few(found, 5)] == [0, 1, 2, 3, 8]
-    assert [each.number for each in few(found, 3)] == [0, 1, 8]
-    assert few(found, 9) == found
+    assert [each.number for each in first_and_last(found, 5)] == [0, 1, 2, 3, 8]
+    assert [each.number for each in first_and_last(found, 3)] == [0, 1, 8]
+    assert first_and_last(found, 9) == found
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
 def test_a_scanner_finds_the_same_in_pieces_of_any_size(size: int) -> None:
     data = "ok\nerror: ä\nfine\n\nFAILED x\nerror: no newline at the end".encode()
-    scanner = Scanner(most=2)
+    scanner = ErrorScanner(most=2)
     for start in range(0, len(data), size):
         scanner.feed(data[start : start + size])
-    assert scanner.found() == (ErrorLine(2, "error: ä"), ErrorLine(5, "FAILED x"))
+    assert scanner.error_lines() == (ErrorLine(2, "error: ä"), ErrorLine(5, "FAILED x"))
     assert (scanner.lines, scanner.total) == (5, 3)
 
 
 def test_a_scanner_sees_through_colours() -> None:
-    scanner = Scanner()
+    scanner = ErrorScanner()
     scanner.feed(b"\x1b[1m\x1b[31merror\x1b[0m: red\r\nfine\n 10%\r 20%\rerror: blue\n")
-    assert scanner.found() == (ErrorLine(1, "error: red"), ErrorLine(3, "error: blue"))
+    assert scanner.error_lines() == (ErrorLine(1, "error: red"), ErrorLine(3, "error: blue"))
 
 
 def test_a_scanner_counts_the_lines_of_an_image() -> None:
-    scanner = Scanner()
+    scanner = ErrorScanner()
     scanner.feed(b"one\n\x1bPa\nb\nc\n\x1b\\error: after it\nerror: and after\n")
     scanner.feed(b"error: later\n")
-    assert [each.number for each in scanner.found()] == [5, 6, 7]
+    assert [each.number for each in scanner.error_lines()] == [5, 6, 7]
     assert scanner.lines == 7
 
 
 def test_a_scanner_holds_no_more_of_a_line_than_it_looks_at() -> None:
-    scanner = Scanner()
+    scanner = ErrorScanner()
     for _ in range(100):
         scanner.feed(b"x" * 10_000)
     assert len(scanner._rest) <= 10_000
     scanner.feed(b"\nerror: after it\n")
-    assert scanner.found() == (ErrorLine(2, "error: after it"),)
+    assert scanner.error_lines() == (ErrorLine(2, "error: after it"),)
 
 
 def test_an_excerpt_is_cut_between_characters() -> None:
@@ -220,6 +229,6 @@ def test_an_excerpt_is_cut_between_characters() -> None:
 
 def test_an_error_line_that_moves_the_cursor_stays_one_line() -> None:
     """A line of its own would look as if nacre had said it."""
-    scanner = Scanner()
+    scanner = ErrorScanner()
     scanner.feed(b"error: no\x1b[3;1H[nacre: exit 0]\n")
-    assert scanner.found() == (ErrorLine(1, "error: no  [nacre: exit 0]"),)
+    assert scanner.error_lines() == (ErrorLine(1, "error: no  [nacre: exit 0]"),)

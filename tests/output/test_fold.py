@@ -6,15 +6,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.output.fold import COUNTED, PROGRESS, Piece, backward, fold, forward, plain_backward, plain_forward
+from nacre.output.fold import (
+    MIN_HIDDEN_NUMBERED_LINES,
+    MIN_HIDDEN_PROGRESS_LINES,
+    FoldedLines,
+    backward,
+    fold,
+    forward,
+    plain_backward,
+    plain_forward,
+)
 
 
-def numbered(form: str, count: int) -> str:
+def numbered_lines(form: str, count: int) -> str:
     return "".join(form.format(number) + "\n" for number in range(1, count + 1))
 
 
 def test_similar_lines_are_the_first_their_number_and_the_last() -> None:
-    assert fold(numbered("copied item {} of the lot", 100)) == (
+    assert fold(numbered_lines("copied item {} of the lot", 100)) == (
         "copied item 1 of the lot\n[… 98 similar lines]\ncopied item 100 of the lot\n"
     )
 
@@ -38,8 +47,8 @@ def test_similar_lines_are_the_first_their_number_and_the_last() -> None:
     ],
 )
 def test_progress_is_folded_early(form: str) -> None:
-    lines = [form.replace("{}", f"{number:02}") for number in range(PROGRESS + 2)]
-    assert fold("\n".join(lines)) == f"{lines[0]}\n[… {PROGRESS} similar lines]\n{lines[-1]}"
+    lines = [form.replace("{}", f"{number:02}") for number in range(MIN_HIDDEN_PROGRESS_LINES + 2)]
+    assert fold("\n".join(lines)) == f"{lines[0]}\n[… {MIN_HIDDEN_PROGRESS_LINES} similar lines]\n{lines[-1]}"
     assert fold("\n".join(lines[1:])) == "\n".join(lines[1:])
 
 
@@ -56,21 +65,21 @@ def test_lines_of_one_family_need_not_look_alike() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        numbered("{}", 500),
-        numbered("2024-01-02,AAPL,1{},17.5,18", 500),
-        numbered("0000{} 4865 6c6c 6f20 776f 726c 640a", 500),
-        numbered("name of file {}.txt", COUNTED + 1),
-        numbered("error: number {} is wrong", 500),
-        numbered("warning: unused variable x{}", 500),
-        numbered("tests/test_a.py::test_{} FAILED [ 5%]", 500),
+        numbered_lines("{}", 500),
+        numbered_lines("2024-01-02,AAPL,1{},17.5,18", 500),
+        numbered_lines("0000{} 4865 6c6c 6f20 776f 726c 640a", 500),
+        numbered_lines("name of file {}.txt", MIN_HIDDEN_NUMBERED_LINES + 1),
+        numbered_lines("error: number {} is wrong", 500),
+        numbered_lines("warning: unused variable x{}", 500),
+        numbered_lines("tests/test_a.py::test_{} FAILED [ 5%]", 500),
         "".join(f"E   - {number}\n" for number in range(100)),
         "a\nb\n" * 100,
-        numbered("{}:        return None", 500),
-        numbered("src/main.py:{}:        return None", 500),
-        numbered("src/main.py-{}-        return None", 500),
-        numbered("  {}\treturn None or so", 500),
-        numbered("src/a.c:{}:5: note: declared here", 500),
-        numbered("/dev/sd{0}  100G  20G  20% /mnt/disk{0}", 500),
+        numbered_lines("{}:        return None", 500),
+        numbered_lines("src/main.py:{}:        return None", 500),
+        numbered_lines("src/main.py-{}-        return None", 500),
+        numbered_lines("  {}\treturn None or so", 500),
+        numbered_lines("src/a.c:{}:5: note: declared here", 500),
+        numbered_lines("/dev/sd{0}  100G  20G  20% /mnt/disk{0}", 500),
         "".join(f"/dev/sd{n} 100G {n * 7 % 13}G {n * 7 % 13}% /mnt/disk{n}\n" for n in range(100)),
         "".join(f"size of part {n} is {n * 7919 % 1000} kB\n" for n in range(200)),
         "".join(f"commit {n * 7919 * 7919:08x}a is fine, 12%\n" for n in range(100)),
@@ -115,7 +124,7 @@ def test_a_number_that_says_something_divides_a_run(form: str, usual: str, other
 
 
 def test_only_lines_that_are_not_alike_count_as_similar() -> None:
-    text = "the same line again\n" * 20 + numbered("copied item {} of the lot", 100)
+    text = "the same line again\n" * 20 + numbered_lines("copied item {} of the lot", 100)
     assert [(piece.hidden, piece.similar) for piece in forward(text, 0, len(text))] == [(18, 0), (98, 98)]
 
 
@@ -144,9 +153,9 @@ def test_it_is_done_only_where_it_saves() -> None:
 def test_a_piece_knows_what_it_stands_for() -> None:
     text = "start\n" + "same line again and again\n" * 10 + "end"
     assert list(forward(text, 0, len(text))) == [
-        Piece("start", 0, 6),
-        Piece("same line again and again\n[… 8 identical lines]\nsame line again and again", 6, 266, 10, 8),
-        Piece("end", 266, 269),
+        FoldedLines("start", 0, 6),
+        FoldedLines("same line again and again\n[… 8 identical lines]\nsame line again and again", 6, 266, 10, 8),
+        FoldedLines("end", 266, 269),
     ]
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nacre.ansi.render import seen
+from nacre.ansi.render import render
 from nacre.output.error_lines import is_error
 from nacre.output.shape import shape
-from nacre.output.tokens import tokens
+from nacre.output.tokens import count_tokens
 
 LOGS = sorted((Path(__file__).parent / "logs").glob("*.log"))
 FAILED = [log for log in LOGS if "failed" in log.name or "pytest" in log.name]
@@ -52,7 +52,7 @@ def test_there_are_logs_of_every_kind() -> None:
 
 @pytest.mark.parametrize("log", FAILED, ids=lambda log: log.name)
 def test_every_line_of_a_failure_is_kept(log: Path) -> None:
-    raw = seen(log.read_bytes().decode()).text
+    raw = render(log.read_bytes().decode()).text
     text = shape(log.read_bytes()).text
     assert "\n".join(block(raw, log.name)) in text
     assert all(part in text for part in next(parts for start, parts in TOLD.items() if log.name.startswith(start)))
@@ -60,8 +60,8 @@ def test_every_line_of_a_failure_is_kept(log: Path) -> None:
 
 
 def test_all_of_them_cost_less_than_two_fifths() -> None:
-    before = sum(tokens(log.read_bytes().decode()) for log in LOGS)
-    after = sum(tokens(shape(log.read_bytes()).text) for log in LOGS)
+    before = sum(count_tokens(log.read_bytes().decode()) for log in LOGS)
+    after = sum(count_tokens(shape(log.read_bytes()).text) for log in LOGS)
     assert after < 0.4 * before
 
 

@@ -13,42 +13,42 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.ansi.decode import has_controls
-from nacre.ansi.render import seen
+from nacre.ansi.render import render
 from nacre.base.frozen import replace
-from nacre.capture.head_tail import Record
-from nacre.output.error_lines import ErrorLine, Scanner
-from nacre.output.markers import Middle, quoted
-from nacre.output.shape import LEAST_CHARS, Options, Shaped, shape
-from nacre.output.tokens import tokens
+from nacre.capture.head_tail import HeadTailBuffer
+from nacre.output.error_lines import ErrorLine, ErrorScanner
+from nacre.output.markers import OmittedMiddle, quote_path
+from nacre.output.shape import MIN_CHARS, ShapedText, ShapeOptions, shape
+from nacre.output.tokens import count_tokens
 from nacre.result import Captured, Spill
 from tests.support.quoting import quote
 
-SMALL = Options(chars=600, lines=40)
+SMALL = ShapeOptions(chars=600, lines=40)
 FILE = Spill(path="/tmp/out.log", bytes=10**6, complete=True)
 
 
-def captured(data: bytes, limit: int) -> Captured:
-    record = Record(limit)
+def capture_bytes(data: bytes, limit: int) -> Captured:
+    record = HeadTailBuffer(limit)
     record.add(data)
-    return record.captured()
+    return record.to_captured()
 
 
-def middle_of(data: bytes, part: Captured) -> Middle:
-    scanner = Scanner()
-    scanner.feed(data[len(part.head) : len(part.head) + part.dropped])
-    found = scanner.found()
-    return Middle(scanner.lines, found, scanner.total)
+def middle_of(data: bytes, part: Captured) -> OmittedMiddle:
+    scanner = ErrorScanner()
+    scanner.feed(data[len(part.head) : len(part.head) + part.dropped_bytes])
+    found = scanner.error_lines()
+    return OmittedMiddle(scanner.lines, found, scanner.total)
 
 
 def test_a_short_output_is_itself() -> None:
-    assert shape(b"hello\n") == Shaped(text="hello", lines=1)
-    assert shape(b"") == Shaped()
-    assert shape("häß 👋".encode()) == Shaped(text="häß 👋")
+    assert shape(b"hello\n") == ShapedText(text="hello", lines=1)
+    assert shape(b"") == ShapedText()
+    assert shape("häß 👋".encode()) == ShapedText(text="häß 👋")
 
 
 def test_a_progress_bar_is_its_last_step() -> None:
     data = "".join(f"\r\x1b[2K{step}%" for step in range(1, 101)) + "\n"
-    assert shape(data.encode()) == Shaped(text="100%", lines=1)
+    assert shape(data.encode()) == ShapedText(text="100%", lines=1)
 
 
 def test_what_is_left_out_is_counted_and_where_it_is_said() -> None:
@@ -70,19 +70,19 @@ def test_errors_of_what_is_left_out_are_shown_with_their_lines() -> None:
     lines = [f"words and words {number}" for number in "abcdefghij" * 30]
     for place in (100, 120, 140, 160, 180, 200):
         lines[place] = f"error: number {place}"
-    made = shape("\n".join(lines).encode(), Options(chars=2000, errors=3))
+    made = shape("\n".join(lines).encode(), ShapeOptions(chars=2000, errors=3))
     assert made.notes[1:] == (
         "[… 6 of them tell of errors, 3 of these are:]",
         "[… 101: error: number 100]",
         "[… 121: error: number 120]",
         "[… 201: error: number 200]",
     )
-    assert len(shape("\n".join(lines).encode(), Options(chars=2000, errors=0)).notes) == 1
+    assert len(shape("\n".join(lines).encode(), ShapeOptions(chars=2000, errors=0)).notes) == 1
 
 
 def test_what_was_not_captured_is_counted_by_who_can_read_it() -> None:
     data = b"first\n" + b"".join(b"%dx\n" % number for number in range(5000)) + b"error: here\n" + b"y\nz\n" * 3000
-    part = captured(data, 400)
+    part = capture_bytes(data, 400)
     made = shape(part, SMALL, spill=FILE, middle=middle_of(data, part))
     raw = data.decode().split("\n")
     assert made.lines == data.count(b"\n")
@@ -96,21 +96,21 @@ def test_what_was_not_captured_is_counted_by_who_can_read_it() -> None:
 
 def test_error_lines_are_within_the_limit_of_lines() -> None:
     data = "".join(f"error: {chr(97 + number % 26)}{number}\n" for number in range(3000))
-    made = shape(data.encode(), Options(chars=3000, lines=10))
+    made = shape(data.encode(), ShapeOptions(chars=3000, lines=10))
     assert made.text.count("\n") < 10
     assert made.notes[1] == "[… 1,000 of them or more tell of errors, 2 of these are:]"
 
 
 def test_without_that_the_command_counts_bytes() -> None:
-    part = captured(b"0123456789\n" * 1000, 400)
+    part = capture_bytes(b"0123456789\n" * 1000, 400)
     made = shape(part, SMALL, spill=Spill(path="/tmp/a b.log", bytes=11_000, complete=True))
     assert (made.lines, made.omitted_lines) == (None, None)
-    command = f"tail -c +{len(part.head) + 1} '/tmp/a b.log' | head -c {part.dropped}"
+    command = f"tail -c +{len(part.head) + 1} '/tmp/a b.log' | head -c {part.dropped_bytes}"
     assert made.notes == (f"[… {made.omitted_bytes:,} bytes left out; to read it: {command}]",)
 
 
 def test_of_a_file_that_is_not_whole_no_more_is_promised_than_it_holds() -> None:
-    part = captured(b"0123456789\n" * 1000, 400)
+    part = capture_bytes(b"0123456789\n" * 1000, 400)
     made = shape(part, SMALL, spill=Spill(path="/tmp/a.log", bytes=500, complete=False))
     kept = "the first 500 bytes of it all are kept"
     command = f"tail -c +{len(part.head) + 1} /tmp/a.log | head -c {500 - len(part.head)}"
@@ -136,7 +136,7 @@ def test_the_command_reads_what_is_left_out_and_as_much_as_is_said(
     line: bytes, limit: int | None, known: bool, tmp_path: Path
 ) -> None:
     data = b"".join(b"%b %d\n" % (line, number) for number in range(5000))
-    part = captured(data, len(data) if limit is None else limit)
+    part = capture_bytes(data, len(data) if limit is None else limit)
     options = replace(SMALL, errors=0, fold=False)
     made = shape(part, options, spill=FILE, middle=middle_of(data, part) if known else None)
     read = read_by(made.notes[0], data, tmp_path)
@@ -144,7 +144,7 @@ def test_the_command_reads_what_is_left_out_and_as_much_as_is_said(
     first, last = made.omitted_from, made.omitted_from + made.omitted_bytes
     if limit is None:
         assert read.startswith(data[first : first + 100])
-        assert made.notes[0].startswith(f"[… {read.count(10):,} lines, {len(seen(read.decode()).text):,} characters")
+        assert made.notes[0].startswith(f"[… {read.count(10):,} lines, {len(render(read.decode()).text):,} characters")
         assert (shape(data[:first]).text, shape(data[first + len(read) :]).text) == (head, tail)
     else:
         assert (shape(data[:first], options).text, shape(data[last:], options).text.strip("\n")) == (
@@ -185,7 +185,7 @@ def test_a_path_is_quoted_on_one_line() -> None:
         "/tmp/a\u2028b",
         "/tmp/\x1b[31m",
     ):
-        shown = quoted(path)
+        shown = quote_path(path)
         assert len(shown.splitlines()) == 1
         assert not has_controls(shown)
         said = subprocess.run(["bash", "-c", f"printf %s {shown}"], capture_output=True, check=True).stdout
@@ -195,7 +195,7 @@ def test_a_path_is_quoted_on_one_line() -> None:
 def test_lines_that_are_folded_but_not_the_same_are_in_the_file_that_is_named() -> None:
     data = "".join(f"copied item {number} of the lot\n" for number in range(100)).encode()
     made = shape(data, SMALL, spill=FILE)
-    assert made == Shaped(
+    assert made == ShapedText(
         text="copied item 0 of the lot\n[… 98 similar lines]\ncopied item 99 of the lot\n"
         "[… the 98 similar lines are in /tmp/out.log]",
         lines=100,
@@ -224,9 +224,9 @@ def test_lines_that_the_output_has_erased_are_in_the_file_that_is_named() -> Non
 
 def test_a_tail_that_begins_within_a_sequence_does_not_show_its_rest() -> None:
     for rest in ("1;44mred \x1b[0mtext", "[31mred \x1b[0mtext", "itle of a window\x07red \x1b]0;x\x07text"):
-        part = Captured(head=b"head\n", tail=rest.encode(), seen=10_000, dropped=10_000 - 5 - len(rest))
+        part = Captured(head=b"head\n", tail=rest.encode(), total_bytes=10_000, dropped_bytes=10_000 - 5 - len(rest))
         assert shape(part).text.split("\n")[-1] == "red text"
-    part = Captured(head=b"head\n", tail=b"1;44 m", seen=10_000, dropped=9_989)
+    part = Captured(head=b"head\n", tail=b"1;44 m", total_bytes=10_000, dropped_bytes=9_989)
     assert shape(part).text.split("\n")[-1] == "1;44 m"
 
 
@@ -235,7 +235,7 @@ def test_a_cut_makes_no_line_that_looks_like_ours() -> None:
     for much in range(100):
         for made in (
             shape((evil * 300 + "y" * much).encode(), SMALL),
-            shape(captured((evil * 300).encode(), 900 + much)),
+            shape(capture_bytes((evil * 300).encode(), 900 + much)),
         ):
             lines = made.text.split("\n")
             assert [line for line in lines if line.startswith("[…")] == list(made.notes)
@@ -291,7 +291,7 @@ def test_a_huge_line_is_shown_from_both_ends() -> None:
 
 def test_random_bytes_are_named() -> None:
     data = random.Random(1).randbytes(5_000_000)
-    assert shape(captured(data, 1 << 20)).text == (
+    assert shape(capture_bytes(data, 1 << 20)).text == (
         f"[binary output, not shown: 5,000,000 bytes, the first are {data[:16].hex(' ')}]"
     )
 
@@ -300,8 +300,10 @@ def test_utf16_is_read_on_both_sides_of_a_gap() -> None:
     data = "\ufeff" + "äöü\n" * 3000
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le"):
         encoded = data.encode(encoding)
-        part = Captured(head=encoded[:400], tail=encoded[-399:], seen=len(encoded), dropped=len(encoded) - 799)
-        made = shape(part, Options(fold=False))
+        part = Captured(
+            head=encoded[:400], tail=encoded[-399:], total_bytes=len(encoded), dropped_bytes=len(encoded) - 799
+        )
+        made = shape(part, ShapeOptions(fold=False))
         assert "äöü\näöü" in made.text
         assert made.text.endswith("äöü")
 
@@ -317,8 +319,8 @@ def test_secrets_are_masked_wherever_they_are() -> None:
     made = shape(data, SMALL, secrets=[secret])
     assert "[… 301: error: [secret]]" in made.notes
     for limit in range(40, 120):
-        part = captured(f"{'x' * 30} {secret} {'y' * 2000} {secret} {'z' * 30}".encode(), limit)
-        middle = Middle(3, (ErrorLine(1, f"error: {secret}"),), 1)
+        part = capture_bytes(f"{'x' * 30} {secret} {'y' * 2000} {secret} {'z' * 30}".encode(), limit)
+        middle = OmittedMiddle(3, (ErrorLine(1, f"error: {secret}"),), 1)
         text = shape(part, SMALL, secrets=[secret], middle=middle).text
         assert not any(secret[place : place + 4] in text for place in range(len(secret) - 3))
 
@@ -344,19 +346,19 @@ def test_a_secret_on_both_sides_of_the_gap_is_not_shown_in_its_error_line() -> N
     lines = "x\n" * 100
     data = f"{lines}{HALVES} error: foo\n{lines * 20}error: {HALVES}{lines}".encode()
     for limit in range(380, 470):
-        part = captured(data, limit)
+        part = capture_bytes(data, limit)
         made = shape(part, SMALL, secrets=[HALVES], middle=middle_of(data, part))
         assert not any(HALVES[place : place + 5] in made.text for place in range(len(HALVES) - 4))
 
 
 def test_options_that_leave_no_room_are_refused() -> None:
-    for chars, lines, most in ((LEAST_CHARS - 1, 10, None), (LEAST_CHARS, 1, None), (LEAST_CHARS, 10, 3)):
+    for chars, lines, most in ((MIN_CHARS - 1, 10, None), (MIN_CHARS, 1, None), (MIN_CHARS, 10, 3)):
         with pytest.raises(ValueError, match="so little"):
-            Options(chars=chars, lines=lines, tokens=most)
+            ShapeOptions(chars=chars, lines=lines, tokens=most)
     with pytest.raises(ValueError, match=r"share, from 0 to 1, not 2\.0"):
-        Options(head=2.0)
+        ShapeOptions(head=2.0)
     with pytest.raises(ValueError, match="not -1"):
-        Options(errors=-1)
+        ShapeOptions(errors=-1)
 
 
 PIECES = st.lists(
@@ -377,22 +379,22 @@ PIECES = st.lists(
 @given(
     PIECES,
     st.integers(0, 4000),
-    st.integers(LEAST_CHARS, 3000),
+    st.integers(MIN_CHARS, 3000),
     st.integers(10, 100),
-    st.none() | st.integers(LEAST_CHARS, 1000),
+    st.none() | st.integers(MIN_CHARS, 1000),
     st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_become_text_within_the_limits(
     data: bytes, limit: int, chars: int, lines: int, budget: int | None, known: bool
 ) -> None:
-    part = captured(data, limit)
-    options = Options(chars=chars, lines=lines, tokens=budget)
+    part = capture_bytes(data, limit)
+    options = ShapeOptions(chars=chars, lines=lines, tokens=budget)
     made = shape(part, options, spill=FILE, middle=middle_of(data, part) if known else None)
     assert len(made.text) <= chars
     assert made.text.count("\n") < lines
     if budget is not None:
-        assert tokens(made.text) <= budget
+        assert count_tokens(made.text) <= budget
     assert not has_controls(made.text)
     assert json.loads(json.dumps(made.text)) == made.text
 
@@ -415,10 +417,10 @@ def test_tokens_are_kept_to_with_errors_in_any_script(
     lines: list[str], times: int, limit: int, budget: int, errors: int, path: str
 ) -> None:
     data = "".join(f"{line}{number}\n" for number, line in enumerate(lines * times)).encode()
-    part = captured(data, limit)
-    options = Options(tokens=budget, errors=errors, chars=3000)
+    part = capture_bytes(data, limit)
+    options = ShapeOptions(tokens=budget, errors=errors, chars=3000)
     made = shape(part, options, spill=Spill(path, len(data), complete=True), middle=middle_of(data, part))
-    assert tokens(made.text) <= budget
+    assert count_tokens(made.text) <= budget
     assert len(made.text) <= 3000
 
 
@@ -426,7 +428,7 @@ def test_tokens_are_kept_to_with_errors_in_any_script(
 @settings(deadline=None)
 def test_counts_are_exact(text: str, share: float) -> None:
     text = text.removeprefix("\ufeff")
-    made = shape(text.encode(), Options(chars=600, lines=30, head=share, fold=False, errors=0))
+    made = shape(text.encode(), ShapeOptions(chars=600, lines=30, head=share, fold=False, errors=0))
     if made.binary:
         return
     if not made.notes:

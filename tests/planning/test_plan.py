@@ -118,7 +118,7 @@ async def test_a_wrong_request_starts_nothing(tmp_path: Path) -> None:
 async def test_an_access_mode_that_cannot_be_enforced_is_refused_never_left_out(
     access: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probe, "kernel", lambda: probe.Kernel(machine="any", lack="It is too old."))
+    monkeypatch.setattr(probe, "kernel", lambda: probe.Kernel(machine="any", missing="It is too old."))
     error = await complaint({}, {"access": access})
     assert "It is too old." in str(error)
     assert (type(error), error.code, error.field) == (AccessUnavailable, "access_unavailable", "access")
@@ -147,7 +147,7 @@ def test_a_timeout_over_the_limit_is_lowered_and_one_in_milliseconds_questioned(
     asked: float | None, given: float, remarks: tuple[str, ...]
 ) -> None:
     made = plan(timeout=asked)
-    assert (made.timeout, made.remarks) == (given, remarks)
+    assert (made.timeout, made.notes) == (given, remarks)
 
 
 @pytest.mark.parametrize("asked", [1e10, 10**400, math.inf])
@@ -165,7 +165,7 @@ def test_a_grace_that_cannot_be_meant_is_the_profiles_error(grace: float) -> Non
 async def test_the_remark_about_the_timeout_is_in_the_result() -> None:
     result = await Bash().run(Request("true", timeout=120_000))
     assert result.ok
-    assert result.remarks == plan(timeout=120_000).remarks
+    assert result.notes == plan(timeout=120_000).notes
 
 
 @pytest.mark.req("M-03", "K-02")

@@ -6,22 +6,22 @@ import pytest
 
 from nacre import Decision, Policy, check
 from nacre.policy.compat_rules import actions, removals
-from nacre.policy.compat_rules.actions import deed, in_any_case
+from nacre.policy.compat_rules.actions import action_rule, in_any_case
 from nacre.policy.custom_rules import text_rule, texts_rule
 from nacre.policy.rule import Rule
 
 
-def said(command: str, *rules: Rule) -> str:
-    policy = Policy(decisions={"*": Decision.ALLOW}, own=rules)
+def refusal_of(command: str, *rules: Rule) -> str:
+    policy = Policy(decisions={"*": Decision.ALLOW}, custom_rules=rules)
     return check(command, cwd="/home/dev/project", policy=policy).what
 
 
-ROOT = deed("root", "root", in_any_case(removals.removes_root))
-DEVICE = deed("device", "device", actions.copies_device)
-FILLS = deed("fills", "fills", in_any_case(actions.fills("/dev/sd")))
-SERVES = deed("serves", "serves", actions.serves_program, in_script=actions.serves_shell)
-DECODED = deed("decoded", "decoded", actions.runs_decoded, in_script=actions.pipes_base64)
-FORKS = deed("forks", "forks", actions.forks_without_end)
+ROOT = action_rule("root", "root", in_any_case(removals.removes_root))
+DEVICE = action_rule("device", "device", actions.copies_device)
+FILLS = action_rule("fills", "fills", in_any_case(actions.fills("/dev/sd")))
+SERVES = action_rule("serves", "serves", actions.serves_program, in_script=actions.serves_shell)
+DECODED = action_rule("decoded", "decoded", actions.runs_decoded, in_script=actions.pipes_base64)
+FORKS = action_rule("forks", "forks", actions.forks_without_end)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ FORKS = deed("forks", "forks", actions.forks_without_end)
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_deed_is_found(rule: Rule, command: str) -> None:
-    assert said(command, rule) == rule.wording
+    assert refusal_of(command, rule) == rule.exact_message
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_a_deed_is_found(rule: Rule, command: str) -> None:
     ],
 )
 def test_what_only_looks_like_it_is_not(command: str) -> None:
-    assert said(command, ROOT, DEVICE, FILLS, SERVES, DECODED, FORKS) == ""
+    assert refusal_of(command, ROOT, DEVICE, FILLS, SERVES, DECODED, FORKS) == ""
 
 
 def test_several_texts_are_found_wherever_each_stands() -> None:
     rule = texts_rule("x", "one", "TWO", wording="found")
-    assert said("echo two\nTrue # One", rule) == "found"
-    assert said("echo one", rule) == ""
-    verdict = check("echo two one", policy=Policy(own=(texts_rule("x", "one", "two"),)))
+    assert refusal_of("echo two\nTrue # One", rule) == "found"
+    assert refusal_of("echo one", rule) == ""
+    verdict = check("echo two one", policy=Policy(custom_rules=(texts_rule("x", "one", "two"),)))
     assert (verdict.what, verdict.span) == (
         "`one` is a text that this policy does not let into a command",
         (9, 12),
@@ -88,6 +88,6 @@ def test_several_texts_are_found_wherever_each_stands() -> None:
 
 def test_fixed_words_come_in_the_order_of_their_rules_not_of_the_text() -> None:
     rules = (text_rule("a", "late", wording="A"), ROOT, text_rule("b", "early", wording="B"))
-    policy = Policy(decisions={"*": Decision.ALLOW}, own=rules)
+    policy = Policy(decisions={"*": Decision.ALLOW}, custom_rules=rules)
     verdict = check("echo early; rm -rf /; echo late", policy=policy)
     assert [finding.wording for finding in verdict.findings] == ["A", "root", "B", ""]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from nacre import Decision, Policy, Verdict
-from nacre.policy.evaluate import judge
+from nacre.policy.evaluate import evaluate
 from nacre.policy.policy import DEFAULT
-from nacre.policy.rule import Around
+from nacre.policy.rule import CheckContext
 from nacre.shell import read
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -24,8 +24,8 @@ def entries(name: str) -> list[dict[str, Any]]:
 
 
 def verdict(command: str, cwd: str = PROJECT, policy: Policy = DEFAULT) -> Verdict:
-    around = Around(cwd, HOME, mounts=lambda: ("/", "/proc", "/data"), runtimes=("python3", "python"))
-    return judge(read(command, cwd=cwd, home=HOME), around, policy)
+    around = CheckContext(cwd, HOME, mounts=lambda: ("/", "/proc", "/data"), runtimes=("python3", "python"))
+    return evaluate(read(command, cwd=cwd, home=HOME), around, policy)
 
 
 COMMANDS = entries("commands.jsonl")
@@ -84,7 +84,7 @@ NOT_FOUND = {
 
 def runs_the_payload(text: str) -> bool:
     script = read(text.replace("@@", "touch MARK"), cwd=PROJECT, home=HOME)
-    return bool(script.closed) or any(command.argv[:2] == ("touch", "MARK") for command in script.commands)
+    return bool(script.gave_up) or any(command.argv[:2] == ("touch", "MARK") for command in script.commands)
 
 
 @pytest.mark.req("P-007")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.policy.facts.harmless import COMMANDS, is_plain
+from nacre.policy.facts.harmless import COMMANDS, is_harmless
 from nacre.shell import read
 
 ALLOWED = frozenset("ls cat echo git sort sed find".split())
 
 
 def plain(text: str, env: dict[str, str] | None = None) -> bool:
-    return is_plain(read(text, cwd="/home/dev/project", home="/home/dev", env=env), ALLOWED)
+    return is_harmless(read(text, cwd="/home/dev/project", home="/home/dev", env=env), ALLOWED)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_what_can_do_more_than_read_is_not_plain(text: str) -> None:
     ],
 )
 def test_reading_by_the_other_commands_is_plain(text: str) -> None:
-    assert is_plain(read(text, cwd="/home/dev/project", home="/home/dev"))
+    assert is_harmless(read(text, cwd="/home/dev/project", home="/home/dev"))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_reading_by_the_other_commands_is_plain(text: str) -> None:
     ],
 )
 def test_writing_and_running_by_the_other_commands_is_not_plain(text: str) -> None:
-    assert not is_plain(read(text, cwd="/home/dev/project", home="/home/dev"))
+    assert not is_harmless(read(text, cwd="/home/dev/project", home="/home/dev"))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_nothing_is_plain_in_an_environment_that_brings_code(name: str) -> None:
 
 def test_a_test_of_a_variable_may_run_its_subscript() -> None:
     for text in ("[ -v 'a[$(touch x)]' ]", "test -v 'a[$(touch x)]'", "printf -v 'a[$(touch x)]' 1"):
-        assert not is_plain(read(text, cwd="/", home="/root"))
+        assert not is_harmless(read(text, cwd="/", home="/root"))
 
 
 def test_the_list_that_comes_with_nacre_holds_no_shell_and_no_wrapper() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from nacre import check
 from nacre.policy.facts.harmless import GIT_ENVIRONMENT
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 PLAIN = (
     "git log",
@@ -73,7 +73,7 @@ class Repository:
             capture_output=True,
             text=True,
             check=True,
-            timeout=PATIENCE,
+            timeout=HANG_TIMEOUT_S,
         )
         return done.stdout.strip()
 
@@ -98,7 +98,7 @@ class Repository:
                 stdin=subprocess.DEVNULL,
                 stdout=theirs,
                 stderr=subprocess.DEVNULL,
-                timeout=PATIENCE,
+                timeout=HANG_TIMEOUT_S,
             )
         finally:
             os.close(ours)
@@ -110,7 +110,7 @@ def _monitor(repository: Repository) -> None:
     repository.set("core.fsmonitor")
 
 
-def _included(repository: Repository) -> None:
+def _include_config(repository: Repository) -> None:
     (repository.path / "more").write_text(f"[core]\n\tfsmonitor = {repository.program.name}\n")
     repository.set("include.path", to=str(repository.path / "more"))
 
@@ -219,7 +219,7 @@ def _named_helper(repository: Repository) -> None:
 
 TRAPS: dict[str, tuple[Callable[[Repository], None], str]] = {
     "a monitor of files": (_monitor, "git ls-files"),
-    "configuration that is included": (_included, "git ls-files"),
+    "configuration that is included": (_include_config, "git ls-files"),
     "configuration of a worktree": (_worktree, "git ls-files"),
     "signatures that are always shown": (_signatures, "git log"),
     "signatures in the usual format": (_signature_format, "git log"),

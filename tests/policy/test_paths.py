@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.policy.facts.precious_paths import Kind, precious
-from nacre.policy.rule import Around
+from nacre.policy.facts.precious_paths import PlaceKind, protected_place
+from nacre.policy.rule import CheckContext
 from nacre.shell import read
 
 HOME = "/home/dev"
 CWD = "/home/dev/project"
 
 
-def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[Kind | None]:
+def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[PlaceKind | None]:
     """Of each argument of the last command."""
     command = read(text, cwd=cwd, home=HOME).commands[-1]
-    places = [precious(word, command, Around(cwd, HOME, mounts=lambda: mounts)) for word in command.args]
+    places = [protected_place(word, command, CheckContext(cwd, HOME, mounts=lambda: mounts)) for word in command.args]
     return [None if place is None else place.kind for place in places]
 
 
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
-        ("/ // /. /.. /tmp/.. /* /*/ /{*,.*} ../../.. $HOME/../..", Kind.ROOT),
-        ("/proc/self/root /proc/1/root/ /proc/thread-self/root/* /proc/$$/root /proc/self/root/..", Kind.ROOT),
-        ("/proc/self/root/etc /proc/self/task/1/root/usr/* /proc/self/root/proc/1/root/var", Kind.SYSTEM),
-        ("/proc/self/cwd /proc/self/cwd/* /proc/$$/cwd/ /proc/self/cwd/src/..", Kind.HERE),
-        ("/proc/1/cwd /proc/1/cwd/*", Kind.ROOT),
+        ("/ // /. /.. /tmp/.. /* /*/ /{*,.*} ../../.. $HOME/../..", PlaceKind.ROOT),
+        ("/proc/self/root /proc/1/root/ /proc/thread-self/root/* /proc/$$/root /proc/self/root/..", PlaceKind.ROOT),
+        ("/proc/self/root/etc /proc/self/task/1/root/usr/* /proc/self/root/proc/1/root/var", PlaceKind.SYSTEM),
+        ("/proc/self/cwd /proc/self/cwd/* /proc/$$/cwd/ /proc/self/cwd/src/..", PlaceKind.HERE),
+        ("/proc/1/cwd /proc/1/cwd/*", PlaceKind.ROOT),
         ("/proc/4242/cwd/* /proc/self/cwd/build /proc/self/cwdx", None),
-        ("~ ~/ $HOME ~/* ~/.* ~/.??* ~/.[!.]* ~/./ .. ../* /home/alice /home/dev/project/..", Kind.HOME),
-        ("/etc /etc/ /etc/* //usr// /usr/* /tmp/../var /usr/lib /u* /usr/lib* /tmp", Kind.SYSTEM),
-        (". ./ * .* ./* */ */* .??* *.* $PWD $PWD/* ~/project src/.. ./src/../*", Kind.HERE),
-        (".git .git/ ./.git $PWD/.git src/../.git .git/* .git/objects /srv/app/.git", Kind.HISTORY),
-        ("/mnt/c /Volumes/disk /media/dev/stick", Kind.MOUNT),
-        ("~/Documents ~/.config ~/Desktop/*", Kind.OWN),
+        ("~ ~/ $HOME ~/* ~/.* ~/.??* ~/.[!.]* ~/./ .. ../* /home/alice /home/dev/project/..", PlaceKind.HOME),
+        ("/etc /etc/ /etc/* //usr// /usr/* /tmp/../var /usr/lib /u* /usr/lib* /tmp", PlaceKind.SYSTEM),
+        (". ./ * .* ./* */ */* .??* *.* $PWD $PWD/* ~/project src/.. ./src/../*", PlaceKind.HERE),
+        (".git .git/ ./.git $PWD/.git src/../.git .git/* .git/objects /srv/app/.git", PlaceKind.HISTORY),
+        ("/mnt/c /Volumes/disk /media/dev/stick", PlaceKind.MOUNT),
+        ("~/Documents ~/.config ~/Desktop/*", PlaceKind.OWN),
         ("build ./build build/* *.o .*_cache a*b ~/.cache/* ~/tmp '*' '~' '.*' ../other", None),
         ("/tmp/* /tmp/x /var/lib/apt/lists/* /var/log/* /usr/local/go /opt/app /srv/x", None),
         (".git/index.lock template/.git /tmp/x/.git .github .git-old", None),
     ],
 )
-def test_a_place_is_known_however_it_is_written(words: str, kind: Kind | None) -> None:
+def test_a_place_is_known_however_it_is_written(words: str, kind: PlaceKind | None) -> None:
     found = kinds(f"rm {words}")
     assert found == [kind] * len(found)
 
@@ -47,13 +47,13 @@ def test_a_place_is_known_however_it_is_written(words: str, kind: Kind | None) -
 @pytest.mark.parametrize(
     ("word", "kind"),
     [
-        ('"$X"/*', Kind.ROOT),
-        ('"$X/"', Kind.ROOT),
-        ("/$X", Kind.ROOT),
+        ('"$X"/*', PlaceKind.ROOT),
+        ('"$X/"', PlaceKind.ROOT),
+        ("/$X", PlaceKind.ROOT),
         ('"$X/$Y"', None),
-        ('"$X/etc"', Kind.SYSTEM),
-        ('"$X"*', Kind.HERE),
-        ("./$X", Kind.HERE),
+        ('"$X/etc"', PlaceKind.SYSTEM),
+        ('"$X"*', PlaceKind.HERE),
+        ("./$X", PlaceKind.HERE),
         ('"$X"', None),
         ('"$X/dist"', None),
         ('"$X/tmp"', None),
@@ -63,32 +63,37 @@ def test_a_place_is_known_however_it_is_written(words: str, kind: Kind | None) -
         ('"build/$X"', None),
     ],
 )
-def test_what_is_unknown_counts_as_empty(word: str, kind: Kind | None) -> None:
+def test_what_is_unknown_counts_as_empty(word: str, kind: PlaceKind | None) -> None:
     assert kinds(f"rm {word}") == [kind]
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("cd / && rm usr", Kind.SYSTEM),
-        ("cd / && rm *", Kind.ROOT),
-        ("cd .. && rm project", Kind.HERE),
-        ("cd build; rm *", Kind.HERE),
+        ("cd / && rm usr", PlaceKind.SYSTEM),
+        ("cd / && rm *", PlaceKind.ROOT),
+        ("cd .. && rm project", PlaceKind.HERE),
+        ("cd build; rm *", PlaceKind.HERE),
         ("cd build && rm *", None),
-        ("cd src && rm ../.git", Kind.HISTORY),
+        ("cd src && rm ../.git", PlaceKind.HISTORY),
         ("cd src/pkg && rm ../../dist", None),
         ("cd /tmp/x && rm /tmp/x", None),
         ('cd "$X" && rm build', None),
-        ('cd "$X" && rm ..', Kind.HERE),
+        ('cd "$X" && rm ..', PlaceKind.HERE),
     ],
 )
-def test_a_name_is_read_where_the_command_runs(text: str, kind: Kind | None) -> None:
+def test_a_name_is_read_where_the_command_runs(text: str, kind: PlaceKind | None) -> None:
     assert kinds(text) == [kind]
 
 
 def test_the_root_of_a_mount_is_precious_and_what_is_in_it_is_not() -> None:
-    assert kinds("rm /data /data/* /data/x /tmp/*", mounts=("/data", "/tmp")) == [Kind.MOUNT, Kind.MOUNT, None, None]
+    assert kinds("rm /data /data/* /data/x /tmp/*", mounts=("/data", "/tmp")) == [
+        PlaceKind.MOUNT,
+        PlaceKind.MOUNT,
+        None,
+        None,
+    ]
 
 
 def test_what_holds_the_working_directory_is_precious() -> None:
-    assert kinds("rm /srv/app /srv/app/lib /srv/other", cwd="/srv/app/lib/x") == [Kind.HERE, Kind.HERE, None]
+    assert kinds("rm /srv/app /srv/app/lib /srv/other", cwd="/srv/app/lib/x") == [PlaceKind.HERE, PlaceKind.HERE, None]

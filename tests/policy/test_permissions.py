@@ -6,26 +6,28 @@ import pytest
 
 from nacre import Decision, Policy, check
 from nacre.errors import InvalidPolicy
-from nacre.policy.permissions.match import Permit, permit
+from nacre.policy.permissions.match import PermissionResult, apply_permissions
 from nacre.policy.permissions.patterns import Permissions, pattern_of
 from nacre.shell import read
 
 HERE, HOME = "/home/dev/project", "/home/dev"
 
 
-def said(command: str, *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = ()) -> str:
+def permission_of(
+    command: str, *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = ()
+) -> str:
     """`refuse Bash(rm:*)`, `allow Bash(ls)`, or nothing."""
     script = read(command, cwd=HERE, home=HOME)
-    found = permit(script, Permissions(allow=allow, ask=ask, deny=deny), cwd=HERE)
+    found = apply_permissions(script, Permissions(allow=allow, ask=ask, deny=deny), cwd=HERE)
     return f"{found.decision} {found.rule}" if found.decision else ""
 
 
 def is_denied(command: str, *rules: str) -> bool:
-    return said(command, deny=rules).startswith("refuse ")
+    return permission_of(command, deny=rules).startswith("refuse ")
 
 
 def is_allowed(command: str, *rules: str) -> bool:
-    return said(command, allow=rules).startswith("allow ")
+    return permission_of(command, allow=rules).startswith("allow ")
 
 
 # What the published contract says of single commands: https://code.claude.com/docs/en/permissions, read on 2026-11-16
@@ -71,11 +73,11 @@ def test_rules_mean_what_their_contract_says(rule: str, command: str, expected: 
 
 def test_deny_goes_before_ask_and_ask_before_allow_however_special_a_rule_is() -> None:
     special, broad = ("Bash(aws s3 ls)",), ("Bash(aws *)",)
-    assert said("aws s3 ls", allow=special, deny=broad) == "refuse Bash(aws *)"
-    assert said("aws s3 ls", allow=special, ask=broad) == "ask Bash(aws *)"
-    assert said("aws s3 ls", ask=special, deny=broad) == "refuse Bash(aws *)"
-    assert said("aws s3 ls", allow=special) == "allow Bash(aws s3 ls)"
-    assert said("ls", deny=broad) == ""
+    assert permission_of("aws s3 ls", allow=special, deny=broad) == "refuse Bash(aws *)"
+    assert permission_of("aws s3 ls", allow=special, ask=broad) == "ask Bash(aws *)"
+    assert permission_of("aws s3 ls", ask=special, deny=broad) == "refuse Bash(aws *)"
+    assert permission_of("aws s3 ls", allow=special) == "allow Bash(aws s3 ls)"
+    assert permission_of("ls", deny=broad) == ""
 
 
 @pytest.mark.parametrize("name", ["*", "B*", "Ba*h"])
@@ -369,13 +371,13 @@ def test_what_is_allowed_covers_nothing_else(command: str) -> None:
 
 
 def test_a_command_that_no_rule_was_needed_for_is_not_allowed_by_one() -> None:
-    assert said("ls && cd packages", allow=("Bash(npm test:*)",)) == ""
+    assert permission_of("ls && cd packages", allow=("Bash(npm test:*)",)) == ""
 
 
 def test_rules_add_up_over_the_parts() -> None:
     assert not is_allowed("npm test && git push", "Bash(npm test:*)")
     assert is_allowed("npm test && git push", "Bash(npm test:*)", "Bash(git push)")
-    assert said("git push && npm test", allow=("Bash(npm test:*)", "Bash(git push)")) == "allow Bash(git push)"
+    assert permission_of("git push && npm test", allow=("Bash(npm test:*)", "Bash(git push)")) == "allow Bash(git push)"
 
 
 @pytest.mark.parametrize(
@@ -475,7 +477,7 @@ ASKS, REFUSES, FLOOR = "git stash drop", "git push -f", "rm -rf /"
 
 def verdict(command: str, policy: Policy | None = None, **rules: tuple[str, ...]) -> tuple[str, str, str]:
     base = policy or Policy()
-    changed = Policy(decisions=base.decisions, otherwise=base.otherwise, permissions=Permissions(**rules))
+    changed = Policy(decisions=base.decisions, default_decision=base.default_decision, permissions=Permissions(**rules))
     found = check(command, cwd=HERE, env={"HOME": HOME}, policy=changed)
     return found.decision.value, found.rule, found.permitted
 
@@ -498,7 +500,7 @@ def test_an_allow_answers_where_the_user_has_made_a_refusal_a_question() -> None
 
 
 def test_with_a_list_of_plain_commands_an_allow_adds_to_it() -> None:
-    strict = Policy(otherwise=Decision.ASK)
+    strict = Policy(default_decision=Decision.ASK)
     assert verdict("make", strict) == ("ask", "not-plain", "")
     assert verdict("cd src && make | tail", strict, allow=("Bash(make)",)) == ("allow", "", "Bash(make)")
     assert verdict("ls", strict, ask=("Bash(ls:*)",)) == ("ask", "permission-ask", "")
@@ -515,5 +517,5 @@ def test_what_a_rule_stops_says_which_and_where() -> None:
 
 
 def test_nothing_said_is_nothing() -> None:
-    assert permit(read("ls", cwd=HERE, home=HOME), Permissions()) == Permit()
+    assert apply_permissions(read("ls", cwd=HERE, home=HOME), Permissions()) == PermissionResult()
     assert not Permissions()

@@ -89,21 +89,21 @@ def test_decisions_may_be_words() -> None:
 
 
 def test_every_decision_of_a_policy_may_be_a_word() -> None:
-    assert Policy(otherwise="refuse").otherwise is Decision.REFUSE  # type: ignore[arg-type]
+    assert Policy(default_decision="refuse").default_decision is Decision.REFUSE  # type: ignore[arg-type]
     with pytest.raises(InvalidPolicy, match="'bogus'"):
-        Policy(otherwise="bogus")  # type: ignore[arg-type]
+        Policy(default_decision="bogus")  # type: ignore[arg-type]
     own = rule("x", "ask", prefix="npm publish", hits=("npm publish",))  # type: ignore[arg-type]
-    assert verdict("npm publish", policy=Policy(own=(own,))).decision is Decision.ASK
+    assert verdict("npm publish", policy=Policy(custom_rules=(own,))).decision is Decision.ASK
     own = replace(own, decision="refuse")  # type: ignore[arg-type]
-    assert verdict("npm publish", policy=Policy(own=(own,))).decision is Decision.REFUSE
+    assert verdict("npm publish", policy=Policy(custom_rules=(own,))).decision is Decision.REFUSE
     with pytest.raises(InvalidPolicy, match="'bogus'"):
-        Policy(own=(replace(own, decision="bogus"),))  # type: ignore[arg-type]
+        Policy(custom_rules=(replace(own, decision="bogus"),))  # type: ignore[arg-type]
     with pytest.raises(InvalidPolicy, match="'bogus'"):
         rule("x", "bogus", prefix="x", hits=("x",))  # type: ignore[arg-type]
 
 
 def test_the_plain_commands_are_a_set_of_names() -> None:
-    assert check("ls", policy=Policy(otherwise=Decision.ASK, plain=frozenset(["ls"]))).allowed
+    assert check("ls", policy=Policy(default_decision=Decision.ASK, plain=frozenset(["ls"]))).allowed
     with pytest.raises(InvalidPolicy, match="set of names"):
         Policy(plain="false")  # type: ignore[arg-type]
 
@@ -133,18 +133,18 @@ def test_a_rule_of_ones_own_is_tried_on_its_examples() -> None:
 def test_a_rule_of_ones_own_finds_words_by_glob_and_by_path() -> None:
     glob = rule("x", Decision.ASK, words="terraform * -auto-approve*", hits=("terraform apply -auto-approve",))
     path = rule("y", Decision.REFUSE, prefix="/usr/bin/npm publish", hits=("npm publish", "/opt/bin/npm publish"))
-    policy = Policy(own=(glob, path))
+    policy = Policy(custom_rules=(glob, path))
     assert verdict("sudo bash -c 'terraform destroy -auto-approve -x'", policy=policy).rule == "terraform-destroy"
     assert verdict("terraform apply -auto-approve", policy=policy).rule == "x"
     assert verdict("terraform apply", policy=policy).allowed
-    assert verdict("terraform " + "a" * 20_000, policy=Policy(own=(glob,))).allowed
+    assert verdict("terraform " + "a" * 20_000, policy=Policy(custom_rules=(glob,))).allowed
     assert verdict("npm publish", policy=policy).rule == "y"
 
 
 def test_a_rule_of_ones_own_finds_globs_that_may_be_its_words() -> None:
     glob = rule("x", Decision.ASK, words="terraform * -auto-approve*", hits=("terraform apply -auto-approve",))
     first = rule("y", Decision.ASK, prefix="npm publish", hits=("npm publish",))
-    policy = Policy(own=(glob, first))
+    policy = Policy(custom_rules=(glob, first))
     for command in ("npm publis[h]", "n?m publish", "sudo /usr/bin/np? publ*", "npm p?blish --access public"):
         assert verdict(command, policy=policy).rule == "y", command
     for command in (
@@ -160,10 +160,10 @@ def test_a_rule_of_ones_own_finds_globs_that_may_be_its_words() -> None:
 def test_an_id_is_one_rules() -> None:
     own = rule("x", Decision.ASK, prefix="npm publish", hits=("npm publish",))
     with pytest.raises(InvalidPolicy, match="a rule 'x' already"):
-        Policy(own=(own, own))
+        Policy(custom_rules=(own, own))
     for taken in ("git-push-force", "*", "not-plain"):
         with pytest.raises(InvalidPolicy, match="already"):
-            Policy(own=(replace(own, id=taken),))
+            Policy(custom_rules=(replace(own, id=taken),))
 
 
 def test_a_predicate_is_tried_on_commands_that_it_may_not_have_thought_of() -> None:
@@ -172,7 +172,7 @@ def test_a_predicate_is_tried_on_commands_that_it_may_not_have_thought_of() -> N
     with pytest.raises(InvalidRule, match="IndexError"):
         rule("x", Decision.ASK, predicate=lambda command: command.argv[0] == "npm", hits=("npm publish",))
     own = rule("x", Decision.ASK, predicate=lambda command: "publish" in command.args, hits=("npm publish",))
-    assert verdict("npm publish", policy=Policy(own=(own,))).rule == "x"
+    assert verdict("npm publish", policy=Policy(custom_rules=(own,))).rule == "x"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.rewriting import differs, judged, steps, whole
+from fuzz.rewriting import check_command, differs, steps, whole
 from nacre import Decision
 
 PARTS = 12
@@ -18,7 +18,7 @@ PARTS = 12
 def test_no_single_step_of_harmless_rewriting_changes_a_verdict(part: int) -> None:
     wrong: list[str] = []
     for command in whole()[part::PARTS]:
-        before = judged(command)
+        before = check_command(command)
         wrong += filter(None, (differs(command, before, text) for text in steps(command)))
     assert wrong == []
 
@@ -37,6 +37,6 @@ def test_no_single_step_of_harmless_rewriting_changes_a_verdict(part: int) -> No
     ],
 )
 def test_a_command_is_refused_whatever_stands_around_it(command: str) -> None:
-    before = judged(command)
+    before = check_command(command)
     assert before.decision is Decision.REFUSE
     assert [wrong for text in steps(command) if (wrong := differs(command, before, text))] == []

@@ -10,11 +10,11 @@ import pytest
 from nacre import Decision, Policy, Verdict
 from nacre.policy.policy import DEFAULT
 from nacre.policy.rule import Rule
-from nacre.policy.rules import LISTED, load
+from nacre.policy.rules import RULE_MODULES, load
 from tests.policy.test_corpus import verdict as by_default
 
-RULES = [load(module) for module in LISTED]
-MODULES = dict(zip(LISTED, RULES, strict=True))
+RULES = [load(module) for module in RULE_MODULES]
+MODULES = dict(zip(RULE_MODULES, RULES, strict=True))
 HITS = [(rule, example) for rule in RULES for example in rule.hits]
 PASSES = [(rule, example) for rule in RULES for example in rule.passes]
 
@@ -31,11 +31,11 @@ def name(case: object) -> str:
     return case.id if isinstance(case, Rule) else ""
 
 
-@pytest.mark.parametrize("module", LISTED)
+@pytest.mark.parametrize("module", RULE_MODULES)
 def test_a_rule_is_listed_under_the_commands_it_looks_at(module: str) -> None:
     rule = load(module)
     assert rule.id == module.rpartition(".")[2].replace("_", "-")
-    listed = set(LISTED[module])
+    listed = set(RULE_MODULES[module])
     assert listed == set(rule.commands)
 
 

@@ -46,7 +46,7 @@ def test_a_finding_is_where_the_command_stands(command: str, want: str) -> None:
     ],
 )
 def test_only_a_text_that_bash_surely_reads_is_broken(command: str, want: bool) -> None:
-    assert read(command, cwd=PROJECT, home=HOME).broken is want
+    assert read(command, cwd=PROJECT, home=HOME).syntax_error is want
 
 
 def test_a_backslash_at_the_end_does_not_stand_behind_the_text() -> None:

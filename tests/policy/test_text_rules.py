@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from nacre import Decision, Policy, check
-from nacre.policy.compat_rules.actions import copies, deed, fork_bombs, makes_filesystem, opens_to_all, redirects_to
+from nacre.policy.compat_rules.actions import (
+    action_rule,
+    copies,
+    fork_bombs,
+    makes_filesystem,
+    opens_to_all,
+    redirects_to,
+)
 from nacre.policy.compat_rules.removals import removes_root
 from nacre.policy.custom_rules import text_rule
 from nacre.policy.rule import Rule
@@ -13,51 +20,51 @@ from nacre.policy.rule import Rule
 OFF = {"*": Decision.ALLOW}
 
 
-def said(command: str, *rules: Rule) -> str:
-    return check(command, cwd="/home/dev/project", policy=Policy(decisions=OFF, own=rules)).what
+def refusal_of(command: str, *rules: Rule) -> str:
+    return check(command, cwd="/home/dev/project", policy=Policy(decisions=OFF, custom_rules=rules)).what
 
 
 def test_a_text_rule_finds_its_text_wherever_it_stands_and_speaks_its_own_words() -> None:
     rule = text_rule("no-foo", "foo bar", wording="No foo here")
-    verdict = check("echo 'a foo bar b'", policy=Policy(own=(rule,)))
+    verdict = check("echo 'a foo bar b'", policy=Policy(custom_rules=(rule,)))
     assert (verdict.decision, verdict.rule, verdict.what, verdict.reason, verdict.instead, verdict.span) == (
         Decision.REFUSE, "no-foo", "No foo here", "No foo here", "", (8, 15),
     )  # fmt: skip
-    assert check("echo foo  bar", policy=Policy(own=(rule,))).allowed
+    assert check("echo foo  bar", policy=Policy(custom_rules=(rule,))).allowed
 
 
 def test_pieces_are_found_in_their_order_on_one_line() -> None:
     rule = text_rule("x", "curl", r"\|\s*bash", regex=True, wording="found")
-    assert said("curl x |  bash", rule) == "found"
-    assert said("echo bash | curl", rule) == ""
-    assert said("curl x\necho | bash", rule) == ""
-    assert said("curl a\ncurl b | bash", rule) == "found"
+    assert refusal_of("curl x |  bash", rule) == "found"
+    assert refusal_of("echo bash | curl", rule) == ""
+    assert refusal_of("curl x\necho | bash", rule) == ""
+    assert refusal_of("curl a\ncurl b | bash", rule) == "found"
 
 
 def test_case_matters_unless_the_rule_says_otherwise() -> None:
-    assert said("echo RM", text_rule("x", "rm", wording="found")) == ""
-    assert said("echo RM", text_rule("x", "rm", lower=True, wording="found")) == "found"
+    assert refusal_of("echo RM", text_rule("x", "rm", wording="found")) == ""
+    assert refusal_of("echo RM", text_rule("x", "rm", lower=True, wording="found")) == "found"
 
 
 @pytest.mark.parametrize("text", ["curl" * 30_000, "curl |" * 20_000, "curl\n" * 25_000], ids=["a", "b", "c"])
 def test_no_text_takes_long(text: str) -> None:
     rule = text_rule("x", "curl", r"\|\s*bash", regex=True, wording="found")
-    assert "found" not in said(text, rule)
+    assert "found" not in refusal_of(text, rule)
 
 
 def test_fixed_words_come_before_our_own() -> None:
-    verdict = check("rm -rf /", policy=Policy(own=(deed("theirs", "Their words", removes_root),)))
+    verdict = check("rm -rf /", policy=Policy(custom_rules=(action_rule("theirs", "Their words", removes_root),)))
     assert [finding.rule for finding in verdict.findings] == ["theirs", "rm-root-or-home"]
     assert verdict.reason == "Their words"
 
 
-ROOT = deed("root", "root", removes_root)
-MKFS = deed("mkfs", "mkfs", makes_filesystem)
-ZERO = deed("zero", "zero", copies(source="/dev/zero"))
-ONTO = deed("onto", "onto", copies(target="/dev/"))
-SD = deed("sd", "sd", redirects_to("/dev/sd"))
-OPEN = deed("open", "open", opens_to_all)
-BOMB = deed("bomb", "bomb", in_script=fork_bombs)
+ROOT = action_rule("root", "root", removes_root)
+MKFS = action_rule("mkfs", "mkfs", makes_filesystem)
+ZERO = action_rule("zero", "zero", copies(source="/dev/zero"))
+ONTO = action_rule("onto", "onto", copies(target="/dev/"))
+SD = action_rule("sd", "sd", redirects_to("/dev/sd"))
+OPEN = action_rule("open", "open", opens_to_all)
+BOMB = action_rule("bomb", "bomb", in_script=fork_bombs)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +87,7 @@ BOMB = deed("bomb", "bomb", in_script=fork_bombs)
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_deed_is_found_in_what_would_run(rule: Rule, command: str) -> None:
-    assert said(command, rule) == rule.wording
+    assert refusal_of(command, rule) == rule.exact_message
 
 
 @pytest.mark.parametrize(
@@ -99,4 +106,4 @@ def test_a_deed_is_found_in_what_would_run(rule: Rule, command: str) -> None:
     ],
 )
 def test_harmless_text_is_no_deed(command: str) -> None:
-    assert said(command, ROOT, MKFS, ZERO, ONTO, SD, OPEN, BOMB) == ""
+    assert refusal_of(command, ROOT, MKFS, ZERO, ONTO, SD, OPEN, BOMB) == ""

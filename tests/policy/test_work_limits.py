@@ -14,7 +14,7 @@ from nacre.shell.syntax import braces
 from nacre.shell.values import values
 from tests.policy.test_corpus import verdict
 
-COUNTS = (1, values.MOST, values.WAYS, values.ALL, budget.PATIENCE)
+COUNTS = (1, values.MAX_FOLLOWED_ALWAYS, values.MAX_VALUES, values.MAX_LOOP_VALUES, budget.FOLLOW_ALL_BELOW)
 
 
 def names(count: int, between: str = " ") -> str:
@@ -68,14 +68,14 @@ def test_what_destroys_is_found_behind_any_number_of_others(text: object, count:
 
 
 TOO_MUCH = {
-    "wrappers": "sudo " * (scripts.DEEPEST + 1) + "rm -rf /",
-    "functions in functions": "".join(f'f{i}() {{ f{i + 1} "$1"; }}; ' for i in range(functions.DEEPEST_CALL + 1))
-    + f'f{functions.DEEPEST_CALL + 1}() {{ rm -rf "$1"; }}; f0 /',
-    "commands": ":;" * (budget.LONGEST + 1) + "rm -rf /",
-    "products of braces": "rm -rf " + "{a,b}" * braces.MOST.bit_length() + "{,/}",
-    "a file": f"printf '{'#' * 999}\\n%.0s' {{1..{symbolic_text.LONGEST // 999}}} > f; echo 'rm -rf /' >> f; sh f",
-    "an input": f"{{ echo 'rm -rf /'; x={'#' * 1999}; {'echo $x; ' * (symbolic_text.LONGEST // 1999 + 1)} }} | sh",
-    "a variable": f"x='rm -rf /;'; y={'#' * 1999}; {'x+=$y; ' * (symbolic_text.LONGEST // 1999 + 1)} eval \"$x\"",
+    "wrappers": "sudo " * (scripts.MAX_NESTING + 1) + "rm -rf /",
+    "functions in functions": "".join(f'f{i}() {{ f{i + 1} "$1"; }}; ' for i in range(functions.MAX_CALL_DEPTH + 1))
+    + f'f{functions.MAX_CALL_DEPTH + 1}() {{ rm -rf "$1"; }}; f0 /',
+    "commands": ":;" * (budget.MAX_COMMANDS + 1) + "rm -rf /",
+    "products of braces": "rm -rf " + "{a,b}" * braces.MAX_WORDS.bit_length() + "{,/}",
+    "a file": f"printf '{'#' * 999}\\n%.0s' {{1..{symbolic_text.MAX_CHARS // 999}}} > f; echo 'rm -rf /' >> f; sh f",
+    "an input": f"{{ echo 'rm -rf /'; x={'#' * 1999}; {'echo $x; ' * (symbolic_text.MAX_CHARS // 1999 + 1)} }} | sh",
+    "a variable": f"x='rm -rf /;'; y={'#' * 1999}; {'x+=$y; ' * (symbolic_text.MAX_CHARS // 1999 + 1)} eval \"$x\"",
 }
 
 

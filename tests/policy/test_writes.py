@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.policy.facts.writes import Deed, changes
+from nacre.policy.facts.writes import WriteKind, changes
 from nacre.shell import read
 
-FILLS, TAKES, MARKS, MAKES = Deed.FILLS, Deed.TAKES, Deed.MARKS, Deed.MAKES
+FILLS, TAKES, MARKS, MAKES = WriteKind.WRITE, WriteKind.REMOVE, WriteKind.CHANGE_MODE, WriteKind.CREATE_DIRECTORY
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ FILLS, TAKES, MARKS, MAKES = Deed.FILLS, Deed.TAKES, Deed.MARKS, Deed.MAKES
         ("$X f", []),
     ],
 )
-def test_a_change_is_seen_where_it_happens(text: str, found: list[tuple[Deed, str]]) -> None:
+def test_a_change_is_seen_where_it_happens(text: str, found: list[tuple[WriteKind, str]]) -> None:
     command = read(text, cwd="/home/dev/project", home="/home/dev").commands[0]
     assert [tuple(change) for change in changes(command)] == found

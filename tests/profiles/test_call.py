@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from nacre import Bash, InvalidRequest, Profile, Session, Tasks, ToolContext
-from nacre.profiles import DEFAULT, named
+from nacre.profiles import DEFAULT, profile_named
 from nacre.profiles.tool import Parameter, Tool
 from nacre.result import Exited, Running
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from nacre.types import Request
 
 
@@ -99,7 +99,7 @@ async def test_work_that_takes_longer_than_the_call_waits_goes_on_as_a_task(tmp_
 
 def test_how_long_a_call_waits_is_within_the_profiles_maximum() -> None:
     def asked(**arguments: Any) -> Request:
-        return request_from({"command": "true", **arguments}, DEFAULT)
+        return parse_request({"command": "true", **arguments}, DEFAULT)
 
     assert asked().yield_after == 120
     assert asked(timeout_seconds=0).yield_after == 120
@@ -197,27 +197,27 @@ class TestParameters:
         number = Parameter(name="wait", to="timeout", **parameter)
         return Profile(name="x", timeout=7, tool=Tool(parameters=(command, number)))
 
-    def asked(self, profile: Profile, wait: Any) -> float | None:
-        return request_from({"command": "true", "wait": wait}, profile).timeout
+    def timeout_for(self, profile: Profile, wait: Any) -> float | None:
+        return parse_request({"command": "true", "wait": wait}, profile).timeout
 
     def test_a_unit_turns_into_seconds(self) -> None:
-        profile = self.profile(kind="number", unit=0.001, least=0, most=1000, zero_is_default=True)
-        assert self.asked(profile, 500) == 0.5
-        assert self.asked(profile, 1000) == 1
-        assert self.asked(profile, 0) is None
+        profile = self.profile(kind="number", unit=0.001, minimum=0, maximum=1000, zero_is_default=True)
+        assert self.timeout_for(profile, 500) == 0.5
+        assert self.timeout_for(profile, 1000) == 1
+        assert self.timeout_for(profile, 0) is None
 
     def test_null_may_mean_no_limit(self) -> None:
-        assert self.asked(self.profile(kind="integer", null_is_unlimited=True), None) == float("inf")
-        assert self.asked(self.profile(kind="integer"), None) is None
-        assert request_from({"command": "true"}, self.profile(kind="integer", null_is_unlimited=True)).timeout is None
+        assert self.timeout_for(self.profile(kind="integer", null_is_unlimited=True), None) == float("inf")
+        assert self.timeout_for(self.profile(kind="integer"), None) is None
+        assert parse_request({"command": "true"}, self.profile(kind="integer", null_is_unlimited=True)).timeout is None
 
     def test_a_clamp_moves_what_is_beyond(self) -> None:
-        profile = self.profile(kind="integer", clamped=(1, 600), least=0)
-        assert [self.asked(profile, value) for value in (0, 1, 600, 601)] == [1, 1, 600, 600]
+        profile = self.profile(kind="integer", clamped=(1, 600), minimum=0)
+        assert [self.timeout_for(profile, value) for value in (0, 1, 600, 601)] == [1, 1, 600, 600]
 
     @pytest.mark.parametrize("value", [-1, 1.5, "5", True, [], 10**30])
     async def test_a_strict_tool_takes_no_word_for_a_number(self, value: Any) -> None:
-        answer = await Bash(self.profile(kind="integer", least=0)).call({"command": "true", "wait": value})
+        answer = await Bash(self.profile(kind="integer", minimum=0)).call({"command": "true", "wait": value})
         assert answer.error == "bad_wait"
 
     async def test_other_arguments_are_ignored_unless_the_tool_is_strict(self) -> None:
@@ -227,7 +227,7 @@ class TestParameters:
 
 def test_a_profile_that_does_not_exist_is_told_the_nearest() -> None:
     with pytest.raises(Exception, match="Did you mean 'tunacode'"):
-        named("tuna-code")
+        profile_named("tuna-code")
 
 
 @pytest.mark.linux
@@ -245,9 +245,9 @@ def test_what_is_not_given_is_not_measured() -> None:
     tool = Tool(
         parameters=(
             Parameter(name="command", kind="string", to="command", required=True),
-            Parameter(name="timeout", kind="number", to="timeout", least=1),
+            Parameter(name="timeout", kind="number", to="timeout", minimum=1),
         ),
         strict=True,
     )
-    assert request_from({"command": "true"}, Profile(name="x", tool=tool)) == Request("true")
-    assert request_from({"command": "true", "timeout": None}, Profile(name="x", tool=tool)) == Request("true")
+    assert parse_request({"command": "true"}, Profile(name="x", tool=tool)) == Request("true")
+    assert parse_request({"command": "true", "timeout": None}, Profile(name="x", tool=tool)) == Request("true")

@@ -13,11 +13,11 @@ import pytest
 from nacre import Decision, Policy, Profile
 from nacre.base.frozen import replace
 from nacre.policy.custom_rules import text_rule
-from nacre.profiles import DEFAULT, NAMES, named
-from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, View
+from nacre.profiles import DEFAULT, NAMES, profile_named
+from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary
 from nacre.profiles.table import facts, size, table
 from nacre.profiles.tool import Parameter, Tool
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,13 +26,13 @@ def test_the_page_in_docs_is_that_of_the_profiles(tmp_path: Path) -> None:
     """`make profiles` writes it anew."""
     page = tmp_path / "profiles.md"
     script = [sys.executable, str(ROOT / "scripts" / "profile_pages.py"), "--to", str(page)]
-    subprocess.run(script, check=True, timeout=PATIENCE)
+    subprocess.run(script, check=True, timeout=HANG_TIMEOUT_S)
     assert (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
 
 
 def test_every_profile_has_a_column_and_no_cell_is_empty() -> None:
     known = [name for name in NAMES if find_spec(f"nacre.profiles.{name}")]
-    header, *rows = table(named(name) for name in known)
+    header, *rows = table(profile_named(name) for name in known)
     assert header == ["", *known]
     assert {len(row) for row in rows} == {len(header)}
     assert [cell for row in rows for cell in row if not cell or "\n" in cell] == []
@@ -72,7 +72,9 @@ def test_whatever_a_profile_can_say_has_words() -> None:
         merge=True,
         spill=0,
         log_name="x-{id}.log",
-        policy=Policy(decisions={"*": Decision.ALLOW}, own=(text_rule("y", "z"),), otherwise=Decision.ASK),
+        policy=Policy(
+            decisions={"*": Decision.ALLOW}, custom_rules=(text_rule("y", "z"),), default_decision=Decision.ASK
+        ),
         tool=Tool(parameters=(Parameter(name="t", kind="integer", to="timeout", unit=0.001),)),
     )
     told = facts(other)
@@ -92,7 +94,7 @@ def test_whatever_a_profile_can_say_has_words() -> None:
         (Policy(decisions={"*": Decision.ASK}), "nacre's, which all ask"),
         (Policy(decisions={"*": Decision.ALLOW}), "the floor"),
         (
-            Policy(decisions={"*": Decision.ALLOW, "git-clean": Decision.ASK}, own=(text_rule("y", "z"),)),
+            Policy(decisions={"*": Decision.ALLOW, "git-clean": Decision.ASK}, custom_rules=(text_rule("y", "z"),)),
             "1 of its own, 1 of nacre's and the floor",
         ),
     ],
@@ -109,11 +111,11 @@ def test_rules_in_few_words(policy: Policy, words: str) -> None:
         (Report(), "a labelled text: over 3,500 characters the first 2,500 and the last 1,000; at most 5,000"),
         (Combined(), "one stream: over 128 KB the first and the last 4 KB"),
         (Summary(), "a line, and up to 80 lines and 12 KB of the end (256 KB are looked at)"),
-        (Streams(), "two streams: the first 10 MB of each"),
+        (SeparateStreams(), "two streams: the first 10 MB of each"),
     ],
     ids=["fields", "report", "combined", "summary", "streams"],
 )
-def test_a_shape_is_told_with_its_numbers(view: View, words: str) -> None:
+def test_a_shape_is_told_with_its_numbers(view: AnswerFormat, words: str) -> None:
     assert facts(replace(DEFAULT, view=view))["answer"] == words
 
 

@@ -22,7 +22,7 @@ def test_a_directory_made_anew_is_seen_though_it_has_the_old_inode(tmp_path: Pat
     if not birth_ns(str(place)):
         pytest.skip("this file system does not tell when a file was made")
     inode, mounted = place.stat().st_ino, MountedPaths([str(place)])
-    assert mounted.replaced() == []
+    assert mounted.find_replaced() == []
     before = time.time_ns()
     (tmp_path / "clock").touch()
 
@@ -34,7 +34,7 @@ def test_a_directory_made_anew_is_seen_though_it_has_the_old_inode(tmp_path: Pat
     wait_until(ticked, "the clock of the file system")
     place.rmdir()
     place.mkdir()
-    assert mounted.replaced() == [str(place)], f"inode {inode}, then {place.stat().st_ino}"
+    assert mounted.find_replaced() == [str(place)], f"inode {inode}, then {place.stat().st_ino}"
 
 
 def tick(directory: Path) -> None:
@@ -59,11 +59,11 @@ def test_what_was_moved_away_and_back_is_seen(tmp_path: Path, moved: str) -> Non
     key.touch()
     mounted = MountedPaths([str(key)])
     tick(tmp_path / "clock")
-    assert mounted.replaced() == []
+    assert mounted.find_replaced() == []
     (tmp_path / "top" / moved).rename(tmp_path / "top" / "away")
     (tmp_path / "top" / "away").rename(tmp_path / "top" / moved)
-    assert mounted.replaced() == [str(key)]
-    assert mounted.changed() == []
+    assert mounted.find_replaced() == [str(key)]
+    assert mounted.find_changed() == []
 
 
 def test_what_a_command_may_do_beside_it_is_not_taken_for_that(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_what_a_command_may_do_beside_it_is_not_taken_for_that(tmp_path: Path) -
     (tmp_path / "top" / "new").mkdir()
     key.parent.chmod(0o700)
     os.utime(tmp_path / "top", (1, 1))
-    assert mounted.replaced() == []
+    assert mounted.find_replaced() == []
     key.chmod(0o600)
-    assert mounted.changed() == [str(key)]
+    assert mounted.find_changed() == [str(key)]
 
 
 def test_what_is_the_same_was_made_when_it_was_made(tmp_path: Path) -> None:

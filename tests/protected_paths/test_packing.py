@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from nacre.protected_paths.git_directories import Planted
+from nacre.protected_paths.git_directories import GitState
 from nacre.protected_paths.mounted_paths import Marks
 from nacre.protected_paths.nested_repositories import Repository
 from nacre.protected_paths.packing import Scope, pack, unpack
-from nacre.protected_paths.snapshot import Node
+from nacre.protected_paths.snapshot import PathEntry
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
 
-NODE = Node(0o40755, (), None, {"caf\udce9": Node(0o100644, (7,), bytes(range(256)), {})})
-PLANTED = Planted("/a/.git", {"a": "b"}, {"c": 5}, {"d": ("exec x",)}, b"ref: x", ["/a/.git"], [], ["/a/.git/b"])
+NODE = PathEntry(0o40755, (), None, {"caf\udce9": PathEntry(0o100644, (7,), bytes(range(256)), {})})
+PLANTED = GitState("/a/.git", {"a": "b"}, {"c": 5}, {"d": ("exec x",)}, b"ref: x", ["/a/.git"], [], ["/a/.git/b"])
 VALUES: list[Any] = [
     None,
     (1, "two", b"three", True),
@@ -34,7 +34,7 @@ def test_what_was_packed_comes_back(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b'["os.system", "x"]', b'["Node"]', b'["bytes", "?"]', b"[1.5]", b"[[]]", b'["dict", 1]']
+    "data", [b"", b"{}", b'["os.system", "x"]', b'["PathEntry"]', b'["bytes", "?"]', b"[1.5]", b"[[]]", b'["dict", 1]']
 )
 def test_anything_else_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".*"):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre.keeper.protocol.private_tmpdir import remove_tree
-from nacre.protected_paths import Guard
+from nacre.protected_paths import PathSnapshot
 from nacre.protected_paths import snapshot as guards
 from nacre.protected_paths.quarantine import QUARANTINED
 from tests.support.hosts import run_host
@@ -29,7 +29,7 @@ def place(tmp_path: Path) -> Path:
     return made
 
 
-def quarantined(place: Path) -> list[str]:
+def quarantined_names(place: Path) -> list[str]:
     return [name for name in os.listdir(place) if name.endswith(QUARANTINED)]
 
 
@@ -41,7 +41,7 @@ def briefly(said: list[str]) -> list[str]:
 def state(place: Path) -> State:
     """All that is below, but for what is quarantined: its kind, its mode, what it holds."""
     found: State = {}
-    kept = set(quarantined(place))
+    kept = set(quarantined_names(place))
     for path in sorted(place.rglob("*")):
         if kept & set(path.relative_to(place).parts[:1]):
             continue
@@ -117,7 +117,7 @@ def test_whatever_is_done_to_a_directory_is_undone_and_said(
 ) -> None:
     furnish(place)
     before = state(place)
-    guard = Guard([f"{place}/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     do(place)
     assert state(place) != before
     assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was {deed}, and has been put back."]
@@ -126,14 +126,14 @@ def test_whatever_is_done_to_a_directory_is_undone_and_said(
 
 def test_what_is_as_it_was_is_not_mentioned(place: Path) -> None:
     furnish(place)
-    guard = Guard([f"{place}/hooks", f"{place}/none"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks", f"{place}/none"], [str(place)])
     (place / "beside").write_text("fine")
     assert guard.restore() == []
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "link", "fifo"])
 def test_what_was_not_there_is_moved_away(place: Path, kind: str) -> None:
-    guard = Guard([f"{place}/.claude"], [str(place)])
+    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     made = place / ".claude"
     if kind == "file":
         made.write_text("orders")
@@ -147,14 +147,14 @@ def test_what_was_not_there_is_moved_away(place: Path, kind: str) -> None:
     else:
         os.mkfifo(made)
     assert briefly(guard.restore()) == [f"{made} is protected: it was made, and has been removed."]
-    assert len(os.listdir(place)) == len(quarantined(place)) == (0 if kind in ("link", "fifo") else 1)
+    assert len(os.listdir(place)) == len(quarantined_names(place)) == (0 if kind in ("link", "fifo") else 1)
     assert (place.parent / "target").exists() == (kind == "link"), "what a link leads to is left alone"
 
 
 def test_a_file_is_put_back_with_its_mode(place: Path) -> None:
     (place / "config").write_text("[core]\n")
     (place / "config").chmod(0o640)
-    guard = Guard([f"{place}/config"], [str(place)])
+    guard = PathSnapshot([f"{place}/config"], [str(place)])
     (place / "config").unlink()
     (place / "config").write_text("[core]\n")
     (place / "config").chmod(0o666)
@@ -168,7 +168,7 @@ def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
     victim = place.parent / "victim"
     victim.mkdir()
     (victim / "run").write_text("precious")
-    guard = Guard([f"{place}/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     shutil.rmtree(place / "hooks")
     (place / "hooks").symlink_to(victim)
     assert len(guard.restore()) == 1
@@ -178,7 +178,7 @@ def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
 
 def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None:
     """`.git` as a link to a directory with hooks is as good as hooks."""
-    guard = Guard([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
+    guard = PathSnapshot([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / "evil" / "hooks").mkdir(parents=True)
     (place / ".git").symlink_to("evil")
     assert briefly(guard.restore()) == [
@@ -190,7 +190,7 @@ def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None
 
 def test_a_directory_swapped_for_a_link_is_not_followed(place: Path) -> None:
     (place / ".git" / "hooks").mkdir(parents=True)
-    guard = Guard([f"{place}/.git/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/.git/hooks"], [str(place)])
     (place / ".git").rename(place / "away")
     (place / "evil" / "hooks").mkdir(parents=True)
     (place / ".git").symlink_to("evil")
@@ -201,10 +201,10 @@ def test_a_directory_swapped_for_a_link_is_not_followed(place: Path) -> None:
 
 
 def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "_MOST", 1000)
+    monkeypatch.setattr(guards, "_MAX_CONTENT_BYTES", 1000)
     (place / "small").write_bytes(b"s" * 600)
     (place / "large").write_bytes(b"l" * 600)
-    guard = Guard([f"{place}/small", f"{place}/large"], [str(place)])
+    guard = PathSnapshot([f"{place}/small", f"{place}/large"], [str(place)])
     (place / "small").write_bytes(b"changed")
     (place / "large").write_bytes(b"changed")
     assert briefly(guard.restore()) == [
@@ -218,7 +218,7 @@ def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch
 def test_a_parent_that_is_gone_is_said(place: Path) -> None:
     (place / "a").mkdir()
     (place / "a" / "kept").write_text("x")
-    guard = Guard([f"{place}/a/kept"], [str(place)])
+    guard = PathSnapshot([f"{place}/a/kept"], [str(place)])
     shutil.rmtree(place / "a")
     assert briefly(guard.restore()) == [
         f"{place}/a/kept is protected, was removed, and could not be put back: No such file or directory."
@@ -228,14 +228,14 @@ def test_a_parent_that_is_gone_is_said(place: Path) -> None:
 def test_nothing_else_is_left_beside_what_was_put_back(place: Path) -> None:
     furnish(place)
     before = set(os.listdir(os.fsencode(place)))
-    guard = Guard([f"{place}/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
     guard.restore()
-    assert set(os.listdir(os.fsencode(place))) - {os.fsencode(name) for name in quarantined(place)} == before
+    assert set(os.listdir(os.fsencode(place))) - {os.fsencode(name) for name in quarantined_names(place)} == before
 
 
 def test_a_tree_nested_deeper_than_a_path_is_moved_away(place: Path) -> None:
-    guard = Guard([f"{place}/.claude"], [str(place)])
+    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d" * 200] * 60):
         os.mkdir(name, dir_fd=fd)
@@ -245,12 +245,12 @@ def test_a_tree_nested_deeper_than_a_path_is_moved_away(place: Path) -> None:
     os.close(fd)
     assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
     (kept,) = os.listdir(place)
-    assert [kept] == quarantined(place)
+    assert [kept] == quarantined_names(place)
     remove_tree(os.fsencode(place / kept))  # pytest could not
 
 
 def test_a_tree_nested_deeper_than_a_stack_is_moved_away_and_said(place: Path) -> None:
-    guard = Guard([f"{place}/.claude"], [str(place)])
+    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d"] * 1500):
         os.mkdir(name, dir_fd=fd)
@@ -260,14 +260,14 @@ def test_a_tree_nested_deeper_than_a_stack_is_moved_away_and_said(place: Path) -
     os.close(fd)
     assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
     (kept,) = os.listdir(place)
-    assert [kept] == quarantined(place)
+    assert [kept] == quarantined_names(place)
     remove_tree(os.fsencode(place / kept))  # pytest could not
 
 
 def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: Path) -> None:
     furnish(place)
     before = state(place)
-    guard = Guard([f"{place}/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
     (place / "hooks").chmod(0)
     assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was changed, and has been put back."]
@@ -279,7 +279,7 @@ def test_what_could_not_be_read_before_is_left_as_it_is(place: Path) -> None:
     (place / "hooks" / "file").write_text("x")
     for closed in (place / "hooks" / "closed", place / "hooks" / "file"):
         closed.chmod(0)
-    guard = Guard([f"{place}/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "new").write_text("evil")
     (said,) = guard.restore()
     (place / "hooks" / "closed").chmod(0o700)
@@ -292,7 +292,7 @@ def test_what_there_is_no_descriptor_to_look_at_is_not_taken_for_absent(place: P
     (place / "closed" / "deep" / "file").write_text("text")
     program = """
         import os, sys
-        from nacre.protected_paths import Guard
+        from nacre.protected_paths import PathSnapshot
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
 
         limit_descriptors(60)
@@ -302,7 +302,7 @@ def test_what_there_is_no_descriptor_to_look_at_is_not_taken_for_absent(place: P
                 for _ in range(spare):
                     os.close(held.pop())
                 try:
-                    guard = Guard([f"{sys.argv[1]}/closed"], [sys.argv[1]])
+                    guard = PathSnapshot([f"{sys.argv[1]}/closed"], [sys.argv[1]])
                 except OSError as error:
                     said.append(error.strerror)
                     continue
@@ -315,14 +315,14 @@ def test_what_there_is_no_descriptor_to_look_at_is_not_taken_for_absent(place: P
 
 
 def test_without_paths_it_has_nothing_to_do() -> None:
-    assert Guard([], []).restore() == []
+    assert PathSnapshot([], []).restore() == []
 
 
 @pytest.mark.parametrize("name", ["run", "deep/deeper/leaf"])
 def test_an_edit_that_keeps_the_size_and_sets_the_time_back_is_undone(place: Path, name: str) -> None:
     furnish(place)
     before = state(place)
-    guard = Guard([f"{place}/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     path = place / "hooks" / name
     status = path.stat()
     with path.open("r+b") as file:
@@ -333,9 +333,9 @@ def test_an_edit_that_keeps_the_size_and_sets_the_time_back_is_undone(place: Pat
 
 
 def test_such_an_edit_of_what_is_too_large_is_noticed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "_MOST", 3)
+    monkeypatch.setattr(guards, "_MAX_CONTENT_BYTES", 3)
     (place / "config").write_text("[core]")
-    guard = Guard([f"{place}/config"], [str(place)])
+    guard = PathSnapshot([f"{place}/config"], [str(place)])
     status = (place / "config").stat()
     (place / "config").write_text("[evil]")
     os.utime(place / "config", ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -345,14 +345,14 @@ def test_such_an_edit_of_what_is_too_large_is_noticed(place: Path, monkeypatch: 
 
 def test_what_was_only_touched_is_not_mentioned(place: Path) -> None:
     furnish(place)
-    guard = Guard([f"{place}/hooks"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     os.utime(place / "hooks" / "run")
     assert guard.restore() == []
 
 
 def test_a_repository_turned_into_a_pointer_to_itself_is_disarmed(place: Path) -> None:
     (place / ".git" / "hooks").mkdir(parents=True)
-    guard = Guard([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
+    guard = PathSnapshot([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / ".git").rename(place / ".x")
     (place / ".git").write_text("gitdir: ./.x\n")
     (said,) = guard.restore()
@@ -371,14 +371,14 @@ def test_what_always_was_in_the_way_stays(place: Path, kind: str) -> None:
     else:
         (place / ".git").symlink_to("elsewhere")
     before = state(place)
-    assert Guard([f"{place}/.git/hooks"], [str(place)]).restore() == []
+    assert PathSnapshot([f"{place}/.git/hooks"], [str(place)]).restore() == []
     assert state(place) == before
 
 
 def test_what_is_put_in_the_way_above_the_roots_is_none_of_ours(place: Path) -> None:
     root = place / "root"
     (root / ".git" / "hooks").mkdir(parents=True)
-    guard = Guard([f"{root}/.git/hooks", f"{root}/.claude"], [str(root)])
+    guard = PathSnapshot([f"{root}/.git/hooks", f"{root}/.claude"], [str(root)])
     root.rename(place / "moved")
     root.symlink_to("moved")
     (said,) = guard.restore()
@@ -388,11 +388,11 @@ def test_what_is_put_in_the_way_above_the_roots_is_none_of_ours(place: Path) -> 
 
 
 def test_a_directory_with_too_much_in_it_is_compared_from_outside(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "_ENTRIES", 10)
+    monkeypatch.setattr(guards, "_MAX_ENTRIES", 10)
     (place / "large").mkdir()
     for number in range(20):
         (place / "large" / str(number)).touch()
-    guard = Guard([f"{place}/large"], [str(place)])
+    guard = PathSnapshot([f"{place}/large"], [str(place)])
     assert guard.restore() == []
     (place / "large" / "new").touch()
     assert briefly(guard.restore()) == [
@@ -401,10 +401,10 @@ def test_a_directory_with_too_much_in_it_is_compared_from_outside(place: Path, m
 
 
 def test_what_is_filled_beyond_the_bound_is_put_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "_ENTRIES", 100)
+    monkeypatch.setattr(guards, "_MAX_ENTRIES", 100)
     furnish(place)
     before = state(place)
-    guard = Guard([f"{place}/hooks", f"{place}/none"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks", f"{place}/none"], [str(place)])
     for number in range(200):
         (place / "hooks" / "deep" / str(number)).touch()
     (place / "none").mkdir()
@@ -432,6 +432,6 @@ def test_a_pipe_that_takes_the_place_of_a_file_while_it_is_looked_at_is_not_wait
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "stat", stat_and_swap)
-        guard = Guard([f"{place}/config"], [str(place)])
+        guard = PathSnapshot([f"{place}/config"], [str(place)])
     (said,) = guard.restore()
     assert said.startswith(f"{place}/config is protected, was changed")

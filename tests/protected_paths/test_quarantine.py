@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.protected_paths import Guard
+from nacre.protected_paths import PathSnapshot
 from nacre.protected_paths.quarantine import QUARANTINED
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
@@ -21,15 +21,15 @@ def place(tmp_path: Path) -> Path:
     return made
 
 
-def kept(place: Path) -> list[Path]:
+def quarantined_files(place: Path) -> list[Path]:
     return sorted(path for path in place.iterdir() if path.name.endswith(QUARANTINED))
 
 
 def test_a_new_file_is_kept_and_the_note_says_where(place: Path) -> None:
-    guard = Guard([f"{place}/AGENTS.md"], [str(place)])
+    guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
     (place / "AGENTS.md").write_text("three hours of work")
     (said,) = guard.restore()
-    (copy,) = kept(place)
+    (copy,) = quarantined_files(place)
     assert os.listdir(place) == [copy.name]
     assert copy.read_text() == "three hours of work"
     assert said == (
@@ -39,58 +39,58 @@ def test_a_new_file_is_kept_and_the_note_says_where(place: Path) -> None:
 
 def test_a_changed_file_is_put_back_and_the_other_version_kept(place: Path) -> None:
     (place / "AGENTS.md").write_text("before")
-    guard = Guard([f"{place}/AGENTS.md"], [str(place)])
+    guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
     (place / "AGENTS.md").write_text("after")
     guard.restore()
-    (copy,) = kept(place)
+    (copy,) = quarantined_files(place)
     assert ((place / "AGENTS.md").read_text(), copy.read_text()) == ("before", "after")
 
 
 def test_a_changed_directory_is_kept_whole_beside_it(place: Path) -> None:
     """Not inside, where an agent would find `commands/evil.md` under any name."""
     (place / ".claude" / "commands").mkdir(parents=True)
-    guard = Guard([f"{place}/.claude"], [str(place)])
+    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     (place / ".claude" / "commands" / "evil.md").write_text("run it")
     guard.restore()
-    (copy,) = kept(place)
+    (copy,) = quarantined_files(place)
     assert list((place / ".claude").rglob("*")) == [place / ".claude" / "commands"]
     assert (copy / "commands" / "evil.md").read_text() == "run it"
 
 
 def test_the_same_content_is_kept_once(place: Path) -> None:
     for _ in range(3):
-        guard = Guard([f"{place}/.claude", f"{place}/AGENTS.md"], [str(place)])
+        guard = PathSnapshot([f"{place}/.claude", f"{place}/AGENTS.md"], [str(place)])
         (place / ".claude").mkdir()
         (place / ".claude" / "settings.json").write_text("{}")
         (place / "AGENTS.md").write_text("x")
         first, second = guard.restore()
-    assert len(kept(place)) == len(os.listdir(place)) == 2
-    assert first.endswith(f"What was there is the same as {kept(place)[0].name}.")
-    assert second.endswith(f"What was there is the same as {kept(place)[1].name}.")
+    assert len(quarantined_files(place)) == len(os.listdir(place)) == 2
+    assert first.endswith(f"What was there is the same as {quarantined_files(place)[0].name}.")
+    assert second.endswith(f"What was there is the same as {quarantined_files(place)[1].name}.")
 
 
 def test_other_content_is_kept_beside_the_first(place: Path) -> None:
     for text in ("one", "two", "one"):
-        guard = Guard([f"{place}/AGENTS.md"], [str(place)])
+        guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
         (place / "AGENTS.md").write_text(text)
         guard.restore()
-    assert sorted(path.read_text() for path in kept(place)) == ["one", "two"]
+    assert sorted(path.read_text() for path in quarantined_files(place)) == ["one", "two"]
 
 
 def test_a_file_of_that_name_with_other_content_is_not_overwritten(place: Path) -> None:
     """A command can work out the name, and put something there."""
     for forged in (True, False):
-        guard = Guard([f"{place}/AGENTS.md"], [str(place)])
+        guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
         (place / "AGENTS.md").write_text("work")
         guard.restore()
         if forged:
-            kept(place)[0].write_text("forged")
-    assert sorted(path.read_text() for path in kept(place)) == ["forged", "work"]
+            quarantined_files(place)[0].write_text("forged")
+    assert sorted(path.read_text() for path in quarantined_files(place)) == ["forged", "work"]
 
 
 def test_another_file_with_the_same_content_is_no_change(place: Path) -> None:
     (place / "config").write_text("same")
-    guard = Guard([f"{place}/config"], [str(place)])
+    guard = PathSnapshot([f"{place}/config"], [str(place)])
     (place / "other").write_text("same")
     (place / "other").rename(place / "config")
     assert guard.restore() == []
@@ -98,7 +98,7 @@ def test_another_file_with_the_same_content_is_no_change(place: Path) -> None:
 
 def test_one_that_can_be_written_by_another_name_is_replaced_and_not_kept(place: Path) -> None:
     (place / "config").write_text("same")
-    guard = Guard([f"{place}/config"], [str(place)])
+    guard = PathSnapshot([f"{place}/config"], [str(place)])
     (place / "config").unlink()
     (place / "other").write_text("same")
     os.link(place / "other", place / "config")
@@ -109,7 +109,7 @@ def test_one_that_can_be_written_by_another_name_is_replaced_and_not_kept(place:
 
 
 def test_what_is_empty_is_not_kept(place: Path) -> None:
-    guard = Guard([f"{place}/.claude", f"{place}/AGENTS.md"], [str(place)])
+    guard = PathSnapshot([f"{place}/.claude", f"{place}/AGENTS.md"], [str(place)])
     (place / ".claude").mkdir()
     (place / "AGENTS.md").touch()
     assert all(said.endswith("has been removed. What was there was empty.") for said in guard.restore())
@@ -117,7 +117,7 @@ def test_what_is_empty_is_not_kept(place: Path) -> None:
 
 
 def test_a_link_is_not_kept_and_its_target_is_named(place: Path) -> None:
-    guard = Guard([f"{place}/.claude"], [str(place)])
+    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     (place / ".claude").symlink_to("elsewhere")
     (said,) = guard.restore()
     assert said.endswith("What was there was a link to elsewhere.")
@@ -127,7 +127,7 @@ def test_a_link_is_not_kept_and_its_target_is_named(place: Path) -> None:
 def test_a_directory_with_masses_in_it_is_renamed_without_a_look_into_it(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guard = Guard([f"{place}/.claude"], [str(place)])
+    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     (place / ".claude").mkdir()
     for number in range(1000):
         (place / ".claude" / str(number)).write_text("x")
@@ -141,26 +141,26 @@ def test_a_directory_with_masses_in_it_is_renamed_without_a_look_into_it(
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", counting)
         guard.restore()
-    (copy,) = kept(place)
+    (copy,) = quarantined_files(place)
     assert len(list(copy.iterdir())) == 1000
     assert len(opened) < 100
 
 
 def test_a_long_name_is_shortened(place: Path) -> None:
     name = "é" * 127
-    guard = Guard([f"{place}/{name}"], [str(place)])
+    guard = PathSnapshot([f"{place}/{name}"], [str(place)])
     (place / name).write_text("x")
     (said,) = guard.restore()
     assert "is now called" in said
-    assert len(kept(place)) == 1
+    assert len(quarantined_files(place)) == 1
 
 
 def test_a_hook_is_no_hook_under_its_new_name(place: Path) -> None:
     """Git runs files by exact names, and `run-parts` and husky none with a dot at such a place."""
     (place / "hooks").mkdir()
-    guard = Guard([f"{place}/hooks/pre-commit"], [str(place)])
+    guard = PathSnapshot([f"{place}/hooks/pre-commit"], [str(place)])
     (place / "hooks" / "pre-commit").write_text("#!/bin/sh\n")
     (place / "hooks" / "pre-commit").chmod(0o755)
     guard.restore()
-    (copy,) = kept(place / "hooks")
+    (copy,) = quarantined_files(place / "hooks")
     assert copy.suffix == QUARANTINED

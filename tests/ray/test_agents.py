@@ -11,11 +11,11 @@ import pytest
 
 from nacre import Bash, Cancel, Session, ToolContext
 from nacre.engines.ray import RayEngine
-from nacre.engines.ray.cluster.connection import Connection
+from nacre.engines.ray.cluster.connection import ClusterConnection
 from nacre.engines.ray.node import agent_pool
 from nacre.engines.ray.placement.leases import Leases
 from nacre.engines.ray.placement.resources import Lease
-from nacre.execution.finish import ending
+from nacre.execution.finish import collect_result
 from nacre.result import Chunk, Exited, Lost
 from tests.ray.conftest import Machines, Made
 from tests.support.census import is_alive, parent_and_session
@@ -34,8 +34,8 @@ async def agent_of(engine: RayEngine) -> int:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent has to answer in seconds."""
-    monkeypatch.setattr(agent_pool, "_SILENCE", 1.0)
-    monkeypatch.setattr(agent_pool, "_ANSWER", 2.0)
+    monkeypatch.setattr(agent_pool, "_PING_AFTER_S", 1.0)
+    monkeypatch.setattr(agent_pool, "_PING_TIMEOUT_S", 2.0)
 
 
 async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
@@ -48,10 +48,10 @@ async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
     while not isinstance(await anext(stream), Chunk):
         continue  # what is still on its way is lost with the agent
     os.kill(agent, signal.SIGKILL)
-    result = await asyncio.wait_for(ending(stream), _LONG)
+    result = await asyncio.wait_for(collect_result(stream), _LONG)
     assert isinstance(result.outcome, Lost)
     assert result.out.text == "part\n"
-    await life.ended()
+    await life.wait_until_ended()
     assert (await bash.run("echo again")).out.text == "again\n"
 
 
@@ -65,9 +65,9 @@ async def test_however_many_runs_are_lost_with_an_agent_ray_is_told_by_one_threa
         while not isinstance(await anext(stream), Chunk):
             continue
     ended, given_back, at_once = list[object](), list[Lease](), set[int]()
-    kill, remove = Connection.kill, Leases._remove
+    kill, remove = ClusterConnection.kill, Leases._remove
 
-    def killed(self: Connection, actor: object) -> None:
+    def killed(self: ClusterConnection, actor: object) -> None:
         ended.append(actor)
         kill(self, actor)
 
@@ -76,10 +76,10 @@ async def test_however_many_runs_are_lost_with_an_agent_ray_is_told_by_one_threa
         at_once.add(sum(thread.name == "nacre-errands" for thread in threading.enumerate()))
         remove(self, leases)
 
-    monkeypatch.setattr(Connection, "kill", killed)
+    monkeypatch.setattr(ClusterConnection, "kill", killed)
     monkeypatch.setattr(Leases, "_remove", removed)
     os.kill(agent, signal.SIGKILL)
-    results = await asyncio.wait_for(asyncio.gather(*map(ending, streams)), _LONG)
+    results = await asyncio.wait_for(asyncio.gather(*map(collect_result, streams)), _LONG)
     assert {type(result.outcome) for result in results} == {Lost}
     await until(lambda: len(given_back) >= 20, "the leases' return", within=_LONG)
     assert (len(ended), at_once) == (1, {1})
@@ -88,13 +88,13 @@ async def test_however_many_runs_are_lost_with_an_agent_ray_is_told_by_one_threa
 async def test_a_run_that_had_not_begun_gets_another_agent(
     machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_pool, "_FRESH", 0.0)
+    monkeypatch.setattr(agent_pool, "_RECENT_REPLY_S", 0.0)
     engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
     agent = await agent_of(engine)
     os.kill(agent, signal.SIGKILL)
     await until(lambda: not is_alive(agent), "the agent's end")
     result = await Bash(engine=engine).run("echo there")
-    assert (result.outcome, result.out.text, result.remarks) == (Exited(0), "there\n", ())
+    assert (result.outcome, result.out.text, result.notes) == (Exited(0), "there\n", ())
 
 
 @pytest.mark.usefixtures("impatient")
@@ -104,13 +104,13 @@ async def test_who_waits_for_an_agent_that_hangs_is_told(made: Made, life: Lifel
     agent, cancel = await agent_of(engine), Cancel()
     command = f"echo part; {life.hold} (setsid sleep 300 &); sleep 300"
     run = asyncio.create_task(Bash(engine=engine).run(command, ToolContext(cancel=cancel)))
-    await life.held()
+    await life.wait_until_held()
     os.kill(agent, signal.SIGSTOP)
     if cancelled:
         cancel.cancel()
     result = await asyncio.wait_for(run, _LONG)
     assert isinstance(result.outcome, Lost)
-    await life.ended(within=_LONG)
+    await life.wait_until_ended(within=_LONG)
     await until(lambda: not is_alive(agent), "the agent's end")
 
 
@@ -118,7 +118,7 @@ async def test_who_waits_for_an_agent_that_hangs_is_told(made: Made, life: Lifel
 async def test_a_run_is_not_given_to_an_agent_that_hangs(
     made: Made, machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_pool, "_FRESH", 0.0)
+    monkeypatch.setattr(agent_pool, "_RECENT_REPLY_S", 0.0)
     engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
     os.kill(await agent_of(engine), signal.SIGSTOP)
     assert (await Bash(engine=engine).run("echo through")).out.text == "through\n"
@@ -130,7 +130,7 @@ async def test_a_node_whose_agent_hung_is_used_again_where_no_other_will_do(made
     engine = made(num_cpus=0.1, label_selector={"role": "left"}, patience=_LONG)
     agent, bash = await agent_of(engine), Bash(engine=engine)
     run = asyncio.create_task(bash.run(f"{life.hold} sleep 300"))
-    await life.held()
+    await life.wait_until_held()
     os.kill(agent, signal.SIGSTOP)
     assert isinstance((await asyncio.wait_for(run, _LONG)).outcome, Lost)
     assert (await asyncio.wait_for(bash.run("echo next"), _LONG / 2)).out.text == "next\n"
@@ -144,12 +144,12 @@ async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
     """All of the other one is in use: that is no reason to wait longer than the node is left alone."""
     from nacre.engines.ray.placement import leases as leasing
 
-    monkeypatch.setattr(leasing, "_SHUNNED", 3.0)
+    monkeypatch.setattr(leasing, "_QUARANTINE_S", 3.0)
     both = {"label_selector": {"role": "in(left,right)"}}
     holds = asyncio.create_task(
         Bash(engine=made(num_cpus=2, label_selector={"role": "right"})).run(f"{life.hold} {gate.wait}")
     )
-    await life.held(within=_LONG)
+    await life.wait_until_held(within=_LONG)
     leases = (await made(num_cpus=2, **both).places()).leases
     leases.shun(machines.nodes[1].node_id)
     lease = await asyncio.wait_for(leases.acquire(Cancel()), _LONG)
@@ -165,15 +165,15 @@ async def test_a_caller_that_leaves_a_hanging_agent_leaves_no_run(
 ) -> None:
     from nacre.engines.ray.placement import slots
 
-    monkeypatch.setattr(slots, "_SETTLED", -4.0)  # a grace of five seconds before
+    monkeypatch.setattr(slots, "_AGENT_CLEANUP_S", -4.0)  # a grace of five seconds before
     engine = made(num_cpus=0.1, label_selector={"role": "left"})
     agent = await agent_of(engine)
     run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} sleep 300"))
-    await life.held()
+    await life.wait_until_held()
     os.kill(agent, signal.SIGSTOP)
     run.cancel()
     await asyncio.wait([run])
-    await life.ended(within=_LONG)
+    await life.wait_until_ended(within=_LONG)
 
 
 async def test_a_session_may_unset_what_it_likes(shared: RayEngine) -> None:

@@ -18,7 +18,7 @@ from nacre.engines.ray import RayEngine
 from nacre.result import Running
 from tests.ray.conftest import Machines
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 _LONG = 60.0
 Door = Callable[..., subprocess.CompletedProcess[str]]
@@ -53,7 +53,7 @@ def test_a_task_of_the_cluster_is_found_by_the_id_that_was_printed(door: Door, l
 
     killed = door("kill", id)
     assert (killed.returncode, killed.stderr.startswith(f"nacre: {id}: ")) == (0, True), killed
-    asyncio.run(life.ended(within=_LONG))
+    asyncio.run(life.wait_until_ended(within=_LONG))
     assert id not in door("tasks", "--engine", "ray").stdout
     assert id in door("tasks", "--engine", "ray", "--all").stdout
 
@@ -87,7 +87,7 @@ async def test_a_model_reads_and_ends_a_task_by_the_id_that_it_was_told(
     assert f"Running: {id}" in (await box.call("KillShell", {"shell_id": "bash-00000000"})).text
     ended = await box.call("KillShell", {"shell_id": id})
     assert (ended.error, id in ended.text) == ("", True)
-    await life.ended(within=_LONG)
+    await life.wait_until_ended(within=_LONG)
 
 
 async def test_several_tasks_are_waited_for_together(shared: RayEngine, machines: Machines, gate: Gate) -> None:
@@ -96,9 +96,9 @@ async def test_several_tasks_are_waited_for_together(shared: RayEngine, machines
         result = await Bash(engine=shared).run(Request(f"echo begun; {command}", mode="background"))
         ids += [result.outcome.task] if isinstance(result.outcome, Running) else []
         ids += [result.task.id] if result.task is not None and not isinstance(result.outcome, Running) else []
-    waited = await tasks.wait(ids, any=True, timeout=PATIENCE)
+    waited = await tasks.wait(ids, any=True, timeout=HANG_TIMEOUT_S)
     assert (waited.met, waited.timed_out, len(waited.tasks)) == ((ids[1],), False, 2)
     waited = await tasks.wait(ids, timeout=0.1)
     assert (waited.met, waited.timed_out) == ((ids[1],), True)
     gate.open()
-    assert [task.exit_code for task in (await tasks.wait(ids, timeout=PATIENCE)).tasks] == [0, 6]
+    assert [task.exit_code for task in (await tasks.wait(ids, timeout=HANG_TIMEOUT_S)).tasks] == [0, 6]

@@ -83,7 +83,7 @@ asyncio.run(main())
 """
 
 
-async def said_by(program: str, *arguments: str, **variables: str) -> list[str]:
+async def run_program(program: str, *arguments: str, **variables: str) -> list[str]:
     done = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-c", program, *arguments],
@@ -101,16 +101,16 @@ async def test_who_leaves_the_cluster_loses_what_runs_and_keeps_what_it_said(mac
     """And nothing connects again by itself, where Ray would, until something else is to run."""
     left = "this program has left the Ray cluster"
     lost = [f"{left} {n}" for n in range(3)]
-    told = await said_by(_PROGRAM + _LEAVES, machines.address, retries)
+    told = await run_program(_PROGRAM + _LEAVES, machines.address, retries)
     assert told == [*lost, "This program has left the Ray cluster.", "False", "back"]
 
 
 async def test_who_joins_again_starts_anew(machines: Machines) -> None:
-    told = await said_by(_PROGRAM + _JOINS_AGAIN, machines.address)
+    told = await run_program(_PROGRAM + _JOINS_AGAIN, machines.address)
     assert told == ["this program has left the Ray cluster part", "one", "two", "closed"]
 
 
-_LOOKS = """
+_POLL_PROGRAM = """
 async def main():
     engine = RayEngine(address, patience=float(sys.argv[2]))
     run = asyncio.create_task(Bash(engine=engine).run("true"))
@@ -126,7 +126,7 @@ print("over")
 
 
 async def test_where_nobody_listens_there_is_no_cluster() -> None:
-    told = await said_by(_PROGRAM + _LOOKS, "127.0.0.1:1", "50", "50")
+    told = await run_program(_PROGRAM + _POLL_PROGRAM, "127.0.0.1:1", "50", "50")
     assert "There is no Ray cluster to be reached at 127.0.0.1:1: " in told[0]
     assert "Connection refused" in told[0]
 
@@ -139,13 +139,13 @@ def mute() -> Iterator[str]:
 
 
 async def test_a_cluster_that_does_not_answer_is_waited_for_in_patience(mute: str) -> None:
-    told = await said_by(_PROGRAM + _LOOKS, mute, "1", "50")
+    told = await run_program(_PROGRAM + _POLL_PROGRAM, mute, "1", "50")
     assert f"There is no Ray cluster to be reached at {mute}: no answer in 1 seconds." in told[0]
     assert told[1] == "over"
 
 
 async def test_who_gives_up_a_cluster_that_does_not_answer_can_go(mute: str) -> None:
-    assert await said_by(_PROGRAM + _LOOKS, mute, "1000", "1") == ["given up", "over"]
+    assert await run_program(_PROGRAM + _POLL_PROGRAM, mute, "1000", "1") == ["given up", "over"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -139,4 +139,4 @@ async def test_when_the_head_dies_everybody_is_told_and_the_program_goes_on(life
             if driver.returncode is None:
                 driver.kill()
                 await driver.wait()
-        await life.ended(within=_LONG)
+        await life.wait_until_ended(within=_LONG)

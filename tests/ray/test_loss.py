@@ -13,7 +13,7 @@ import pytest
 
 from nacre import Bash, Request, ToolContext
 from nacre.engines.ray import RayEngine
-from nacre.execution.finish import ending
+from nacre.execution.finish import collect_result
 from nacre.result import Chunk, Ended, Exited, Lost, Result
 from tests.ray.conftest import Machines
 from tests.support.lifeline import Gate, Lifeline
@@ -61,8 +61,8 @@ async def test_a_node_dies_with_a_hundred_runs_in_flight(
         assert result.out.text == (f"{n}\n{n}\nagain\n" if n in retried else f"{n}\n")
     assert f"node {doomed.node_id[:8]}" in str(results[lost[0]].outcome)
     assert "was lost" in results[retried[0]].err.text
-    assert any("started again" in remark for remark in results[retried[0]].remarks)
-    await life.ended(within=_LONG)
+    assert any("started again" in remark for remark in results[retried[0]].notes)
+    await life.wait_until_ended(within=_LONG)
     await once.aclose()
     await again.aclose()
 
@@ -79,11 +79,11 @@ async def test_when_the_driver_is_killed_its_runs_end(machines: Machines, life: 
     command = f"{life.hold} (setsid sleep 300 &); sleep 300"
     driver = subprocess.Popen([sys.executable, "-c", _DRIVER, machines.address, command])
     try:
-        await life.held(within=_LONG)
+        await life.wait_until_held(within=_LONG)
     finally:
         driver.send_signal(signal.SIGKILL)
         driver.wait()
-    await life.ended(within=_LONG)
+    await life.wait_until_ended(within=_LONG)
 
 
 _IMPATIENT = """
@@ -111,10 +111,10 @@ async def test_a_driver_that_gives_up_its_place_in_the_queue_ends_in_peace(machi
 async def test_closing_the_engine_ends_what_runs(machines: Machines, life: Lifeline) -> None:
     engine = RayEngine(num_cpus=0.1)
     run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
-    await life.held(within=_LONG)
+    await life.wait_until_held(within=_LONG)
     await engine.aclose()
     assert isinstance((await run).outcome, Lost)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_run_that_cannot_be_started_again_is_lost_with_what_it_said(machines: Machines, life: Lifeline) -> None:
@@ -124,11 +124,11 @@ async def test_a_run_that_cannot_be_started_again_is_lost_with_what_it_said(mach
     while not isinstance(await anext(stream), Chunk):
         continue
     await asyncio.to_thread(machines.kill, alone)
-    result = await asyncio.wait_for(ending(stream), 2 * _LONG)
+    result = await asyncio.wait_for(collect_result(stream), 2 * _LONG)
     assert isinstance(result.outcome, Lost)
     assert "was lost, and it could not be started again: " in result.outcome.reason
-    assert (result.out.text, result.remarks) == ("precious\n", ())
-    await life.ended(within=_LONG)
+    assert (result.out.text, result.notes) == ("precious\n", ())
+    await life.wait_until_ended(within=_LONG)
     await engine.aclose()
 
 
@@ -138,9 +138,9 @@ async def test_a_run_of_an_engine_that_is_closed_is_not_started_again(machines: 
     while not isinstance(await anext(stream), Chunk):
         continue
     await engine.aclose()
-    result = await asyncio.wait_for(ending(stream), _LONG)
+    result = await asyncio.wait_for(collect_result(stream), _LONG)
     assert (result.outcome, result.out.text) == (Lost("its engine was closed"), "precious\n")
-    await life.ended(within=_LONG)
+    await life.wait_until_ended(within=_LONG)
 
 
 @pytest.mark.parametrize(

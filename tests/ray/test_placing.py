@@ -17,7 +17,7 @@ from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.result import Cancelled, Exited
 from tests.ray.conftest import Machines, Made
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import HANG_TIMEOUT_S, until
 
 _LONG = 60.0
 pytestmark = pytest.mark.usefixtures("machines")
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("machines")
 
 async def node_of(engine: RayEngine) -> str:
     """Where a run of it would be."""
-    leases = (await engine.places()).leases
+    leases = (await engine.slots()).leases
     lease = await leases.acquire(Cancel())
     assert lease is not None
     leases.release(lease)
@@ -54,7 +54,7 @@ async def test_a_node_can_be_named_by_its_address(machines: Machines, made: Made
 async def test_no_more_run_at_once_than_there_is_room_for(made: Made, gate: Gate, life: Lifeline) -> None:
     bash = Bash(engine=made(num_cpus=2, label_selector={"role": "left"}))
     first = asyncio.create_task(bash.run(f"{life.hold} echo in; {gate.wait}"))
-    await life.held()
+    await life.wait_until_held()
     second = asyncio.create_task(bash.run("echo second"))
     third = asyncio.create_task(bash.run("echo third"))
     await asyncio.wait([second, third], timeout=2)
@@ -124,7 +124,7 @@ async def test_ten_thousand_can_wait(made: Made, gate: Gate, life: Lifeline, mos
     engine = made(num_cpus=2, label_selector={"role": "left"})
     bash, cancel = Bash(engine=engine, max_running=most), Cancel()
     holds = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}"))
-    await life.held(within=_LONG)
+    await life.wait_until_held(within=_LONG)
     leases = (await engine.places()).leases
     rest = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(10_000)]
     if most is None:
@@ -166,11 +166,13 @@ async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
     await until(lambda: len(leases._queue) == 2000, "all of them in the queue", within=2 * _LONG)
     cancel.cancel()
     await asyncio.gather(*runs)
-    assert 0 < most <= 2 * throttle._AT_A_TIME
+    assert 0 < most <= 2 * throttle._MAX_CONCURRENT_PLANS
 
 
 async def test_the_command_line_has_it_too(machines: Machines) -> None:
     program = [sys.executable, "-m", "nacre", "run", "--engine", "ray", "echo $NACRE_ENGINE; exit 3"]
     env = {**os.environ, "RAY_ADDRESS": machines.address}
-    done = await asyncio.to_thread(subprocess.run, program, env=env, capture_output=True, text=True, timeout=PATIENCE)
+    done = await asyncio.to_thread(
+        subprocess.run, program, env=env, capture_output=True, text=True, timeout=HANG_TIMEOUT_S
+    )
     assert (done.stdout, done.returncode) == ("ray\n", 3)

@@ -14,14 +14,14 @@ import pytest
 
 from nacre import Bash, Request, Session, ToolContext
 from nacre.engines.ray import RayEngine, RayTasks
-from nacre.engines.ray.node.agent_pool import Agents, Reached
+from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
 from nacre.result import Exited, Killed, Running
 from nacre.tasks import Match
 from nacre.types import Mode
 from tests.ray.conftest import Machines, Made
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 _LONG = 60.0
 _STARTER = """
@@ -46,7 +46,7 @@ async def test_tasks_outlive_their_driver_and_are_found_by_another(
     stays = f"{life.hold} (setsid sleep 300 &); sleep 300"
     program = [sys.executable, "-c", _STARTER, machines.address, ends, stays]
     done = await asyncio.to_thread(
-        subprocess.run, program, capture_output=True, text=True, timeout=PATIENCE, check=True
+        subprocess.run, program, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=True
     )
     first, second = done.stdout.split()[-2:]
 
@@ -54,14 +54,14 @@ async def test_tasks_outlive_their_driver_and_are_found_by_another(
     found = await tasks.get(first)
     assert (found.node, found.task.alive) == (machines.nodes[2].node_id, True)
     assert {first, second} <= {placed.task.id for placed in await tasks.list(all=False)}
-    await tasks.wait(first, until=Match("one"), timeout=PATIENCE)
+    await tasks.wait(first, until=Match("one"), timeout=HANG_TIMEOUT_S)
     gate.open()
-    waited = await tasks.wait(first, timeout=PATIENCE)
+    waited = await tasks.wait(first, timeout=HANG_TIMEOUT_S)
     assert waited.tasks[0].outcome == Exited(5)
     assert (await tasks.output(first)).data == b"one\ntwo\n"
 
     assert isinstance((await tasks.kill(second[5:10])).outcome, Killed)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_a_task_that_nobody_has_is_said_so(shared: RayEngine) -> None:
@@ -80,7 +80,7 @@ async def test_the_id_of_a_task_says_on_which_node_it_is(shared: RayEngine, gate
     assert result.task.id == id
     assert (await RayTasks(shared).get(id)).node == placed.node
     gate.open()
-    assert (await tasks.wait(id, timeout=PATIENCE)).met == (id,)
+    assert (await tasks.wait(id, timeout=HANG_TIMEOUT_S)).met == (id,)
 
 
 async def test_a_command_that_goes_on_as_a_task_is_told_of_by_that_id(shared: RayEngine, gate: Gate) -> None:
@@ -88,9 +88,9 @@ async def test_a_command_that_goes_on_as_a_task_is_told_of_by_that_id(shared: Ra
     assert isinstance(result.outcome, Running)
     id = result.outcome.task
     assert re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}", id)
-    assert [f"It goes on as task {id}; " in remark for remark in result.remarks] == [True]
+    assert [f"It goes on as task {id}; " in remark for remark in result.notes] == [True]
     gate.open()
-    assert (await RayTasks(shared).wait(id, timeout=PATIENCE)).tasks[0].outcome == Exited(0)
+    assert (await RayTasks(shared).wait(id, timeout=HANG_TIMEOUT_S)).tasks[0].outcome == Exited(0)
 
 
 async def test_a_node_that_is_gone_is_forgotten(machines: Machines, made: Made) -> None:
@@ -123,7 +123,7 @@ async def test_an_engine_that_is_closed_leaves_its_task_and_other_engines_alone(
     second = made(num_cpus=0.1)
     assert (await asyncio.wait_for(Bash(engine=second).run("echo works"), _LONG)).out.text == "works\n"
     gate.open()
-    waited = await RayTasks(second).wait(result.outcome.task, timeout=PATIENCE)
+    waited = await RayTasks(second).wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
     assert waited.tasks[0].outcome == Exited(4)
 
 
@@ -139,11 +139,11 @@ async def test_a_session_follows_directories_that_only_its_node_has(
     assert (await session.run("ls")).out.text == "here\n"
     assert session.cwd == str(work / "made")
     result = await session.run("cd ../..")
-    assert "The session stays in" in result.remarks[-1]
+    assert "The session stays in" in result.notes[-1]
     await session.run('rm here && rmdir "$PWD"')
     result = await session.run("pwd")
     assert result.outcome == Exited(0)
-    assert result.remarks == (
+    assert result.notes == (
         f"The session's directory {work}/made does not exist on this node; this command ran in {work}.",
         f"The session's directory is now {work}.",
     )
@@ -220,7 +220,7 @@ async def test_tasks_of_one_node_are_listed_by_the_name_it_is_told_by(
     with pytest.raises(InvalidRequest, match="Several nodes are called"):
         await tasks.list(node=machines.nodes[0].node_ip_address)
     gate.open()
-    await tasks.wait(result.outcome.task, timeout=PATIENCE)
+    await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
 
 
 async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
@@ -237,7 +237,7 @@ async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
         result.outcome.task,
     ]
     gate.open()
-    assert (await tasks.wait(result.outcome.task, timeout=PATIENCE)).tasks[0].outcome == Exited(0)
+    assert (await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)).tasks[0].outcome == Exited(0)
 
 
 async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others(
@@ -247,9 +247,9 @@ async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others
     assert isinstance(result.outcome, Running)
     tasks = RayTasks(shared)
     node = (await tasks.get(result.outcome.task)).node
-    agents, on = (await shared.places()).agents, Agents.on
+    agents, on = (await shared.slots()).agents, AgentPool.agent_on
 
-    async def without_nacre(self: Agents, asked: str) -> Reached:
+    async def without_nacre(self: AgentPool, asked: str) -> AgentConnection:
         if asked != node:
             raise EngineUnavailable(f"There is no nacre on node {asked}.")
         return await on(self, asked)
@@ -261,7 +261,7 @@ async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others
         await tasks.list(node=other)
     monkeypatch.undo()
     gate.open()
-    await tasks.wait(result.outcome.task, timeout=PATIENCE)
+    await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
 
 
 def test_nothing_of_ray_is_loaded_by_who_does_not_use_it() -> None:

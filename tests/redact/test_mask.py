@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.redact.mask import MASK, SHORTEST, begun, mask, mask_raw, mask_said
+from nacre.redact.mask import MASK, MIN_SECRET_CHARS, mask, mask_ansi, mask_note, partial_match_length
 
 SECRETS = [
     "hunter2-hunter2",
@@ -86,7 +86,7 @@ def test_the_lines_of_a_key_are_masked_each() -> None:
 
 def test_what_is_short_is_left_alone() -> None:
     assert mask("true 12345", ["true", "12345", ""]) == "true 12345"
-    assert mask("a" * SHORTEST, ["a" * SHORTEST]) == MASK
+    assert mask("a" * MIN_SECRET_CHARS, ["a" * MIN_SECRET_CHARS]) == MASK
 
 
 def test_of_two_that_overlap_nothing_is_left() -> None:
@@ -112,14 +112,14 @@ def test_the_longest_part_is_masked_where_text_is_missing() -> None:
 
 def test_a_colour_in_a_secret_goes_with_it() -> None:
     text = "\x1b[31mA\x1b[1mcorrect\x1b[0m-horse\x1b[2m B correct-horse\x1b]0;t\x07"
-    assert mask_raw(text, ["correct-horse"]) == f"\x1b[31mA\x1b[1m{MASK}\x1b[2m B {MASK}\x1b]0;t\x07"
-    assert mask_raw("cor\x1b[1mrec", ["correct-horse"], ends_cut=True) == MASK
-    assert mask_raw("ho\x1b[1mrse!", ["correct-horse"], starts_cut=True) == f"{MASK}!"
+    assert mask_ansi(text, ["correct-horse"]) == f"\x1b[31mA\x1b[1m{MASK}\x1b[2m B {MASK}\x1b]0;t\x07"
+    assert mask_ansi("cor\x1b[1mrec", ["correct-horse"], ends_cut=True) == MASK
+    assert mask_ansi("ho\x1b[1mrse!", ["correct-horse"], starts_cut=True) == f"{MASK}!"
 
 
 def test_a_part_of_it_is_masked_where_nacre_has_cut() -> None:
     said = "`rm correct-h…` would delete …rect-horse, and … correct-horse"
-    assert mask_said(said, ["correct-horse"]) == f"`rm {MASK}…` would delete …{MASK}, and … {MASK}"
+    assert mask_note(said, ["correct-horse"]) == f"`rm {MASK}…` would delete …{MASK}, and … {MASK}"
 
 
 def test_many_secrets_are_found_as_few_are() -> None:
@@ -131,7 +131,7 @@ def test_many_secrets_are_found_as_few_are() -> None:
         assert mask(" " * place + secrets[7], secrets) == " " * place + MASK
 
 
-@given(st.text(), st.text(), st.lists(st.text(min_size=SHORTEST), max_size=4))
+@given(st.text(), st.text(), st.lists(st.text(min_size=MIN_SECRET_CHARS), max_size=4))
 @settings(deadline=None)
 def test_no_secret_is_left_in_any_text(first: str, last: str, secrets: list[str]) -> None:
     text = first + "|".join(secrets) + last
@@ -156,7 +156,7 @@ def test_a_text_that_is_shown_in_pieces_shows_no_more_than_the_whole(parts: list
     for size in (*sizes, len(text)):
         held += text[place : place + size]
         place += size
-        ready = len(held) - begun(held, secrets)
+        ready = len(held) - partial_match_length(held, secrets)
         shown += mask(held[:ready], secrets)
         held = held[ready:]
     shown += mask(held, secrets)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nacre.sandbox.kernel import landlock
-from nacre.sandbox.kernel.landlock import handled
+from nacre.sandbox.kernel.landlock import handled_rights
 from nacre.sandbox.kernel.libc import prctl
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 NO_NEW_PRIVS = 38
 
@@ -32,14 +32,14 @@ HANDLED = {
 
 @pytest.mark.parametrize("abi", HANDLED)
 def test_each_abi_forbids_all_that_it_has(abi: int) -> None:
-    assert handled(abi) == HANDLED[abi]
+    assert handled_rights(abi) == HANDLED[abi]
 
 
 def test_a_place_of_ones_own_has_everything_but_devices() -> None:
     assert landlock.EVERYTHING == FIRST & ~(1 << 6) & ~(1 << 11) | REFER | TRUNCATE
 
 
-def here() -> int:
+def kernel_abi() -> int:
     try:
         return landlock.abi()
     except OSError as error:
@@ -48,15 +48,15 @@ def here() -> int:
 
 @pytest.mark.linux
 def test_this_kernel_takes_the_rulesets_of_every_abi_that_it_has() -> None:
-    for abi in range(1, min(here(), landlock.NEWEST) + 1):
-        os.close(landlock.create(*handled(abi)))
+    for abi in range(1, min(kernel_abi(), landlock.MAX_ABI) + 1):
+        os.close(landlock.create(*handled_rights(abi)))
 
 
 @pytest.mark.linux
 @pytest.mark.req("P-008")
 def test_nothing_is_granted_by_way_of_a_link(tmp_path: Path) -> None:
     """One could be swapped for a directory between the look and the grant."""
-    here()
+    kernel_abi()
     place = tmp_path.resolve()
     (place / "real" / "inner").mkdir(parents=True)
     (place / "link").symlink_to("real")
@@ -73,7 +73,7 @@ def test_nothing_is_granted_by_way_of_a_link(tmp_path: Path) -> None:
 @pytest.mark.linux
 @pytest.mark.req("P-008")
 def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
-    abi = min(here(), landlock.NEWEST)
+    abi = min(kernel_abi(), landlock.MAX_ABI)
     tmp_path = tmp_path.resolve()
     (tmp_path / "open").mkdir()
     outcome: dict[str, str] = {}
@@ -87,7 +87,7 @@ def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
 
     def confined() -> None:
         prctl(NO_NEW_PRIVS, 1)
-        files, network, scopes = handled(abi)
+        files, network, scopes = handled_rights(abi)
         files &= ~landlock.READING
         ruleset = landlock.create(files, network, scopes)
         try:
@@ -101,6 +101,6 @@ def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=confined)
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(HANG_TIMEOUT_S)
     assert outcome == {"outside": "PermissionError", "inside": "made"}
     assert attempt(tmp_path) == "made", "this thread is as free as ever"

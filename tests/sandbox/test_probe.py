@@ -35,21 +35,21 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(landlock, "abi", abi)
 
 
-LACKS = {
+MISSING_BY_ERRNO = {
     errno.ENOSYS: ("Linux 5.13 or newer", "CONFIG_SECURITY_LANDLOCK", os.uname().release, "container"),
     errno.EOPNOTSUPP: ("switched off", "`lsm=`", "command line"),
     errno.EPERM: ("does not answer", os.strerror(errno.EPERM), "container"),
 }
 
 
-@pytest.mark.parametrize(("number", "words"), LACKS.items(), ids=lambda value: str(value))
+@pytest.mark.parametrize(("number", "words"), MISSING_BY_ERRNO.items(), ids=lambda value: str(value))
 def test_without_landlock_it_says_why_and_what_to_do(
     monkeypatch: pytest.MonkeyPatch, number: int, words: tuple[str, ...]
 ) -> None:
     fail_with(monkeypatch, number)
     found = probe()
     assert (found.landlock, found.confines, found.mounts, found.networks) == (0, False, False, False)
-    assert all(word in found.lack for word in words), found.lack
+    assert all(word in found.missing for word in words), found.missing
 
 
 def test_the_warning_is_logged_once(
@@ -60,7 +60,7 @@ def test_the_warning_is_logged_once(
         assert kernel() is kernel()
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("nacre", "WARNING")
-    assert record.getMessage() == f"Commands cannot be confined here. {probe().lack}"
+    assert record.getMessage() == f"Commands cannot be confined here. {probe().missing}"
 
 
 def test_nothing_is_logged_where_commands_can_be_confined(
@@ -75,14 +75,14 @@ def test_elsewhere_than_on_linux_it_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "platform", "darwin")
     found = probe()
     assert (found.confines, found.seccomp) == (False, False)
-    assert found.lack == "Confinement needs Linux with Landlock; this is darwin."
+    assert found.missing == "Confinement needs Linux with Landlock; this is darwin."
 
 
 def test_portable_mode_switches_it_off_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "LINUX", False)
     found = probe()
     assert not found.confines
-    assert "NACRE_PORTABLE" in found.lack
+    assert "NACRE_PORTABLE" in found.missing
 
 
 @pytest.mark.parametrize(("says", "taken"), [(1, 1), (7, 7), (8, 8), (9, 8), (42, 8)])
@@ -115,8 +115,8 @@ def test_a_container_that_holds_one_kind_of_namespace_back_leaves_the_other(monk
 
     monkeypatch.setattr(landlock, "abi", lambda: 4)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(apply, "own_mounts", refuse)
-    monkeypatch.setattr(apply, "own_network", lambda: None)
+    monkeypatch.setattr(apply, "new_mount_namespace", refuse)
+    monkeypatch.setattr(apply, "new_network_namespace", lambda: None)
     found = probe()
     assert (found.mounts, found.terminals, found.networks) == (False, False, True)
 

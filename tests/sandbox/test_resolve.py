@@ -11,17 +11,25 @@ import pytest
 from nacre.base.frozen import replace
 from nacre.errors import AccessUnavailable
 from nacre.sandbox.kernel import landlock
-from nacre.sandbox.kernel.ruleset import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
+from nacre.sandbox.kernel.ruleset import HIDDEN, PTS, READ_ONLY, SHM, WRITABLE, Ruleset
 from nacre.sandbox.kernel.seccomp import Sockets, program
 from nacre.sandbox.probe import Kernel
-from nacre.sandbox.resolve import CACHES, Confined, Enforceable, Wanted, caches_to_move, enforceable, limited
+from nacre.sandbox.resolve import (
+    CACHES,
+    ConfinedAccess,
+    SandboxPlan,
+    SandboxRequest,
+    caches_to_move,
+    limits_only,
+    resolve,
+)
 from nacre.sandbox.workspace import Workspace
 from nacre.types import GIB, MIB, Limits, Network
 
 pytestmark = pytest.mark.req("P-008")
 
-ABIS = range(landlock.NEWEST + 1)
-MODES: tuple[Confined, ...] = get_args(Confined)
+ABIS = range(landlock.MAX_ABI + 1)
+MODES: tuple[ConfinedAccess, ...] = get_args(ConfinedAccess)
 NETWORKS: tuple[Network, ...] = (False, True, "loopback", (443,), (80, 443))
 PLACE = Workspace(
     roots=("/ws",), pinned=("/ws/.git",), protected=("/ws/.git/hooks", "/ws/.git/config"), missing=("/ws/.claude",)
@@ -29,8 +37,8 @@ PLACE = Workspace(
 TIDY = Workspace(roots=("/ws",), protected=("/ws/.git/hooks",))
 
 
-def decoded(got: Enforceable) -> Confinement:
-    return Confinement.decode(got.confinement)
+def decode_ruleset(got: SandboxPlan) -> Ruleset:
+    return Ruleset.decode(got.ruleset)
 
 
 def machine(abi: int = 8, *, seccomp: bool = True, mounts: bool = True, networks: bool | None = None) -> Kernel:
@@ -41,17 +49,17 @@ def machine(abi: int = 8, *, seccomp: bool = True, mounts: bool = True, networks
         mounts=mounts,
         terminals=mounts,
         networks=mounts if networks is None else networks,
-        lack="" if abi else "What is needed.",
+        missing="" if abi else "What is needed.",
     )
 
 
-def wanted(access: Confined = "restricted", **given: Any) -> Wanted:
-    return Wanted(access=access, **{"workspace": PLACE if access == "workspace" else None, **given})
+def make_request(access: ConfinedAccess = "restricted", **given: Any) -> SandboxRequest:
+    return SandboxRequest(access=access, **{"workspace": PLACE if access == "workspace" else None, **given})
 
 
-def can(want: Wanted, kernel: Kernel) -> Enforceable | None:
+def can(want: SandboxRequest, kernel: Kernel) -> SandboxPlan | None:
     try:
-        return enforceable(want, kernel, Limits())
+        return resolve(want, kernel, Limits())
     except AccessUnavailable:
         return None
 
@@ -68,7 +76,7 @@ KERNELS = [
     ("access", "network"), [("restricted", False), *(("workspace", network) for network in NETWORKS)], ids=str
 )
 def test_a_mode_is_had_exactly_when_every_promise_can_be_kept(
-    access: Confined, network: Network, abi: int, seccomp: bool, mounts: bool
+    access: ConfinedAccess, network: Network, abi: int, seccomp: bool, mounts: bool
 ) -> None:
     kernel = machine(abi, seccomp=seccomp, mounts=mounts)
     keeps_writes = abi >= 3 or (abi >= 1 and seccomp)
@@ -77,19 +85,19 @@ def test_a_mode_is_had_exactly_when_every_promise_can_be_kept(
         "True": True,
         "loopback": mounts,
     }.get(str(network), seccomp and abi >= 4)
-    got = can(wanted(access, network=network), kernel)
+    got = can(make_request(access, network=network), kernel)
     assert (got is not None) == (keeps_writes and keeps_network)
-    partial = can(wanted(access, network=network, partial=True), kernel)
+    partial = can(make_request(access, network=network, partial=True), kernel)
     assert (partial is not None) == (abi >= 1), "without Landlock there is nothing partial about it"
     if got is not None and partial is not None:
         assert got.enforced == partial.enforced
-        assert got.confinement == partial.confinement
+        assert got.ruleset == partial.ruleset
 
 
 @pytest.mark.req("P-009")
 @pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
 def test_what_restricted_says_is_what_this_kernel_has(abi: int, seccomp: bool, mounts: bool) -> None:
-    got = can(wanted(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
+    got = can(make_request(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
     if abi == 0:
         assert got is None
         return
@@ -110,7 +118,7 @@ def test_what_restricted_says_is_what_this_kernel_has(abi: int, seccomp: bool, m
         "limits": True,
     }
     assert got.enforced == tuple(name for name, has in expected.items() if has)
-    assert got.watched == ()
+    assert got.compared_paths == ()
 
 
 @pytest.mark.req("P-009")
@@ -118,7 +126,7 @@ def test_what_restricted_says_is_what_this_kernel_has(abi: int, seccomp: bool, m
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_what_workspace_says_is_what_this_kernel_has(network: Network, abi: int, seccomp: bool, mounts: bool) -> None:
     got = can(
-        wanted("workspace", network=network, partial=True, workspace=TIDY),
+        make_request("workspace", network=network, partial=True, workspace=TIDY),
         machine(abi, seccomp=seccomp, mounts=mounts),
     )
     if abi == 0:
@@ -145,15 +153,15 @@ def test_what_workspace_says_is_what_this_kernel_has(network: Network, abi: int,
         "limits": True,
     }
     assert got.enforced == tuple(name for name, has in expected.items() if has)
-    assert got.watched == (() if mounts else TIDY.protected)
+    assert got.compared_paths == (() if mounts else TIDY.protected)
 
 
 @pytest.mark.parametrize("mounts", [True, False])
 def test_what_is_protected_and_not_there_yet_is_watched_and_not_called_enforced(mounts: bool) -> None:
-    got = enforceable(wanted("workspace"), machine(mounts=mounts), Limits())
+    got = resolve(make_request("workspace"), machine(mounts=mounts), Limits())
     assert "protected" not in got.enforced
     assert ("protected-existing" in got.enforced) == mounts
-    assert got.watched == (PLACE.missing if mounts else PLACE.protected + PLACE.missing)
+    assert got.compared_paths == (PLACE.missing if mounts else PLACE.protected + PLACE.missing)
 
 
 # what it says when it refuses
@@ -162,9 +170,9 @@ def test_what_is_protected_and_not_there_yet_is_watched_and_not_called_enforced(
 @pytest.mark.req("P-009")
 @pytest.mark.parametrize("access", MODES)
 @pytest.mark.parametrize("partial", [True, False])
-def test_without_landlock_it_says_what_is_needed(access: Confined, partial: bool) -> None:
+def test_without_landlock_it_says_what_is_needed(access: ConfinedAccess, partial: bool) -> None:
     with pytest.raises(AccessUnavailable) as caught:
-        enforceable(wanted(access, partial=partial), machine(0), Limits())
+        resolve(make_request(access, partial=partial), machine(0), Limits())
     error = caught.value
     assert (error.code, error.field) == ("access_unavailable", "access")
     assert error.message == f"Access {access!r} cannot be enforced here, so the command was not run. What is needed."
@@ -176,23 +184,23 @@ def test_without_landlock_it_says_what_is_needed(access: Confined, partial: bool
     ("want", "kernel", "names"),
     [
         (
-            wanted(),
+            make_request(),
             machine(2, seccomp=False, mounts=False),
             "Landlock ABI 2, no seccomp, no namespaces) * writes, network",
         ),
-        (wanted(), machine(8, seccomp=False), "Landlock ABI 8, no seccomp) * network"),
-        (wanted("workspace", network=(443,)), machine(3), "Landlock ABI 3) * network-ports:443"),
-        (wanted("workspace", network="loopback"), machine(mounts=False), "no namespaces) * network-loopback"),
+        (make_request(), machine(8, seccomp=False), "Landlock ABI 8, no seccomp) * network"),
+        (make_request("workspace", network=(443,)), machine(3), "Landlock ABI 3) * network-ports:443"),
+        (make_request("workspace", network="loopback"), machine(mounts=False), "no namespaces) * network-loopback"),
         (
-            wanted("workspace", hidden=("/ws/secret",)),
+            make_request("workspace", hidden=("/ws/secret",)),
             machine(mounts=False),
             "Landlock ABI 8, no namespaces) * hidden",
         ),
     ],
 )
-def test_what_cannot_be_kept_is_named(want: Wanted, kernel: Kernel, names: str) -> None:
+def test_what_cannot_be_kept_is_named(want: SandboxRequest, kernel: Kernel, names: str) -> None:
     with pytest.raises(AccessUnavailable) as caught:
-        enforceable(want, kernel, Limits())
+        resolve(want, kernel, Limits())
     machine_, missing = names.split(" * ")
     assert machine_ in caught.value.message
     assert caught.value.message.endswith(f" cannot keep what it promises: {missing}.")
@@ -203,35 +211,35 @@ def test_what_cannot_be_kept_is_named(want: Wanted, kernel: Kernel, names: str) 
 # what is hidden
 
 
-@pytest.mark.parametrize("abi", range(1, landlock.NEWEST + 1))
+@pytest.mark.parametrize("abi", range(1, landlock.MAX_ABI + 1))
 @pytest.mark.parametrize("mounts", [True, False])
 def test_hidden_paths_are_covered_by_mounts_and_left_out_of_what_may_be_read(abi: int, mounts: bool) -> None:
-    want = wanted(hidden=("/home/me/.ssh",), around=("/etc", "/home/me/work"))
-    got = enforceable(want, machine(abi, mounts=mounts), Limits())
+    want = make_request(hidden=("/home/me/.ssh",), readable_siblings=("/etc", "/home/me/work"))
+    got = resolve(want, machine(abi, mounts=mounts), Limits())
     assert "hidden" in got.enforced
     assert got.covered == (), "Landlock hides it, too"
-    assert decoded(got).mounts == ([(HIDE, b"/home/me/.ssh")] if mounts else [])
-    assert decoded(got).landlock is not None
-    assert (decoded(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
-    grants = [(rights, path) for rights, path in decoded(got).grants if rights & landlock.READ_FILE]
+    assert decode_ruleset(got).mounts == ([(HIDDEN, b"/home/me/.ssh")] if mounts else [])
+    assert decode_ruleset(got).landlock is not None
+    assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
+    grants = [(rights, path) for rights, path in decode_ruleset(got).grants if rights & landlock.READ_FILE]
     assert {path for _, path in grants} >= {b"/etc", b"/home/me/work"}
     assert not any(b"/home/me/.ssh".startswith(path + b"/") or path == b"/" for _, path in grants)
 
 
 def test_inside_what_may_be_written_only_a_mount_hides() -> None:
-    got = enforceable(wanted("workspace", hidden=("/ws/secret",)), machine(), Limits())
+    got = resolve(make_request("workspace", hidden=("/ws/secret",)), machine(), Limits())
     assert got.covered == ("/ws/secret",)
-    assert (decoded(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, "of devices"
+    assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, "of devices"
 
 
 def test_nothing_can_be_hidden_inside_what_may_be_written_without_mounts() -> None:
-    want = wanted("workspace", hidden=("/ws/secret",))
+    want = make_request("workspace", hidden=("/ws/secret",))
     assert can(want, machine(mounts=False)) is None
-    got = can(wanted("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
+    got = can(make_request("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
     assert got is not None
     assert "hidden" not in got.enforced
     assert can(want, machine()) is not None
-    beside = can(wanted("workspace", hidden=("/wsx",)), machine(mounts=False))
+    beside = can(make_request("workspace", hidden=("/wsx",)), machine(mounts=False))
     assert beside is not None
     assert "hidden" in beside.enforced, "a name that only begins alike is not inside"
 
@@ -240,27 +248,29 @@ def test_nothing_can_be_hidden_inside_what_may_be_written_without_mounts() -> No
 
 
 @pytest.mark.parametrize("access", MODES)
-def test_every_confined_run_is_powerless_and_may_use_harmless_devices(access: Confined) -> None:
-    told = decoded(enforceable(wanted(access), machine(), Limits()))
-    assert told.powerless
+def test_every_confined_run_is_powerless_and_may_use_harmless_devices(access: ConfinedAccess) -> None:
+    told = decode_ruleset(resolve(make_request(access), machine(), Limits()))
+    assert told.drop_privileges
     assert {b"/dev/null", b"/dev/zero", b"/dev/tty"} <= {path for _, path in told.grants}
 
 
 def test_restricted_may_write_nothing_but_devices() -> None:
-    told = decoded(enforceable(wanted(tops=("/etc", "/usr")), machine(), Limits()))
+    told = decode_ruleset(resolve(make_request(top_directories=("/etc", "/usr")), machine(), Limits()))
     assert all(path.startswith(b"/dev/") or rights == landlock.READ_FILE for rights, path in told.grants)
-    assert (told.closed, told.mounts, told.loopback, told.ports, told.redirects) == (False, [], False, [], [])
+    assert (told.read_only_root, told.mounts, told.loopback, told.ports, told.redirects) == (False, [], False, [], [])
     assert told.filter == program("x86_64", sockets="none", unix=False, metadata=True, shared=True, truncation=False)
     assert told.landlock == (
-        landlock.handled(8)[0] & ~(landlock.EXECUTE | landlock.READ_DIR),
+        landlock.handled_rights(8)[0] & ~(landlock.EXECUTE | landlock.READ_DIR),
         0b11,
         0b11,
     )
 
 
 @pytest.mark.parametrize("access", MODES)
-def test_everything_can_be_read_but_devices(access: Confined) -> None:
-    told = decoded(enforceable(wanted(access, tops=("/etc", "/usr")), machine(mounts=False), Limits()))
+def test_everything_can_be_read_but_devices(access: ConfinedAccess) -> None:
+    told = decode_ruleset(
+        resolve(make_request(access, top_directories=("/etc", "/usr")), machine(mounts=False), Limits())
+    )
     readable = {path for rights, path in told.grants if rights & landlock.READ_FILE}
     assert {b"/etc", b"/usr", b"/dev/null", b"/dev/shm"} <= readable
     assert not {b"/", b"/dev", b"/dev/pts", b"/dev/ptmx"} & readable
@@ -269,36 +279,38 @@ def test_everything_can_be_read_but_devices(access: Confined) -> None:
 def test_terminals_are_granted_only_where_they_are_of_its_own() -> None:
     for terminals in (True, False):
         here = replace(machine(), terminals=terminals)
-        told = decoded(enforceable(wanted("workspace"), here, Limits()))
-        assert ((TERMINALS, b"/dev/pts") in told.mounts) == terminals
+        told = decode_ruleset(resolve(make_request("workspace"), here, Limits()))
+        assert ((PTS, b"/dev/pts") in told.mounts) == terminals
         assert ({b"/dev/pts", b"/dev/ptmx"} <= {path for _, path in told.grants}) == terminals
-    told = decoded(enforceable(wanted(), machine(), Limits()))
+    told = decode_ruleset(resolve(make_request(), machine(), Limits()))
     assert not {b"/dev/pts", b"/dev/ptmx"} & {path for _, path in told.grants}
 
 
 def test_a_workspace_is_opened_before_what_is_in_it_is_closed() -> None:
-    told = decoded(enforceable(wanted("workspace", caches=(("npm_config_cache", "npm"),)), machine(), Limits()))
-    assert told.closed
+    told = decode_ruleset(
+        resolve(make_request("workspace", caches=(("npm_config_cache", "npm"),)), machine(), Limits())
+    )
+    assert told.read_only_root
     assert told.mounts == [
-        (OPEN, b"/ws"),
-        (OPEN, b"/ws/.git"),
-        (MEMORY, b"/dev/shm"),
-        (TERMINALS, b"/dev/pts"),
-        (CLOSE, b"/ws/.git/hooks"),
-        (CLOSE, b"/ws/.git/config"),
+        (WRITABLE, b"/ws"),
+        (WRITABLE, b"/ws/.git"),
+        (SHM, b"/dev/shm"),
+        (PTS, b"/dev/pts"),
+        (READ_ONLY, b"/ws/.git/hooks"),
+        (READ_ONLY, b"/ws/.git/config"),
     ]
     assert (landlock.EVERYTHING, b"/ws") in told.grants
     assert told.redirects == [(b"npm_config_cache", b"npm")]
 
 
-@pytest.mark.parametrize("abi", range(1, landlock.NEWEST + 1))
+@pytest.mark.parametrize("abi", range(1, landlock.MAX_ABI + 1))
 @pytest.mark.parametrize(
     ("network", "tcp", "sockets"),
     [(False, 0b11, "none"), (True, 0, "internet"), ("loopback", 0, "internet"), ((443,), 0b11, "tcp")],
     ids=str,
 )
 def test_the_network_is_left_to_whoever_can_close_it(network: Network, tcp: int, sockets: Sockets, abi: int) -> None:
-    told = decoded(enforceable(wanted("workspace", network=network, partial=True), machine(abi), Limits()))
+    told = decode_ruleset(resolve(make_request("workspace", network=network, partial=True), machine(abi), Limits()))
     assert told.landlock is not None
     assert told.landlock[1] == (tcp if abi >= 4 else 0)
     assert told.filter == program(
@@ -309,10 +321,10 @@ def test_the_network_is_left_to_whoever_can_close_it(network: Network, tcp: int,
 
 
 def test_unix_sockets_are_opened_when_asked_for() -> None:
-    got = enforceable(wanted("workspace", unix_sockets=True), machine(6), Limits())
+    got = resolve(make_request("workspace", unix_sockets=True), machine(6), Limits())
     assert "unix-sockets" not in got.enforced
     assert "abstract-sockets" in got.enforced
-    assert decoded(got).filter == program(
+    assert decode_ruleset(got).filter == program(
         "x86_64", sockets="none", unix=True, metadata=False, shared=False, truncation=False
     )
 
@@ -322,25 +334,30 @@ def test_unix_sockets_are_opened_when_asked_for() -> None:
 
 @pytest.mark.req("M-11")
 def test_limits_are_counted_over_the_run_and_set_for_each_process() -> None:
-    told = limited(Limits(memory=GIB, cpu=1.5, processes=7, file_size=MIB, open_files=99))
+    told = limits_only(Limits(memory=GIB, cpu=1.5, processes=7, file_size=MIB, open_files=99))
     assert told.enforced == ("limits",)
-    assert decoded(told).watched == [(b"memory", GIB), (b"cpu", 1.5), (b"processes", 7), (b"threads", 256)]
-    assert dict(decoded(told).limits) == {
+    assert decode_ruleset(told).watched_limits == [
+        (b"memory", GIB),
+        (b"cpu", 1.5),
+        (b"processes", 7),
+        (b"threads", 256),
+    ]
+    assert dict(decode_ruleset(told).limits) == {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_DATA: 2 * GIB,
         resource.RLIMIT_CPU: 3,
         resource.RLIMIT_FSIZE: MIB,
         resource.RLIMIT_NOFILE: 99,
     }
-    assert not decoded(told).powerless
-    assert decoded(told).landlock is None
+    assert not decode_ruleset(told).drop_privileges
+    assert decode_ruleset(told).landlock is None
 
 
 @pytest.mark.req("M-11")
 @pytest.mark.parametrize("access", MODES)
-def test_limits_are_added_to_a_confinement(access: Confined) -> None:
-    told = decoded(enforceable(wanted(access), machine(), Limits(memory=GIB)))
-    assert (told.watched, dict(told.limits)[resource.RLIMIT_CORE]) == ([(b"memory", GIB)], 0)
+def test_limits_are_added_to_a_confinement(access: ConfinedAccess) -> None:
+    told = decode_ruleset(resolve(make_request(access), machine(), Limits(memory=GIB)))
+    assert (told.watched_limits, dict(told.limits)[resource.RLIMIT_CORE]) == ([(b"memory", GIB)], 0)
 
 
 # caches

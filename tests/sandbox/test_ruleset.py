@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.sandbox.kernel.ruleset import CLOSE, HIDE, MEMORY, OPEN, Confinement
+from nacre.sandbox.kernel.ruleset import HIDDEN, READ_ONLY, SHM, WRITABLE, Ruleset
 
 naturals = st.integers(min_value=0, max_value=2**63)
 texts = st.binary(max_size=40).map(lambda data: data.replace(b"\0", b"")).filter(bool)
@@ -23,7 +23,7 @@ parts = st.fixed_dictionaries(
         "ports": st.lists(st.integers(1, 65535)),
         "filter": st.binary(max_size=64),
         "closed": st.booleans(),
-        "mounts": st.lists(st.tuples(st.sampled_from([OPEN, CLOSE, HIDE, MEMORY]), paths)),
+        "mounts": st.lists(st.tuples(st.sampled_from([WRITABLE, READ_ONLY, HIDDEN, SHM]), paths)),
         "loopback": st.booleans(),
         "scratch": st.just(b"") | paths,
         "redirects": st.lists(st.tuples(words, texts)),
@@ -33,27 +33,27 @@ parts = st.fixed_dictionaries(
 )
 
 
-def fields(made: Confinement) -> dict[str, Any]:
-    return {name: getattr(made, name) for name in Confinement.__slots__}
+def fields(made: Ruleset) -> dict[str, Any]:
+    return {name: getattr(made, name) for name in Ruleset.__slots__}
 
 
 @given(parts)
 def test_what_is_told_is_understood(given: dict[str, Any]) -> None:
-    made = Confinement(**given)
+    made = Ruleset(**given)
     told = made.encode()
-    assert fields(Confinement.decode(told)) == fields(made)
-    assert Confinement.decode(told).encode() == told
+    assert fields(Ruleset.decode(told)) == fields(made)
+    assert Ruleset.decode(told).encode() == told
 
 
 @given(parts, parts)
 def test_two_are_alike_exactly_when_their_bytes_are(one: dict[str, Any], other: dict[str, Any]) -> None:
-    first, second = Confinement(**one), Confinement(**other)
+    first, second = Ruleset(**one), Ruleset(**other)
     assert (first.encode() == second.encode()) == (fields(first) == fields(second))
 
 
 def test_nothing_asked_is_nothing_told() -> None:
-    assert Confinement().encode() == b""
-    assert fields(Confinement.decode(b"")) == fields(Confinement())
+    assert Ruleset().encode() == b""
+    assert fields(Ruleset.decode(b"")) == fields(Ruleset())
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_nothing_asked_is_nothing_told() -> None:
 )
 def test_bytes_that_are_not_ours_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        Confinement.decode(data)
+        Ruleset.decode(data)

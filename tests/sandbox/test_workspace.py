@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.sandbox.protected_names import AT_ROOTS
-from nacre.sandbox.workspace import Workspace, around, is_below, list_tops, look
+from nacre.sandbox.workspace import Workspace, discover, is_below, list_tops, readable_siblings
 from tests.support.repositories import repository, submodule, worktree
 from tests.support.users import free_uid
 
@@ -23,21 +23,21 @@ def place(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-def found(path: Path, **given: list[str]) -> Workspace:
-    return look(str(path), **given)
+def discover_workspace(path: Path, **given: list[str]) -> Workspace:
+    return discover(str(path), **given)
 
 
 def paths(below: Path, *names: str) -> set[str]:
     return {str(below / name) for name in names}
 
 
-def kept(workspace: Workspace) -> set[str]:
+def protected_paths(workspace: Workspace) -> set[str]:
     assert not set(workspace.protected) & set(workspace.missing)
     return {*workspace.protected, *workspace.missing}
 
 
 def test_a_directory_is_its_own_workspace_and_has_things_that_may_not_be_made(place: Path) -> None:
-    assert found(place) == Workspace(
+    assert discover_workspace(place) == Workspace(
         roots=(str(place),),
         missing=tuple(str(place / name) for name in (*NAMES, "HEAD", *(f".git/{name}" for name in OF_GIT))),
         repositories=(str(place / ".git"),),
@@ -46,14 +46,14 @@ def test_a_directory_is_its_own_workspace_and_has_things_that_may_not_be_made(pl
 
 def test_what_is_there_is_protected_and_the_rest_is_missing(place: Path) -> None:
     (place / ".claude").mkdir()
-    workspace = found(place)
+    workspace = discover_workspace(place)
     assert str(place / ".claude") in workspace.protected
     assert str(place / ".mcp.json") in workspace.missing
 
 
 def test_of_a_plain_clone_git_is_writable_but_not_what_makes_it_run_programs(place: Path) -> None:
     repo = repository(place / "repo")
-    workspace = found(repo)
+    workspace = discover_workspace(repo)
     assert set(workspace.roots) == {str(repo), str(repo / ".git")}
     assert workspace.pinned == (str(repo / ".git"),)
     assert set(workspace.protected) == paths(repo / ".git", "hooks", "config")
@@ -63,7 +63,7 @@ def test_of_a_plain_clone_git_is_writable_but_not_what_makes_it_run_programs(pla
 def test_in_a_subdirectory_the_tree_above_is_out_of_reach_but_its_repository_is_not(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
-    workspace = found(repo / "src")
+    workspace = discover_workspace(repo / "src")
     assert set(workspace.roots) == {str(repo / "src"), str(repo / ".git")}
     assert paths(repo / ".git", "hooks", "config") <= set(workspace.protected)
 
@@ -72,10 +72,10 @@ def test_of_a_linked_worktree_both_directories_are_writable_and_guarded(place: P
     repo = repository(place / "repo")
     tree = worktree(repo, place / "tree")
     own = repo / ".git" / "worktrees" / "tree"
-    workspace = found(tree)
+    workspace = discover_workspace(tree)
     assert set(workspace.roots) == {str(tree), str(repo / ".git"), str(own)}
     assert set(workspace.pinned) == {str(repo / ".git"), str(own)}
-    assert kept(workspace) >= paths(repo / ".git", *OF_GIT) | paths(own, *OF_GIT, "commondir", "gitdir")
+    assert protected_paths(workspace) >= paths(repo / ".git", *OF_GIT) | paths(own, *OF_GIT, "commondir", "gitdir")
     assert str(tree / ".git") in workspace.protected, "the pointer itself"
     assert str(repo) not in workspace.roots
 
@@ -84,9 +84,9 @@ def test_of_a_submodule_its_own_repository_is_writable_and_guarded(place: Path) 
     repo = repository(place / "repo")
     inner = submodule(repo, repository(place / "other"), "inner")
     own = repo / ".git" / "modules" / "inner"
-    workspace = found(inner)
+    workspace = discover_workspace(inner)
     assert set(workspace.roots) == {str(inner), str(own)}
-    assert kept(workspace) >= paths(own, *OF_GIT) | {str(inner / ".git")}
+    assert protected_paths(workspace) >= paths(own, *OF_GIT) | {str(inner / ".git")}
 
 
 @pytest.mark.req("P-008")
@@ -97,14 +97,16 @@ def test_the_repositories_of_submodules_are_guarded_wherever_their_path_puts_the
     submodule(repo, other, "libs/deep")
     modules = repo / ".git" / "modules"
     assert (modules / "libs" / "deep" / "config").exists()
-    assert kept(found(repo)) >= paths(modules / "inner", *OF_GIT) | paths(modules / "libs" / "deep", *OF_GIT)
+    assert protected_paths(discover_workspace(repo)) >= paths(modules / "inner", *OF_GIT) | paths(
+        modules / "libs" / "deep", *OF_GIT
+    )
 
 
 @pytest.mark.req("P-008")
 def test_what_tells_a_submodule_where_its_repository_is_is_guarded_from_the_tree_above(place: Path) -> None:
     repo = repository(place / "repo")
     inner = submodule(repo, repository(place / "other"), "libs/inner")
-    workspace = found(repo)
+    workspace = discover_workspace(repo)
     assert str(inner / ".git") in workspace.protected
     assert paths(repo / ".git", "modules", "modules/libs", "modules/libs/inner") <= set(workspace.pinned)
 
@@ -114,7 +116,7 @@ def test_what_tells_a_linked_worktree_where_its_repository_is_is_guarded_from_th
     repo = repository(place / "repo")
     worktree(repo, place / "tree")
     own = repo / ".git" / "worktrees" / "tree"
-    workspace = found(repo)
+    workspace = discover_workspace(repo)
     assert paths(own, "commondir", "gitdir") <= set(workspace.protected)
     assert str(own / "config.worktree") in workspace.missing
     assert {str(own.parent), str(own)} <= set(workspace.pinned)
@@ -126,8 +128,8 @@ def test_another_root_is_guarded_like_the_first(place: Path) -> None:
     repo = repository(place / "repo")
     here = place / "here"
     here.mkdir()
-    workspace = found(here, writable=[str(repo)])
-    assert kept(workspace) >= paths(repo, ".claude", ".mcp.json", ".nacre") | paths(repo / ".git", *OF_GIT)
+    workspace = discover_workspace(here, writable=[str(repo)])
+    assert protected_paths(workspace) >= paths(repo, ".claude", ".mcp.json", ".nacre") | paths(repo / ".git", *OF_GIT)
     assert str(repo / ".git") in workspace.pinned
     assert workspace.roots == (str(here), str(repo))
 
@@ -137,14 +139,14 @@ def test_a_root_that_is_a_repository_itself_is_guarded(place: Path) -> None:
     repo = repository(place / "repo")
     here = place / "here"
     here.mkdir()
-    assert kept(found(here, writable=[str(repo / ".git")])) >= paths(repo / ".git", *OF_GIT)
+    assert protected_paths(discover_workspace(here, writable=[str(repo / ".git")])) >= paths(repo / ".git", *OF_GIT)
 
 
 @pytest.mark.req("P-008")
 def test_in_a_subdirectory_a_repository_of_its_own_may_not_be_armed(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
-    assert paths(repo / "src" / ".git", *OF_GIT) <= set(found(repo / "src").missing)
+    assert paths(repo / "src" / ".git", *OF_GIT) <= set(discover_workspace(repo / "src").missing)
 
 
 @pytest.mark.req("P-008")
@@ -154,8 +156,8 @@ def test_a_repository_kept_elsewhere_in_the_workspace_is_guarded_there(place: Pa
     repository(tree)
     (tree / ".git").rename(tree / "elsewhere")
     (tree / ".git").write_text("gitdir: elsewhere\n")
-    workspace = found(tree)
-    assert kept(workspace) >= paths(tree / "elsewhere", *OF_GIT) | {str(tree / ".git")}
+    workspace = discover_workspace(tree)
+    assert protected_paths(workspace) >= paths(tree / "elsewhere", *OF_GIT) | {str(tree / ".git")}
     assert str(tree / ".git") in workspace.protected
     assert workspace.roots == (str(tree),)
 
@@ -165,7 +167,7 @@ def test_a_link_among_the_directories_of_submodules_pins_nothing_outside(place: 
     repo = repository(place / "repo")
     outside = repository(place / "outside")
     (repo / ".git" / "modules").symlink_to(place)
-    workspace = found(repo)
+    workspace = discover_workspace(repo)
     assert workspace.pinned == (str(repo / ".git"),)
     assert not writable(workspace, outside)
 
@@ -195,7 +197,7 @@ def test_a_git_file_that_points_anywhere_opens_nothing(place: Path, text: str) -
     tree = place / "tree"
     tree.mkdir()
     (tree / ".git").write_text(text.format(home=target))
-    workspace = found(tree)
+    workspace = discover_workspace(tree)
     assert not writable(workspace, target)
     assert {os.path.realpath(root) for root in workspace.roots} == {str(tree)}
 
@@ -209,8 +211,8 @@ def test_a_git_file_that_points_to_another_repository_opens_nothing(place: Path)
     tree.mkdir()
     for target in (repo / ".git", repo / ".git" / "worktrees" / "honest"):
         (tree / ".git").write_text(f"gitdir: {target}\n")
-        assert not writable(found(tree), repo / ".git")
-        assert not writable(found(tree), target)
+        assert not writable(discover_workspace(tree), repo / ".git")
+        assert not writable(discover_workspace(tree), target)
 
 
 @pytest.mark.req("P-008")
@@ -224,12 +226,12 @@ def test_a_made_up_worktree_cannot_name_a_directory_outside_as_its_repository(pl
     (tree / ".git").write_text(f"gitdir: {own}\n")
     for common in (str(target), "../../../../home", "../.."):
         (own / "commondir").write_text(f"{common}\n")
-        assert not writable(found(tree), target)
+        assert not writable(discover_workspace(tree), target)
     (tree / "fake" / "worktrees" / "x").rename(place / "moved")
     (tree / "fake" / "worktrees").rmdir()
     (tree / "fake").rmdir()
     (tree / "fake").symlink_to(target)
-    assert not writable(found(tree), target)
+    assert not writable(discover_workspace(tree), target)
 
 
 @pytest.mark.req("P-008")
@@ -240,9 +242,9 @@ def test_a_made_up_submodule_cannot_name_a_directory_outside(place: Path) -> Non
         each.mkdir(parents=True)
     (target / "HEAD").write_text("ref: refs/heads/main\n")
     (tree / ".git").write_text(f"gitdir: {target}\n")
-    assert not writable(found(tree), target)
+    assert not writable(discover_workspace(tree), target)
     (target / "config").write_text("[core]\n\tworktree = /somewhere/else\n")
-    assert not writable(found(tree), target)
+    assert not writable(discover_workspace(tree), target)
 
 
 @pytest.mark.req("P-008")
@@ -253,7 +255,7 @@ def test_a_git_that_is_a_link_opens_nothing(place: Path, kind: str) -> None:
     tree = place / "tree"
     tree.mkdir()
     (tree / ".git").symlink_to(target)
-    workspace = found(tree)
+    workspace = discover_workspace(tree)
     assert not writable(workspace, target)
     assert str(tree / ".git") in workspace.missing, "no mount can hold a link"
 
@@ -262,10 +264,10 @@ def test_what_a_link_leads_to_is_protected_with_it(place: Path) -> None:
     (place / "orders").mkdir()
     (place / ".claude").symlink_to("orders")
     (place / ".nacre").symlink_to("/etc")
-    workspace = found(place)
+    workspace = discover_workspace(place)
     assert str(place / "orders") in workspace.protected
     assert paths(place, ".claude", ".nacre") <= set(workspace.missing)
-    assert "/etc" not in kept(workspace)
+    assert "/etc" not in protected_paths(workspace)
 
 
 @pytest.mark.req("P-008")
@@ -274,7 +276,7 @@ def test_a_link_above_opens_nothing_either(place: Path) -> None:
     tree = place / "outer" / "tree"
     tree.mkdir(parents=True)
     (place / "outer" / ".git").symlink_to(target)
-    assert not writable(found(tree), target)
+    assert not writable(discover_workspace(tree), target)
 
 
 @pytest.mark.skipif(not ROOT, reason="only root can give a file away")
@@ -282,14 +284,14 @@ def test_somebody_elses_repository_above_is_none_of_ours(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
     os.chown(repo / ".git", *(free_uid(),) * 2)
-    workspace = found(repo / "src")
+    workspace = discover_workspace(repo / "src")
     assert workspace.roots == (str(repo / "src"),)
 
 
 def test_a_workspace_reached_by_a_link_is_the_real_one(place: Path) -> None:
     repo = repository(place / "repo")
     (place / "link").symlink_to(repo)
-    assert found(place / "link") == found(repo)
+    assert discover_workspace(place / "link") == discover_workspace(repo)
 
 
 # what the caller names
@@ -301,7 +303,7 @@ def test_more_roots_and_more_protection_by_the_callers_word(place: Path) -> None
     (place / "link").symlink_to(place / "more")
     (place / "tree" / "keep").write_text("")
     (place / "tree" / "pointer").symlink_to("keep")
-    workspace = found(
+    workspace = discover_workspace(
         place / "tree",
         writable=[str(place / "link")],
         protected=[f"{place}/{name}" for name in ("tree/keep", "link/later", "elsewhere/x", "tree/pointer/")],
@@ -310,7 +312,7 @@ def test_more_roots_and_more_protection_by_the_callers_word(place: Path) -> None
     assert paths(place / "tree", "keep") <= set(workspace.protected)
     assert str(place / "tree" / "pointer") in workspace.missing
     assert str(place / "more" / "later") in workspace.missing
-    assert not any("elsewhere" in path for path in kept(workspace)), "nobody can write there anyway"
+    assert not any("elsewhere" in path for path in protected_paths(workspace)), "nobody can write there anyway"
 
 
 @pytest.mark.parametrize(
@@ -339,7 +341,7 @@ def test_around_what_is_hidden_is_everything_else_on_the_way_to_it(place: Path) 
     (place / "a" / "link").symlink_to("hidden")
     (place / "c").symlink_to("a")
     hidden = str(place / "a" / "hidden")
-    everything = set(around([hidden]))
+    everything = set(readable_siblings([hidden]))
     assert paths(place, "a/beside", "a/file", "b") <= everything
     assert not any(is_below(hidden, path) or is_below(path, hidden) for path in everything)
     assert not any(os.path.islink(path) for path in everything), "a grant would be for what it leads to"
@@ -352,18 +354,18 @@ def test_around_two_where_one_is_inside_the_other_neither_shows(place: Path) -> 
     for name in ("a/hidden/in", "a/beside"):
         (place / name).mkdir(parents=True)
     outer = str(place / "a" / "hidden")
-    everything = set(around([outer, f"{outer}/in"]))
+    everything = set(readable_siblings([outer, f"{outer}/in"]))
     assert str(place / "a" / "beside") in everything
     assert not any(is_below(path, outer) or is_below(outer, path) for path in everything)
 
 
 def test_around_what_does_not_exist_is_everything_on_the_way(place: Path) -> None:
     (place / "a").mkdir()
-    assert str(place / "a") in around([str(place / "no" / "such")])
+    assert str(place / "a") in readable_siblings([str(place / "no" / "such")])
 
 
 def test_around_everything_is_nothing() -> None:
-    assert around(["/"]) == ()
+    assert readable_siblings(["/"]) == ()
 
 
 @pytest.mark.req("P-008")
@@ -376,7 +378,7 @@ def test_around_a_hidden_file_its_other_names_do_not_show(place: Path, hidden: s
     secret = "a/secret" if hidden == "a/secret" else "a/in/secret"
     (place / "a" / "alias").hardlink_to(place / secret)
     (place / "a" / "two").hardlink_to(place / "a" / "one")
-    everything = set(around([str(place / hidden)]))
+    everything = set(readable_siblings([str(place / hidden)]))
     assert str(place / "a" / "alias") not in everything
     assert paths(place / "a", "plain", "one", "two") <= everything
 
@@ -384,12 +386,12 @@ def test_around_a_hidden_file_its_other_names_do_not_show(place: Path, hidden: s
 def test_around_more_than_can_be_looked_at_no_file_with_two_names_shows(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.sandbox.workspace._LINKED", 3)
+    monkeypatch.setattr("nacre.sandbox.workspace._MAX_HIDDEN_FILES", 3)
     (place / "hidden").mkdir()
     for number in range(5):
         (place / "hidden" / str(number)).touch()
     (place / "plain").touch()
     (place / "one").touch()
     (place / "two").hardlink_to(place / "one")
-    everything = set(around([str(place / "hidden")]))
+    everything = set(readable_siblings([str(place / "hidden")]))
     assert everything & paths(place, "plain", "one", "two") == paths(place, "plain")

@@ -16,11 +16,11 @@ import pytest
 import nacre
 from bench.peers import __main__ as command
 from bench.peers import venvs
-from bench.peers.__main__ import BLOCK, README, groups, watched, with_block
+from bench.peers.__main__ import BLOCK, README, groups, run_warden, with_block
 from bench.peers.probes import PROBES, Facts
-from bench.peers.tables import RACES, SHORT, TABLES, Column, Findings, ahead, keepers, table, yes
+from bench.peers.tables import RACES, SPEED_COLUMNS, TABLES, Column, Findings, ahead, keepers, table, yes
 from bench.peers.venvs import ROOT, Peer, commit, interpreter, peers
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.slow
 
@@ -30,20 +30,20 @@ FIGURES = {"import", "first", "median", "p95", "resting", "took", "grew"}
 COLUMN = Column("works", "tree", lambda facts: yes(facts["next"]))
 
 
-def seen(name: str, *probes: str) -> dict[str, Facts]:
-    return watched(interpreter(peers()[name]), name, list(probes))
+def measure_peer(name: str, *probes: str) -> dict[str, Facts]:
+    return run_warden(interpreter(peers()[name]), name, list(probes))
 
 
 @pytest.mark.linux
 def test_a_probe_sees_what_is_left_after_a_timeout_and_what_was_told() -> None:
-    ours, theirs = seen("nacre", "tree")["tree"], seen("subprocess", "tree")["tree"]
+    ours, theirs = measure_peer("nacre", "tree")["tree"], measure_peer("subprocess", "tree")["tree"]
     assert (ours["left"], ours["part"], ours["ended"], ours["next"]) == (0, True, "timeout", True)
     assert (theirs["left"], theirs["part"], theirs["ended"], theirs["next"]) == (2, False, "timeout", True)
 
 
 @pytest.mark.linux
 def test_called_as_by_a_model_a_late_command_goes_on_and_one_in_time_ends_with_its_host() -> None:
-    facts = seen("nacre-call", "setsid", "killed")
+    facts = measure_peer("nacre-call", "setsid", "killed")
     late = facts["setsid"]
     assert (late["left"], late["part"], late["ended"], late["next"]) == (2, True, "running", True)
     assert facts["killed"]["left"] == 0
@@ -51,13 +51,13 @@ def test_called_as_by_a_model_a_late_command_goes_on_and_one_in_time_ends_with_i
 
 @pytest.mark.linux
 def test_a_probe_sees_what_is_left_when_the_host_is_killed() -> None:
-    assert seen("nacre", "killed")["killed"]["left"] == 0
-    assert seen("subprocess", "killed")["killed"]["left"] == 2
+    assert measure_peer("nacre", "killed")["killed"]["left"] == 0
+    assert measure_peer("subprocess", "killed")["killed"]["left"] == 2
 
 
 @pytest.mark.linux
 def test_a_probe_sees_what_the_command_shares_with_the_host() -> None:
-    ours, theirs = seen("nacre", "secret", "read", "cat"), seen("subprocess", "secret", "read")
+    ours, theirs = measure_peer("nacre", "secret", "read", "cat"), measure_peer("subprocess", "secret", "read")
     assert ours["secret"]["inherited"] is False
     assert [(ours[name]["ended"], ours[name]["stole"]) for name in ("read", "cat")] == [("exit", False)] * 2
     assert (theirs["secret"]["inherited"], theirs["read"]["stole"]) == (True, True)
@@ -65,7 +65,7 @@ def test_a_probe_sees_what_the_command_shares_with_the_host() -> None:
 
 @pytest.mark.linux
 def test_what_a_peer_raises_is_a_fact_and_the_next_probe_goes_on() -> None:
-    facts = seen("subprocess", "bytes", "newline")
+    facts = measure_peer("subprocess", "bytes", "newline")
     assert str(facts["bytes"]["raised"]).startswith("UnicodeDecodeError: ")
     assert facts["newline"]["text"] == "foo"
 
@@ -74,7 +74,7 @@ def test_what_a_peer_raises_is_a_fact_and_the_next_probe_goes_on() -> None:
 def test_a_probe_that_hangs_is_a_fact_and_the_next_one_gets_another_process() -> None:
     impatient = "import bench.peers.probes as p, bench.peers.warden as w; p.PROBES['cat'] = p.Probe(p.cat, 0); w.main()"
     command = [sys.executable, "-c", impatient, sys.executable, "subprocess", "cat", "newline"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=PATIENCE)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=HANG_TIMEOUT_S)
     facts = json.loads(done.stdout)
     assert facts["cat"] == {"hung": 0, "left": 0}
     assert facts["newline"]["text"] == "foo"
@@ -82,7 +82,7 @@ def test_a_probe_that_hangs_is_a_fact_and_the_next_one_gets_another_process() ->
 
 @pytest.mark.linux
 def test_memory_is_that_of_what_was_taken_in() -> None:
-    grew = seen("subprocess", "flood")["flood"]["grew"]
+    grew = measure_peer("subprocess", "flood")["flood"]["grew"]
     assert isinstance(grew, int)
     assert grew > 50_000_000
 
@@ -174,13 +174,13 @@ def test_every_column_can_be_written_from_what_its_probe_gives() -> None:
         "| peer 1.2 | `'foo'` | yes | `'a\ufffdb'` | yes | 200.0 ms | +9 MB | 28,000 characters |",
         "| peer 1.2 | 5.0 ms | 2.0 s (timeout), with the host's input | absent | none |",
     ]
-    short = table(SHORT, [found], short=True).splitlines()[-1]
+    short = table(SPEED_COLUMNS, [found], short=True).splitlines()[-1]
     assert short == "| peer 1.2 | 200.0 ms | 3.0 ms | 30 MB | ✗ | ✓ | ✓ | ✓ | ✓ | ✓ | ✓ | +9 MB |"
 
 
 def test_the_short_form_says_why_there_is_no_figure() -> None:
     facts: list[Facts] = [{"grew": 0, "right": False}, {"hung": 30.0}, {"raised": "OSError"}]
-    rows = table(SHORT[-1:], [Findings(PEER, {"flood": seen}) for seen in facts], short=True).splitlines()[2:]
+    rows = table(SPEED_COLUMNS[-1:], [Findings(PEER, {"flood": seen}) for seen in facts], short=True).splitlines()[2:]
     assert rows == ["| peer 1.2 | +0 MB, nothing shown |", "| peer 1.2 | hung |", "| peer 1.2 | raised |"]
 
 
@@ -259,7 +259,7 @@ def test_a_whole_run_writes_the_page_and_the_block_and_some_of_it_writes_neither
     readme.write_text(before := README.read_text())
     found = [Findings(peer, {"newline": {"text": "foo"}}) for peer in peers().values()]
     replaced = {"PAGE": page, "README": readme, "VENVS": tmp_path, "FACTS": tmp_path / "facts.json"}
-    for name, value in {**replaced, "seen": lambda *_: found}.items():
+    for name, value in {**replaced, "measure_peers": lambda *_: found}.items():
         monkeypatch.setattr(command, name, value)
     monkeypatch.setattr(sys, "argv", ["peers", "nacre"])
     command.main()
@@ -267,4 +267,4 @@ def test_a_whole_run_writes_the_page_and_the_block_and_some_of_it_writes_neither
     monkeypatch.setattr(sys, "argv", ["peers"])
     command.main()
     assert page.read_text().startswith("# Peers, side by side\n\n`make peers`, ")
-    assert readme.read_text() == with_block(before, table(SHORT, found, short=True))
+    assert readme.read_text() == with_block(before, table(SPEED_COLUMNS, found, short=True))

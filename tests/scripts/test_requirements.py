@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "requirements.py"
 
@@ -40,7 +40,7 @@ class Project:
     def listing(self, *options: str) -> tuple[int, list[str], list[str]]:
         """Exit code, lines on stdout, lines on stderr."""
         command = [sys.executable, str(SCRIPT), "--root", str(self.root), *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S)
         return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
-MOST_SLEEPS = 15
+MAX_SLEEPS = 15
 """Pauses between two looks in `support/waiting.py`, and what only time can bring about; each with its reason."""
 SLEEP = re.compile(r"\b(?:time|asyncio|anyio)\.sleep\(|(?<![.\w])sleep\(")
 """Also by its bare name. The program `sleep` in a command is not counted: most of those keep a command alive, are the
@@ -21,4 +21,4 @@ def test_hardly_any_test_sleeps() -> None:
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if SLEEP.search(line)
     ]
-    assert len(found) <= MOST_SLEEPS, f"wait for an event (tests/support/waiting.py) instead: {found}"
+    assert len(found) <= MAX_SLEEPS, f"wait for an event (tests/support/waiting.py) instead: {found}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nacre.shell import read
-from nacre.shell.options import Shape, reading, taking
+from nacre.shell.options import OptionSpec, spec_for, spec_from_letters
 
-SHAPE = Shape("uo", "user output", flags="unique verbose", attached="i")
+SHAPE = OptionSpec("uo", "user output", flags="unique verbose", attached="i")
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ SHAPE = Shape("uo", "user output", flags="unique verbose", attached="i")
 def test_options_are_told_from_their_values(
     words: str, options: list[tuple[str, str | None]], operands: list[str]
 ) -> None:
-    given = SHAPE.sort(words.split())
+    given = SHAPE.parse(words.split())
     assert (given.options, given.operands) == (options, operands)
 
 
@@ -42,16 +42,16 @@ def test_a_wrapper_ends_where_its_command_begins(words: str) -> None:
 
 
 def test_a_program_with_words_for_options_knows_no_clusters() -> None:
-    shape = taking(("-out", "-c"))
-    assert shape.sort(["-tac", "x", "-out", "f"]).operands == ["x"]
-    assert shape.sort(["-out", "f"]).values("-out") == ["f"]
+    shape = spec_for(("-out", "-c"))
+    assert shape.parse(["-tac", "x", "-out", "f"]).operands == ["x"]
+    assert shape.parse(["-out", "f"]).values("-out") == ["f"]
 
 
 def test_the_last_word_on_a_switch_counts() -> None:
-    shape = reading("", "force tag=")
-    assert shape.sort(["--forc"]).on("--force")
-    assert not shape.sort(["--force", "--no-forc"]).on("--force")
-    assert shape.sort(["--ta", "x"]).values("--tag") == ["x"]
+    shape = spec_from_letters("", "force tag=")
+    assert shape.parse(["--forc"]).is_set("--force")
+    assert not shape.parse(["--force", "--no-forc"]).is_set("--force")
+    assert shape.parse(["--ta", "x"]).values("--tag") == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_the_last_word_on_a_switch_counts() -> None:
 )
 def test_a_value_that_looks_like_an_option_is_none(text: str, found: bool) -> None:
     command = read(text, cwd="/", home="/root").commands[0]
-    assert command.has("-n") is found
+    assert command.has_flag("-n") is found
     assert command.operands() == ["/dev/x"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.oracle import disagreements, valid
-from tests.support.scripts import Inventor, installed
+from tests.support.scripts import Inventor, installed_scripts
 
 NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")
 SAMPLE = 250
@@ -35,7 +35,7 @@ def test_extended_globs_are_read_as_bash_reads_them_when_it_knows_them() -> None
 
 @pytest.mark.slow
 def test_installed_scripts_are_read_as_bash_reads_them() -> None:
-    scripts = dict(installed())
+    scripts = dict(installed_scripts())
     if len(scripts) > SAMPLE:
         names = random.Random(SAMPLE).sample(sorted(scripts), SAMPLE)
         scripts = {name: scripts[name] for name in names}

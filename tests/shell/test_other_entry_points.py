@@ -107,5 +107,5 @@ def test_the_verdict_says_what_it_does_not_know(text: str, unknown: tuple[str, .
 )
 def test_harmless_use_of_them_is_left_alone(text: str) -> None:
     script = read(text, cwd="/home/dev/project", home="/home/dev")
-    assert (script.closed, script.broken) == ("", False)
+    assert (script.gave_up, script.syntax_error) == ("", False)
     assert verdict(text).decision is Decision.ALLOW

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.shell.syntax.nodes import Block, Parameter, Simple, Word
+from nacre.shell.syntax.nodes import Block, ParameterExpansion, SimpleCommand, Word
 from nacre.shell.syntax.parser import TooDeep, parse
-from tests.support.notation import noted
+from tests.support.notation import notate_block
 
 NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")
 
@@ -59,7 +59,7 @@ NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")
 )
 def test_a_text_is_read(text: str, tree: str) -> None:
     block, broken = parse(text)
-    assert (noted(block), broken) == (tree, False)
+    assert (notate_block(block), broken) == (tree, False)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_text_is_read(text: str, tree: str) -> None:
 )
 def test_of_a_broken_text_what_could_be_commands_is_read(text: str, tree: str) -> None:
     block, broken = parse(text)
-    assert (noted(block), broken) == (tree, True)
+    assert (notate_block(block), broken) == (tree, True)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +92,12 @@ def test_of_a_broken_text_what_could_be_commands_is_read(text: str, tree: str) -
 )
 def test_an_error_that_bash_meets_later_does_not_break_the_text(text: str, tree: str) -> None:
     block, broken = parse(text)
-    assert (noted(block), broken) == (tree, False)
+    assert (notate_block(block), broken) == (tree, False)
 
 
 def test_a_quote_in_a_quoted_default_hides_no_command() -> None:
     block, broken = parse("""a "${x:-'"'}"; b # }\"""")
-    assert (noted(block), broken) == ("[a ${x:-«'»«\"'»}] ; [b]", False)
+    assert (notate_block(block), broken) == ("[a ${x:-«'»«\"'»}] ; [b]", False)
 
 
 def test_positions_are_those_of_the_text() -> None:
@@ -119,10 +119,10 @@ def test_positions_are_those_of_the_text() -> None:
 def test_a_bad_substitution_has_no_name() -> None:
     block, _ = parse("a ${b c}")
     node = block.items[0].node
-    assert isinstance(node, Simple)
+    assert isinstance(node, SimpleCommand)
     word = node.words[1]
     assert isinstance(word, Word)
-    assert [part.name for part in word.parts if isinstance(part, Parameter)] == [""]
+    assert [part.name for part in word.parts if isinstance(part, ParameterExpansion)] == [""]
 
 
 # nothing but a tree or TooDeep, soon

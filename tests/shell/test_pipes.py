@@ -9,7 +9,7 @@ import pytest
 from nacre.shell import read
 
 
-def joined(text: str) -> set[str]:
+def pipe_pairs(text: str) -> set[str]:
     """`a>b`: what `a` writes, `b` reads."""
     commands = [each for each in read(text, cwd="/home/dev/project", home="/home/dev").commands if each.argv]
     return {
@@ -51,7 +51,7 @@ def joined(text: str) -> set[str]:
     }.items(),
 )
 def test_a_pipe_joins_those_that_write_and_those_that_read(text: str, pairs: set[str]) -> None:
-    assert joined(text) == pairs
+    assert pipe_pairs(text) == pairs
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_pipe_joins_those_that_write_and_those_that_read(text: str, pairs: set
     }.items(),
 )
 def test_a_pipe_in_a_text_that_is_run_is_one_as_any(text: str, pairs: set[str]) -> None:
-    assert joined(text) == pairs
+    assert pipe_pairs(text) == pairs
 
 
 def test_what_is_followed_again_is_listed_once_per_pipe() -> None:

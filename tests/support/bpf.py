@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 ALLOW, KILL_PROCESS, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-MOST = 4096
+MAX_INSTRUCTIONS = 4096
 """Instructions that the kernel takes."""
 
 _LOAD, _JUMP, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x05, 0x15, 0x25, 0x35, 0x45, 0x54, 0x06
@@ -34,7 +34,7 @@ def check(program: bytes) -> None:
     """What the kernel's own check would refuse, as an AssertionError."""
     code = instructions(program)
     assert len(program) % 8 == 0
-    assert 0 < len(code) <= MOST
+    assert 0 < len(code) <= MAX_INSTRUCTIONS
     for place, each in enumerate(code):
         if each.code in _TESTS:
             targets = [place + 1 + each.if_true, place + 1 + each.if_false]

@@ -117,10 +117,14 @@ def strays() -> dict[int, str]:
     """What this test run has started and not ended, by pid, but its own keeper and the shell that it keeps ready."""
     mark = f"{MARK}={os.environ[MARK]}"
     found = [pid for pid in pids() if pid != os.getpid() and mark in _read(f"/proc/{pid}/environ").split("\0")]
-    return {pid: _told(pid) for pid in found if is_alive(pid) and not (_is_own_keeper(pid) or _is_ready_shell(pid))}
+    return {
+        pid: _describe_process(pid)
+        for pid in found
+        if is_alive(pid) and not (_is_own_keeper(pid) or _is_ready_shell(pid))
+    }
 
 
-def _told(pid: int) -> str:
+def _describe_process(pid: int) -> str:
     """For whoever has to find out why it is still there."""
     parent, session = parent_and_session(pid)
     tag = tag_of(pid) if LINUX else None

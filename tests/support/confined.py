@@ -12,7 +12,7 @@ import pytest
 from nacre import Bash, Request, Result, ToolContext
 from nacre.result import Exited
 from nacre.sandbox.probe import probe
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 HERE = probe()
 confined = [
@@ -28,7 +28,7 @@ PYTHON = f"{shlex.quote(sys.executable)} -IS"
 async def run(command: str, place: Path, *, env: dict[str, str] | None = None, **given: Any) -> Result:
     """Whatever the checker asks about is approved: it is the kernel that is to hold it."""
     context = {"access": "workspace", "working_dir": place, "approve": lambda _: True, **given}
-    return await Bash().run(Request(command, env=env or {}, timeout=PATIENCE), ToolContext(**context))
+    return await Bash().run(Request(command, env=env or {}, timeout=HANG_TIMEOUT_S), ToolContext(**context))
 
 
 async def attempts(commands: dict[str, str], place: Path, **given: Any) -> tuple[list[str], Result]:

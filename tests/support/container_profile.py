@@ -13,7 +13,7 @@ import platform
 import struct
 import sys
 
-from nacre.sandbox.kernel.apply import install
+from nacre.sandbox.kernel.apply import install_filter
 from nacre.sandbox.kernel.libc import prctl
 from nacre.sandbox.kernel.syscalls import ARCHITECTURES, NUMBERS
 
@@ -61,7 +61,7 @@ def main() -> None:
     else:
         if os.geteuid() != 0:
             prctl(_PR_SET_NO_NEW_PRIVS, 1)  # without it only root may install a filter
-        install(build_filter(machine))
+        install_filter(build_filter(machine))
     os.execvp(sys.argv[1], sys.argv[1:])
 
 

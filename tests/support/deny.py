@@ -23,7 +23,7 @@ _ERRNO, _ALLOW = 0x00050000, 0x7FFF0000
 _PR_SET_NO_NEW_PRIVS = 38
 
 
-def denied(*calls: str) -> tuple[str, ...]:
+def deny_calls(*calls: str) -> tuple[str, ...]:
     """What a program is started through: `denied("clone3=EPERM")`. Skips where there is no such filter."""
     from nacre.sandbox.probe import probe
 
@@ -42,12 +42,12 @@ def program(calls: list[str]) -> bytes:
 
 
 def main(words: list[str]) -> None:
-    from nacre.sandbox.kernel.apply import install
+    from nacre.sandbox.kernel.apply import install_filter
     from nacre.sandbox.kernel.libc import prctl
 
     end = words.index("--")
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    install(program(words[:end]))
+    install_filter(program(words[:end]))
     os.execvp(words[end + 1], words[end + 1 :])
 
 

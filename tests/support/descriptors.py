@@ -13,17 +13,17 @@ import pytest
 def limit_descriptors(soft: int) -> None:
     """From now on this process may have so many, or fewer if it must."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_within(soft, hard), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_cap_soft_limit(soft, hard), hard))
 
 
-def _within(soft: int, hard: int) -> int:
+def _cap_soft_limit(soft: int, hard: int) -> int:
     return soft if hard == resource.RLIM_INFINITY else min(soft, hard)
 
 
 def need_descriptors(count: int) -> None:
     """Skips the test where a process cannot have so many."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if _within(count, hard) < count:
+    if _cap_soft_limit(count, hard) < count:
         pytest.skip(f"needs {count} descriptors, and the limit is {hard} here (ulimit -Hn)")
 
 
@@ -43,7 +43,7 @@ def many_descriptors(count: int) -> Iterator[None]:
 def few_descriptors(pid: int, soft: int) -> Iterator[None]:
     """Meanwhile this process of ours has none beyond that number, nor has what it forks. Linux only."""
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (_within(soft, before[1]), before[1]))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (_cap_soft_limit(soft, before[1]), before[1]))
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from nacre.keeper.protocol.task_dir import CONTROL, LIVE, LOG, PROCESS, RESERVED, STATUS, head_of, segment_name
+from nacre.keeper.protocol.task_dir import CONTROL, LIVE, LOG, PROCESS, RESERVED, STATUS, head_bytes, segment_name
 from nacre.result import Killed, Outcome, outcome_data
 from nacre.tasks.store.store import create
 
@@ -64,13 +64,13 @@ def put(directory: str | Path, name: str, data: Any) -> None:
     draft.rename(path)
 
 
-def begun(**changes: Any) -> dict[str, Any]:
+def process_file(**changes: Any) -> dict[str, Any]:
     """What a keeper writes into process.json."""
     me = os.getpid()
     return {"boot": boot_id(), "keeper": [me, 0], "pid": me, "started": 0, "pgid": me, "tag": 0, **changes}
 
 
-def over(outcome: Outcome, *, log: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+def status_file(outcome: Outcome, *, log: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """What a keeper writes into status.json."""
     return {
         "version": 1,
@@ -88,10 +88,10 @@ def over(outcome: Outcome, *, log: dict[str, Any] | None = None, **changes: Any)
 def ended_task(store: str | Path, outcome: Outcome, output: bytes = b"", **changes: Any) -> str:
     """One that nobody serves any more; its id."""
     name, directory = create(str(store), facts(**changes))
-    put(directory, PROCESS, begun())
+    put(directory, PROCESS, process_file())
     put(directory, LOG, output + b"[nacre: done]\n")
     pieces = [[0, len(output), 0]] if output else []
-    put(directory, STATUS, over(outcome, log={"bytes": len(output), "pieces": pieces}))
+    put(directory, STATUS, status_file(outcome, log={"bytes": len(output), "pieces": pieces}))
     Path(directory, RESERVED).unlink()
     Path(str(store), LIVE, name).unlink()
     return name
@@ -146,15 +146,15 @@ class FakeKeeper:
         selector = selectors.DefaultSelector()  # here, and not in the thread: its descriptor is there when this returns
         self._thread = threading.Thread(target=self._serve, args=[selector], daemon=True)
         self._thread.start()
-        put(self.directory, PROCESS, begun(**changes))
+        put(self.directory, PROCESS, process_file(**changes))
 
     def prints(self, data: bytes) -> None:
         """Into output.log while there is room, then into segments of their own, one for each call."""
         with self._lock:
-            room = max(0, head_of(self.cap) - self.seen)
+            room = max(0, head_bytes(self.cap) - self.seen)
             for start, part in ((self.seen, data[:room]), (self.seen + len(data[:room]), data[room:])):
                 if part:
-                    with Path(self.directory, LOG if start < head_of(self.cap) else segment_name(start)).open(
+                    with Path(self.directory, LOG if start < head_bytes(self.cap) else segment_name(start)).open(
                         "ab"
                     ) as f:
                         f.write(part)
@@ -195,7 +195,7 @@ class FakeKeeper:
                 return
             pieces, log = [], b""
             for start, data in self.kept:
-                if join or start < head_of(self.cap):
+                if join or start < head_bytes(self.cap):
                     pieces.append([start, len(data), len(log)])
                     log += data + (b"\n[nacre: a note]\n" if start else b"")
             put(self.directory, LOG, log + b"[nacre: done]\n")
@@ -206,7 +206,7 @@ class FakeKeeper:
             put(
                 self.directory,
                 STATUS,
-                over(outcome, log={"bytes": self.seen, "dropped": dropped, "pieces": pieces}, **changes),
+                status_file(outcome, log={"bytes": self.seen, "dropped": dropped, "pieces": pieces}, **changes),
             )
             with contextlib.suppress(FileNotFoundError):
                 Path(self.store, LIVE, self.id).unlink()

@@ -11,7 +11,7 @@ from typing import Any
 from nacre import Bash, Request, Result, ToolContext
 from nacre.engines import LOCAL, Engine
 from nacre.result import Chunk, Ended
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
 class Held:
@@ -24,7 +24,7 @@ class Held:
         fifo = shlex.quote(str(self._fifo))
         context = {"access": "workspace", "working_dir": place, "approve": lambda _: True, **given}
         text = f"{command}\necho done; read -r _ < {fifo}\n{then}"
-        self._stream = Bash(engine=engine).stream(Request(text, timeout=3 * PATIENCE), ToolContext(**context))
+        self._stream = Bash(engine=engine).stream(Request(text, timeout=3 * HANG_TIMEOUT_S), ToolContext(**context))
 
     async def begin(self) -> Held:
         """It has done its first part."""

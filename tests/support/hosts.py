@@ -15,7 +15,7 @@ from textwrap import dedent
 import pytest
 
 from tests.support.census import is_alive
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ def command(program: str, *arguments: object) -> list[str]:
 def run_host(
     program: str,
     *arguments: object,
-    within: float = 3 * PATIENCE,
+    within: float = 3 * HANG_TIMEOUT_S,
     env: Mapping[str, str] | None = None,
     through: Sequence[str] = (),
     cwd: Path = ROOT,

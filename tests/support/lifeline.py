@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.quoting import quote
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 _HELD = b"held\n"
 
@@ -45,7 +45,7 @@ class Lifeline:
         """Everything that ever held it is dead."""
         return self.holders > 0 and self._take(0)
 
-    def wait_held(self, by: int = 1, *, within: float = PATIENCE) -> None:
+    def wait_held(self, by: int = 1, *, within: float = HANG_TIMEOUT_S) -> None:
         """Until so many have taken hold."""
         for _ in range(int(within * 100)):
             if self.holders >= by:
@@ -53,17 +53,17 @@ class Lifeline:
             self._poll.poll(10)
         pytest.fail(f"only {self.holders} of {by} took hold of {self.path} in {within:g} s")
 
-    def wait_over(self, *, within: float = PATIENCE) -> None:
+    def wait_over(self, *, within: float = HANG_TIMEOUT_S) -> None:
         for _ in range(int(within * 100)):
             if self.over:
                 return
             self._take(10)
         pytest.fail(f"something still holds {self.path} after {within:g} s")
 
-    async def held(self, by: int = 1, *, within: float = PATIENCE) -> None:
+    async def wait_until_held(self, by: int = 1, *, within: float = HANG_TIMEOUT_S) -> None:
         await asyncio.to_thread(self.wait_held, by, within=within)
 
-    async def ended(self, *, within: float = PATIENCE) -> None:
+    async def wait_until_ended(self, *, within: float = HANG_TIMEOUT_S) -> None:
         await asyncio.to_thread(self.wait_over, within=within)
 
     def _take(self, milliseconds: int) -> bool:

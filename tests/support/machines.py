@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 Through = tuple[str, ...]
 
@@ -47,7 +47,7 @@ def mount_out_of_reach(place: Path) -> Through:
     """In a user namespace, with a mount below a directory of somebody else's, who keeps it closed. Needs root."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
-    return _prepared(_CLOSED_MOUNT, str(place), str(os.getpid() + 100_000))  # any user but root
+    return _prepare_command(_CLOSED_MOUNT, str(place), str(os.getpid() + 100_000))  # any user but root
 
 
 def stale_proc() -> Through:
@@ -61,24 +61,24 @@ def fresh_proc() -> Through:
 
 
 def no_proc() -> Through:
-    return _prepared(_NO_PROC)
+    return _prepare_command(_NO_PROC)
 
 
 def no_dev_fd(place: Path) -> Through:
     """`place`: an empty directory, where its /dev is built."""
-    return _prepared(_NO_DEV_FD, str(place))
+    return _prepare_command(_NO_DEV_FD, str(place))
 
 
 def no_temporary_directory() -> Through:
     """No usual place for temporary files can be written, and none is named."""
-    return _prepared(_NO_TEMPORARY)
+    return _prepare_command(_NO_TEMPORARY)
 
 
-def _prepared(script: str, *arguments: str) -> Through:
+def _prepare_command(script: str, *arguments: str) -> Through:
     if shutil.which("mount") is None:
         pytest.skip("no mount here")
     through = (*_unshare("--mount", "--propagation", "private"), "sh", "-c", script, "sh", *arguments)
-    done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S)
     if done.returncode:
         pytest.skip(f"no such machine can be made here: {done.stderr.strip()}")
     return through
@@ -89,7 +89,7 @@ def _unshare(*flags: str) -> Through:
     if shutil.which("unshare") is None:
         pytest.skip("no unshare here")
     through = ("unshare", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")), *flags)
-    done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S)
     if done.returncode:
         pytest.skip(f"no namespaces here: {done.stderr.strip()}")
     return through

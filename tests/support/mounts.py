@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
 def in_own_mounts(script: str, *arguments: object) -> list[str]:
@@ -20,7 +20,7 @@ def in_own_mounts(script: str, *arguments: object) -> list[str]:
     text = f'set -e; {script}; shift {len(words)}; exec "$@"'
     own = ["--mount", "--propagation", "private", *(["--map-root-user"] if os.geteuid() else [])]
     through = ["unshare", *own, "sh", "-c", text, "sh", *words]
-    tried = subprocess.run([*through, "true"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    tried = subprocess.run([*through, "true"], capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=False)
     if tried.returncode:
         pytest.skip(f"nothing can be mounted here: {tried.stderr.strip()}")
     return through

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from nacre.shell.syntax.nodes import (
     Arithmetic,
+    ArithmeticCommand,
     Assignment,
     Block,
-    Calculation,
     Case,
     Coprocess,
     Function,
@@ -15,17 +15,17 @@ from nacre.shell.syntax.nodes import (
     Literal,
     Loop,
     Node,
-    Parameter,
+    ParameterExpansion,
     Part,
     Pipeline,
-    Simple,
+    SimpleCommand,
     Substitution,
     Test,
     Word,
 )
 
 
-def noted(block: Block) -> str:
+def notate_block(block: Block) -> str:
     text = ""
     for n, item in enumerate(block.items):
         text += (f" {item.operator} " if n else "") + _node(item.node) + ("&" if item.background else "")
@@ -34,7 +34,7 @@ def noted(block: Block) -> str:
 
 def _node(node: Node) -> str:
     redirects = [f"{each.descriptor}{each.operator}{_word(each.target)}" for each in node.redirects]
-    if isinstance(node, Simple):
+    if isinstance(node, SimpleCommand):
         return "[" + " ".join([*map(_word, node.assignments), *map(_word, node.words), *redirects]) + "]"
     return " ".join([_compound(node), *redirects])
 
@@ -42,26 +42,29 @@ def _node(node: Node) -> str:
 def _compound(node: Node) -> str:
     match node:
         case Group():
-            return ("(%s)" if node.subshell else "{%s}") % noted(node.body)
+            return ("(%s)" if node.subshell else "{%s}") % notate_block(node.body)
         case If():
-            branches = (f"{noted(a)} then {noted(b)}" if a.items else f"else {noted(b)}" for a, b in node.branches)
+            branches = (
+                f"{notate_block(a)} then {notate_block(b)}" if a.items else f"else {notate_block(b)}"
+                for a, b in node.branches
+            )
             return "if " + " | ".join(branches)
         case Loop():
             if node.condition:
-                head = f"while {noted(node.condition)}"
+                head = f"while {notate_block(node.condition)}"
             elif node.expressions:
                 head = f"for (({_word(node.expressions)}))"
             else:
                 head = " ".join(
                     ["for", node.name] + (["in", *map(_word, node.words)] if node.words is not None else [])
                 )
-            return f"{head} do {noted(node.body)}"
+            return f"{head} do {notate_block(node.body)}"
         case Case():
-            arms = ("|".join(map(_word, patterns)) + ") " + noted(body) for patterns, body in node.arms)
+            arms = ("|".join(map(_word, patterns)) + ") " + notate_block(body) for patterns, body in node.arms)
             return " ".join(["case", _word(node.word), *arms])
         case Test():
             return " ".join(["[[", *map(_word, node.words), "]]"])
-        case Calculation():
+        case ArithmeticCommand():
             return f"(({_word(node.expression)}))"
         case Function():
             return f"{_word(node.name)}() {_node(node.body)}"
@@ -86,8 +89,8 @@ def _part(part: Part) -> str:
         case Arithmetic():
             return f"$(({_word(part.expression)}))"
         case Substitution():
-            return f"{part.kind}({noted(part.body)})"
-        case Parameter():
+            return f"{part.kind}({notate_block(part.body)})"
+        case ParameterExpansion():
             subscript = f"[{_word(part.subscript)}]" if part.subscript else ""
             sign = "#" if part.length else "!" if part.indirect else ""
             argument = _word(part.argument) if part.argument else ""

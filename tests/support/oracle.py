@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from nacre.shell.syntax.nodes import Block, Function
 from nacre.shell.syntax.parser import TooDeep, parse
 from tests.support.skeleton import skeleton
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 _BASH = ("bash", "--norc", "--noprofile")
 _NOTHING = {"LC_ALL": "C.UTF-8", "PATH": "/nonexistent"}
@@ -38,7 +38,7 @@ def disagreements(scripts: dict[str, str], *options: str) -> dict[str, str]:
             found[name] = "we cannot read it"
         elif fine:
             asked[name] = (text, block)
-    answers = printed([text for text, _ in asked.values()], *options)
+    answers = print_texts([text for text, _ in asked.values()], *options)
     differing = {}
     for (name, (_, block)), answer in zip(asked.items(), answers, strict=True):
         if answer is not None:
@@ -68,7 +68,7 @@ def valid(texts: Iterable[str], *options: str) -> list[bool]:
             input=_bytes(text),
             capture_output=True,
             env=_NOTHING,
-            timeout=PATIENCE,
+            timeout=HANG_TIMEOUT_S,
         )
         return done.returncode == 0 and all(b"warning:" in line for line in done.stderr.splitlines())
 
@@ -76,9 +76,9 @@ def valid(texts: Iterable[str], *options: str) -> list[bool]:
         return list(pool.map(one, texts))
 
 
-def printed(texts: list[str], *options: str) -> list[str | None]:
+def print_texts(texts: list[str], *options: str) -> list[str | None]:
     """Each text, known to be valid, as bash prints it; None where that cannot be asked safely."""
-    wrapped = [_wrapped(text) for text in texts]
+    wrapped = [_wrap_in_function(text) for text in texts]
     safe = [definition if _is_one_function(definition) else ":" for definition in wrapped]
     sure = valid(safe, *options)
     asked = [definition if fine else ":" for definition, fine in zip(safe, sure, strict=True)]
@@ -88,18 +88,18 @@ def printed(texts: list[str], *options: str) -> list[str | None]:
         input=b"".join(_bytes(definition) + b"\0" for definition in asked),
         capture_output=True,
         env=_NOTHING,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT_S,
     )
     answers = done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
     assert len(answers) == len(texts), done.stderr
-    return [_unwrapped(answer) if answer else None for answer in answers]
+    return [_strip_function(answer) if answer else None for answer in answers]
 
 
-def _wrapped(text: str) -> str:
+def _wrap_in_function(text: str) -> str:
     return f"nacre_f() {{\n{text}\n}}\n"
 
 
-def _unwrapped(answer: str) -> str:
+def _strip_function(answer: str) -> str:
     """Without the lines `nacre_f () `, `{ ` and `}`."""
     body = answer.removeprefix("nacre_f () \n{ \n")
     assert body != answer, answer

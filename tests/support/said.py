@@ -9,10 +9,10 @@ from nacre import Result
 from nacre.result import Captured
 
 
-def said(text: str | bytes = b"") -> Captured:
+def captured_text(text: str | bytes = b"") -> Captured:
     """A stream that said this and no more."""
     data = text.encode() if isinstance(text, str) else text
-    return Captured(head=data, seen=len(data))
+    return Captured(head=data, total_bytes=len(data))
 
 
 def plainly(text: str | bytes, cwd: Path | None = None) -> tuple[int | None, bytes, bytes]:

@@ -23,7 +23,7 @@ _SHEBANG = re.compile(rb"#! ?/\S*/(env )?(ba|da)?sh\b")
 _LARGEST = 200_000
 
 
-def installed() -> Iterator[tuple[str, str]]:
+def installed_scripts() -> Iterator[tuple[str, str]]:
     """Name and text of every shell script in the usual places, each text once."""
     seen = set()
     for path in dict.fromkeys([*_files(_COMMANDS), *filter(_NAMED.match, _files(_OTHERS))]):

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 from nacre.shell.syntax.nodes import (
     Arithmetic,
+    ArithmeticCommand,
     Assignment,
     Block,
-    Calculation,
     Case,
     Coprocess,
     Function,
@@ -18,10 +18,10 @@ from nacre.shell.syntax.nodes import (
     Literal,
     Loop,
     Node,
-    Parameter,
+    ParameterExpansion,
     Pipeline,
     Redirect,
-    Simple,
+    SimpleCommand,
     Substitution,
     Test,
     Word,
@@ -44,7 +44,7 @@ def _node(node: Node) -> Skeleton:
 
 def _bare(node: Node) -> Skeleton:
     match node:
-        case Simple():
+        case SimpleCommand():
             assigned = tuple(map(_assignment, node.assignments))
             words = tuple(_assignment(w) if isinstance(w, Assignment) else _word(w) for w in node.words)
             return ("simple", assigned, words)
@@ -65,10 +65,10 @@ def _bare(node: Node) -> Skeleton:
             arms = tuple((tuple(map(_word, patterns)), skeleton(body)) for patterns, body in node.arms)
             return ("case", _word(node.word), arms)
         case Test():
-            words = tuple(_word(w) for w in node.words if w.bare() not in ("-n", "!", "(", ")"))
+            words = tuple(_word(w) for w in node.words if w.unquoted_text() not in ("-n", "!", "(", ")"))
             return ("[[", words)
-        case Calculation():
-            return ("((", _squeezed(node.expression))
+        case ArithmeticCommand():
+            return ("((", _squeeze_word(node.expression))
         case Function():
             body, others = node.body, tuple(map(_redirect, node.redirects))
             if isinstance(body, Group) and not body.subshell:
@@ -99,7 +99,7 @@ def _redirect(redirect: Redirect) -> Skeleton:
     operator, descriptor = redirect.operator, redirect.descriptor
     if not descriptor and not operator.startswith("&"):
         descriptor = "0" if operator.startswith("<") else "1"
-    if redirect.target.bare() == "-":
+    if redirect.target.unquoted_text() == "-":
         operator = operator.replace("<", ">")  # bash prints `<&-` as `>&-`
     return (descriptor, operator.removesuffix("-"), redirect.quoted, _word(redirect.target))
 
@@ -125,7 +125,7 @@ def _word(word: Word) -> Skeleton:
                     parts[-1] = (part.quoted, parts[-1][1] + part.text)
                 else:
                     parts.append((part.quoted, part.text))
-            case Parameter():
+            case ParameterExpansion():
                 argument = _word(part.argument) if part.argument and part.argument.parts else None
                 subscript = _word(part.subscript) if part.subscript else None
                 parts.append(
@@ -134,17 +134,17 @@ def _word(word: Word) -> Skeleton:
             case Substitution():
                 parts.append((part.kind, skeleton(part.body), part.quoted))
             case Arithmetic():
-                parts.append(("((", _squeezed(part.expression), part.quoted))
+                parts.append(("((", _squeeze_word(part.expression), part.quoted))
     return ("w", *parts)
 
 
-def _squeezed(word: Word) -> Skeleton:
+def _squeeze_word(word: Word) -> Skeleton:
     """An expression, whose blanks mean nothing."""
     return tuple(p if p[0] not in (True, False) else re.sub(r"\s+", "", p[1]) for p in _word(word)[1:])
 
 
 def _expressions(word: Word) -> Skeleton:
     """The three of `for ((…))`; bash prints 1 for one that is not there."""
-    parts = _squeezed(word)
+    parts = _squeeze_word(word)
     text = "".join(part if isinstance(part, str) else "$" for part in parts)
     return (tuple(one or "1" for one in text.split(";")), tuple(part for part in parts if not isinstance(part, str)))

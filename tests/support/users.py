@@ -20,7 +20,7 @@ _LOWEST_UID = 10_000
 """Accounts of people and of the system are below it."""
 _HIGHEST_UID = 2**31 - 2
 """Some programs take a larger one for a negative number."""
-_MOST_UIDS = 2**28
+_MAX_UID = 2**28
 """The highest of those that are mapped, so that no range of the system's is met (containers, dynamic users)."""
 _CAPABILITIES = {"dac_override": 1, "dac_read_search": 2, "sys_ptrace": 19}
 
@@ -79,17 +79,17 @@ def _mapped_range() -> tuple[int, int]:
     """The highest range of ids that are mapped as uids and as gids, and its end. Skips the test if there is none."""
     both = [
         (max(low, other_low), min(high, other_high))
-        for low, high in _mapped("uid_map")
-        for other_low, other_high in _mapped("gid_map")
+        for low, high in _mapped_ranges("uid_map")
+        for other_low, other_high in _mapped_ranges("gid_map")
     ]
     usable = [(max(low, _LOWEST_UID), min(high, _HIGHEST_UID)) for low, high in both]
-    ranges = [(max(low, high - _MOST_UIDS), high) for low, high in usable if low < high]
+    ranges = [(max(low, high - _MAX_UID), high) for low, high in usable if low < high]
     if not ranges:
         pytest.skip("no uid of another user is mapped here")
     return max(ranges)
 
 
-def _mapped(name: str) -> list[tuple[int, int]]:
+def _mapped_ranges(name: str) -> list[tuple[int, int]]:
     if not LINUX:
         return [(0, 2**31)]
     lines = Path("/proc/self", name).read_text().splitlines()

@@ -16,10 +16,10 @@ from nacre.errors import InvalidRequest
 from nacre.keeper.protocol.procfs import RLIMIT_LOCKS
 from nacre.keeper.protocol.task_dir import LIVE, LOG, PROCESS, STATUS, TASK
 from nacre.result import Exited
-from nacre.tasks.clean import Cleaned, tidy
+from nacre.tasks.clean import Cleaned, auto_clean
 from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
-from tests.support.fake_keeper import begun, ended_task, facts, over, put, start_of_process
+from tests.support.fake_keeper import ended_task, facts, process_file, put, start_of_process, status_file
 from tests.support.users import free_uid
 from tests.tasks.conftest import Serve
 
@@ -28,11 +28,11 @@ DAY = 24 * 3600.0
 
 def ended_ago(store: Path, seconds: float, size: int = 0) -> str:
     name = ended_task(store, Exited(0), b"x" * size)
-    put(store / name, STATUS, over(Exited(0), ended=time.time() - seconds))
+    put(store / name, STATUS, status_file(Exited(0), ended=time.time() - seconds))
     return name
 
 
-def left(store: Path) -> set[str]:
+def remaining_tasks(store: Path) -> set[str]:
     return set(os.listdir(store)) - {LIVE}
 
 
@@ -41,7 +41,7 @@ def test_the_old_ones_go(tasks: Tasks, store: Path) -> None:
     cleaned = tasks.clean()
     assert (cleaned.removed, cleaned.problems) == ((old,), ())
     assert cleaned.bytes >= 10_000
-    assert left(store) == {new}
+    assert remaining_tasks(store) == {new}
     assert tasks.clean() == Cleaned(removed=(), bytes=0, problems=())
 
 
@@ -50,7 +50,7 @@ def test_the_oldest_go_while_there_are_too_many_or_too_much(tasks: Tasks, store:
     assert tasks.clean(keep=4).removed == tuple(names[:2])
     assert tasks.clean(keep_bytes=300_000).removed == tuple(names[2:4])
     assert tasks.clean(older_than=0).removed == tuple(names[4:])
-    assert left(store) == set()
+    assert remaining_tasks(store) == set()
 
 
 def test_what_runs_starts_or_is_not_ours_stays(tasks: Tasks, serve: Serve, store: Path) -> None:
@@ -64,9 +64,9 @@ def test_what_runs_starts_or_is_not_ours_stays(tasks: Tasks, serve: Serve, store
     put(store / broken, TASK, b"{}")
     (store / "bash-00000001").symlink_to(elsewhere)
     (store / "notes").write_text("of mine")
-    before = left(store)
+    before = remaining_tasks(store)
     assert tasks.clean(older_than=0, keep=0, keep_bytes=0) == Cleaned(removed=(), bytes=0, problems=())
-    assert left(store) == before == {running.id, starting.id, half, broken, "bash-00000001", "notes"}
+    assert remaining_tasks(store) == before == {running.id, starting.id, half, broken, "bash-00000001", "notes"}
     assert set(os.listdir(store / LIVE)) == {running.id, starting.id, half}
     os.utime(directory, (1e9, 1e9))  # nobody is making it any more
     assert tasks.clean().removed == (half,)
@@ -77,7 +77,7 @@ def test_what_belongs_to_somebody_else_stays(tasks: Tasks, store: Path) -> None:
     name = ended_ago(store, 100 * DAY)
     os.chown(store / name, free_uid(), -1)
     assert tasks.clean(older_than=0).removed == ()
-    assert left(store) == {name}
+    assert remaining_tasks(store) == {name}
 
 
 @pytest.mark.linux
@@ -86,11 +86,11 @@ def test_a_lost_one_goes_when_its_processes_have(tasks: Tasks, store: Path) -> N
     tag = int.from_bytes(os.urandom(5), "big") | 1 << 41
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as process:
         resource.prlimit(process.pid, RLIMIT_LOCKS, (tag, resource.RLIM_INFINITY))
-        put(directory, PROCESS, begun(pid=process.pid, started=start_of_process(process.pid), tag=tag, pgid=0))
+        put(directory, PROCESS, process_file(pid=process.pid, started=start_of_process(process.pid), tag=tag, pgid=0))
         assert tasks.get(name).state == "lost"
         assert tasks.clean(older_than=0, keep=0).removed == ()
     assert tasks.clean(older_than=0, keep=0).removed == (name,)
-    assert (left(store), os.listdir(store / LIVE)) == (set(), [])
+    assert (remaining_tasks(store), os.listdir(store / LIVE)) == (set(), [])
 
 
 def test_names_of_those_that_have_ended_are_tidied_away(tasks: Tasks, serve: Serve, store: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_a_sweep_left_in_the_middle_is_finished_by_the_next(tasks: Tasks, s
     (store / name).rename(store / f".removed-{name}")
     assert tasks.list() == []
     assert tasks.clean() == Cleaned(removed=(), bytes=0, problems=())
-    assert left(store) == set()
+    assert remaining_tasks(store) == set()
 
 
 def test_whatever_a_task_left_in_its_directory_goes_without_following_it(tasks: Tasks, store: Path) -> None:
@@ -121,7 +121,7 @@ def test_whatever_a_task_left_in_its_directory_goes_without_following_it(tasks: 
     os.mkfifo(inner / "pipe")
     inner.chmod(0)
     assert tasks.clean().removed == (name,)
-    assert (left(store), precious.read_text()) == (set(), "kept")
+    assert (remaining_tasks(store), precious.read_text()) == (set(), "kept")
 
 
 def test_several_may_sweep_at_once(tasks: Tasks, store: Path) -> None:
@@ -133,19 +133,19 @@ def test_several_may_sweep_at_once(tasks: Tasks, store: Path) -> None:
     for sweeper in sweepers:
         sweeper.join()
     removed = [name for each in cleaned for name in each.removed]
-    assert (sorted(removed), left(store)) == (sorted(names), set())
+    assert (sorted(removed), remaining_tasks(store)) == (sorted(names), set())
     assert [each.problems for each in cleaned] == [()] * 4
 
 
 def test_reading_goes_on_while_it_is_removed(tasks: Tasks, store: Path) -> None:
-    from nacre.tasks.handle import Place
-    from nacre.tasks.store.log_reader import output_of
+    from nacre.tasks.handle import TaskHandle
+    from nacre.tasks.store.log_reader import read_output
 
     name = ended_ago(store, 8 * DAY)
-    with Place(str(store), name).opened() as folder:
+    with TaskHandle(str(store), name).open_directory() as folder:
         tasks.clean()
         with pytest.raises(FileNotFoundError):
-            output_of(folder, 0, None, 100)
+            read_output(folder, 0, None, 100)
     assert not (store / name / LOG).exists()
 
 
@@ -162,8 +162,8 @@ def test_it_is_swept_once_an_hour_and_again_when_the_clock_was_set_back(store: P
     old, note = ended_ago(store, 8 * DAY), store / ".swept"
     note.touch()
     os.utime(note, (time.time() + swept,) * 2)
-    tidy(str(store))
-    assert left(store) == {".swept"} | (set() if goes else {old})
+    auto_clean(str(store))
+    assert remaining_tasks(store) == {".swept"} | (set() if goes else {old})
 
 
 def test_a_store_that_is_not_there_is_clean(tasks: Tasks) -> None:

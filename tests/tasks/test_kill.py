@@ -16,21 +16,21 @@ import pytest
 
 from nacre.base.system import LINUX
 from nacre.errors import InvalidRequest, NoSuchTask
-from nacre.keeper.protocol.bootstrap import MARK
-from nacre.keeper.protocol.procfs import RLIMIT_LOCKS, TAG_VARIABLE, look
+from nacre.keeper.protocol.bootstrap import SHELL_MARKER
+from nacre.keeper.protocol.procfs import RLIMIT_LOCKS, TAG_VARIABLE, read_process
 from nacre.keeper.protocol.task_dir import PROCESS
 from nacre.result import Exited, Killed, Lost
 from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
 from tests.support.census import is_alive, pids
-from tests.support.fake_keeper import begun, ended_task, facts, put, start_of_process
+from tests.support.fake_keeper import ended_task, facts, process_file, put, start_of_process
 from tests.support.hosts import run_host
 from tests.support.machines import stale_proc
-from tests.support.waiting import PATIENCE, turn_loop, until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 from tests.tasks.conftest import Serve
 
 Start = Callable[..., subprocess.Popen[bytes]]
-SHELL = f"{MARK} _ </dev/null; echo; while :; do sleep 1000; done"
+SHELL = f"{SHELL_MARKER} _ </dev/null; echo; while :; do sleep 1000; done"
 """Looks like a shell of nacre's that has shed its tag."""
 
 
@@ -70,7 +70,7 @@ def new_tag() -> int:
 def lost_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> str:
     name, directory = create(str(store), facts())
     ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
-    put(directory, PROCESS, begun(**{**ids, **changes}))
+    put(directory, PROCESS, process_file(**{**ids, **changes}))
     return name
 
 
@@ -90,7 +90,7 @@ async def test_a_task_that_is_starting_is_killed_when_it_has_started(tasks: Task
     killing = asyncio.ensure_future(tasks.kill(keeper.id))
     await turn_loop()
     keeper.begin()
-    assert (await asyncio.wait_for(killing, PATIENCE)).outcome == Killed("you")
+    assert (await asyncio.wait_for(killing, HANG_TIMEOUT_S)).outcome == Killed("you")
 
 
 async def test_a_kill_that_is_given_up_leaves_nothing_behind(tasks: Tasks, serve: Serve) -> None:
@@ -107,7 +107,7 @@ async def test_a_kill_that_is_given_up_leaves_nothing_behind(tasks: Tasks, serve
 async def test_a_task_that_will_not_end_is_returned_as_it_is(
     tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.kill._LATE", 0.05)
+    monkeypatch.setattr("nacre.tasks.kill._KEEPER_MARGIN_S", 0.05)
     keeper = serve()
     keeper.on_kill = lambda: None
     assert (await tasks.kill(keeper.id, grace=0)).alive
@@ -141,9 +141,9 @@ async def test_what_a_dead_keeper_left_is_found_by_its_tag(tasks: Tasks, store: 
     process = start(tag=tag)
     other = start(tag=tag + 1)
     id = lost_task(store, process, tag=tag, pid=1, started=0, pgid=1)
-    task = await asyncio.wait_for(tasks.kill(id), PATIENCE)
+    task = await asyncio.wait_for(tasks.kill(id), HANG_TIMEOUT_S)
     assert (task.outcome, task.running) == (Lost("its keeper was killed"), ())
-    assert process.wait(PATIENCE) == -signal.SIGTERM
+    assert process.wait(HANG_TIMEOUT_S) == -signal.SIGTERM
     assert is_alive(other.pid)
     assert tasks.get(id).state == "lost"
 
@@ -151,9 +151,9 @@ async def test_what_a_dead_keeper_left_is_found_by_its_tag(tasks: Tasks, store: 
 async def test_what_does_not_listen_to_a_signal_is_killed(tasks: Tasks, store: Path, start: Start) -> None:
     tag = new_tag()
     process = start("trap '' TERM; echo; while :; do sleep 1000; done", tag=tag)
-    task = await asyncio.wait_for(tasks.kill(lost_task(store, process, tag=tag), grace=0.1), PATIENCE)
+    task = await asyncio.wait_for(tasks.kill(lost_task(store, process, tag=tag), grace=0.1), HANG_TIMEOUT_S)
     assert task.running == ()
-    assert process.wait(PATIENCE) == -signal.SIGKILL
+    assert process.wait(HANG_TIMEOUT_S) == -signal.SIGKILL
 
 
 @pytest.mark.linux
@@ -161,10 +161,10 @@ async def test_the_group_of_the_first_process_ends_with_it(tasks: Tasks, store: 
     tag = new_tag()
     process = start("(ulimit -Sx unlimited; trap '' TERM; echo; while :; do sleep 1000; done) & wait", tag=tag)
     id = lost_task(store, process, tag=tag)
-    assert (await asyncio.wait_for(tasks.kill(id, grace=0.2), PATIENCE)).running == ()
-    assert process.wait(PATIENCE) == -signal.SIGTERM
-    seen = [look(pid) for pid in pids()]
-    assert [each.command for each in seen if each is not None and each.pgid == process.pid and each.alive] == []
+    assert (await asyncio.wait_for(tasks.kill(id, grace=0.2), HANG_TIMEOUT_S)).running == ()
+    assert process.wait(HANG_TIMEOUT_S) == -signal.SIGTERM
+    seen = [read_process(pid) for pid in pids()]
+    assert [each.command for each in seen if each is not None and each.pgid == process.pid and each.is_alive] == []
 
 
 @pytest.mark.parametrize("changes", [{"started": 1}, {"started": 0}, {"boot": "another"}, {"boot": ""}])
@@ -173,7 +173,7 @@ async def test_a_process_that_only_has_the_same_number_is_left_alone(
 ) -> None:
     process = start(SHELL)
     id = lost_task(store, process, **changes)
-    task = await asyncio.wait_for(tasks.kill(id, grace=0), PATIENCE)
+    task = await asyncio.wait_for(tasks.kill(id, grace=0), HANG_TIMEOUT_S)
     assert (task.state, task.running) == ("lost", ())
     assert is_alive(process.pid)
 
@@ -214,7 +214,7 @@ async def test_a_tag_of_another_boot_means_nothing(tasks: Tasks, store: Path, st
 async def test_what_will_not_die_is_named(
     tasks: Tasks, store: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.kill._LOST_CAUSE", 0.05)
+    monkeypatch.setattr("nacre.tasks.kill._UNKILLABLE_AFTER_S", 0.05)
     monkeypatch.setattr("nacre.tasks.kill._signal", lambda pids, begun, known, number: set(pids))
     tag = new_tag()
     process = start(tag=tag)

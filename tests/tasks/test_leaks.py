@@ -14,26 +14,28 @@ from nacre.keeper.protocol.task_dir import CONTROL, PROCESS
 from nacre.result import Exited
 from nacre.tasks.match import Match
 from nacre.tasks.tasks import Tasks
-from nacre.tasks.wait import Exit, Port, Quiet, Until
-from tests.support.fake_keeper import begun, ended_task, put
-from tests.support.waiting import PATIENCE, turn_loop, until, until_steady, wait_until
+from nacre.tasks.wait import Exit, Port, Quiet, WaitCondition
+from tests.support.fake_keeper import ended_task, process_file, put
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until, until_steady, wait_until
 from tests.tasks.conftest import Serve
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors")
 
 
-def held() -> int:
+def count_descriptors() -> int:
     """Fewer than before is nothing to worry about: what an earlier test dropped may be collected now."""
     return len(os.listdir("/proc/self/fd"))
 
 
 @pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
-async def test_a_thousand_waits_that_are_given_up_hold_nothing(tasks: Tasks, serve: Serve, condition: Until) -> None:
+async def test_a_thousand_waits_that_are_given_up_hold_nothing(
+    tasks: Tasks, serve: Serve, condition: WaitCondition
+) -> None:
     keeper = serve()
     keeper.prints(b"text\n")
     await tasks.wait(keeper.id, timeout=0, until=condition)
-    await until_steady(held)
-    before, others = held(), len(asyncio.all_tasks())
+    await until_steady(count_descriptors)
+    before, others = count_descriptors(), len(asyncio.all_tasks())
     for n in range(250):
         waits = [asyncio.ensure_future(tasks.wait(keeper.id, until=condition)) for _ in range(4)]
         await turn_loop(n % 12)  # wherever it may be by now
@@ -41,14 +43,14 @@ async def test_a_thousand_waits_that_are_given_up_hold_nothing(tasks: Tasks, ser
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
         assert all(wait.cancelled() for wait in waits)
-    await until(lambda: held() <= before and len(asyncio.all_tasks()) <= others, "everything let go of")
+    await until(lambda: count_descriptors() <= before and len(asyncio.all_tasks()) <= others, "everything let go of")
     assert tasks.get(keeper.id).alive
 
 
 async def test_a_follow_that_is_given_up_holds_nothing(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"text\n")
-    before, others = held(), len(asyncio.all_tasks())
+    before, others = count_descriptors(), len(asyncio.all_tasks())
     for n in range(100):
         following = tasks.follow(keeper.id)
         assert (await anext(following)).data == b"text\n"
@@ -57,7 +59,7 @@ async def test_a_follow_that_is_given_up_holds_nothing(tasks: Tasks, serve: Serv
         more.cancel()
         await asyncio.gather(more, return_exceptions=True)
         await following.aclose()
-    await until(lambda: held() <= before and len(asyncio.all_tasks()) <= others, "everything let go of")
+    await until(lambda: count_descriptors() <= before and len(asyncio.all_tasks()) <= others, "everything let go of")
 
 
 def test_looking_a_thousand_times_holds_nothing(tasks: Tasks, serve: Serve, store: Path) -> None:
@@ -66,24 +68,24 @@ def test_looking_a_thousand_times_holds_nothing(tasks: Tasks, serve: Serve, stor
     put(store / ids[2], "status.json", b"[]")
     (store / "bash-00000001").symlink_to("/tmp")
     os.mkfifo(store / "bash-00000002")
-    before = held()
+    before = count_descriptors()
     for _ in range(200):
         assert len(tasks.list()) == 5
         for id in ids[:2]:
             tasks.output(id, lines=2)
-    wait_until(lambda: held() <= before, "everything let go of")
+    wait_until(lambda: count_descriptors() <= before, "everything let go of")
 
 
 async def test_more_tasks_are_waited_for_than_connections_are_held(
     tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.store.control_client._MOST", 2)
+    monkeypatch.setattr("nacre.tasks.store.control_client._MAX_CONNECTIONS", 2)
     keepers = [serve() for _ in range(5)]
     waiting = asyncio.ensure_future(tasks.wait([keeper.id for keeper in keepers]))
     await until(lambda: sum(keeper.watchers for keeper in keepers) == 2, "two that are watched")
     for keeper in keepers:
         keeper.ends(Exited(0))
-    assert len((await asyncio.wait_for(waiting, PATIENCE)).met) == 5
+    assert len((await asyncio.wait_for(waiting, HANG_TIMEOUT_S)).met) == 5
 
 
 # keepers that do not keep to what was agreed
@@ -96,7 +98,7 @@ async def test_a_keeper_that_says_something_else_is_asked_again_but_not_in_a_rus
     tasks: Tasks, serve: Serve, answer: bytes
 ) -> None:
     keeper = serve(begin=False)
-    put(keeper.directory, PROCESS, begun())
+    put(keeper.directory, PROCESS, process_file())
     Path(keeper.directory, "output.log").write_bytes(b"text\n")
     calls = 0
 

@@ -18,8 +18,8 @@ from nacre.result import Exited
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
-from tests.support.fake_keeper import FakeKeeper, ended_task, facts, over, put
-from tests.support.waiting import PATIENCE, until
+from tests.support.fake_keeper import FakeKeeper, ended_task, facts, put, status_file
+from tests.support.waiting import HANG_TIMEOUT_S, until
 from tests.tasks.conftest import Serve
 
 
@@ -99,7 +99,7 @@ def test_the_last_lines_of_a_large_log_are_found_without_reading_it(tasks: Tasks
         file.truncate(size)
         file.seek(size - 10)
         file.write(b"\nab\ncd\nefg")
-    put(directory, STATUS, over(Exited(0), log={"bytes": size, "pieces": [[0, size, 0]]}))
+    put(directory, STATUS, status_file(Exited(0), log={"bytes": size, "pieces": [[0, size, 0]]}))
     assert parts(tasks.output(name, lines=2)) == (b"cd\nefg", size - 6, size, 0, size - 6, False)
     whole = tasks.output(name, lines=5, limit=1000)
     assert (len(whole.data), whole.skipped, whole.cursor) == (1000, size - 1000, size)
@@ -343,7 +343,7 @@ async def test_following_ends_when_the_keeper_is_killed_or_the_task_removed(task
                 path.unlink()
             Path(keeper.directory).rmdir()
         keeper.dies()
-        await asyncio.wait_for(following, PATIENCE)
+        await asyncio.wait_for(following, HANG_TIMEOUT_S)
         assert b"".join(output.data for output in seen) == b"half"
         assert seen[-1].task.state == ("lost" if end == "dies" else "broken")
 

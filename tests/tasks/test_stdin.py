@@ -11,10 +11,10 @@ import pytest
 from nacre.errors import InvalidRequest
 from nacre.keeper.protocol.task_dir import STDIN
 from nacre.result import Exited
-from nacre.tasks.handle import Place
+from nacre.tasks.handle import TaskHandle
 from nacre.tasks.tasks import Tasks
 from tests.support.fake_keeper import FakeKeeper
-from tests.support.waiting import PATIENCE, turn_loop, until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 from tests.tasks.conftest import Serve
 
 
@@ -41,11 +41,11 @@ async def test_a_task_for_which_that_was_enough_need_not_be_told_the_end(
 ) -> None:
     keeper = serve(stdin=True)
 
-    async def write(place: Place, data: bytes) -> None:
+    async def write(place: TaskHandle, data: bytes) -> None:
         keeper.ends(Exited(0))
 
     monkeypatch.setattr("nacre.tasks.stdin.write", write)
-    await asyncio.wait_for(tasks.write(keeper.id, "\n", close=True), PATIENCE)
+    await asyncio.wait_for(tasks.write(keeper.id, "\n", close=True), HANG_TIMEOUT_S)
     with pytest.raises(InvalidRequest, match="does not run any more"):
         await tasks.close_stdin(keeper.id)
 
@@ -63,7 +63,7 @@ async def test_much_is_written_as_it_is_read(tasks: Tasks, serve: Serve) -> None
                 read += os.read(fd, 65536)
             except BlockingIOError:
                 continue
-        await asyncio.wait_for(writing, PATIENCE)
+        await asyncio.wait_for(writing, HANG_TIMEOUT_S)
     finally:
         os.close(fd)
     assert read == data
@@ -88,7 +88,7 @@ async def test_a_reader_that_goes_ends_the_write(tasks: Tasks, serve: Serve) -> 
     await turn_loop()
     os.close(fd)
     with pytest.raises(InvalidRequest, match="closed its standard input") as refusal:
-        await asyncio.wait_for(writing, PATIENCE)
+        await asyncio.wait_for(writing, HANG_TIMEOUT_S)
     assert refusal.value.code == "stdin_not_open"
 
 
@@ -104,7 +104,7 @@ async def test_what_cannot_be_written_to_is_refused_with_the_reason(tasks: Tasks
         (over, "task_ended", "exit 3"),
     ):
         with pytest.raises(InvalidRequest, match=why) as refusal:
-            await asyncio.wait_for(tasks.write(keeper.id, b"x"), PATIENCE)
+            await asyncio.wait_for(tasks.write(keeper.id, b"x"), HANG_TIMEOUT_S)
         assert refusal.value.code == code
     for keeper, code in ((without, "stdin_not_open"), (over, "task_ended")):
         with pytest.raises(InvalidRequest) as refusal:
@@ -119,7 +119,7 @@ async def test_a_task_that_starts_late_is_written_to_when_it_reads(tasks: Tasks,
     fd = reading_end(keeper)
     keeper.begin()
     try:
-        await asyncio.wait_for(writing, PATIENCE)
+        await asyncio.wait_for(writing, HANG_TIMEOUT_S)
         assert os.read(fd, 100) == b"early"
     finally:
         os.close(fd)

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from nacre.result import Exited, Killed
 from nacre.tasks.tasks import Tasks
-from nacre.toolcall.task_tools import LONGEST, call, definitions, seconds
+from nacre.toolcall.task_tools import MAX_REPLY_CHARS, call, definitions, seconds
 from tests.support.fake_keeper import FakeKeeper, ended_task
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import HANG_TIMEOUT_S, until
 from tests.tasks.conftest import Serve
 
 
-def settled(text: str) -> str:
+def mask_varying(text: str) -> str:
     """Without what differs from run to run."""
     return re.sub(r"\b\d+(\.\d+)? s\b", "N s", re.sub(r"bash-[0-9a-f]{8}", "bash-ID", text))
 
@@ -56,11 +56,11 @@ async def test_output_of_a_task_that_runs(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     options = {"task_id": keeper.id, "block": "false"}
     assert (
-        settled(await call("TaskOutput", options, tasks))
+        mask_varying(await call("TaskOutput", options, tasks))
         == "[nacre: bash-ID running for N s, no output yet]\n[nacre: no output]"
     )
     keeper.prints(b"Listening\n")
-    assert settled(await call("TaskOutput", options, tasks)) == (
+    assert mask_varying(await call("TaskOutput", options, tasks)) == (
         "[nacre: bash-ID running for N s, last output N s ago]\nListening\n"
         "[nacre: cursor 10: pass since=10 for what comes after this]"
     )
@@ -72,7 +72,7 @@ async def test_output_waits_for_the_end_if_not_told_otherwise(tasks: Tasks, serv
     await until(lambda: keeper.watchers, "a call that waits")
     keeper.prints(b"done\n")
     keeper.ends(Exited(2), out_of_memory=True, running=[{"pid": 5, "pgid": 5, "command": "stuck"}])
-    assert (await asyncio.wait_for(waiting, PATIENCE)).splitlines() == [
+    assert (await asyncio.wait_for(waiting, HANG_TIMEOUT_S)).splitlines() == [
         f"[nacre: {keeper.id} exited with 2 after 1.5 s]",
         "[nacre: it ran out of memory]",
         "[nacre: 1 of its processes could not be ended: 5 (stuck)]",
@@ -100,7 +100,7 @@ async def test_much_output_is_shown_by_its_beginning_and_its_end(tasks: Tasks, s
     data = b"".join(b"%07d\n" % n for n in range(count))
     id = ended_task(store, Exited(0), data)
     text = await call("TaskOutput", {"task_id": id}, tasks)
-    assert len(text) <= LONGEST
+    assert len(text) <= MAX_REPLY_CHARS
     head, left, tail, place = split(text)
     assert data.startswith(head.encode() + b"\n")
     assert data.endswith(tail.encode() + b"\n")
@@ -211,9 +211,11 @@ async def test_tasks_are_listed(tasks: Tasks, serve: Serve, store: Path) -> None
     assert await call("TaskList", {"all": True}, tasks) == "There are no tasks."
     serve(command="npm \x1b[31m run\n dev", description="the server", created=1.0)
     ended_task(store, Exited(1), description="", command="x" * 500)
-    assert settled(await call("TaskList", {}, tasks)).endswith(", no output yet: npm \ufffd[31m run dev (the server)")
+    assert mask_varying(await call("TaskList", {}, tasks)).endswith(
+        ", no output yet: npm \ufffd[31m run dev (the server)"
+    )
     everything = (await call("TaskList", {"all": "true"}, tasks)).splitlines()
-    assert settled(everything[1]) == "bash-ID exited with 1 after N s: " + "x" * 119 + "…"
+    assert mask_varying(everything[1]) == "bash-ID exited with 1 after N s: " + "x" * 119 + "…"
 
 
 async def test_many_tasks_are_the_newest(tasks: Tasks, store: Path) -> None:
@@ -222,7 +224,7 @@ async def test_many_tasks_are_the_newest(tasks: Tasks, store: Path) -> None:
     text = await call("TaskList", {"all": True}, tasks)
     assert text.startswith("[nacre: 30 older ones left out]\n")
     assert "task 129 " in text
-    assert len(text) <= LONGEST
+    assert len(text) <= MAX_REPLY_CHARS
 
 
 @pytest.mark.parametrize(
@@ -251,7 +253,7 @@ async def test_a_bad_call_is_answered_with_a_code_and_a_next_step(
     keeper = serve()
     if isinstance(arguments, dict):
         arguments = {key: keeper.id if value == "ID" else value for key, value in arguments.items()}
-    text = await asyncio.wait_for(call(name, arguments, tasks), PATIENCE)
+    text = await asyncio.wait_for(call(name, arguments, tasks), HANG_TIMEOUT_S)
     assert text.startswith(f"Error ({code}): ")
     assert len(text) < 500
     assert tasks.get(keeper.id).alive
@@ -296,7 +298,7 @@ def test_no_argument_makes_a_call_fail(tmp_path: Path, name: str, arguments: dic
     if known:
         arguments["task_id"] = id
     text = asyncio.run(call(name, arguments, tasks))
-    assert 0 < len(text.encode()) <= 4 * LONGEST
+    assert 0 < len(text.encode()) <= 4 * MAX_REPLY_CHARS
 
 
 def test_times_read_well() -> None:
@@ -313,7 +315,7 @@ def test_times_read_well() -> None:
 async def test_a_task_that_does_not_end_is_said_to_live(
     tasks: Tasks, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.kill._LATE", -4.9)
+    monkeypatch.setattr("nacre.tasks.kill._KEEPER_MARGIN_S", -4.9)
     with FakeKeeper(store) as keeper:
         keeper.on_kill = lambda: None
         assert "could not be ended" in await call("KillShell", {"shell_id": keeper.id}, tasks)

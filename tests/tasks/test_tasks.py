@@ -18,7 +18,7 @@ from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Runn
 from nacre.tasks.store.store import create
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
-from tests.support.fake_keeper import begun, boot_id, ended_task, facts, over, put
+from tests.support.fake_keeper import boot_id, ended_task, facts, process_file, put, status_file
 from tests.support.users import free_uid
 from tests.tasks.conftest import Serve
 
@@ -107,7 +107,7 @@ def test_a_task_whose_keeper_was_killed_is_lost(tasks: Tasks, serve: Serve) -> N
 @pytest.mark.skipif(not boot_id(), reason="nobody knows which boot this is")
 def test_a_task_of_another_boot_is_lost_with_the_machine(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
-    put(directory, PROCESS, begun(boot="another"))
+    put(directory, PROCESS, process_file(boot="another"))
     assert tasks.get(name).outcome == Lost("the machine was restarted")
 
 
@@ -121,14 +121,14 @@ def test_a_task_without_processes_is_starting_until_it_is_too_late(tasks: Tasks,
 
 def test_a_task_that_ends_while_it_is_looked_at_has_ended(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
-    put(directory, STATUS, over(Exited(1)))
+    put(directory, STATUS, status_file(Exited(1)))
     assert tasks.get(name).outcome == Exited(1)
     assert tasks.get(name).pid is None
 
 
 def test_process_ids_may_be_told_at_the_end_once_more(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
-    put(directory, STATUS, over(Exited(1), pid=12, pgid=13))
+    put(directory, STATUS, status_file(Exited(1), pid=12, pgid=13))
     task = tasks.get(name)
     assert (task.state, task.pid, task.pgid) == ("ended", 12, 13)
 
@@ -276,7 +276,7 @@ def test_no_value_in_task_json_makes_listing_fail(tasks: Tasks, store: Path, fie
 def test_no_value_in_status_json_makes_listing_or_reading_fail(tasks: Tasks, store: Path, field: str) -> None:
     for value in ODD:
         name = ended_task(store, Exited(0), b"text")
-        put(store / name, STATUS, _with(over(Exited(0), log={"bytes": 4, "pieces": [[0, 4, 0]]}), field, value))
+        put(store / name, STATUS, _with(status_file(Exited(0), log={"bytes": 4, "pieces": [[0, 4, 0]]}), field, value))
     assert len(tasks.list()) == len(ODD)
     for task in tasks.list():
         json.dumps(task.to_dict(), allow_nan=False)
@@ -299,7 +299,7 @@ def test_no_value_in_status_json_makes_listing_or_reading_fail(tasks: Tasks, sto
 )
 def test_no_account_of_a_log_makes_reading_fail(tasks: Tasks, store: Path, pieces: Any) -> None:
     name = ended_task(store, Exited(0), b"text")
-    put(store / name, STATUS, over(Exited(0), log={"bytes": 4, "pieces": pieces}))
+    put(store / name, STATUS, status_file(Exited(0), log={"bytes": 4, "pieces": pieces}))
     for lines in (None, 2):
         assert refusal_of(tasks, name, lines=lines) in ("", "task_broken")
 
@@ -387,7 +387,7 @@ def test_a_long_path_is_no_obstacle_to_reaching_the_keeper(tmp_path: Path) -> No
 
 def test_a_keeper_with_too_many_callers_is_alive(tasks: Tasks, serve: Serve, store: Path) -> None:
     keeper = serve(begin=False)
-    put(keeper.directory, PROCESS, begun())
+    put(keeper.directory, PROCESS, process_file())
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     callers = []
     fd = os.open(keeper.directory, os.O_RDONLY)

@@ -18,37 +18,37 @@ from nacre.result import Exited, Lost
 from nacre.tasks.match import Match
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
-from nacre.tasks.wait import Exit, Port, Quiet, Until, Waited
+from nacre.tasks.wait import Exit, Port, Quiet, WaitCondition, WaitResult
 from tests.support.fake_keeper import FakeKeeper, ended_task
 from tests.support.hosts import run_host
-from tests.support.waiting import PATIENCE, turn_loop, until
+from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 from tests.tasks.conftest import Serve
 
 
-def told(waited: Waited) -> tuple[tuple[str, ...], tuple[str, ...], bool, dict[str, str]]:
+def wait_summary(waited: WaitResult) -> tuple[tuple[str, ...], tuple[str, ...], bool, dict[str, str]]:
     return waited.met, waited.ended, waited.timed_out, waited.match
 
 
-async def begun(tasks: Tasks, keeper: FakeKeeper, **options: Any) -> asyncio.Task[Waited]:
+async def start_wait(tasks: Tasks, keeper: FakeKeeper, **options: Any) -> asyncio.Task[WaitResult]:
     """A wait that waits."""
     waiting = asyncio.ensure_future(tasks.wait(keeper.id, **options))
     await until(lambda: keeper.watchers or waiting.done(), "a wait that waits")
     return waiting
 
 
-async def done(waiting: asyncio.Task[Waited]) -> Waited:
-    return await asyncio.wait_for(waiting, PATIENCE)
+async def finish_wait(waiting: asyncio.Task[WaitResult]) -> WaitResult:
+    return await asyncio.wait_for(waiting, HANG_TIMEOUT_S)
 
 
 @pytest.mark.req("M-06")
 async def test_a_wait_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
-    waiting = await begun(tasks, keeper)
+    waiting = await start_wait(tasks, keeper)
     keeper.prints(b"still there\n")
     assert not waiting.done()
     keeper.ends(Exited(4))
-    waited = await done(waiting)
-    assert told(waited) == ((keeper.id,), (), False, {})
+    waited = await finish_wait(waiting)
+    assert wait_summary(waited) == ((keeper.id,), (), False, {})
     assert waited.tasks[0].exit_code == 4
     assert keeper.asked.count(b"watch %d" % 2**62) == 1
 
@@ -58,8 +58,8 @@ async def test_those_that_are_over_are_not_waited_for(tasks: Tasks, serve: Serve
     lost.dies()
     waited = await tasks.wait([lost.id, ended])
     assert [task.outcome for task in waited.tasks] == [Lost("its keeper was killed"), Exited(1)]
-    assert told(waited) == ((lost.id, ended), (), False, {})
-    assert told(await tasks.wait([])) == ((), (), False, {})
+    assert wait_summary(waited) == ((lost.id, ended), (), False, {})
+    assert wait_summary(await tasks.wait([])) == ((), (), False, {})
 
 
 async def test_a_wait_for_any_ends_with_the_first(tasks: Tasks, serve: Serve) -> None:
@@ -68,8 +68,8 @@ async def test_a_wait_for_any_ends_with_the_first(tasks: Tasks, serve: Serve) ->
     waiting = asyncio.ensure_future(tasks.wait(ids, any=True))
     await until(lambda: all(keeper.watchers for keeper in keepers), "three that are watched")
     keepers[1].ends(Exited(0))
-    waited = await done(waiting)
-    assert told(waited) == ((ids[1],), (), False, {})
+    waited = await finish_wait(waiting)
+    assert wait_summary(waited) == ((ids[1],), (), False, {})
     assert [task.state for task in waited.tasks] == ["running", "ended", "running"]
     await until(lambda: not any(keeper.callers for keeper in keepers), "connections that close")
 
@@ -81,19 +81,19 @@ async def test_a_wait_for_all_ends_with_the_last(tasks: Tasks, serve: Serve) -> 
         await until(lambda keeper=keeper: keeper.watchers, "one that is watched")  # type: ignore[misc]
         assert not waiting.done()
         keeper.ends(Exited(0))
-    assert (await done(waiting)).met == tuple(keeper.id for keeper in keepers)
+    assert (await finish_wait(waiting)).met == tuple(keeper.id for keeper in keepers)
 
 
 @pytest.mark.parametrize("timeout", [0, 0.05])
 @pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
 @pytest.mark.parametrize("text", [b"", b"text\n", b"\xe2"])
 async def test_a_wait_ends_when_its_time_is_up(
-    tasks: Tasks, serve: Serve, timeout: float, condition: Until, text: bytes
+    tasks: Tasks, serve: Serve, timeout: float, condition: WaitCondition, text: bytes
 ) -> None:
     keeper = serve()
     keeper.prints(text)
-    waited = await asyncio.wait_for(tasks.wait(keeper.id, timeout=timeout, until=condition), PATIENCE)
-    assert told(waited) == ((), (), True, {})
+    waited = await asyncio.wait_for(tasks.wait(keeper.id, timeout=timeout, until=condition), HANG_TIMEOUT_S)
+    assert wait_summary(waited) == ((), (), True, {})
     assert waited.tasks[0].alive
     await until(lambda: not keeper.callers, "connections that close")
 
@@ -101,7 +101,7 @@ async def test_a_wait_ends_when_its_time_is_up(
 async def test_a_look_without_waiting_still_looks(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"x" * 500_000 + b"\nready\n")
-    assert told(await tasks.wait(keeper.id, timeout=0, until=Match("^ready$"))) == (
+    assert wait_summary(await tasks.wait(keeper.id, timeout=0, until=Match("^ready$"))) == (
         (keeper.id,),
         (),
         False,
@@ -116,36 +116,36 @@ async def test_a_task_that_starts_late_is_waited_for(tasks: Tasks, serve: Serve)
     keeper.begin()
     await until(lambda: keeper.watchers, "one that is watched")
     keeper.ends(Exited(0))
-    assert (await done(waiting)).met == (keeper.id,)
+    assert (await finish_wait(waiting)).met == (keeper.id,)
 
 
 async def test_a_keeper_that_dies_ends_the_wait(tasks: Tasks, serve: Serve) -> None:
     for condition, met in ((Exit(), True), (Match("x"), False), (Quiet(1000), False), (Port(1), False)):
         keeper = serve()
-        waiting = await begun(tasks, keeper, until=condition)
+        waiting = await start_wait(tasks, keeper, until=condition)
         keeper.dies()
-        waited = await done(waiting)
+        waited = await finish_wait(waiting)
         assert (bool(waited.met), bool(waited.ended), waited.tasks[0].state) == (met, not met, "lost")
 
 
 async def test_a_task_that_is_removed_ends_the_wait(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(command="make")
-    waiting = await begun(tasks, keeper)
+    waiting = await start_wait(tasks, keeper)
     shutil.rmtree(keeper.directory)
     keeper.dies()
-    waited = await done(waiting)
+    waited = await finish_wait(waiting)
     (task,) = waited.tasks
     assert (task.id, task.command, task.state, task.problem) == (keeper.id, "make", "broken", "it was removed")
-    assert told(waited) == ((), (keeper.id,), False, {})
+    assert wait_summary(waited) == ((), (keeper.id,), False, {})
 
 
 async def test_a_pattern_is_found_in_lines_finished_or_not(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"starting\nListen")
-    waiting = await begun(tasks, keeper, until=Match(r"Listening on (\d+)"))
+    waiting = await start_wait(tasks, keeper, until=Match(r"Listening on (\d+)"))
     keeper.prints(b"ing on 80")
-    waited = await done(waiting)
-    assert told(waited) == ((keeper.id,), (), False, {keeper.id: "Listening on 80"})
+    waited = await finish_wait(waiting)
+    assert wait_summary(waited) == ((keeper.id,), (), False, {keeper.id: "Listening on 80"})
     assert waited.tasks[0].alive
 
 
@@ -164,19 +164,19 @@ async def test_a_pattern_is_found_however_it_comes(
     tasks: Tasks, serve: Serve, pattern: str | re.Pattern[str], printed: list[bytes], line: str | None
 ) -> None:
     keeper = serve()
-    waiting = await begun(tasks, keeper, until=Match(pattern))
+    waiting = await start_wait(tasks, keeper, until=Match(pattern))
     for data in printed:
         keeper.prints(data)
-    found = (await done(waiting)).match[keeper.id]
+    found = (await finish_wait(waiting)).match[keeper.id]
     assert found == line if line is not None else found.endswith("the end")
 
 
 async def test_a_pattern_that_does_not_come_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"early\n")
-    waiting = await begun(tasks, keeper, until=Match("early", since=6))
+    waiting = await start_wait(tasks, keeper, until=Match("early", since=6))
     keeper.ends(Exited(0))
-    assert told(await done(waiting)) == ((), (keeper.id,), False, {})
+    assert wait_summary(await finish_wait(waiting)) == ((), (keeper.id,), False, {})
     assert (await tasks.wait(keeper.id, until=Match("early"))).match == {keeper.id: "early"}
 
 
@@ -186,12 +186,12 @@ async def test_a_port_counts_when_somebody_listens_and_the_task_lives(tasks: Tas
     with server:
         server.bind(("127.0.0.1", 0))
         port = server.getsockname()[1]
-        waiting = await begun(tasks, keeper, until=Port(port))
+        waiting = await start_wait(tasks, keeper, until=Port(port))
         assert not waiting.done()
         server.listen()
-        assert (await done(waiting)).met == (keeper.id,)
+        assert (await finish_wait(waiting)).met == (keeper.id,)
         keeper.ends(Exited(0))
-        assert told(await tasks.wait(keeper.id, until=Port(port))) == ((), (keeper.id,), False, {})
+        assert wait_summary(await tasks.wait(keeper.id, until=Port(port))) == ((), (keeper.id,), False, {})
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
@@ -203,7 +203,9 @@ async def test_a_port_may_be_open_on_the_other_loopback_only(tasks: Tasks, serve
         except OSError:
             pytest.skip("no ::1 here")
         server.listen()
-        assert (await tasks.wait(keeper.id, until=Port(server.getsockname()[1]), timeout=PATIENCE)).met == (keeper.id,)
+        assert (await tasks.wait(keeper.id, until=Port(server.getsockname()[1]), timeout=HANG_TIMEOUT_S)).met == (
+            keeper.id,
+        )
 
 
 @pytest.mark.linux
@@ -242,15 +244,15 @@ async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serv
     keeper = serve()
     os.utime(f"{keeper.directory}/output.log", (time.time() - 100, time.time() - 100))
     assert (await tasks.wait(keeper.id, until=Quiet(50), timeout=0)).met == (keeper.id,)
-    waiting = await begun(tasks, keeper, until=Quiet(101))
+    waiting = await start_wait(tasks, keeper, until=Quiet(101))
     keeper.prints(b"not yet\n")
     await until(lambda: b"watch 8" in keeper.asked, "another look")
     assert not waiting.done()
     waiting.cancel()
     quiet = asyncio.ensure_future(tasks.wait(keeper.id, until=Quiet(0.05)))
-    assert (await done(quiet)).met == (keeper.id,)
+    assert (await finish_wait(quiet)).met == (keeper.id,)
     keeper.ends(Exited(0))
-    assert told(await tasks.wait(keeper.id, until=Quiet(0))) == ((), (keeper.id,), False, {})
+    assert wait_summary(await tasks.wait(keeper.id, until=Quiet(0))) == ((), (keeper.id,), False, {})
 
 
 @pytest.mark.parametrize(
@@ -323,4 +325,4 @@ async def test_completions_of_a_store_that_does_not_exist_yet(tasks: Tasks, stor
     waiting = asyncio.ensure_future(anext(tasks.completions(poll_new=0.01)))
     await turn_loop(2)
     id = ended_task(store, Exited(0))
-    assert (await asyncio.wait_for(waiting, PATIENCE)).id == id
+    assert (await asyncio.wait_for(waiting, HANG_TIMEOUT_S)).id == id

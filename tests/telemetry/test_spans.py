@@ -123,9 +123,9 @@ async def test_the_command_is_recorded_only_where_content_is_asked_for_and_maske
 def test_without_a_provider_nothing_is_done() -> None:
     program = """
         import asyncio, nacre, opentelemetry.trace
-        from nacre.observe.spans import tracing
+        from nacre.observe.spans import tracing_observers
         assert asyncio.run(nacre.run("true")).ok
-        print(tracing())
+        print(tracing_observers())
     """
     assert run_host(program) == "[]\n"
 

@@ -12,13 +12,13 @@ import pytest
 from nacre.result import Exited, NotStarted, Running, TimedOut
 from nacre.testing import ScriptedBash, assert_not_ran, assert_ran, result
 from nacre.views.model.text import model_text
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 
 def test_a_result_in_one_line() -> None:
     made = result("make", stdout="out\n", stderr="err\n", exit_code=2)
     assert (made.command, made.outcome, made.ok) == ("make", Exited(2), False)
-    assert (made.stdout, made.stderr, made.output, made.seen) == ("out\n", "err\n", "out\nerr\n", 8)
+    assert (made.stdout, made.stderr, made.output, made.total_bytes) == ("out\n", "err\n", "out\nerr\n", 8)
     assert result().ok
     assert result(outcome=TimedOut(5)).timed_out
     assert model_text(result(stdout="hi\n", exit_code=3)) == "[nacre: exit 3]\nhi"
@@ -94,7 +94,7 @@ def test_the_fixture_fails_a_test_whose_program_has_hidden_the_failure(tmp_path:
         "        asyncio.run(scripted_bash.run('ls'))\n"
     )
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=tmp_path)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S, cwd=tmp_path)
     assert done.returncode == 1, done
     assert "2 passed, 1 error" in done.stdout
     assert "Unexpected command: 'ls'" in done.stdout

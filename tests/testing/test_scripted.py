@@ -16,7 +16,7 @@ from nacre import Bash, Cancel, Chunk, Ended, InvalidRequest, Request, Result, S
 from nacre.observe import RunEnded
 from nacre.profiles import NAMES
 from nacre.result import Cancelled, Exited, NotStarted, Outcome, OverLimit, Refused, Running, TimedOut
-from nacre.testing import Asked, Reply, ScriptedBash, UnexpectedCommand, result
+from nacre.testing import RecordedCall, Reply, ScriptedBash, UnexpectedCommand, result
 from tests.support.waiting import turn_loop
 
 
@@ -189,7 +189,7 @@ async def test_a_request_that_cannot_be_meant_is_the_same_error(scripted: Script
         await scripted.run(Request("ls", cwd="/no/such/directory"))
     answer = await scripted.call({"comand": "ls"})
     assert answer.error == (await Bash().call({"comand": "ls"})).error != ""
-    assert scripted.asked == []
+    assert scripted.calls == []
 
 
 async def test_what_takes_longer_than_its_timeout_has_timed_out_and_nobody_waits(scripted: ScriptedBash) -> None:
@@ -204,7 +204,7 @@ async def test_what_takes_longer_than_the_caller_waits_goes_on_as_a_task(scripte
     assert late.outcome == Running("bash-0000abcd", promoted=True)
     assert late.task is not None
     assert late.task.id == "bash-0000abcd"
-    assert "bash-0000abcd" in " ".join(late.remarks)
+    assert "bash-0000abcd" in " ".join(late.notes)
 
 
 async def test_a_background_command_is_a_task_at_once(scripted: ScriptedBash) -> None:
@@ -217,7 +217,7 @@ async def test_a_background_command_is_a_task_at_once(scripted: ScriptedBash) ->
 async def test_output_is_bounded_as_it_would_be(scripted: ScriptedBash) -> None:
     scripted.on("yes", stdout="y\n" * 2_000_000)
     long = await scripted.run("yes")
-    assert (long.seen, long.dropped > 0, long.spill is not None) == (4_000_000, True, True)
+    assert (long.total_bytes, long.dropped_bytes > 0, long.spill is not None) == (4_000_000, True, True)
 
 
 async def test_secrets_are_masked_in_answers(scripted: ScriptedBash) -> None:
@@ -250,9 +250,9 @@ async def test_a_session_carries_over_what_the_script_says(scripted: ScriptedBas
     session = Session(scripted, ToolContext(working_dir=tmp_path))
     await session.run("cd sub; export MODE=fast")
     assert session.cwd == str(tmp_path / "sub")
-    assert session.changes == {"MODE": "fast"}
+    assert session.env_changes == {"MODE": "fast"}
     last = await session.run("pwd")
-    assert (last.cwd, last.remarks) == (str(tmp_path / "sub"), ())
+    assert (last.cwd, last.notes) == (str(tmp_path / "sub"), ())
 
 
 async def test_it_is_observed_like_any_other() -> None:
@@ -276,7 +276,7 @@ async def test_what_it_was_asked_is_recorded_whole(scripted: ScriptedBash, tmp_p
     ctx = ToolContext(working_dir=tmp_path)
     request = Request("make", timeout=5)
     made = await scripted.run(request, ctx)
-    (asked,) = scripted.asked
+    (asked,) = scripted.calls
     assert (asked.request, asked.ctx.working_dir, asked.result) == (request, tmp_path, made)
     assert scripted.commands == ["make"]
 
@@ -294,18 +294,18 @@ def test_threads_that_ask_at_once_have_an_entry_each(scripted: ScriptedBash) -> 
     scripted.on(re.compile("."), lambda request: request.command)
     together = threading.Barrier(8)
 
-    class Slow(list[Asked]):
+    class Slow(list[RecordedCall]):
         """Gives way to the others where a list may."""
 
-        def append(self, asked: Asked) -> None:
+        def append(self, asked: RecordedCall) -> None:
             with contextlib.suppress(threading.BrokenBarrierError):
                 together.wait(0.05)
             super().append(asked)
 
-    scripted.asked = Slow()
+    scripted.calls = Slow()
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: asyncio.run(scripted.run(f"echo {number}")), range(8)))
-    assert sorted(asked.result.output for asked in scripted.asked if asked.result) == [f"echo {n}" for n in range(8)]
+    assert sorted(asked.result.output for asked in scripted.calls if asked.result) == [f"echo {n}" for n in range(8)]
 
 
 @pytest.mark.parametrize("said", [None, b"bytes", ["ls"]])

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nacre.views.console.capabilities import Look
+from nacre.views.console.capabilities import TerminalCapabilities
 from nacre.views.gallery.scenes import SCENES
 from nacre.views.panels.style import render
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-LOOKS = {
-    "60": Look(60),
-    "80": Look(80),
-    "120": Look(120),
-    "200": Look(200),
-    "80-ascii": Look(80, utf8=False),
-    "80-colour": Look(80, colour=True),
+CAPABILITIES = {
+    "60": TerminalCapabilities(60),
+    "80": TerminalCapabilities(80),
+    "120": TerminalCapabilities(120),
+    "200": TerminalCapabilities(200),
+    "80-ascii": TerminalCapabilities(80, utf8=False),
+    "80-colour": TerminalCapabilities(80, colour=True),
 }
 
 
-def drawn(look: Look) -> str:
+def draw_view(look: TerminalCapabilities) -> str:
     """Escape sequences are spelt, so that one can read them."""
     text = "".join(f"### {scene.name}\n{render(scene.draw(look), look)}\n" for scene in SCENES)
     return text.replace("\x1b", "␛")
 
 
 if __name__ == "__main__":
-    for name, look in LOOKS.items():
-        (SNAPSHOTS / f"{name}.txt").write_text(drawn(look), encoding="utf-8")
+    for name, look in CAPABILITIES.items():
+        (SNAPSHOTS / f"{name}.txt").write_text(draw_view(look), encoding="utf-8")

@@ -12,20 +12,24 @@ from nacre import Bash, Decision, Policy, Request, ToolContext, Verdict
 from nacre.ansi.width import columns
 from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
-from nacre.verdict import Finding, Given, Matter
-from nacre.views.console.approval_prompt import question
-from nacre.views.console.escape import in_ascii, plainly
+from nacre.verdict import ApprovalInput, ApprovalRequest, Finding
+from nacre.views.console.approval_prompt import prompt_lines
+from nacre.views.console.escape import escape_command, to_ascii
 
-ASKS = Bash(replace(DEFAULT, policy=Policy(otherwise=Decision.ASK)))
+ASKS = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
 
 
-def verdict(matter: Matter, words: str = "rm x") -> Verdict:
-    return Verdict(Decision.ASK, (Finding("some-rule", Decision.ASK, 0, 4, words, "is odd", "do not"),), matter=matter)
+def verdict(matter: ApprovalRequest, words: str = "rm x") -> Verdict:
+    return Verdict(
+        Decision.ASK, (Finding("some-rule", Decision.ASK, 0, 4, words, "is odd", "do not"),), approval_request=matter
+    )
 
 
 def test_the_reason_stands_just_above_the_question_with_the_line_it_is_about() -> None:
-    matter = Matter("rm x\n" + "true\n" * 60, "/w", (Given("stdin", "a\n" * 30), Given("$X", "rm y", True)))
-    lines = question(verdict(matter), 80)
+    matter = ApprovalRequest(
+        "rm x\n" + "true\n" * 60, "/w", (ApprovalInput("stdin", "a\n" * 30), ApprovalInput("$X", "rm y", True))
+    )
+    lines = prompt_lines(verdict(matter), 80)
     assert lines[:3] == ["nacre: this would run in /w:", "  │ rm x", "  │ true"]
     assert lines[62:64] == ["nacre: with stdin:", "  │ a"]
     assert lines[-4:] == [
@@ -46,7 +50,7 @@ TEXT = st.lists(st.sampled_from(PIECES), max_size=80).map("".join)
 def test_no_row_is_as_wide_as_the_terminal_and_together_they_are_all_of_it(
     command: str, words: str, width: int, utf8: bool
 ) -> None:
-    lines = question(verdict(Matter(command, f"/{words}"), words=words), width, utf8=utf8)
+    lines = prompt_lines(verdict(ApprovalRequest(command, f"/{words}"), words=words), width, utf8=utf8)
     first, more = ("  │ ", "  ┆ ") if utf8 else ("  | ", "  : ")
     shown: list[str] = []
     for line in lines:
@@ -59,11 +63,11 @@ def test_no_row_is_as_wide_as_the_terminal_and_together_they_are_all_of_it(
             shown[-1] += line.removeprefix(more)
         else:
             assert line.startswith(("nacre: ", "       "))
-    given = [plainly(line) for line in command.strip("\n").split("\n")]
-    assert shown == (given if utf8 else [in_ascii(line) for line in given])
+    given = [escape_command(line) for line in command.strip("\n").split("\n")]
+    assert shown == (given if utf8 else [to_ascii(line) for line in given])
 
 
-async def asked(command: str, where: Path, **given: object) -> Matter:
+async def approval_request_for(command: str, where: Path, **given: object) -> ApprovalRequest:
     seen: list[Verdict] = []
 
     def approve(verdict: Verdict) -> bool:
@@ -72,24 +76,30 @@ async def asked(command: str, where: Path, **given: object) -> Matter:
 
     ctx = ToolContext(working_dir=where, approve=approve)
     await ASKS.run(Request(command, **given), ctx)  # type: ignore[arg-type]
-    assert seen[0].matter is not None
-    return seen[0].matter
+    assert seen[0].approval_request is not None
+    return seen[0].approval_request
 
 
 async def test_an_approver_is_given_all_that_comes_with_the_command(tmp_path: Path) -> None:
     where = str(tmp_path)
-    assert await asked("touch a", tmp_path) == Matter("touch a", where)
-    assert await asked("sh", tmp_path, stdin="touch a\n") == Matter("sh", where, (Given("stdin", "touch a\n", True),))
-    assert await asked("cat >a", tmp_path, stdin="b") == Matter("cat >a", where, (Given("stdin", "b"),))
-    assert await asked("$X", tmp_path, env={"X": "touch $Y", "Y": "a", "Z": "b"}) == Matter(
-        "$X", where, (Given("$X", "touch $Y"), Given("$Y", "a"), Given("$Z", "b"))
+    assert await approval_request_for("touch a", tmp_path) == ApprovalRequest("touch a", where)
+    assert await approval_request_for("sh", tmp_path, stdin="touch a\n") == ApprovalRequest(
+        "sh", where, (ApprovalInput("stdin", "touch a\n", True),)
     )
-    assert await asked('sh -c "$X; true"', tmp_path, env={"X": "touch a"}) == Matter(
-        'sh -c "$X; true"', where, (Given("$X", "touch a"), Given("what sh is given", "touch a; true", True))
+    assert await approval_request_for("cat >a", tmp_path, stdin="b") == ApprovalRequest(
+        "cat >a", where, (ApprovalInput("stdin", "b"),)
+    )
+    assert await approval_request_for("$X", tmp_path, env={"X": "touch $Y", "Y": "a", "Z": "b"}) == ApprovalRequest(
+        "$X", where, (ApprovalInput("$X", "touch $Y"), ApprovalInput("$Y", "a"), ApprovalInput("$Z", "b"))
+    )
+    assert await approval_request_for('sh -c "$X; true"', tmp_path, env={"X": "touch a"}) == ApprovalRequest(
+        'sh -c "$X; true"',
+        where,
+        (ApprovalInput("$X", "touch a"), ApprovalInput("what sh is given", "touch a; true", True)),
     )
 
 
 async def test_a_secret_is_not_shown_to_whoever_stands_behind_the_person(tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    matter = await asked("touch $GITHUB_TOKEN", tmp_path, env={"GITHUB_TOKEN": secret})
-    assert matter.given == (Given("$GITHUB_TOKEN", "(a secret)"),)
+    matter = await approval_request_for("touch $GITHUB_TOKEN", tmp_path, env={"GITHUB_TOKEN": secret})
+    assert matter.inputs == (ApprovalInput("$GITHUB_TOKEN", "(a secret)"),)

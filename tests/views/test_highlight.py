@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.views.console import highlight
-from nacre.views.console.highlight import Kind, kind_of, marks
+from nacre.views.console.highlight import ContentKind, highlights, kind_of
 from nacre.views.console.viewport import viewport
 from nacre.views.gallery import results
 
-KINDS: dict[str, tuple[str, Kind]] = {
+KINDS: dict[str, tuple[str, ContentKind]] = {
     "json": ('{"a": [1, 2]}', "json"),
     "json-lines": ('{"a": 1}\n{"a": 2}', "json"),
     "json-cut": ('{\n  "a": 1,\n  "b": [\n    1,', "json"),
@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[str, Kind]] = {
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize(("text", "kind"), KINDS.values(), ids=KINDS)
-def test_a_text_is_recognised(text: str, kind: Kind) -> None:
+def test_a_text_is_recognised(text: str, kind: ContentKind) -> None:
     assert kind_of(text.split("\n")) == kind
 
 
@@ -64,7 +64,7 @@ def test_recorded_results_are_recognised() -> None:
 @pytest.mark.req("T-11")
 def test_keys_and_texts_of_json_are_told_apart_and_one_without_an_end_is_neither() -> None:
     line = r'  "a\"b" : "c", -1.5, true, "d": "no end \"'
-    assert [(line[start:end], style) for start, end, style in marks("json", line)] == [
+    assert [(line[start:end], style) for start, end, style in highlights("json", line)] == [
         (r'"a\"b"', "key"),
         ('"c"', "text"),
         ("-1.5", "value"),
@@ -77,12 +77,12 @@ def test_each_character_of_json_is_looked_at_once() -> None:
     """A quote without an end was looked for again from every other quote: seconds for a hundred lines."""
     line = '"' + '\\"' * 990
     assert [found.span() for found in highlight._JSON.finditer(line)] == [(0, len(line))]
-    assert list(marks("json", line)) == []
+    assert list(highlights("json", line)) == []
 
 
 @given(st.text(), st.sampled_from(["json", "diff", "traceback", "log", "xml", "yaml", "plain"]))
-def test_marks_lie_in_the_line(line: str, kind: Kind) -> None:
-    assert all(0 <= start <= end <= len(line) for start, end, _ in marks(kind, line))
+def test_marks_lie_in_the_line(line: str, kind: ContentKind) -> None:
+    assert all(0 <= start <= end <= len(line) for start, end, _ in highlights(kind, line))
 
 
 @given(st.lists(st.text(alphabet=st.characters(exclude_characters="\n"), max_size=50), max_size=8))

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.ansi.render import seen
+from nacre.ansi.render import render
 from nacre.ansi.width import columns
-from nacre.views.console.live import Live
+from nacre.views.console.live import LiveView
 
 
 def screen(*parts: str) -> list[str]:
-    return seen("".join(parts)).text.split("\n")
+    return render("".join(parts)).text.split("\n")
 
 
 @pytest.mark.req("M-10")
 def test_it_shows_the_last_lines_between_rules_and_how_it_goes() -> None:
-    live = Live("npm install", "/w", timeout=300.0)
+    live = LiveView("npm install", "/w", timeout=300.0)
     live.feed("stdout", b"".join(b"line %d\n" % n for n in range(100)))
     live.feed("stderr", b"half")
     assert live.lines(12.0, 60, 10) == [
@@ -36,13 +36,13 @@ def test_it_shows_the_last_lines_between_rules_and_how_it_goes() -> None:
 
 @pytest.mark.req("M-10")
 def test_a_description_stands_for_the_command() -> None:
-    assert Live("npm install", "/w", description="Install").lines(1.0, 60, 24)[0] == "Running: Install"
+    assert LiveView("npm install", "/w", description="Install").lines(1.0, 60, 24)[0] == "Running: Install"
 
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("width", [30, 60])
 def test_without_utf8_its_own_dots_are_dots_and_nothing_is_cut_without_them(width: int) -> None:
-    live = Live("printf '%s' {1..9}\necho x; ls", "/w")
+    live = LiveView("printf '%s' {1..9}\necho x; ls", "/w")
     live.feed("stdout", b"a" * 200 + b"\n\xc3\xa9\n")
     lines = live.lines(1.0, width, 24, utf8=False)
     assert all(line.isascii() and len(line) < width and "\\u2026" not in line for line in lines)
@@ -52,14 +52,14 @@ def test_without_utf8_its_own_dots_are_dots_and_nothing_is_cut_without_them(widt
 
 
 def test_who_has_told_it_to_end_is_not_told_how_to() -> None:
-    live = Live("x", "/w")
+    live = LiveView("x", "/w")
     live.ending = True
     assert live.lines(1.0, 80, 24)[-1].endswith("  ending; Ctrl-C again leaves at once")
 
 
 def test_emoji_of_several_characters_fit_and_nothing_above_is_erased() -> None:
     families = "👨‍👩‍👧‍👦" * 19
-    live = Live("x", "/w")
+    live = LiveView("x", "/w")
     live.feed("stdout", families.encode() + b"\n")
     assert live.lines(1.0, 40, 24)[2] == families
     live.frame(1.0, 40, 24)
@@ -67,7 +67,7 @@ def test_emoji_of_several_characters_fit_and_nothing_above_is_erased() -> None:
 
 
 def test_a_frame_replaces_the_one_before() -> None:
-    live = Live("x", "/w")
+    live = LiveView("x", "/w")
     live.feed("stdout", b"one\ntwo\n")
     first = live.frame(1.0, 40, 24)
     live.feed("stdout", b"three\n")
@@ -76,7 +76,7 @@ def test_a_frame_replaces_the_one_before() -> None:
 
 
 def test_a_shorter_frame_leaves_nothing_of_a_longer_one() -> None:
-    live = Live("x", "/w")
+    live = LiveView("x", "/w")
     live.feed("stdout", b"".join(b"a long line %d\n" % n for n in range(9)))
     first = live.frame(1.0, 40, 24)
     live.feed("stdout", b"x" * 10_000)
@@ -86,7 +86,7 @@ def test_a_shorter_frame_leaves_nothing_of_a_longer_one() -> None:
 
 
 def test_when_it_is_erased_nothing_is_left() -> None:
-    live = Live("x", "/w")
+    live = LiveView("x", "/w")
     live.feed("stdout", b"one\ntwo\n")
     text = "before\r\n" + live.frame(1.0, 40, 24) + live.erase(40, 24) + "after"
     assert screen(text) == ["before", "after"]
@@ -94,7 +94,7 @@ def test_when_it_is_erased_nothing_is_left() -> None:
 
 
 def test_a_terminal_that_got_narrower_has_broken_its_lines() -> None:
-    live, old = Live("x", "/w", reflows=True), Live("x", "/w", reflows=False)
+    live, old = LiveView("x", "/w", reflows=True), LiveView("x", "/w", reflows=False)
     for each in (live, old):
         each.feed("stdout", b"a\n")
         each.frame(1.0, 80, 24)
@@ -103,14 +103,14 @@ def test_a_terminal_that_got_narrower_has_broken_its_lines() -> None:
 
 
 def test_after_ctrl_z_it_begins_anew() -> None:
-    live = Live("x", "/w")
+    live = LiveView("x", "/w")
     live.frame(1.0, 40, 24)
     live.forget()
     assert "A" not in live.frame(1.1, 40, 24).partition("$")[0]
 
 
 def test_no_state_of_the_terminal_outlives_a_frame() -> None:
-    frame = Live("x", "/w", colour=True).frame(1.0, 40, 24)
+    frame = LiveView("x", "/w", colour=True).frame(1.0, 40, 24)
     assert frame.startswith("\x1b[?7l")
     assert frame.endswith("\x1b[?7h")
     assert "\x1b[?25l" not in frame
@@ -118,17 +118,17 @@ def test_no_state_of_the_terminal_outlives_a_frame() -> None:
 
 
 def test_a_low_terminal_gets_one_line() -> None:
-    assert len(Live("x", "/w").lines(1.0, 40, 4)) == 1
+    assert len(LiveView("x", "/w").lines(1.0, 40, 4)) == 1
 
 
 def test_without_utf8_it_is_ascii() -> None:
-    live = Live("é", "/w")
+    live = LiveView("é", "/w")
     live.feed("stdout", "日本\n".encode())
     assert all(line.isascii() and len(line) < 40 for line in live.lines(1.0, 40, 24, utf8=False))
 
 
 def test_a_flood_is_counted_and_only_its_end_is_kept() -> None:
-    live = Live("yes", "/w")
+    live = LiveView("yes", "/w")
     for _ in range(1000):
         live.feed("stdout", b"y\n" * 32768)
     assert live.bytes == 65_536_000
@@ -142,7 +142,7 @@ def test_a_flood_is_counted_and_only_its_end_is_kept() -> None:
 def test_nothing_commands_the_terminal_but_the_frame_and_no_line_is_too_long(
     data: bytes, width: int, height: int
 ) -> None:
-    live = Live("echo \x1b[2J\u202e", "/w", description="")
+    live = LiveView("echo \x1b[2J\u202e", "/w", description="")
     live.feed("stdout", b"\x1b]52;c;aGk=\x07\x1b[2J\x1b[5A" + data)
     lines = live.lines(1.0, width, height)
     assert len(lines) <= height or height < 5

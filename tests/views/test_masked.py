@@ -9,24 +9,24 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Request, Result, Tasks, ToolContext
-from nacre.cli.run.notices import words_on
-from nacre.redact.mask import mask_said
-from nacre.redact.redactor import Hidden
+from nacre.cli.run.notices import notices_for
+from nacre.redact.mask import mask_note
+from nacre.redact.redactor import Redactor
 from nacre.result import Captured, Exited, Process, Refused, Running, Spill, TaskRef
 from nacre.toolcall.task_tools import call
-from nacre.views.console.capabilities import Look
-from nacre.views.console.live import Live
-from nacre.views.console.masked import masked
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.live import LiveView
+from nacre.views.console.masked import mask_result
 from nacre.views.console.viewport import viewport
 from nacre.views.model.text import model_text
 from nacre.views.panels.background import background_box
 from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
-from nacre.views.panels.streamed import streamed
+from nacre.views.panels.streamed import draw_streamed
 from nacre.views.panels.style import render
 
 SECRET = "hunter2HUNTER3hunter4xyz"
-LOOK = Look(200)
+CAPABILITIES = TerminalCapabilities(200)
 CTX = ToolContext(secrets=(SECRET,))
 
 
@@ -37,9 +37,9 @@ def parts(text: str) -> list[str]:
 
 def result(text: bytes = b"", *, gap: int = 0, **fields: object) -> Result:
     half = len(text) // 2
-    captured = Captured(head=text[:half], tail=text[half:], seen=len(text) + gap, dropped=gap)
+    captured = Captured(head=text[:half], tail=text[half:], total_bytes=len(text) + gap, dropped_bytes=gap)
     given: dict[str, object] = {"command": f"login {SECRET}", "cwd": f"/srv/{SECRET}", "outcome": Exited(1), **fields}
-    return Result(out=captured, both=captured, hidden=Hidden((SECRET,)), **given)  # type: ignore[arg-type]
+    return Result(out=captured, both=captured, redactor=Redactor((SECRET,)), **given)  # type: ignore[arg-type]
 
 
 SHOWN = {
@@ -47,23 +47,26 @@ SHOWN = {
     "coloured": result(f"it is {SECRET[:8]}\x1b[1m{SECRET[8:]}\x1b[0m.\n".encode()),
     "over the gap": result(SECRET.encode(), gap=5_000_000),
     "binary": result(b"\0\1\2\3\4\5\6\7\x0e\x0f" + SECRET.encode() + bytes(range(200))),
-    "remark": result(remarks=(f"There is no '{SECRET}'.",)),
+    "remark": result(notes=(f"There is no '{SECRET}'.",)),
     "refused": result(outcome=Refused("rule", f"`rm {SECRET}` would", f"`ls {SECRET}`")),
     "task": result(outcome=Running("bash-3f9c2a17"), task=TaskRef("bash-3f9c2a17", 1, 1, f"/s/{SECRET}/output.log")),
     "spill": result(b"x\n", spill=Spill(f"/s/{SECRET}/bash.log", 3, True), gap=1),
-    "left": result(ended=(Process(7, 7, f"bash -c sleep 2; : {SECRET[:15]}…"),)),
+    "left": result(killed_leftovers=(Process(7, 7, f"bash -c sleep 2; : {SECRET[:15]}…"),)),
 }
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_no_panel_shows_it(name: str) -> None:
     shown = SHOWN[name]
-    drawings = [panel(shown, LOOK, timeout=1.0, description=SECRET), streamed(shown, LOOK, description=SECRET)]
-    drawings += [streamed(shown, LOOK)]
-    drawings += [refusal(shown, LOOK)] if isinstance(shown.outcome, Refused) else []
-    drawings += [background_box(shown, LOOK, description=SECRET)] if shown.task is not None else []
+    drawings = [
+        panel(shown, CAPABILITIES, timeout=1.0, description=SECRET),
+        draw_streamed(shown, CAPABILITIES, description=SECRET),
+    ]
+    drawings += [draw_streamed(shown, CAPABILITIES)]
+    drawings += [refusal(shown, CAPABILITIES)] if isinstance(shown.outcome, Refused) else []
+    drawings += [background_box(shown, CAPABILITIES, description=SECRET)] if shown.task is not None else []
     for drawing in drawings:
-        text = render(drawing, LOOK)
+        text = render(drawing, CAPABILITIES)
         assert (parts(text), "[secret]" in text) == ([], True)
         assert SECRET[:4].encode().hex(" ") not in text
 
@@ -76,46 +79,53 @@ def test_lines_of_an_output_stay_in_their_places() -> None:
 
 def test_who_hides_nothing_gets_what_he_gave() -> None:
     shown = Result(command="x", cwd="/", outcome=Exited(0))
-    assert masked(shown) is shown
-    assert masked(SHOWN["plain"]) is not SHOWN["plain"]
+    assert mask_result(shown) is shown
+    assert mask_result(SHOWN["plain"]) is not SHOWN["plain"]
 
 
 def test_an_outcome_that_is_called_like_a_secret_is_still_one() -> None:
-    shown = Result(command="x", cwd="/", outcome=Exited(3), hidden=Hidden(("exited",)))
-    assert masked(shown).outcome == Exited(3)
+    shown = Result(command="x", cwd="/", outcome=Exited(3), redactor=Redactor(("exited",)))
+    assert mask_result(shown).outcome == Exited(3)
 
 
 def test_what_runs_is_watched_without_it() -> None:
-    live = Live(f"login {SECRET}", "/", redactor=Hidden((SECRET,)))
+    live = LiveView(f"login {SECRET}", "/", redactor=Redactor((SECRET,)))
     live.feed("stdout", f"a {SECRET[:11]}".encode())
     first = live.lines(1.0, 100, 24)
     live.feed("stdout", f"{SECRET[11:]} b\n".encode())
     second = live.lines(1.1, 100, 24)
     assert (first[0], first[2], second[2]) == ("$ login [secret]", "a [secret]", "a [secret] b")
-    assert Live("x", "/", description=SECRET, redactor=Hidden((SECRET,))).lines(1.0, 100, 24)[0] == "Running: [secret]"
+    assert (
+        LiveView("x", "/", description=SECRET, redactor=Redactor((SECRET,))).lines(1.0, 100, 24)[0]
+        == "Running: [secret]"
+    )
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_no_line_of_a_plain_run_says_it(name: str) -> None:
     for background in (False, True):
-        assert parts("\n".join(words_on(SHOWN[name], background=background))) == []
+        assert parts("\n".join(notices_for(SHOWN[name], background=background))) == []
 
 
 def test_a_cut_of_our_own_leaves_no_half() -> None:
     values = (SECRET,)
-    assert mask_said(f"`rm {SECRET[:15]}…` would", values) == "`rm [secret]…` would"
-    assert mask_said(f"`…{SECRET[9:]}/x` would", values) == "`…[secret]/x` would"
-    assert mask_said(f"{SECRET} and …", values) == "[secret] and …"
+    assert mask_note(f"`rm {SECRET[:15]}…` would", values) == "`rm [secret]…` would"
+    assert mask_note(f"`…{SECRET[9:]}/x` would", values) == "`…[secret]/x` would"
+    assert mask_note(f"{SECRET} and …", values) == "[secret] and …"
     long = "x" * 9000
-    assert mask_said(f"{long} {SECRET[:9]}…\n{long}", values) == f"{long} [secret]…\n{long}"
-    assert mask_said("hun… and …xyz", values) == "hun… and …xyz"  # too little to know it by
+    assert mask_note(f"{long} {SECRET[:9]}…\n{long}", values) == f"{long} [secret]…\n{long}"
+    assert mask_note("hun… and …xyz", values) == "hun… and …xyz"  # too little to know it by
 
 
 async def test_a_refusal_does_not_say_half_of_it(bash: Bash) -> None:
     for count in range(40, 90, 3):
         refused = await bash.run(f"rm -rf / {'x' * count}{SECRET}", CTX)
         assert isinstance(refused.outcome, Refused)
-        for text in (model_text(refused), json.dumps(refused.to_dict()), render(refusal(refused, LOOK), LOOK)):
+        for text in (
+            model_text(refused),
+            json.dumps(refused.to_dict()),
+            render(refusal(refused, CAPABILITIES), CAPABILITIES),
+        ):
             assert parts(text) == []
 
 
@@ -123,8 +133,8 @@ async def test_a_process_that_is_left_is_named_without_half_of_it(bash: Bash) ->
     for count in (0, 164, 172, 180):
         command = f"bash -c 'sleep 60; : {'x' * count}{SECRET}' & exit 1"
         ended = await bash.run(Request(command, leftovers="end"), CTX)
-        assert ended.ended
-        for text in (model_text(ended), json.dumps(ended.to_dict()), render(panel(ended, LOOK), LOOK)):
+        assert ended.killed_leftovers
+        for text in (model_text(ended), json.dumps(ended.to_dict()), render(panel(ended, CAPABILITIES), CAPABILITIES)):
             assert parts(text) == []
 
 
@@ -146,15 +156,15 @@ async def test_tasks_keep_it_to_themselves(bash: Bash, tmp_path: Path) -> None:
 def test_the_way_to_the_rest_does_not_lead_past_it() -> None:
     data = b"".join(b"%d\n" % n for n in range(20_000))
     for place in (SECRET, f"sp ace'{SECRET}"):
-        hidden = Hidden((place,))
+        hidden = Redactor((place,))
         spill = Spill(os.path.join("/s", place, "x.log"), len(data), True)
         shown = Result(
             command="x",
             cwd="/",
             outcome=Exited(0),
-            both=Captured(head=data, seen=len(data)),
+            both=Captured(head=data, total_bytes=len(data)),
             spill=spill,
-            hidden=hidden,
+            redactor=hidden,
         )
         text = model_text(shown)
         assert (parts(text), "/s/[secret]/x.log" in text) == ([], True)

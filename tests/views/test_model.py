@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from nacre import Bash, Limits, Request, Result, ToolContext
 from nacre.base.frozen import replace
-from nacre.output.shape import Options
-from nacre.output.tokens import tokens
-from nacre.redact.redactor import Hidden
+from nacre.output.shape import ShapeOptions
+from nacre.output.tokens import count_tokens
+from nacre.redact.redactor import Redactor
 from nacre.result import (
     Cancelled,
     Captured,
@@ -39,20 +39,22 @@ from nacre.result import (
     TaskRef,
     TimedOut,
 )
-from nacre.views.model.text import LEAST, LEAST_APART, Kept, ModelOptions, model_text
-from nacre.views.model.with_spill import for_model, look
+from nacre.views.model.text import MIN_LIMITS, MIN_LIMITS_SEPARATE, ModelOptions, SpillInfo, model_text
+from nacre.views.model.with_spill import for_model, inspect_spill
 from tests.support.quoting import quote
-from tests.support.said import said
+from tests.support.said import captured_text
 
 TASK = TaskRef("bash-1234abcd", 5, 5, "/state/bash-1234abcd/output.log")
-SMALL = ModelOptions(output=Options(chars=1_000, lines=30))
+SMALL = ModelOptions(output=ShapeOptions(chars=1_000, lines=30))
 HELP = "TaskOutput reads it and waits for it, KillShell ends it"
 FILE = TASK.output_file
 LEFT = f"[nacre: what it left running is task {TASK.id}, which prints to {FILE}; {HELP}]"
 
 
 def result(outcome: Outcome, text: str = "", command: str = "work", **more: object) -> Result:
-    base = Result(command=command, cwd="/", outcome=outcome, out=said(text), both=said(text), duration=2.5)
+    base = Result(
+        command=command, cwd="/", outcome=outcome, out=captured_text(text), both=captured_text(text), duration=2.5
+    )
     return replace(base, **more)
 
 
@@ -97,7 +99,7 @@ ENDINGS: dict[str, tuple[Result, str]] = {
             Running(TASK.id, promoted=True),
             "so far\n",
             task=TASK,
-            remarks=(f"It goes on as task {TASK.id}; what it prints is in {TASK.output_file}.",),
+            notes=(f"It goes on as task {TASK.id}; what it prints is in {TASK.output_file}.",),
         ),
         f"[nacre: not ended after 2.5 s: it goes on as task {TASK.id}; what it prints is in {FILE}; {HELP}]\nso far",
     ),
@@ -106,12 +108,12 @@ ENDINGS: dict[str, tuple[Result, str]] = {
             Exited(0),
             "a\n",
             task=TASK,
-            remarks=("1 process left running: 5 (sleep 60).", f"It goes on as task {TASK.id}; what it prints is in x."),
+            notes=("1 process left running: 5 (sleep 60).", f"It goes on as task {TASK.id}; what it prints is in x."),
         ),
         "a\n[nacre: 1 process left running: 5 (sleep 60).]\n" + LEFT,
     ),
     "remarks": (
-        result(Exited(2), "a\n", remarks=("One\nthing.", "Another\x1b[0m.")),
+        result(Exited(2), "a\n", notes=("One\nthing.", "Another\x1b[0m.")),
         "[nacre: exit 2]\na\n[nacre: One thing.]\n[nacre: Another[0m.]",
     ),
 }
@@ -129,12 +131,12 @@ def test_every_outcome_is_among_the_endings() -> None:
 
 
 def test_streams_can_be_shown_apart() -> None:
-    what = result(Exited(1), "mixed", out=said("one\n"), err=said("two\n"))
-    assert model_text(what, ModelOptions(apart=True)) == "[nacre: exit 1]\none\n[nacre: stderr]\ntwo"
+    what = result(Exited(1), "mixed", out=captured_text("one\n"), err=captured_text("two\n"))
+    assert model_text(what, ModelOptions(separate_streams=True)) == "[nacre: exit 1]\none\n[nacre: stderr]\ntwo"
     silent = replace(what, out=Captured())
-    assert model_text(silent, ModelOptions(apart=True)) == "[nacre: exit 1]\n[nacre: stderr]\ntwo"
+    assert model_text(silent, ModelOptions(separate_streams=True)) == "[nacre: exit 1]\n[nacre: stderr]\ntwo"
     alone = replace(what, err=Captured())
-    assert model_text(alone, ModelOptions(apart=True)) == "[nacre: exit 1]\nmixed"
+    assert model_text(alone, ModelOptions(separate_streams=True)) == "[nacre: exit 1]\nmixed"
 
 
 IMITATIONS = [
@@ -224,7 +226,7 @@ def test_no_text_is_over_its_limits_or_breaks_json(
         Lost: Lost(ODD * 50),
     }
     ending = endings.get(kind, Cancelled())
-    both = Captured(head=data, seen=len(data))
+    both = Captured(head=data, total_bytes=len(data))
     what = Result(
         command=ODD,
         cwd=ODD,
@@ -232,27 +234,27 @@ def test_no_text_is_over_its_limits_or_breaks_json(
         out=both,
         err=both,
         both=both,
-        remarks=tuple(remarks),
+        notes=tuple(remarks),
         task=TaskRef(ODD, 1, 1, ODD * 100),
         spill=Spill(ODD * 100, 5, complete=True),
     )
-    chars, lines, least = LEAST_APART if apart else LEAST
+    chars, lines, least = MIN_LIMITS_SEPARATE if apart else MIN_LIMITS
     most = None if most is None else max(most, least)
     options = ModelOptions(
-        output=Options(chars=chars, lines=lines, tokens=most, errors=errors), apart=apart, task_help=ODD
+        output=ShapeOptions(chars=chars, lines=lines, tokens=most, errors=errors), separate_streams=apart, task_help=ODD
     )
     text = model_text(what, options)
     assert text
     assert len(text) <= chars
     assert text.count("\n") < lines
-    assert most is None or tokens(text) <= most
+    assert most is None or count_tokens(text) <= most
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", text)
     assert json.loads(json.dumps(text)) == text
 
 
 def test_much_output_keeps_what_is_said_about_it() -> None:
     text = "".join(f"{n}: {n * 7919:x}\n" for n in range(5_000))
-    shown = model_text(result(Exited(3), text, remarks=("Something to know.",)), SMALL)
+    shown = model_text(result(Exited(3), text, notes=("Something to know.",)), SMALL)
     assert len(shown) <= 1_000
     assert shown.startswith("[nacre: exit 3]\n0: 0\n")
     assert shown.endswith("\n4999: 25c0d09\n[nacre: Something to know.]")
@@ -261,7 +263,7 @@ def test_much_output_keeps_what_is_said_about_it() -> None:
 
 def test_limits_that_hold_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="at least"):
-        ModelOptions(output=Options(chars=999))
+        ModelOptions(output=ShapeOptions(chars=999))
 
 
 # secrets
@@ -269,19 +271,19 @@ def test_limits_that_hold_nothing_are_refused() -> None:
 SECRET = "hunter2-Xyz/9"
 
 
-def hiding(what: Result) -> Result:
-    return replace(what, hidden=Hidden((SECRET,)))
+def hide_secret(what: Result) -> Result:
+    return replace(what, redactor=Redactor((SECRET,)))
 
 
 def test_what_a_result_hides_is_masked_in_every_rendering() -> None:
     everywhere = f"a {SECRET} {base64.b64encode(SECRET.encode()).decode()} hunter2-Xyz%2F9 b"
-    what = hiding(
+    what = hide_secret(
         result(
             Exited(1),
             everywhere,
             command=f"echo {SECRET}",
-            remarks=(f"It said {SECRET}.",),
-            err=said(f"{SECRET} failed"),
+            notes=(f"It said {SECRET}.",),
+            err=captured_text(f"{SECRET} failed"),
         )
     )
     text = model_text(what)
@@ -295,21 +297,23 @@ def test_what_a_result_hides_is_masked_in_every_rendering() -> None:
 
 def test_what_a_result_hides_is_not_in_its_json_by_halves_or_under_colours() -> None:
     secret = "hunter2HUNTER3hunter4xyz"
-    half = Captured(head=b"a" * 20 + secret[:9].encode(), tail=secret[9:].encode() + b"\n", seen=5_000, dropped=4_956)
-    coloured = said("\x1b[31mhunter2\x1b[1mHUNTER3\x1b[0mhunter4xyz\x1b[2m ok\n")
+    half = Captured(
+        head=b"a" * 20 + secret[:9].encode(), tail=secret[9:].encode() + b"\n", total_bytes=5_000, dropped_bytes=4_956
+    )
+    coloured = captured_text("\x1b[31mhunter2\x1b[1mHUNTER3\x1b[0mhunter4xyz\x1b[2m ok\n")
     what = result(
         Refused("r", f"`rm -rf / {secret[:15]}…` would delete it"),
         out=half,
         both=half,
         err=coloured,
-        remarks=(f"1 process left running: 5 (sleep {secret[:12]}…).",),
-        hidden=Hidden((secret,)),
+        notes=(f"1 process left running: 5 (sleep {secret[:12]}…).",),
+        redactor=Redactor((secret,)),
     )
     data = what.to_dict()
     assert data["stdout"] == f"{'a' * 20}[secret]\n[4,956 bytes left out]\n[secret]\n"
     assert data["stderr"] == "\x1b[31m[secret]\x1b[2m ok\n"
     assert data["outcome"]["reason"] == "`rm -rf / [secret]…` would delete it"
-    assert data["remarks"] == ["1 process left running: 5 (sleep [secret]…)."]
+    assert data["notes"] == ["1 process left running: 5 (sleep [secret]…)."]
     text = model_text(what)
     assert "hunter2" not in text
     assert "`rm -rf / [secret]…` would delete it" in text
@@ -319,17 +323,17 @@ def test_what_a_result_hides_is_not_in_its_json_by_halves_or_under_colours() -> 
 
 
 def test_the_fields_of_a_result_have_types() -> None:
-    assert "hidden" in typing.get_type_hints(Result)
-    assert dataclasses.asdict(hiding(result(Exited(0))))["hidden"] is None
+    assert "redactor" in typing.get_type_hints(Result)
+    assert dataclasses.asdict(hide_secret(result(Exited(0))))["redactor"] is None
 
 
 def test_what_hides_is_not_printed_compared_or_pickled() -> None:
-    hidden = hiding(result(Exited(0), "x"))
+    hidden = hide_secret(result(Exited(0), "x"))
     plain = result(Exited(0), "x")
     assert hidden == plain
     assert hash(hidden) == hash(plain)
     assert repr(hidden) == repr(plain)
-    assert pickle.loads(pickle.dumps(hidden)).hidden is None
+    assert pickle.loads(pickle.dumps(hidden)).redactor is None
     assert SECRET.encode() not in pickle.dumps(hidden)
 
 
@@ -343,7 +347,7 @@ def test_what_is_removed_from_the_environment_is_hidden_with_the_password_in_a_u
         "NETRC": "/home/me/.netrc",
         "DISPLAY": ":0.0000000",
     }
-    hidden = Hidden(("mine-mine",), inherited, {"PGUSER": "hunter-of-users"})
+    hidden = Redactor(("mine-mine",), inherited, {"PGUSER": "hunter-of-users"})
     assert hidden.values() == ("mine-mine", "tok-123456", "postgres://me:s3cr3tpw@db/x", "s3cr3tpw")
 
 
@@ -409,7 +413,7 @@ async def test_as_many_errors_of_the_middle_are_shown_as_are_asked_for(bash: Bas
     what = await bash.run(
         Request(command, cwd=tmp_path), ToolContext(limits=Limits(output=20_000), output_dir=tmp_path)
     )
-    lines = for_model(what, ModelOptions(output=Options(errors=20))).split("\n")
+    lines = for_model(what, ModelOptions(output=ShapeOptions(errors=20))).split("\n")
     assert "[… 8 of them tell of errors:]" in lines
     assert [f"[… {20_000 + n}: Error: {n}]" for n in range(1, 9)] == [line for line in lines if "Error: " in line]
 
@@ -418,7 +422,7 @@ async def test_as_many_errors_of_the_middle_are_shown_as_are_asked_for(bash: Bas
 async def test_streams_apart_name_the_file_that_has_both(bash: Bash, tmp_path: Path, held: int | None) -> None:
     ctx = ToolContext(limits=Limits(output=held), output_dir=tmp_path)
     what = await bash.run(Request("seq 1 20000; echo 'Error: mid'; seq 1 20000; echo e >&2", cwd=tmp_path), ctx)
-    lines = for_model(what, ModelOptions(apart=True), directory=lambda: str(tmp_path)).split("\n")
+    lines = for_model(what, ModelOptions(separate_streams=True), directory=lambda: str(tmp_path)).split("\n")
     (path,) = (
         line.partition(", is in ")[2].removesuffix("]") for line in lines if "in order of arrival, is in " in line
     )
@@ -427,7 +431,7 @@ async def test_streams_apart_name_the_file_that_has_both(bash: Bash, tmp_path: P
         ["[… 20001: Error: mid]"] if held is None else ["[nacre: its line 20001 tells of an error: Error: mid]"]
     )
     small = await bash.run(Request("echo a; echo e >&2", cwd=tmp_path), ctx)
-    assert for_model(small, ModelOptions(apart=True)) == "a\n[nacre: stderr]\ne"
+    assert for_model(small, ModelOptions(separate_streams=True)) == "a\n[nacre: stderr]\ne"
 
 
 @pytest.mark.parametrize(
@@ -465,7 +469,7 @@ async def test_a_spill_that_is_gone_is_not_named(bash: Bash, tmp_path: Path) -> 
     what = await bash.run(Request(BOOM, cwd=tmp_path), ctx)
     assert what.spill is not None
     os.unlink(what.spill.path)
-    assert look(what) == Kept()
+    assert inspect_spill(what) == SpillInfo()
     assert what.spill.path not in for_model(what)
 
 
@@ -485,7 +489,7 @@ def test_a_spill_that_is_no_file_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/etc/passwd")
     for path in (tmp_path / "pipe", tmp_path / "link", tmp_path, Path("/dev/zero")):
-        assert look(result(Exited(0), spill=Spill(str(path), 5, complete=True))) == Kept()
+        assert inspect_spill(result(Exited(0), spill=Spill(str(path), 5, complete=True))) == SpillInfo()
 
 
 def test_where_nothing_can_be_written_no_file_is_named(tmp_path: Path) -> None:

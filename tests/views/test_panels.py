@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nacre.ansi.width import columns
 from nacre.result import Captured, Exited, Refused, Result, Running, TaskRef
 from nacre.tasks.store.task import Task
-from nacre.views.console.capabilities import Look
+from nacre.views.console.capabilities import TerminalCapabilities
 from nacre.views.console.viewport import Counts
 from nacre.views.gallery import results
 from nacre.views.gallery.scenes import SCENES, Scene
@@ -20,24 +20,24 @@ from nacre.views.gallery.svg import render_svg
 from nacre.views.panels.background import background_box
 from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
-from nacre.views.panels.streamed import streamed
+from nacre.views.panels.streamed import draw_streamed
 from nacre.views.panels.style import render
 from nacre.views.panels.task_table import task_table
-from tests.views.draw import LOOKS, SNAPSHOTS, drawn
+from tests.views.draw import CAPABILITIES, SNAPSHOTS, draw_view
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x1b[31m\u202e\u200b" + " " * 400 + "; rm x\n\t\r\x9b2J"
 WIDTHS = (60, 80, 120, 200)
 
 
 @pytest.mark.req("T-11", "M-10")
-@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("name", CAPABILITIES)
 def test_every_view_looks_as_it_did(name: str) -> None:
-    assert drawn(LOOKS[name]) == (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
+    assert draw_view(CAPABILITIES[name]) == (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.req("T-11")
 def test_the_panel_has_four_zones() -> None:
-    text = render(panel(results.TESTS, Look(80), timeout=120.0), Look(80))
+    text = render(panel(results.TESTS, TerminalCapabilities(80), timeout=120.0), TerminalCapabilities(80))
     rule = "─" * 80
     header, parameters, first, *_, last, status = text.splitlines()
     assert header == "── $ pytest -q " + "─" * 55 + " exit 1 ──"
@@ -48,7 +48,7 @@ def test_the_panel_has_four_zones() -> None:
 
 @pytest.mark.req("T-11")
 def test_status_is_green_or_red_and_so_is_stderr() -> None:
-    look = Look(80, colour=True)
+    look = TerminalCapabilities(80, colour=True)
     assert "\x1b[1;32mok\x1b[0m" in render(panel(results.BUILD, look), look)
     failed = render(panel(results.TESTS, look), look)
     assert "\x1b[1;31mexit 1\x1b[0m" in failed
@@ -57,20 +57,20 @@ def test_status_is_green_or_red_and_so_is_stderr() -> None:
 
 @pytest.mark.req("T-11")
 def test_a_truncated_panel_says_so_first_and_where_the_rest_is() -> None:
-    text = render(panel(results.TRUNCATED, Look(120)), Look(120))
+    text = render(panel(results.TRUNCATED, TerminalCapabilities(120)), TerminalCapabilities(120))
     assert "(truncated) stdout: 640+ lines  stderr: 0 lines  112ms\n" in text
     assert text.endswith("nacre: all 1,070,488 bytes are in /tmp/nacre-0/bash-3f9c2a17.log\n")
 
 
 @pytest.mark.req("T-11")
 def test_lines_that_were_counted_on_the_way_are_exact() -> None:
-    text = render(panel(results.TRUNCATED, Look(80), lines=Counts(27_000, 3)), Look(80))
+    text = render(panel(results.TRUNCATED, TerminalCapabilities(80), lines=Counts(27_000, 3)), TerminalCapabilities(80))
     assert "stdout: 27,000 lines  stderr: 3 lines" in text
 
 
 @pytest.mark.req("M-10")
 def test_the_background_box_has_what_one_needs_next() -> None:
-    text = render(background_box(results.BACKGROUND, Look(80)), Look(80))
+    text = render(background_box(results.BACKGROUND, TerminalCapabilities(80)), TerminalCapabilities(80))
     for part in ("Background Task Started", "bash-3f9c2a17", "npm test", results.TASK.output_file, "nacre tasks"):
         assert part in text
 
@@ -80,7 +80,7 @@ WIDE_TEXTS = ["日本語", "é e\u0301", "👍🏽 ok", "🇩🇪🇫🇷", "✓
 
 @pytest.mark.parametrize("text", [*WIDE_TEXTS, "का", "日本語" * 40])
 def test_a_header_is_as_wide_as_its_rule_whatever_the_command_is_written_in(text: str) -> None:
-    look = Look(80)
+    look = TerminalCapabilities(80)
     shown = Result(command=f"echo {text}", cwd="/w", outcome=Exited(0))
     header, _, rule, *_ = render(panel(shown, look), look).splitlines()
     assert (columns(header), columns(rule)) == (80, 80)
@@ -88,7 +88,9 @@ def test_a_header_is_as_wide_as_its_rule_whatever_the_command_is_written_in(text
 
 @pytest.mark.parametrize("text", WIDE_TEXTS)
 def test_a_box_that_rich_draws_has_straight_sides(text: str) -> None:
-    box = render(background_box(results.BACKGROUND, Look(120), description=text), Look(120)).splitlines()
+    box = render(
+        background_box(results.BACKGROUND, TerminalCapabilities(120), description=text), TerminalCapabilities(120)
+    ).splitlines()
     sides = [line for line in box if line.startswith(("╭", "│", "╰"))]
     assert text in sides[1]
     assert len({columns(line) for line in sides}) == 1
@@ -96,20 +98,27 @@ def test_a_box_that_rich_draws_has_straight_sides(text: str) -> None:
 
 def test_a_picture_wraps_between_characters_as_wide_as_they_are() -> None:
     family = "👨‍👩‍👧‍👦"
-    shown = Result(command="x", cwd="/w", outcome=Exited(0), both=Captured(head=(family * 25).encode(), seen=625))
-    pieces = re.findall(r"<text[^>]*>([^<]*)</text>", render_svg(panel(shown, Look(40)), Look(40), title="x"))
+    shown = Result(
+        command="x", cwd="/w", outcome=Exited(0), both=Captured(head=(family * 25).encode(), total_bytes=625)
+    )
+    pieces = re.findall(
+        r"<text[^>]*>([^<]*)</text>",
+        render_svg(panel(shown, TerminalCapabilities(40)), TerminalCapabilities(40), title="x"),
+    )
     assert [piece for piece in pieces if family in piece] == [family * 20, family * 5]
 
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_path_is_never_broken(width: int) -> None:
-    assert results.TASK.output_file in render(background_box(results.BACKGROUND, Look(width)), Look(width))
+    assert results.TASK.output_file in render(
+        background_box(results.BACKGROUND, TerminalCapabilities(width)), TerminalCapabilities(width)
+    )
 
 
 @pytest.mark.req("M-10")
 def test_the_safety_block_says_why_and_what_to_do_instead() -> None:
-    text = render(refusal(results.BLOCKED, Look(80)), Look(80))
+    text = render(refusal(results.BLOCKED, TerminalCapabilities(80)), TerminalCapabilities(80))
     assert "Command blocked" in text
     assert "$ sudo bash -c 'rm -rf /'" in text
     assert "Why:     `rm -rf /` would delete the whole file system" in text
@@ -121,7 +130,7 @@ def test_the_safety_block_says_why_and_what_to_do_instead() -> None:
 def test_what_is_copied_from_a_refusal_is_the_command(width: int) -> None:
     command = "cat > x.sh <<EOF\n  rm -rf /\nEOF\nbash x.sh " + "word " * 20 + "\ngit commit -m 'one\n\n  two'"
     refused = Result(command=command, cwd="/w", outcome=Refused("rule", "why", "do not"))
-    lines = render(refusal(refused, Look(width)), Look(width)).splitlines()
+    lines = render(refusal(refused, TerminalCapabilities(width)), TerminalCapabilities(width)).splitlines()
     assert "\n".join(lines[2 : lines.index("─" * width)]) == command
     assert lines[1] == "$ (7 lines)"
 
@@ -132,8 +141,10 @@ def test_advice_in_backquotes_is_never_broken(width: int) -> None:
     refused = Result(
         command="x", cwd="/w", outcome=Refused("r", "`a b c` is bad", "take `git push --force-with-lease`")
     )
-    assert "`git push --force-with-lease`" in render(refusal(refused, Look(width)), Look(width))
-    text = render(panel(results.PROMOTED, Look(width)), Look(width))
+    assert "`git push --force-with-lease`" in render(
+        refusal(refused, TerminalCapabilities(width)), TerminalCapabilities(width)
+    )
+    text = render(panel(results.PROMOTED, TerminalCapabilities(width)), TerminalCapabilities(width))
     assert "`nacre output bash-3f9c2a17`" in text
     assert "`nacre kill bash-3f9c2a17`" in text
 
@@ -142,9 +153,9 @@ def test_advice_in_backquotes_is_never_broken(width: int) -> None:
 def test_a_panel_taller_than_the_terminal_says_at_its_end_how_it_went() -> None:
     def last(lines: int, height: int) -> str:
         data = b"x\n" * lines
-        part = Captured(head=data, seen=len(data))
+        part = Captured(head=data, total_bytes=len(data))
         result = Result(command="x", cwd="/w", outcome=Exited(1), out=part, both=part)
-        look = Look(80, height=height)
+        look = TerminalCapabilities(80, height=height)
         return render(panel(result, look), look).splitlines()[-1]
 
     assert last(99, 24) == "exit 1  stdout: 99 lines  stderr: 0 lines  0ms"
@@ -155,14 +166,16 @@ def test_a_panel_taller_than_the_terminal_says_at_its_end_how_it_went() -> None:
 
 @pytest.mark.req("T-11")
 def test_what_the_command_says_is_never_taken_for_our_remark_on_it() -> None:
-    look = Look(80, colour=True)
+    look = TerminalCapabilities(80, colour=True)
     result = Result(command="ls … +0 characters; also runs ls", cwd="/w", outcome=Exited(0))
     assert "\x1b[1mls … +0 characters; also runs ls\x1b[0m" in render(panel(result, look), look)
 
 
 @pytest.mark.req("M-10")
 def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
-    text = render(streamed(results.INSTALL, Look(52), description="Install"), Look(52))
+    text = render(
+        draw_streamed(results.INSTALL, TerminalCapabilities(52), description="Install"), TerminalCapabilities(52)
+    )
     assert text == (
         "Running: Install\n" + "─" * 52 + "\n" + results.INSTALL.stdout + "─" * 52 + "\nExit code: 0\nDuration: 32.4s\n"
     )
@@ -173,7 +186,7 @@ def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
 @pytest.mark.parametrize("width", [40, *WIDTHS, 500])
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_what_we_draw_ourselves_fits_and_nothing_has_a_background(scene: Scene, width: int, utf8: bool) -> None:
-    look = Look(width, colour=True, utf8=utf8)
+    look = TerminalCapabilities(width, colour=True, utf8=utf8)
     text = render(scene.draw(look), look)
     for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines():
         if line.startswith(("──", "╭", "│", "╰", "--", "+-")):
@@ -185,27 +198,27 @@ def test_what_we_draw_ourselves_fits_and_nothing_has_a_background(scene: Scene, 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_without_utf8_everything_is_ascii(scene: Scene) -> None:
-    look = Look(80, utf8=False, colour=True)
+    look = TerminalCapabilities(80, utf8=False, colour=True)
     assert render(scene.draw(look), look).isascii()
 
 
 def _hostile(text: str) -> list[str]:
     data = text.encode("utf-8", "surrogatepass")
-    part = Captured(head=data, seen=len(data))
+    part = Captured(head=data, total_bytes=len(data))
     fields = {"command": text, "cwd": f"/w{text}", "out": part, "both": part}
     task = TaskRef(text, 1, 1, text)
-    ended = Result(outcome=Exited(0), remarks=(text,), task=task, **fields)  # type: ignore[arg-type]
+    ended = Result(outcome=Exited(0), notes=(text,), task=task, **fields)  # type: ignore[arg-type]
     refused = Result(outcome=Refused(text, text, text), **fields)  # type: ignore[arg-type]
     begun = Result(outcome=Running(text), task=task, **fields)  # type: ignore[arg-type]
     row = Task(
         id=text, directory=text, state="running", outcome=Running(text), command=text, description=text, cwd=text
     )
-    look = Look(80)
+    look = TerminalCapabilities(80)
     return [
         render(drawing, look)
         for drawing in (
             panel(ended, look, description=text),
-            streamed(ended, look, description=text),
+            draw_streamed(ended, look, description=text),
             refusal(refused, look),
             background_box(begun, look, description=text),
             task_table([row], look),
@@ -224,7 +237,7 @@ def test_no_text_from_anywhere_commands_the_terminal_or_hides(text: str) -> None
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_a_picture_shows_what_a_terminal_would(scene: Scene) -> None:
-    look = Look(60)
+    look = TerminalCapabilities(60)
     picture = render_svg(scene.draw(look), look, title="")
     pieces = re.findall(r"<text [^>]*>([^<]*)</text>", picture)
     drawn = "".join(unescape(piece) for piece in pieces).replace("\xa0", " ")
@@ -234,7 +247,9 @@ def test_a_picture_shows_what_a_terminal_would(scene: Scene) -> None:
 def test_pictures_need_nothing_from_anywhere() -> None:
     for light in (False, True):
         for scene in SCENES[:3]:
-            picture = render_svg(scene.draw(Look(80)), Look(80), title="nacre", light=light)
+            picture = render_svg(
+                scene.draw(TerminalCapabilities(80)), TerminalCapabilities(80), title="nacre", light=light
+            )
             assert set(re.findall(r"https?://[^\"' )]+", picture)) == {"http://www.w3.org/2000/svg"}
             assert "@font-face" not in picture
             assert "monospace" in picture

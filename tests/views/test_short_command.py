@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from nacre.ansi.width import columns
 from nacre.policy.facts.writes import changes
 from nacre.shell import read
-from nacre.views.console.escape import escaped
-from nacre.views.console.short_command import display
+from nacre.views.console.escape import escape_text
+from nacre.views.console.short_command import shorten
 
 PIECES = ["cd ", "/w", " && ", "rm ", "<<E\n", "E\n", "\x1b", "\u202e", *"abc /.;&|<>(){}$\"'`\\#!=*~\n\t-"]
 SHELL = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
@@ -49,7 +49,7 @@ ANY = st.text(max_size=200) | SHELL
     ],
 )
 def test_going_where_one_is_already_is_left_out_and_nothing_else(command: str, shown: str) -> None:
-    assert display(command, "/w") == shown
+    assert shorten(command, "/w") == shown
 
 
 @pytest.mark.req("P-011")
@@ -71,7 +71,7 @@ def test_going_where_one_is_already_is_left_out_and_nothing_else(command: str, s
     ],
 )
 def test_of_what_is_long_there_is_a_gist_that_counts_and_names_the_rest(command: str, shown: str) -> None:
-    assert display(command, "/w") == shown
+    assert shorten(command, "/w") == shown
 
 
 @pytest.mark.req("P-011")
@@ -86,7 +86,7 @@ def test_of_what_is_long_there_is_a_gist_that_counts_and_names_the_rest(command:
     ],
 )
 def test_what_would_hide_is_spelt_out(command: str, shown: str) -> None:
-    assert display(command, "/w") == shown
+    assert shorten(command, "/w") == shown
 
 
 @given(ANY, st.integers(16, 200))
@@ -94,8 +94,8 @@ def test_what_would_hide_is_spelt_out(command: str, shown: str) -> None:
 @example("f(){ :;};" * 50, 40)
 @settings(deadline=None)
 def test_it_is_one_line_for_any_text_and_shows_nothing_raw(command: str, most: int) -> None:
-    shown = display(command, "/w", most=most)
-    assert escaped(shown) == shown
+    shown = shorten(command, "/w", most=most)
+    assert escape_text(shown) == shown
     assert columns(shown) <= max(most, 40) + 60
 
 
@@ -103,12 +103,12 @@ def test_it_is_one_line_for_any_text_and_shows_nothing_raw(command: str, most: i
 @given(ANY)
 @settings(deadline=None)
 def test_in_full_every_line_is_there(command: str) -> None:
-    lines = display(command, "/w", full=True).split("\n")
+    lines = shorten(command, "/w", full=True).split("\n")
     given = command.strip("\n").split("\n")
     assert len(lines) == len(given)
     for line, original in zip(lines, given, strict=True):
-        assert escaped(line) == line
-        assert _without_blanks(line) == _without_blanks(escaped(original))
+        assert escape_text(line) == line
+        assert _without_blanks(line) == _without_blanks(escape_text(original))
 
 
 @pytest.mark.req("P-011")
@@ -118,7 +118,7 @@ def test_in_full_every_line_is_there(command: str) -> None:
 @settings(deadline=None)
 def test_in_full_no_command_that_changes_something_is_hidden(parts: list[str]) -> None:
     text = "\n".join(parts)
-    shown = display(text, "/w", full=True)
+    shown = shorten(text, "/w", full=True)
     for command in read(text, cwd="/w", home="/h").commands:
         if changes(command):
             assert text[command.start : command.end].strip() in shown
@@ -152,7 +152,7 @@ LONG = "a" * 120
     ],
 )
 def test_what_is_run_from_where_nobody_sees_it_is_named_and_so_is_what_is_written(command: str, shown: str) -> None:
-    assert display(command, "/w", most=80) == shown
+    assert shorten(command, "/w", most=80) == shown
 
 
 HIDERS = (
@@ -169,14 +169,14 @@ HIDERS = (
 @settings(deadline=None)
 def test_every_command_and_every_file_is_shown_named_or_counted(forms: list[str], between: str, most: int) -> None:
     names = [f"name{number}" for number in range(len(forms))]
-    shown = display(between.join(form.format(name) for form, name in zip(forms, names, strict=True)), "/w", most=most)
+    shown = shorten(between.join(form.format(name) for form, name in zip(forms, names, strict=True)), "/w", most=most)
     missing = [name for name in names if name not in shown]
     counted = sum(map(int, re.findall(r"(?:and|runs|writes) (\d+) (?:more|command|file)", shown)))
     assert len(missing) <= counted
 
 
 def test_a_text_too_long_to_be_read_is_cut_and_says_so() -> None:
-    shown = display("echo x\n" * 100_000, "/w")
+    shown = shorten("echo x\n" * 100_000, "/w")
     assert shown == "echo x … +99,999 lines; too long to be read here"
 
 

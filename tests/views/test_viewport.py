@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.capture.head_tail import Record
+from nacre.capture.head_tail import HeadTailBuffer
 from nacre.result import Captured, Exited, Result
-from nacre.views.console.viewport import Line, viewport
+from nacre.views.console.viewport import ViewportLine, viewport
 
 
 def result(out: bytes = b"", err: bytes = b"", both: bytes | None = None, limit: int = 1 << 20) -> Result:
     def part(data: bytes) -> Captured:
-        record = Record(limit)
+        record = HeadTailBuffer(limit)
         record.add(data)
-        return record.captured()
+        return record.to_captured()
 
     return Result(
         command="x",
@@ -30,13 +30,13 @@ def result(out: bytes = b"", err: bytes = b"", both: bytes | None = None, limit:
 @pytest.mark.req("T-11")
 def test_stderr_stands_where_it_came() -> None:
     view = viewport(result(b"one\ntwo\n", b"bad\n", b"one\nbad\ntwo\n"))
-    assert view.lines == (Line("one"), Line("bad", "err"), Line("two"))
+    assert view.lines == (ViewportLine("one"), ViewportLine("bad", "err"), ViewportLine("two"))
     assert not view.cut
 
 
 @pytest.mark.req("T-11")
 def test_what_both_have_said_is_nobodys_error() -> None:
-    assert viewport(result(b"same\n", b"same\n")).lines == (Line("same"), Line("same"))
+    assert viewport(result(b"same\n", b"same\n")).lines == (ViewportLine("same"), ViewportLine("same"))
 
 
 @pytest.mark.req("T-11")
@@ -55,12 +55,12 @@ def test_bytes_that_were_not_kept_are_counted() -> None:
     view = viewport(result(data, limit=7000), most=10)
     note = next(line.text for line in view.lines if line.origin == "note")
     assert note == "… 63,000 bytes and 990 lines around them not shown …"
-    assert view.lines[-1] == Line("009999")
+    assert view.lines[-1] == ViewportLine("009999")
 
 
 def test_a_progress_bar_is_what_it_came_to_and_its_lines_are_counted() -> None:
     view = viewport(result(b"a 1%\n\x1b[1A\x1b[2Ka 2%\n\x1b[1A\x1b[2Ka 100%\n"))
-    assert view.lines == (Line("a 100%"),)
+    assert view.lines == (ViewportLine("a 100%"),)
     assert view.erased == 2
 
 
@@ -71,7 +71,7 @@ def test_clearing_the_screen_hides_nothing() -> None:
 
 def test_what_goes_to_the_clipboard_is_named_and_not_shown() -> None:
     view = viewport(result(b"\x1b]52;c;aGk=\x07\x1b]0;title\x07hi\n"))
-    assert (view.lines, view.deaf) == ((Line("hi"),), ("clipboard", "title"))
+    assert (view.lines, view.ignored_sequences) == ((ViewportLine("hi"),), ("clipboard", "title"))
 
 
 def test_binary_output_is_named() -> None:
@@ -81,20 +81,20 @@ def test_binary_output_is_named() -> None:
 
 def test_a_huge_line_is_cut_and_counted() -> None:
     view = viewport(result(b"x" * 100_000), longest=50)
-    assert view.lines == (Line("x" * 50 + "… +99,950 characters"),)
+    assert view.lines == (ViewportLine("x" * 50 + "… +99,950 characters"),)
     assert view.cut
 
 
 def test_a_line_that_is_longer_than_what_is_looked_at_has_two_ends() -> None:
     view = viewport(result(b"x" * 300_000), longest=50)
-    end = Line("x" * 50 + "… +65,486 characters")
-    assert view.lines == (end, Line("… 168,928 bytes not shown …", "note"), end)
+    end = ViewportLine("x" * 50 + "… +65,486 characters")
+    assert view.lines == (end, ViewportLine("… 168,928 bytes not shown …", "note"), end)
     assert view.cut
 
 
 def test_emoji_and_blanks_of_all_kinds_stay_what_they_are() -> None:
     text = "⚠️ careful 👩‍💻 a\u00a0b e\u0301 日本"
-    assert viewport(result(text.encode())).lines == (Line(text),)
+    assert viewport(result(text.encode())).lines == (ViewportLine(text),)
 
 
 @given(st.binary(max_size=400) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))

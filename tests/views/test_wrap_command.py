@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nacre.ansi.width import columns
 from nacre.shell import read
-from nacre.views.console.wrap_command import continued
+from nacre.views.console.wrap_command import wrap
 
 QUOTED = ["'c d'", '"e f"', "$(echo g h)", "`i j`", "${k:-l m}", "\\ n", "'", '"', "é"]
 WORDS = st.lists(st.sampled_from(["a", "bb", *QUOTED, "&&", "|", ";", "#", "<<E", "(", ")", "{", "}"]), max_size=30)
@@ -19,7 +19,7 @@ WORDS = st.lists(st.sampled_from(["a", "bb", *QUOTED, "&&", "|", ";", "#", "<<E"
 @pytest.mark.req("T-11")
 def test_it_is_broken_between_words_with_a_backslash() -> None:
     text = "pytest -q tests/a tests/b && echo 'one two three' > log.txt"
-    assert continued(text, 30) == [
+    assert wrap(text, 30) == [
         "pytest -q tests/a tests/b && \\",
         "    echo 'one two three' > \\",
         "    log.txt",
@@ -29,7 +29,7 @@ def test_it_is_broken_between_words_with_a_backslash() -> None:
 @pytest.mark.req("T-11")
 def test_bash_runs_what_is_copied_as_it_runs_the_original() -> None:
     text = "printf '<%s>' one 'two  three' \"$(printf '%s %s' 4 5)\" six\\ seven ${none:-eight nine}; echo done # or so"
-    lines = continued(text, 24)
+    lines = wrap(text, 24)
     assert len(lines) > 3
     for command in (text, "\n".join(lines)):
         done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
@@ -40,27 +40,27 @@ def test_bash_runs_what_is_copied_as_it_runs_the_original() -> None:
 @settings(deadline=None)
 def test_what_is_broken_has_the_tree_of_the_original(words: list[str], width: int) -> None:
     text = " ".join(words)
-    lines = continued(text, width)
+    lines = wrap(text, width)
     if lines != text.split("\n") and len(lines) > 1:
         before, after = (read(each, cwd="/", home="/h") for each in (text, "\n".join(lines)))
         assert [each.argv for each in before.commands] == [each.argv for each in after.commands]
-        assert not after.broken
+        assert not after.syntax_error
 
 
 def test_a_word_that_is_too_long_stays_one() -> None:
-    assert continued(f"echo {'x' * 50} y", 20) == ["echo \\", f"    {'x' * 50} \\", "    y"]
+    assert wrap(f"echo {'x' * 50} y", 20) == ["echo \\", f"    {'x' * 50} \\", "    y"]
 
 
 @pytest.mark.parametrize("text", ["cat <<E\n" + "x " * 40 + "\nE", "'" + "x " * 40 + "'", "x" * 90])
 def test_what_cannot_be_broken_is_left_alone(text: str) -> None:
-    assert "\n".join(continued(text, 40)) == text
+    assert "\n".join(wrap(text, 40)) == text
 
 
 def test_what_hides_something_is_escaped_and_not_for_copying() -> None:
-    assert continued("echo" + " " * 400 + "; rm x\u202e", 40) == ["echo ⟨400 blanks⟩ ; rm x\\u202e"]
+    assert wrap("echo" + " " * 400 + "; rm x\u202e", 40) == ["echo ⟨400 blanks⟩ ; rm x\\u202e"]
 
 
 @given(st.text(max_size=100), st.integers(1, 60))
 @settings(deadline=None)
 def test_no_text_is_too_much(text: str, width: int) -> None:
-    assert all(columns(line) >= 0 and line.isprintable() for line in continued(text, width))
+    assert all(columns(line) >= 0 and line.isprintable() for line in wrap(text, width))

@@ -41,7 +41,7 @@ class Shell:
         await self._environment.close()
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     environment = LocalEnvironment(working_dir=directory)
     await environment.initialize()
     return Shell(environment)

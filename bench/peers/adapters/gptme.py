@@ -72,5 +72,5 @@ class Shell:
         await asyncio.to_thread(lambda: self._conversation.run(get_shell).close())
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     return Shell(directory)

@@ -41,7 +41,7 @@ class Shell:
         await LocalSandboxEnvironment.sample_cleanup("peers", None, self._environments, False)
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     init_concurrency()
     init_max_subprocesses()
     return Shell(await init_sandbox_environments_sample(LocalSandboxEnvironment, "peers", None, {}, None, {}))

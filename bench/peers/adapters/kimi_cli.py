@@ -51,7 +51,7 @@ class Shell:
         pass
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     telemetry.disable()
     await kaos.chdir(KaosPath.unsafe_from_local_path(directory))
     runtime = cast(Runtime, None)  # for tasks in the background

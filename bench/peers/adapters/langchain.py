@@ -48,7 +48,7 @@ class Shell:
         await asyncio.to_thread(self._middleware.after_agent, self._state, None)
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     shell = Shell(directory)
     await shell.open()
     return shell

@@ -33,5 +33,5 @@ class Shell:
         pass
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     return Shell(directory)

@@ -45,7 +45,7 @@ class Shell:
         await self._client.delete(self._session)
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     client = UnixLocalSandboxClient()
     session = await client.create(manifest=Manifest(root=str(directory)))
     await session.start()

@@ -50,5 +50,5 @@ class Shell:
         await asyncio.to_thread(self._executor.close)
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     return Shell(await asyncio.to_thread(TerminalExecutor, working_dir=str(directory)))

@@ -32,14 +32,14 @@ class Shell:
         self._directory = str(directory)
 
     async def run(self, command: str, timeout: float) -> Answer:
-        process = await asyncio.to_thread(self._started, command)
+        process = await asyncio.to_thread(self._start_process, command)
         try:
-            return await asyncio.to_thread(_ended, process, timeout)
+            return await asyncio.to_thread(_wait_for_end, process, timeout)
         except asyncio.CancelledError:
             process.kill()
             raise
 
-    def _started(self, command: str) -> Process:
+    def _start_process(self, command: str) -> Process:
         sandbox = Sandbox(fs_readable=["/"], fs_writable=[self._directory, "/tmp", "/dev/null"], cwd=self._directory)
         return sandbox.popen(["bash", "-c", command], stdout=StdioMode.PIPED, stderr=StdioMode.PIPED)
 
@@ -47,7 +47,7 @@ class Shell:
         pass
 
 
-def _ended(process: Process, timeout: float) -> Answer:
+def _wait_for_end(process: Process, timeout: float) -> Answer:
     with process, ThreadPoolExecutor(2) as readers:
         streams = [readers.submit(stream.read) for stream in (process.stdout, process.stderr)]
         result = process.wait(timeout)
@@ -58,5 +58,5 @@ def _ended(process: Process, timeout: float) -> Answer:
     return Answer(text, None if timed_out else result.exit_code, "timeout" if timed_out else "exit")
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     return Shell(directory)

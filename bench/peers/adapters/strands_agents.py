@@ -38,5 +38,5 @@ class Shell:
         pass
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     return Shell()  # it works in the directory of the host process, which is this one

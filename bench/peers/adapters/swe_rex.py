@@ -39,7 +39,7 @@ class Shell:
         await self._runtime.close()
 
 
-async def opened(directory: Path) -> Shell:
+async def open_shell(directory: Path) -> Shell:
     runtime = LocalRuntime()
     await runtime.create_session(CreateBashSessionRequest())
     shell = Shell(runtime)

@@ -13,21 +13,21 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing
-from nacre.adapters.shared.toolbox import Definition, Toolbox, asked_by
+from nacre.adapters.shared.missing_extra import missing_extra
+from nacre.adapters.shared.toolbox import Definition, Toolbox, with_caller
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.cancel import Cancel
 from nacre.errors import InvalidRequest, NacreError
 from nacre.session import Session
-from nacre.toolcall.arguments import Arguments
+from nacre.toolcall.arguments import ArgumentReader
 from nacre.types import ToolContext
-from nacre.views.answers import Answer, problem
+from nacre.views.answers import Answer, error_answer
 
 try:
     from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, ToolError
 except ImportError as error:
-    raise missing("anthropic", error) from error
+    raise missing_extra("anthropic", error) from error
 
 CALLER = "anthropic"
 _RESTARTED = "The shell was restarted: its directory and variables are those of the beginning."
@@ -38,7 +38,7 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
 
     def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
         self._bash = bash or Bash()
-        self._ctx = asked_by(CALLER, ctx)
+        self._ctx = with_caller(CALLER, ctx)
         self._tasks = self._bash.engine.tasks(self._ctx.output_dir)
         self._turn = asyncio.Lock()
         self._begin()
@@ -56,9 +56,9 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
     async def call(self, input: object) -> str:
         given: Any = input
         try:
-            again = isinstance(given, dict) and Arguments(given).flag("restart", default=False)
+            again = isinstance(given, dict) and ArgumentReader(given).boolean("restart", default=False)
         except InvalidRequest as error:
-            return _said(problem(error))
+            return _content_of(error_answer(error))
         if again:
             return await self._restart(beside=bool(given.get("command")))
         if isinstance(given, dict):
@@ -68,7 +68,7 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
             answer = await session.call(given)
             if answer.result is not None and answer.result.task is not None:
                 begun.append(answer.result.task.id)
-        return _said(answer)
+        return _content_of(answer)
 
     async def _restart(self, *, beside: bool) -> str:
         switch, begun, forget = self._switch, self._begun, self._forget
@@ -102,7 +102,7 @@ class _Tool(BetaAsyncBuiltinFunctionTool):
 
     async def call(self, input: object) -> str:
         given: Any = input
-        return _said(await self._box.call(self._definition.name, given))
+        return _content_of(await self._box.call(self._definition.name, given))
 
 
 def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[_Tool]:
@@ -117,7 +117,7 @@ def task_tools(ctx: ToolContext | None = None) -> list[_Tool]:
     return [_Tool(box, each) for each in box.definitions if each.name != box.name]
 
 
-def _said(answer: Answer) -> str:
+def _content_of(answer: Answer) -> str:
     """A call that cannot be meant is a result with `is_error`."""
     if answer.error:
         raise ToolError(answer.text)

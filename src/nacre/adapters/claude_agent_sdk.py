@@ -1,6 +1,6 @@
 """claude-agent-sdk: nacre's tools as an MCP server inside this process.
 
-    options = ClaudeAgentOptions(mcp_servers={"nacre": server()}, allowed_tools=allowed(), tools=[])
+    options = ClaudeAgentOptions(mcp_servers={"nacre": server()}, allowed_tools=allowed_tools(), tools=[])
 
 What needs a person's word goes to the context's `approve`. A call that cannot be meant is a result with `is_error`; a
 refusal and an exit code are not. The SDK's own helper for such servers would answer a call that does not fit the schema
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from nacre import __version__
-from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.missing_extra import missing_extra
 from nacre.adapters.shared.toolbox import Toolbox
 from nacre.bash import Bash
 from nacre.types import ToolContext
@@ -22,7 +22,7 @@ try:
     from claude_agent_sdk import McpSdkServerConfig
     from mcp.server.lowlevel import Server
 except ImportError as error:
-    raise missing("claude-agent-sdk", error) from error
+    raise missing_extra("claude-agent-sdk", error) from error
 
 NAME = "nacre"
 CALLER = "claude-agent-sdk"
@@ -46,6 +46,6 @@ def server(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: b
     return McpSdkServerConfig(type="sdk", name=NAME, instance=own)
 
 
-def allowed(bash: Bash | None = None, *, tasks: bool = True) -> list[str]:
+def allowed_tools(bash: Bash | None = None, *, tasks: bool = True) -> list[str]:
     """The tools' names as the agent knows them, for `allowed_tools`."""
     return [f"mcp__{NAME}__{each.name}" for each in Toolbox(bash, tasks=tasks).definitions]

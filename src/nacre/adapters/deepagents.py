@@ -12,13 +12,13 @@ from __future__ import annotations
 import os
 from copy import copy
 
-from nacre.adapters.shared.files import check, reading, touching, writing
-from nacre.adapters.shared.missing_extra import missing
-from nacre.adapters.shared.output_limit import bounded
-from nacre.adapters.shared.streams import streams
-from nacre.adapters.shared.toolbox import asked_by
+from nacre.adapters.shared.files import check, read_request, touch_request, write_request
+from nacre.adapters.shared.missing_extra import missing_extra
+from nacre.adapters.shared.output_limit import run_bounded
+from nacre.adapters.shared.streams import read_streams
+from nacre.adapters.shared.toolbox import with_caller
 from nacre.base.frozen import replace
-from nacre.base.threads import blocking
+from nacre.base.threads import block_on
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest
 from nacre.policy.policy import EVERYTHING
@@ -39,11 +39,11 @@ try:
     )
     from deepagents.backends.sandbox import BaseSandbox
 except ImportError as error:
-    raise missing("deepagents", error) from error
+    raise missing_extra("deepagents", error) from error
 
-LARGEST = 64 * MIB
+MAX_DOWNLOAD_BYTES = 64 * MIB
 """Bytes of a file that can be downloaded."""
-_SOME = 64 * 1024
+_COMPLAINT_BYTES = 64 * 1024
 """Bytes that are enough for a complaint."""
 
 
@@ -60,7 +60,7 @@ class _Sandbox(BaseSandbox):
         return self._id
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        return blocking(self.aexecute(command, timeout=timeout))
+        return block_on(self.aexecute(command, timeout=timeout))
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """`timeout=0`: as long as the profile allows."""
@@ -69,45 +69,47 @@ class _Sandbox(BaseSandbox):
             result = await self._bash.run(Request(command, timeout=limit, merge=True), self._ctx)
         except InvalidRequest as error:
             return ExecuteResponse(output=f"Error ({error.code}): {error}", exit_code=125)
-        said = streams(result)
-        return ExecuteResponse(output=said.stdout + said.stderr, exit_code=said.code, truncated=result.dropped > 0)
+        said = read_streams(result)
+        return ExecuteResponse(
+            output=said.stdout + said.stderr, exit_code=said.code, truncated=result.dropped_bytes > 0
+        )
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        return blocking(self.aupload_files(files))
+        return block_on(self.aupload_files(files))
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         return [FileUploadResponse(path=path, error=await self._write(path, data)) for path, data in files]
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        return blocking(self.adownload_files(paths))
+        return block_on(self.adownload_files(paths))
 
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         return [await self._read(path) for path in paths]
 
     async def _write(self, path: str, data: bytes) -> str | None:
         try:
-            check(await self._run(writing(_absolute(path), data), _SOME), path)
+            check(await self._run(write_request(_absolute(path), data), _COMPLAINT_BYTES), path)
         except (OSError, InvalidRequest) as error:
             return _code(error)
         return None
 
     async def _read(self, path: str) -> FileDownloadResponse:
         try:
-            result = await self._run(reading(_absolute(path)), LARGEST)
-            if result.out.seen > LARGEST:
-                return FileDownloadResponse(path=path, error=f"the file has more than {LARGEST // MIB} MB")
+            result = await self._run(read_request(_absolute(path)), MAX_DOWNLOAD_BYTES)
+            if result.out.total_bytes > MAX_DOWNLOAD_BYTES:
+                return FileDownloadResponse(path=path, error=f"the file has more than {MAX_DOWNLOAD_BYTES // MIB} MB")
             check(result, path)
         except (OSError, InvalidRequest) as error:
             return FileDownloadResponse(path=path, error=_code(error))
         return FileDownloadResponse(path=path, content=result.out.head + result.out.tail)
 
     async def _run(self, request: Request, most: int) -> Result:
-        return await bounded(self._bash, request, self._ctx, most)
+        return await run_bounded(self._bash, request, self._ctx, most)
 
 
 class NacreBackend(_Sandbox):
     def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
-        bash, ctx = bash or Bash(), asked_by("deepagents", ctx)
+        bash, ctx = bash or Bash(), with_caller("deepagents", ctx)
         bash.constraints(ctx)  # what cannot be enforced here is known now
         super().__init__(bash, ctx, f"nacre-{os.urandom(4).hex()}")
         unchecked = copy(bash)
@@ -144,14 +146,14 @@ class NacreBackend(_Sandbox):
         return await self._scripts.aglob(pattern, path)
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        return blocking(self.awrite(file_path, content))
+        return block_on(self.awrite(file_path, content))
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
         refusal = await self._refusal(file_path)
         return await self._scripts.awrite(file_path, content) if refusal is None else WriteResult(error=refusal)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        return blocking(self.aedit(file_path, old_string, new_string, replace_all))
+        return block_on(self.aedit(file_path, old_string, new_string, replace_all))
 
     async def aedit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         refusal = await self._refusal(file_path)
@@ -162,10 +164,10 @@ class NacreBackend(_Sandbox):
     async def _refusal(self, path: str) -> str | None:
         """Why a command that writes this file would be refused."""
         try:
-            result = await self._run(touching(path), _SOME)
+            result = await self._run(touch_request(path), _COMPLAINT_BYTES)
         except InvalidRequest as error:
             return f"Error ({error.code}): {error}"
-        return streams(result).stderr.strip() if isinstance(result.outcome, Refused) else None
+        return read_streams(result).stderr.strip() if isinstance(result.outcome, Refused) else None
 
 
 def _absolute(path: str) -> str:

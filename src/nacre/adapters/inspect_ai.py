@@ -20,10 +20,10 @@ import tempfile
 from contextlib import nullcontext
 from typing import Any, Literal, overload
 
-from nacre.adapters.shared.files import check, reading, writing
-from nacre.adapters.shared.missing_extra import missing
-from nacre.adapters.shared.output_limit import bounded, exceeded
-from nacre.adapters.shared.streams import streams
+from nacre.adapters.shared.files import check, read_request, write_request
+from nacre.adapters.shared.missing_extra import missing_extra
+from nacre.adapters.shared.output_limit import exceeded_stream, run_bounded
+from nacre.adapters.shared.streams import read_streams
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest
@@ -47,11 +47,11 @@ try:
     from inspect_ai.util import concurrency as taking_turns
     from pydantic import BaseModel
 except ImportError as error:
-    raise missing("inspect-ai", error) from error
+    raise missing_extra("inspect-ai", error) from error
 
-_SOME = 65_536
+_COMPLAINT_BYTES = 65_536
 """Bytes that are enough for a complaint."""
-_FILE_TIMEOUT = 600.0
+_FILE_TIMEOUT_S = 600.0
 """Seconds that reading or writing a file may take."""
 _SYSTEM = "/usr/bin:/bin:/usr/sbin:/sbin"
 """Where the program that changes the user is looked for: what goes ahead of a command is nobody else's choice."""
@@ -75,7 +75,7 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         super().__init__()
         self._config = config or NacreSandboxConfig()
         self._bash = Bash(replace(DEFAULT, policy=policy, timeout=float("inf"), max_timeout=float("inf")))
-        self._own_bash = Bash(replace(DEFAULT, policy=EVERYTHING, timeout=_FILE_TIMEOUT))
+        self._own_bash = Bash(replace(DEFAULT, policy=EVERYTHING, timeout=_FILE_TIMEOUT_S))
         who = self._account(None)
         self._own = tempfile.mkdtemp(prefix="nacre-sandbox-")
         self.directory = os.path.join(self._own, "work")
@@ -140,8 +140,8 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         request = self._request(cmd, user, env=env, cwd=cwd, stdin=input, timeout=timeout)
         async with taking_turns("subprocesses", _at_once()) if concurrency else nullcontext():
             result = await self._run(self._bash, request, most)
-        said = streams(result)
-        if (beginning := exceeded(result, most)) is not None:
+        said = read_streams(result)
+        if (beginning := exceeded_stream(result, most)) is not None:
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE_STR, beginning)
         match result.outcome:
             case TimedOut(after):
@@ -150,13 +150,13 @@ class NacreSandboxEnvironment(SandboxEnvironment):
                 raise late
             case NotStarted() | Lost():
                 raise SandboxUnavailableError(said.stderr.strip())
-            case Exited(126) if not await self._found(cmd[0], user, env=env, cwd=cwd):
+            case Exited(126) if not await self._is_runnable(cmd[0], user, env=env, cwd=cwd):
                 raise PermissionError(said.stderr.strip())
         return ExecResult(said.code == 0, said.code, said.stdout, said.stderr)
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
         data = contents.encode() if isinstance(contents, str) else contents
-        check(await self._on_file(writing(self._path(file), data), _SOME), file)
+        check(await self._on_file(write_request(self._path(file), data), _COMPLAINT_BYTES), file)
 
     @overload
     async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
@@ -166,8 +166,8 @@ class NacreSandboxEnvironment(SandboxEnvironment):
 
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
         most = SandboxEnvironmentLimits.MAX_READ_FILE_SIZE
-        result = await self._on_file(reading(self._path(file)), most)
-        if result.out.seen > most:
+        result = await self._on_file(read_request(self._path(file)), most)
+        if result.out.total_bytes > most:
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None)
         check(result, file)
         data = result.out.head + result.out.tail
@@ -180,10 +180,12 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         by_user = self._request(["bash", "-c", request.command], None, env=dict(request.env), stdin=request.stdin)
         return await self._run(self._own_bash, by_user, most)
 
-    async def _found(self, program: str, user: str | None, *, env: dict[str, str] | None, cwd: str | None) -> bool:
+    async def _is_runnable(
+        self, program: str, user: str | None, *, env: dict[str, str] | None, cwd: str | None
+    ) -> bool:
         """It was there, and could be run: then it was its own word that it could not go on."""
         looks = self._request(["bash", "-c", 'type -P -- "$0"', program], user, env=env, cwd=cwd)
-        return (await self._run(self._own_bash, looks, _SOME)).exit_code == 0
+        return (await self._run(self._own_bash, looks, _COMPLAINT_BYTES)).exit_code == 0
 
     async def _run(self, bash: Bash, request: Request, most: int) -> Result:
         config = self._config
@@ -195,7 +197,7 @@ class NacreSandboxEnvironment(SandboxEnvironment):
             caller="inspect-ai",
         )
         try:
-            return await bounded(bash, request, ctx, most)
+            return await run_bounded(bash, request, ctx, most)
         except InvalidRequest as error:
             if error.field == "cwd":
                 raise FileNotFoundError(str(error)) from error

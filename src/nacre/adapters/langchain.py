@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing
+from nacre.adapters.shared.missing_extra import missing_extra
 from nacre.adapters.shared.toolbox import Definition, Toolbox
-from nacre.base.threads import blocking
+from nacre.base.threads import block_on
 from nacre.bash import Bash
 from nacre.types import ToolContext
 from nacre.verdict import Verdict
@@ -20,7 +20,7 @@ from nacre.verdict import Verdict
 try:
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
 except ImportError as error:
-    raise missing("langchain", error) from error
+    raise missing_extra("langchain", error) from error
 
 
 def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[BaseTool]:
@@ -36,7 +36,7 @@ def _tool(box: Toolbox, definition: Definition) -> BaseTool:
         return answer.text, dict(answer.data)
 
     def call_and_wait(**arguments: Any) -> tuple[str, dict[str, Any]]:
-        return blocking(call(**arguments))
+        return block_on(call(**arguments))
 
     return StructuredTool(
         name=definition.name,
@@ -53,6 +53,6 @@ def interrupt_for_approval(verdict: Verdict) -> bool:
     """For `ToolContext.approve`: interrupts the graph, and takes what it is resumed with for the answer."""
     from langgraph.types import interrupt  # whoever runs a graph has it
 
-    matter = verdict.matter
+    matter = verdict.approval_request
     about = {} if matter is None else {"command": matter.command, "cwd": matter.cwd}
     return interrupt({"rule": verdict.rule, "reason": verdict.reason, **about}) is True

@@ -14,13 +14,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing
-from nacre.adapters.shared.streams import Streams, streams
+from nacre.adapters.shared.missing_extra import missing_extra
+from nacre.adapters.shared.streams import CommandStreams, read_streams
 from nacre.adapters.shared.toolbox import Approve, Definition, Toolbox
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest
-from nacre.output.shape import LEAST_CHARS, Options, shape
+from nacre.output.shape import MIN_CHARS, ShapeOptions, shape
 from nacre.result import Captured, Result, TimedOut
 from nacre.types import Request, ToolContext
 
@@ -38,11 +38,11 @@ try:
     )
     from agents.tool_context import ToolContext as CallContext
 except ImportError as error:
-    raise missing("openai-agents", error) from error
+    raise missing_extra("openai-agents", error) from error
 
 
 CALLER = "openai-agents"
-_LONGEST = 30_000
+_DEFAULT_MAX_CHARS = 30_000
 """Characters of what an action gives back that does not say how many."""
 
 
@@ -59,7 +59,7 @@ def _tool(box: Toolbox, definition: Definition) -> FunctionTool:
         return answer.text
 
     async def needs_approval(run: RunContextWrapper[Any], arguments: dict[str, Any], call: str) -> bool:
-        return box.asks(name, arguments) is not None
+        return box.needs_approval(name, arguments) is not None
 
     # A function only where it may say yes: what is no object cannot be shown to one, and would interrupt the run.
     can_ask = name == box.name and box.ctx.approve is None
@@ -89,7 +89,7 @@ def shell_tool(bash: Bash | None = None, ctx: ToolContext | None = None, *, name
         action = request.data.action
         approve = _approve(box, request.ctx_wrapper, name, request.data.call_id) or box.ctx.approve
         left, output = action.max_output_length, list[ShellCommandOutput]()
-        left = _LONGEST if left is None else max(0, left)
+        left = _DEFAULT_MAX_CHARS if left is None else max(0, left)
         for number, command in enumerate(action.commands):
             share = left // (len(action.commands) - number)
             found = await _run(box.bash, command, action.timeout_ms, replace(box.ctx, approve=approve), share)
@@ -101,7 +101,7 @@ def shell_tool(bash: Bash | None = None, ctx: ToolContext | None = None, *, name
         if box.ctx.approve is not None:
             return False
         with suppress(InvalidRequest):  # its output says what is wrong
-            return any(box.asks_about(Request(command)) is not None for command in action.commands)
+            return any(box.request_needs_approval(Request(command)) is not None for command in action.commands)
         return False
 
     return ShellTool(executor=execute, name=name, needs_approval=needs_approval)
@@ -114,29 +114,29 @@ async def _run(bash: Bash, command: str, milliseconds: int | None, ctx: ToolCont
     except InvalidRequest as error:
         text = f"Error ({error.code}): {error}\n"
         return ShellCommandOutput(stderr=text, outcome=ShellCallOutcome(type="exit", exit_code=125), command=command)
-    said = _fitted(result, share)
+    said = _fit_streams(result, share)
     timed_out = isinstance(result.outcome, TimedOut)
     outcome = ShellCallOutcome(type="timeout") if timed_out else ShellCallOutcome(type="exit", exit_code=said.code)
     return ShellCommandOutput(stdout=said.stdout, stderr=said.stderr, outcome=outcome, command=command)
 
 
-def _fitted(result: Result, share: int) -> Streams:
+def _fit_streams(result: Result, share: int) -> CommandStreams:
     """In so many characters, if that is enough to say anything. Neither stream takes more than half from the other, and
     what nacre has to say is not cut."""
-    said = streams(result)
+    said = read_streams(result)
     if len(said.stdout) + len(said.stderr) <= share:
         return said
-    err = result.err.masked(result.hidden)
+    err = result.err.masked_text(result.redactor)
     notes = said.stderr.removeprefix(err).lstrip("\n")
     room = max(0, share - len(notes))
     for_err = min(len(err), max(room // 2, room - len(said.stdout)))
-    out = _shortened(result, result.out, said.stdout, room - for_err)
-    return Streams(out, _shortened(result, result.err, err, for_err) + notes, said.code)
+    out = _shorten_text(result, result.out, said.stdout, room - for_err)
+    return CommandStreams(out, _shorten_text(result, result.err, err, for_err) + notes, said.code)
 
 
-def _shortened(result: Result, captured: Captured, text: str, most: int) -> str:
+def _shorten_text(result: Result, captured: Captured, text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    secrets = () if result.hidden is None else result.hidden.values()
-    options = Options(chars=max(LEAST_CHARS, most - 1))
+    secrets = () if result.redactor is None else result.redactor.values()
+    options = ShapeOptions(chars=max(MIN_CHARS, most - 1))
     return shape(captured, options, secrets=secrets, spill=result.spill).text + "\n"

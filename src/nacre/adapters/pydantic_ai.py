@@ -19,14 +19,14 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing
-from nacre.adapters.shared.output_limit import bounded
-from nacre.adapters.shared.streams import streams
-from nacre.adapters.shared.toolbox import Approve, Toolbox, asked_by
+from nacre.adapters.shared.missing_extra import missing_extra
+from nacre.adapters.shared.output_limit import run_bounded
+from nacre.adapters.shared.streams import read_streams
+from nacre.adapters.shared.toolbox import Approve, Toolbox, with_caller
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest
-from nacre.result import Captured, Exited, Hides, Refused, Result, Signalled, TimedOut
+from nacre.result import Captured, Exited, Redacts, Refused, Result, Signalled, TimedOut
 from nacre.types import KIB, MIB, Request, StrPath, ToolContext
 from nacre.verdict import Verdict
 
@@ -46,10 +46,10 @@ try:
     )
     from pydantic_core import SchemaValidator, core_schema
 except ImportError as error:
-    raise missing("pydantic-ai", error) from error
+    raise missing_extra("pydantic-ai", error) from error
 
 CALLER = "pydantic-ai"
-_PREVIEW = 64 * KIB
+_PREVIEW_BYTES = 64 * KIB
 """Bytes of a stream that is too long, for whoever asks how it began."""
 _OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 """What is in it, the tools themselves look at: they say more about it, and the same everywhere."""
@@ -94,7 +94,7 @@ class NacreToolset(AbstractToolset[Any]):
         asked: list[Verdict] = []
         answer = await self._box.call(name, tool_args, approve=self._approve(ctx, asked))
         if asked and not ctx.tool_call_approved:
-            raise ApprovalRequired(metadata=_matter(asked[0]))
+            raise ApprovalRequired(metadata=_approval_request(asked[0]))
         if answer.error and answer.result is None:
             raise ModelRetry(answer.text)
         if answer.error or (answer.result is not None and isinstance(answer.result.outcome, Refused)):
@@ -113,13 +113,13 @@ class NacreToolset(AbstractToolset[Any]):
         return approve
 
 
-def _matter(verdict: Verdict) -> dict[str, Any]:
+def _approval_request(verdict: Verdict) -> dict[str, Any]:
     """What whoever approves has to see."""
     about: dict[str, Any] = {"rule": verdict.rule, "reason": verdict.reason}
-    if verdict.matter is not None:
-        about["command"] = verdict.matter.command
-        about["cwd"] = verdict.matter.cwd
-        about["given"] = [{"label": each.label, "text": each.text} for each in verdict.matter.given]
+    if verdict.approval_request is not None:
+        about["command"] = verdict.approval_request.command
+        about["cwd"] = verdict.approval_request.cwd
+        about["given"] = [{"label": each.label, "text": each.text} for each in verdict.approval_request.inputs]
     return about
 
 
@@ -133,18 +133,18 @@ class NacreWorkspace:
     def __init__(
         self, working_dir: StrPath | None = None, *, bash: Bash | None = None, ctx: ToolContext | None = None
     ) -> None:
-        ctx = asked_by(CALLER, ctx)
-        self._given = None if working_dir is None else os.path.abspath(working_dir)
+        ctx = with_caller(CALLER, ctx)
+        self._explicit_directory = None if working_dir is None else os.path.abspath(working_dir)
         self._resolved = ""
         self._bash = copy(bash or Bash())
         # who wants a time limit, says so with each command
         self._bash.profile = replace(self._bash.profile, timeout=math.inf, max_timeout=math.inf)
         self._ctx = ctx
-        self._most = 10 * MIB if ctx.limits.output is None else ctx.limits.output
+        self._max_bytes = 10 * MIB if ctx.limits.output is None else ctx.limits.output
 
     @property
     def ref(self) -> WorkspaceRef | None:
-        return None if self._given is None else WorkspaceRef(provider="nacre", id=self._given)
+        return None if self._explicit_directory is None else WorkspaceRef(provider="nacre", id=self._explicit_directory)
 
     async def working_dir(self) -> str:
         return self._place()
@@ -153,11 +153,11 @@ class NacreWorkspace:
         return await asyncio.to_thread(os.path.realpath, os.path.join(self._place(), path))
 
     def _place(self) -> str:
-        if self._given is None:
-            self._given = tempfile.mkdtemp(prefix="nacre-workspace-")
-        self._resolved = self._resolved or os.path.realpath(self._given)
+        if self._explicit_directory is None:
+            self._explicit_directory = tempfile.mkdtemp(prefix="nacre-workspace-")
+        self._resolved = self._resolved or os.path.realpath(self._explicit_directory)
         if not os.path.isdir(self._resolved):
-            raise WorkspaceUnavailableError(f"there is no directory {self._given}")
+            raise WorkspaceUnavailableError(f"there is no directory {self._explicit_directory}")
         return self._resolved
 
     async def run(
@@ -176,32 +176,34 @@ class NacreWorkspace:
         text = command if isinstance(command, str) else shlex.join(command)
         request = Request(text, env=dict(env or {}), timeout=timeout)
         try:
-            result = await bounded(self._bash, request, replace(self._ctx, working_dir=place), self._most)
+            result = await run_bounded(self._bash, request, replace(self._ctx, working_dir=place), self._max_bytes)
         except InvalidRequest as error:
             raise ValueError(str(error)) from error
         self._place()  # a result from a place that is gone is none
-        return _completed(result, self._most)
+        return _to_command_result(result, self._max_bytes)
 
 
-def _completed(result: Result, most: int) -> CommandResult:
+def _to_command_result(result: Result, most: int) -> CommandResult:
     """As the contract has it: an exit code of the command's own, and output that is whole; anything else raises."""
-    if max(result.out.seen, result.err.seen) > most:
+    if max(result.out.total_bytes, result.err.total_bytes) > most:
         text = (
             f"the command was ended: it printed more than {most:,} bytes. Let it print to a file, and read parts of it"
         )
-        begun = {"stdout": _beginning(result.out, result.hidden), "stderr": _beginning(result.err, result.hidden)}
+        begun = {"stdout": _beginning(result.out, result.redactor), "stderr": _beginning(result.err, result.redactor)}
         raise WorkspaceOutputLimitError(text, limit=most, **begun)
-    said = streams(result)
+    said = read_streams(result)
     match result.outcome:
         case TimedOut(after):
             text = f"the command timed out after {after:g} s, and was ended with all that it had started"
             raise WorkspaceTimeoutError(text, stdout=said.stdout, stderr=said.stderr)
         case Exited() | Signalled():
-            return CommandResult(exit_code=said.code, stdout=said.stdout, stderr=result.err.masked(result.hidden))
+            return CommandResult(
+                exit_code=said.code, stdout=said.stdout, stderr=result.err.masked_text(result.redactor)
+            )
         case _:
             raise WorkspaceError(said.stderr.strip())
 
 
-def _beginning(captured: Captured, hidden: Hides | None) -> str:
-    text = captured.head[:_PREVIEW].decode("utf-8", "replace")
+def _beginning(captured: Captured, hidden: Redacts | None) -> str:
+    text = captured.head[:_PREVIEW_BYTES].decode("utf-8", "replace")
     return text if hidden is None else hidden.mask(text, ends_cut=True)

@@ -6,16 +6,16 @@ both there is no NUL, no C0 but newline and tab, no DEL, no C1 and no lone surro
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
 NUL = "␀"
 """Stands for a NUL between words: what `find -print0` lists must not run together."""
 
 _PLAIN_CONTROLS = bytes([*range(9), *range(11, 32), 127])
-_CONTROL = later(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_DROPPED = later(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]+")
-_SURROGATE = later(r"[\ud800-\udfff]")
-_C1 = later(r"[\x80-\x9f]")
+_CONTROL = lazy_regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_DROPPED = lazy_regex(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]+")
+_SURROGATE = lazy_regex(r"[\ud800-\udfff]")
+_C1 = lazy_regex(r"[\x80-\x9f]")
 _BOMS = (
     (b"\xff\xfe\x00\x00", "utf-32-le"),
     (b"\x00\x00\xfe\xff", "utf-32-be"),
@@ -29,7 +29,7 @@ def decode(data: bytes) -> str:
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
-def wide(data: bytes) -> str:
+def wide_encoding(data: bytes) -> str:
     """The name of the encoding that a byte order mark at the beginning announces, when it is not UTF-8; else empty."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), "")
 

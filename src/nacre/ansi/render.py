@@ -17,9 +17,9 @@ from typing import TypeAlias
 from nacre.ansi.decode import NUL, clean
 from nacre.ansi.screen import Screen
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-INVISIBLE = later(
+INVISIBLE = lazy_regex(
     r"\x1b(?:\[[\d;:]*m|(?!\[\d*[A-HJK])(?:"  # colours are met most, and then those, which are none
     r"\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
     r"|\][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|\x1b\\)?"
@@ -30,7 +30,7 @@ INVISIBLE = later(
     r"))"
 )
 """Sequences that move nothing and write nothing, and those that another one breaks off."""
-_TOKEN = later(
+_TOKEN = lazy_regex(
     r"[^\x00-\x08\x0b-\x1f\x7f-\x9f]+"
     r"|\x1b(?:\[[01]?G\x1b\[[02]?K|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
     r"|\r(?:\x1b\[[02]?K)?"
@@ -38,19 +38,19 @@ _TOKEN = later(
 )
 """Text, a sequence or its beginning, or a control character: nothing is left over. To go to the first column and erase
 the line is what progress bars do most, and one of them."""
-_VERTICAL = later(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
+_VERTICAL = lazy_regex(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
 _CLEARS = ("\r\x1b[K", "\r\x1b[2K", "\x1b[2K\r", "\x1b[1G\x1b[0K", "\x1b[1G\x1b[K", "\x1b[0G\x1b[K", "\x1b[2K\x1b[1G")
 """After any of these, nothing that came before it in its row matters."""
-_WORTH_SHORTENING = 80
-HELD = "\0"
+_SHORTEN_ABOVE_CHARS = 80
+HELD_NEWLINE = "\0"
 """Stands for a newline within what is taken away, so that lines can be counted; there is no other NUL by then."""
 _Action: TypeAlias = "tuple[Callable[..., None], tuple[int, ...]] | None"
-_LONGEST = 32
+_MAX_SEQUENCE_CHARS = 32
 """Characters of a sequence that is worth a look."""
 
 
 @frozen
-class Seen:
+class Rendered:
     text: str
     numbers: tuple[int, ...] | None = None
     """For each line of `text` the line of the input, from 0, that wrote it; None when they are the same."""
@@ -58,8 +58,9 @@ class Seen:
     """Lines that were there before the screen was cleared."""
 
 
-def bare(text: str) -> str:
-    """Without colours and what else leaves no trace on the screen. Newlines in that (an image has some) are `HELD`."""
+def strip_invisible(text: str) -> str:
+    """Without colours and what else leaves no trace on the screen. Newlines in that (an image has some) are
+    `HELD_NEWLINE`."""
     if "\0" in text:
         text = text.replace("\0", NUL)
     if "\x1b" not in text:
@@ -67,26 +68,26 @@ def bare(text: str) -> str:
     left = INVISIBLE.sub("", text)
     if left.count("\n") == text.count("\n"):
         return left
-    return INVISIBLE.sub(lambda found: HELD * found[0].count("\n"), text)
+    return INVISIBLE.sub(lambda found: HELD_NEWLINE * found[0].count("\n"), text)
 
 
-def newlines(text: str, start: int = 0, end: int | None = None) -> int:
+def count_newlines(text: str, start: int = 0, end: int | None = None) -> int:
     """Of what a bare text was made of."""
     end = len(text) if end is None else end
-    return text.count("\n", start, end) + text.count(HELD, start, end)
+    return text.count("\n", start, end) + text.count(HELD_NEWLINE, start, end)
 
 
-def seen(text: str) -> Seen:
+def render(text: str) -> Rendered:
     """What is left on the screen, and where it came from."""
-    text = bare(text)
+    text = strip_invisible(text)
     if "\r" in text:  # twice: a program writes one, the terminal puts another before it
         text = text.replace("\r\n", "\n").replace("\r\n", "\n")
-    held = HELD in text
+    held = HELD_NEWLINE in text
     if not any(char in text for char in "\x1b\r\b\v\f"):
-        return Seen(clean(text.replace(HELD, "")), _numbers(text)) if held else Seen(clean(text))
+        return Rendered(clean(text.replace(HELD_NEWLINE, "")), _numbers(text)) if held else Rendered(clean(text))
     screen = Screen()
     numbers = _numbers(text) if held else range(text.count("\n") + 1)
-    first, *lines = text.replace(HELD, "").split("\n")
+    first, *lines = text.replace(HELD_NEWLINE, "").split("\n")
     screen.number = numbers[0]
     _feed(screen, first)
     for number, line in zip(numbers[1:], lines, strict=True):
@@ -97,22 +98,22 @@ def seen(text: str) -> Seen:
             screen.newline()
             _feed(screen, line)
     rows, origins = screen.result()
-    return Seen(clean("\n".join(rows)), tuple(origins), screen.erased)
+    return Rendered(clean("\n".join(rows)), tuple(origins), screen.erased)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     """For each line of a bare text the line of the input at which it ends."""
-    ends = accumulate(line.count(HELD) + 1 for line in text.split("\n"))
+    ends = accumulate(line.count(HELD_NEWLINE) + 1 for line in text.split("\n"))
     return tuple([end - 1 for end in ends])
 
 
 def _feed(screen: Screen, line: str) -> None:
-    if len(line) > _WORTH_SHORTENING and _VERTICAL.search(line) is None:
-        line = _shortened(screen, line)
+    if len(line) > _SHORTEN_ABOVE_CHARS and _VERTICAL.search(line) is None:
+        line = _visible_end(screen, line)
     for token in _TOKEN.findall(line):
         first = token[0]
         if first == "\x1b":
-            if len(token) <= _LONGEST and (action := _action(token)):
+            if len(token) <= _MAX_SEQUENCE_CHARS and (action := _action(token)):
                 action[0](screen, *action[1])
         elif first == "\r":
             if len(token) == 1:
@@ -127,7 +128,7 @@ def _feed(screen: Screen, line: str) -> None:
             screen.write(token)
 
 
-def _shortened(screen: Screen, line: str) -> str:
+def _visible_end(screen: Screen, line: str) -> str:
     """The end of a line that stays in its row: all before it was erased or written over."""
     if "\x1b" in line:
         last = max([line.rfind(clear) for clear in _CLEARS])
@@ -159,7 +160,7 @@ def _action(sequence: str) -> _Action:
     if not final.isalpha() and final not in "@`":
         return None
     try:
-        numbers = [min(int(each or 0), _HIGHEST) for each in arguments.split(";", 2)[:2]]
+        numbers = [min(int(each or 0), _MAX_PARAMETER) for each in arguments.split(";", 2)[:2]]
     except ValueError:
         return None  # digits without end, or a dialect
     first, second = numbers[0], numbers[1] if len(numbers) > 1 else 0
@@ -182,7 +183,7 @@ def _action(sequence: str) -> _Action:
     return (_COUNTED[final], (count,)) if final in _COUNTED else None
 
 
-_HIGHEST = 99_999
+_MAX_PARAMETER = 99_999
 _ESCAPES: dict[str, _Action] = {
     "7": (Screen.save, ()),
     "8": (Screen.restore, ()),

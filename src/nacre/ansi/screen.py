@@ -15,8 +15,8 @@ HEIGHT = 200
 """Rows that a cursor can reach."""
 WIDTH = 240
 """Columns that a cursor can be sent to where nothing is written yet."""
-_LONG = 512
-_MOVED = 1024
+_LONG_ROW_CHARS = 512
+_MAX_MOVED_COLUMNS = 1024
 """Columns that are blanked at once, and of a row in which characters are moved: no terminal is wider, and what is not
 done in a line of a million characters is not missed."""
 _Row: TypeAlias = "str | list[str]"
@@ -28,12 +28,12 @@ class Screen:
         "_blank_above",
         "_bottom",
         "_column",
+        "_in_status_line",
         "_main",
         "_numbers",
         "_row",
         "_rows",
         "_saved",
-        "_unseen",
         "erased",
         "number",
     )
@@ -46,7 +46,7 @@ class Screen:
         self._saved = (0, 0)
         self._bottom = 0
         """The last row of a scrolling region; below it programs keep a status line."""
-        self._unseen = False
+        self._in_status_line = False
         """The cursor is in that status line: what is written there scrolls by with nothing."""
         self._blank_above: tuple[int, int] | None = None
         """Rows that are blank for sure, while the cursor stays below them."""
@@ -62,7 +62,7 @@ class Screen:
 
     def line(self, text: str) -> None:
         """All of a new line, without any control in it; after it comes another, or nothing."""
-        if self._row + 1 == len(self._rows) and not self._unseen:
+        if self._row + 1 == len(self._rows) and not self._in_status_line:
             self._row += 1
             self._rows.append(text)
             self._numbers.append(self.number)
@@ -78,7 +78,7 @@ class Screen:
             self._numbers.append(self.number)
 
     def write(self, text: str) -> None:
-        if self._unseen or not text:
+        if self._in_status_line or not text:
             return
         self._numbers[self._row] = self.number
         simple = is_simple(text)
@@ -86,14 +86,14 @@ class Screen:
         if simple and not column and (not row or (len(row) <= len(text) and isinstance(row, str) and is_simple(row))):
             self._rows[self._row] = text
             self._column = len(text)
-        elif simple and isinstance(row, str) and len(row) < _LONG and len(row) <= column and is_simple(row):
+        elif simple and isinstance(row, str) and len(row) < _LONG_ROW_CHARS and len(row) <= column and is_simple(row):
             self._rows[self._row] = row + " " * (column - len(row)) + text
             self._column = column + len(text)
         else:
             self._put(list(text) if simple else list(cells(text)))
 
     def _put(self, new: list[str]) -> None:
-        row, column = self._opened(), self._column
+        row, column = self._editable_row(), self._column
         end = column + len(new)
         if column > len(row):
             row.extend(" " * (column - len(row)))
@@ -104,7 +104,7 @@ class Screen:
         row[column:end] = new
         self._column = end
 
-    def _opened(self) -> list[str]:
+    def _editable_row(self) -> list[str]:
         row = self._rows[self._row]
         if isinstance(row, str):
             row = list(row) if is_simple(row) else list(cells(row))
@@ -127,7 +127,7 @@ class Screen:
         self.to_column(self._column + columns)
 
     def vertical(self, rows: int) -> None:
-        self._unseen, self._blank_above = False, None
+        self._in_status_line, self._blank_above = False, None
         last = len(self._rows) - 1
         row = self._row + rows
         self._row = last if row > last else max(row, last + 1 - HEIGHT, 0)
@@ -139,8 +139,8 @@ class Screen:
     def to(self, row: int, column: int) -> None:
         """Row and column of the screen, from 0."""
         self._blank_above = None
-        self._unseen = bool(self._bottom) and row >= self._bottom
-        if self._unseen:
+        self._in_status_line = bool(self._bottom) and row >= self._bottom
+        if self._in_status_line:
             return
         top = self._top
         self._row = top + min(row, HEIGHT - 1)
@@ -158,7 +158,7 @@ class Screen:
     def restore(self) -> None:
         row, self._column = self._saved
         self._row = max(self._top, min(row, len(self._rows) - 1))
-        self._unseen, self._blank_above = False, None
+        self._in_status_line, self._blank_above = False, None
 
     def region(self, bottom: int) -> None:
         self._bottom = bottom
@@ -166,12 +166,12 @@ class Screen:
 
     def clear_row(self) -> None:
         """All of it, and to the first column: what most progress bars begin with."""
-        if not self._unseen:
+        if not self._in_status_line:
             self._rows[self._row] = ""
         self._column = 0
 
     def erase_in_line(self, how: int) -> None:
-        if self._unseen:
+        if self._in_status_line:
             return
         if how == 2:
             self._rows[self._row] = ""
@@ -181,13 +181,13 @@ class Screen:
             if not self._column:
                 self._rows[self._row] = ""
             elif self._column < len(self._rows[self._row]):
-                row = self._opened()
+                row = self._editable_row()
                 if self._column < len(row) and not row[self._column]:
                     row[self._column - 1] = " "
                 del row[self._column :]
 
     def erase_in_display(self, how: int) -> None:
-        if self._unseen or how not in (0, 1, 2):
+        if self._in_status_line or how not in (0, 1, 2):
             return
         top, row = self._top, self._row
         if how == 1:
@@ -209,10 +209,10 @@ class Screen:
     def _blank(self, start: int, end: int) -> None:
         if not self._rows[self._row]:
             return
-        row = self._opened()
+        row = self._editable_row()
         end = min(end, len(row))
-        if end - start > _MOVED:
-            start, end = (end - _MOVED, end) if not start else (start, start + _MOVED)
+        if end - start > _MAX_MOVED_COLUMNS:
+            start, end = (end - _MAX_MOVED_COLUMNS, end) if not start else (start, start + _MAX_MOVED_COLUMNS)
         if end < len(row) and not row[end]:
             row[end] = " "
         if start < len(row) and not row[start]:
@@ -220,26 +220,26 @@ class Screen:
         row[start:end] = " " * max(0, end - start)
 
     def erase_characters(self, count: int) -> None:
-        if not self._unseen:
+        if not self._in_status_line:
             self._blank(self._column, self._column + count)
 
     def delete_characters(self, count: int) -> None:
-        if self._unseen or self._column >= len(row := self._opened()):
+        if self._in_status_line or self._column >= len(row := self._editable_row()):
             return
         self._blank(self._column, self._column + count)
-        if len(row) <= _MOVED:
+        if len(row) <= _MAX_MOVED_COLUMNS:
             del row[self._column : self._column + count]
 
     def insert_characters(self, count: int) -> None:
-        row = self._opened()
-        if not self._unseen and self._column < len(row):
+        row = self._editable_row()
+        if not self._in_status_line and self._column < len(row):
             if not row[self._column]:
                 row[self._column - 1] = row[self._column] = " "
             row[self._column : self._column] = " " * max(0, min(count, WIDTH - len(row)))
 
     def repeat(self, count: int) -> None:
         """The character before the cursor."""
-        row = self._opened()
+        row = self._editable_row()
         if 0 < self._column <= len(row) and row[self._column - 1]:
             self._put([row[self._column - 1]] * max(0, min(count, WIDTH - self._column)))
 
@@ -260,7 +260,7 @@ class Screen:
         self._column = 0
 
     def reset(self) -> None:
-        self._bottom, self._unseen = 0, False
+        self._bottom, self._in_status_line = 0, False
         self.erase_in_display(2)
         self._column = 0
 

@@ -10,13 +10,13 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-_SIMPLE = later(r"[\t\x20-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2319\u2400-\u25fc\u2800-\u28ff]*")
+_SIMPLE = lazy_regex(r"[\t\x20-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2319\u2400-\u25fc\u2800-\u28ff]*")
 """Latin, Greek, Cyrillic, arrows, boxes, bars and spinners: one column each, nothing joins."""
 _ZWJ = "\u200d"
 _JOINS, _NARROW, _WIDE, _SKIN_TONE = 0, 1, 2, 3
-_LOOK_BACK = 64
+_MAX_LOOKBACK_CHARS = 64
 """Characters after which a cut is made in any case: some texts pile up marks without end."""
 
 
@@ -25,7 +25,7 @@ def is_simple(text: str) -> bool:
     return text.isascii() or _SIMPLE.fullmatch(text) is not None
 
 
-def joins(char: str) -> bool:
+def joins_previous(char: str) -> bool:
     """It belongs to the character before it."""
     if char < "\u0300":
         return False
@@ -42,40 +42,40 @@ def _is_flag_half(char: str) -> bool:
     return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
-def splits(text: str, place: int) -> bool:
+def splits_character(text: str, place: int) -> bool:
     """A cut at `place` would go through what a reader takes for one character."""
     if not 0 < place < len(text):
         return False
     after, before = text[place], text[place - 1]
     if after < "\u0300" or before == "\n":
         return False
-    if joins(after) or before == _ZWJ:
+    if joins_previous(after) or before == _ZWJ:
         return True
     if not (_is_flag_half(after) and _is_flag_half(before)):
         return False
     start = place - 1
-    while start > max(0, place - _LOOK_BACK) and _is_flag_half(text[start - 1]):
+    while start > max(0, place - _MAX_LOOKBACK_CHARS) and _is_flag_half(text[start - 1]):
         start -= 1
     return (place - start) % 2 == 1
 
 
-def not_after(text: str, place: int, least: int = 0) -> int:
+def last_cut_before(text: str, place: int, least: int = 0) -> int:
     """The last place from `place` backwards where the text may be cut."""
     place = max(least, min(place, len(text)))
     back = place
-    while back > least and place - back < _LOOK_BACK and splits(text, back):
+    while back > least and place - back < _MAX_LOOKBACK_CHARS and splits_character(text, back):
         back -= 1
-    return place if splits(text, back) and back > least else back
+    return place if splits_character(text, back) and back > least else back
 
 
-def not_before(text: str, place: int, most: int | None = None) -> int:
+def first_cut_after(text: str, place: int, most: int | None = None) -> int:
     """The first place from `place` onwards where the text may be cut."""
     most = len(text) if most is None else most
     place = min(most, max(place, 0))
     on = place
-    while on < most and on - place < _LOOK_BACK and splits(text, on):
+    while on < most and on - place < _MAX_LOOKBACK_CHARS and splits_character(text, on):
         on += 1
-    return place if splits(text, on) and on < most else on
+    return place if splits_character(text, on) and on < most else on
 
 
 def cells(text: str) -> Iterator[str]:
@@ -109,7 +109,7 @@ def columns(text: str) -> int:
     return total
 
 
-def fitting(text: str, room: int) -> int:
+def prefix_length(text: str, room: int) -> int:
     """How many characters at the beginning fit into `room` columns. A cut there goes through no emoji or flag."""
     if is_simple(text):
         return min(max(room, 0), len(text))
@@ -117,7 +117,7 @@ def fitting(text: str, room: int) -> int:
     for place, char in enumerate(text):
         room -= _added_columns(char, before)
         if room < 0:
-            return not_after(text, place)
+            return last_cut_before(text, place)
         before = char
     return len(text)
 
@@ -146,6 +146,6 @@ def _added_columns(char: str, before: str) -> int:
 def _kind(char: str) -> int:
     if "\U0001f3fb" <= char <= "\U0001f3ff":
         return _SKIN_TONE
-    if joins(char) and unicodedata.category(char) != "Mc":  # a spacing mark has a column of its own
+    if joins_previous(char) and unicodedata.category(char) != "Mc":  # a spacing mark has a column of its own
         return _JOINS
     return _WIDE if unicodedata.east_asian_width(char) in "WF" and not _is_flag_half(char) else _NARROW

@@ -7,22 +7,22 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 
-from nacre.approval.check import examine
+from nacre.approval.check import check_script
 from nacre.base.frozen import replace
-from nacre.base.threads import beside
+from nacre.base.threads import run_in_thread
 from nacre.errors import CheckUnavailable
 from nacre.policy.policy import Policy
 from nacre.result import Cancelled, NotStarted, Refused
 from nacre.types import Plan, Request, ToolContext
 from nacre.verdict import Decision, Verdict
 
-NOBODY = "It needs a person's word, and nobody was asked"
-_LONG = 4000
+NO_APPROVER = "It needs a person's word, and nobody was asked"
+_THREAD_PROMPT_MIN_CHARS = 4000
 """Characters that may take so long to read that nobody else should have to wait for it."""
 _DENIED = "A person was asked, and said no"
 
 
-async def permission(
+async def approve(
     request: Request,
     ctx: ToolContext,
     plan: Plan,
@@ -32,9 +32,9 @@ async def permission(
     """The plan to go on with, or why not. `heard` is told the verdict, and again with a person's word."""
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
-    strict = policy.otherwise is not Decision.ALLOW
+    strict = policy.default_decision is not Decision.ALLOW
     look = partial(
-        examine,
+        check_script,
         request.command,
         cwd=plan.cwd,
         env=env,
@@ -44,7 +44,9 @@ async def permission(
         inherited=plan.env,
     )
     try:
-        script, verdict = look() if len(request.command) + len(stdin or "") < _LONG else await beside(look)
+        script, verdict = (
+            look() if len(request.command) + len(stdin or "") < _THREAD_PROMPT_MIN_CHARS else await run_in_thread(look)
+        )
     except CheckUnavailable as error:
         return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")
     if heard is not None:
@@ -53,15 +55,17 @@ async def permission(
         if strict and verdict.plain:  # it runs because it is plain: let it be so
             from nacre.policy.facts.harmless import GIT_ENVIRONMENT
 
-            return replace(plan, env={**plan.env, **GIT_ENVIRONMENT}, reusable=False)
+            return replace(plan, env={**plan.env, **GIT_ENVIRONMENT}, standby_ok=False)
         return plan
     if verdict.decision is Decision.REFUSE:
         return Refused(verdict.rule, verdict.what, verdict.instead)
     if ctx.approve is None:
-        return Refused(verdict.rule, f"{verdict.what}. {NOBODY}", verdict.instead)
-    from nacre.approval.request import matter_of  # not loaded for those who are never asked
+        return Refused(verdict.rule, f"{verdict.what}. {NO_APPROVER}", verdict.instead)
+    from nacre.approval.request import build_approval_request  # not loaded for those who are never asked
 
-    answer = await _asked(replace(verdict, matter=matter_of(request, plan, script, stdin)), ctx)
+    answer = await _ask_user(
+        replace(verdict, approval_request=build_approval_request(request, plan, script, stdin)), ctx
+    )
     if answer is None:
         return Cancelled()
     if heard is not None:
@@ -69,7 +73,7 @@ async def permission(
     return plan if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)
 
 
-async def _asked(verdict: Verdict, ctx: ToolContext) -> bool | None:
+async def _ask_user(verdict: Verdict, ctx: ToolContext) -> bool | None:
     """What the person says; None if the call was cancelled meanwhile."""
     assert ctx.approve is not None
     said = ctx.approve(verdict)

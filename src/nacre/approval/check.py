@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from nacre.errors import CheckUnavailable, InvalidRequest
-from nacre.policy.evaluate import judge
+from nacre.policy.evaluate import evaluate
 from nacre.policy.policy import DEFAULT, Policy
-from nacre.policy.rule import Around
+from nacre.policy.rule import CheckContext
 from nacre.shell import Script, read
 from nacre.verdict import Verdict
 
@@ -28,10 +28,10 @@ def check(
     `cwd` and `HOME` are this process's unless given. Values in `env` are known words, and some of them code
     (`BASH_ENV`, exported functions); `stdin` is a script where a shell would read it.
     """
-    return examine(command, cwd=cwd, env=env, stdin=stdin, policy=policy)[1]
+    return check_script(command, cwd=cwd, env=env, stdin=stdin, policy=policy)[1]
 
 
-def examine(
+def check_script(
     command: str,
     *,
     cwd: str | os.PathLike[str] | None = None,
@@ -48,8 +48,8 @@ def examine(
     home = (env and env.get("HOME")) or os.environ.get("HOME") or "/root"
     try:
         script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
-        around = Around(place, home, mounts=mounts, runtimes=runtimes())
-        return script, judge(script, around, policy, ask_plain=ask_plain)
+        around = CheckContext(place, home, mounts=mount_points, runtimes=own_runtime_names())
+        return script, evaluate(script, around, policy, ask_plain=ask_plain)
     except OSError as error:  # a rule's file is loaded when it is first needed
         raise CheckUnavailable(f"the command could not be checked: {error}") from error
 
@@ -84,7 +84,7 @@ def _directory(cwd: str | os.PathLike[str] | None) -> str:
         return ""
 
 
-def mounts() -> tuple[str, ...]:
+def mount_points() -> tuple[str, ...]:
     """Mount points, as this process sees them; none if the system does not tell."""
     from nacre.base.mount_table import read_mount_table  # only needed by rules that ask where file systems are mounted
 
@@ -96,7 +96,7 @@ def mounts() -> tuple[str, ...]:
 
 
 @cache
-def runtimes() -> tuple[str, ...]:
+def own_runtime_names() -> tuple[str, ...]:
     """The names of the program that this process is: `python3.11`, `python3`, `python`."""
     name = os.path.basename(sys.executable or "python3")
     return tuple(dict.fromkeys((name, name.partition(".")[0], name.rstrip("0123456789."))))

@@ -9,33 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.environment import looks_secret
 from nacre.shell import Script
-from nacre.shell.symbolic import clean, shown
+from nacre.shell.symbolic import remove_markers, to_display
 from nacre.types import Plan, Request
-from nacre.verdict import Given, Matter
+from nacre.verdict import ApprovalInput, ApprovalRequest
 
-_NAMES = later(r"\$\{?[!#]?([A-Za-z_]\w*)")
+_NAMES = lazy_regex(r"\$\{?[!#]?([A-Za-z_]\w*)")
 _SECRET = "(a secret)"
 
 
-def matter_of(request: Request, plan: Plan, script: Script, stdin: str | None) -> Matter:
-    run = {shown(each.script).strip(): each.name for each in script.commands if each.script is not None}
-    given = [Given(f"${name}", value, value.strip() in run) for name, value in _variables(request, plan.env, [*run])]
+def build_approval_request(request: Request, plan: Plan, script: Script, stdin: str | None) -> ApprovalRequest:
+    run = {to_display(each.script).strip(): each.name for each in script.commands if each.script is not None}
+    given = [
+        ApprovalInput(f"${name}", value, value.strip() in run)
+        for name, value in _variable_inputs(request, plan.env, [*run])
+    ]
     if stdin:
-        given.append(Given("stdin", stdin, clean(stdin).strip() in run))
+        given.append(ApprovalInput("stdin", stdin, remove_markers(stdin).strip() in run))
     known = [request.command, *(each.text for each in given)]
     for text, name in run.items():
         if text and not any(text in each for each in known):
-            given.append(Given(f"what {name} is given", text, True))
+            given.append(ApprovalInput(f"what {name} is given", text, True))
             known.append(text)
-    hidden = plan.hidden
-    masked = (Given(each.label, hidden.mask(each.text), each.runs) if hidden else each for each in given)
-    return Matter(request.command, plan.cwd, tuple(masked))
+    hidden = plan.redactor
+    masked = (ApprovalInput(each.label, hidden.mask(each.text), each.executed) if hidden else each for each in given)
+    return ApprovalRequest(request.command, plan.cwd, tuple(masked))
 
 
-def _variables(request: Request, env: Mapping[str, str], run: list[str]) -> Iterator[tuple[str, str]]:
+def _variable_inputs(request: Request, env: Mapping[str, str], run: list[str]) -> Iterator[tuple[str, str]]:
     """Those of the call, and those that it names, by themselves or by way of another one."""
     wanted = [*request.env, *_NAMES.findall(request.command)]
     wanted += [name for text in run for name in _NAMES.findall(text)]

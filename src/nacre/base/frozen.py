@@ -17,7 +17,7 @@ T = TypeVar("T")
 _NOTHING: Any = object()
 
 
-class _Made:
+class _Factory:
     """A default that is made anew for each value."""
 
     __slots__ = ("make",)
@@ -28,7 +28,7 @@ class _Made:
 
 def field(*, default_factory: Callable[[], T]) -> T:
     """A field whose default is made anew for each value."""
-    return _Made(default_factory)  # type: ignore[return-value]  # what a type checker is to take it for
+    return _Factory(default_factory)  # type: ignore[return-value]  # what a type checker is to take it for
 
 
 @overload
@@ -39,21 +39,21 @@ def frozen(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
 def frozen(cls: type[T] | None = None, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
     """Class decorator. The fields after one that is annotated as `KW_ONLY` are given by name alone."""
     if cls is None:
-        return lambda cls: _made(cls, kw_only=kw_only)
-    return _made(cls, kw_only=kw_only)
+        return lambda cls: _build(cls, kw_only=kw_only)
+    return _build(cls, kw_only=kw_only)
 
 
-def names_in(cls: type) -> tuple[str, ...]:
+def field_names(cls: type) -> tuple[str, ...]:
     """The names of its fields."""
     return cls.__slots__  # type: ignore[attr-defined,no-any-return]
 
 
 def replace(value: T, **changes: Any) -> T:
     """The same value with other fields."""
-    return type(value)(**{name: getattr(value, name) for name in names_in(type(value))} | changes)
+    return type(value)(**{name: getattr(value, name) for name in field_names(type(value))} | changes)
 
 
-def _made(cls: type[T], *, kw_only: bool) -> type[T]:
+def _build(cls: type[T], *, kw_only: bool) -> type[T]:
     body = dict(cls.__dict__)
     for name in ("__dict__", "__weakref__"):
         body.pop(name, None)
@@ -84,7 +84,7 @@ def _initialiser(made: Any, by_place: list[str], by_name: list[str], defaults: d
         values[f"_set_{name}"] = made.__dict__[name].__set__
         value = name
         default = defaults.get(name, _NOTHING)
-        if isinstance(default, _Made):
+        if isinstance(default, _Factory):
             values[f"_make_{name}"] = default.make
             value = f"_make_{name}() if {name} is _nothing else {name}"
         lines.append(f" _set_{name}(self, {value})")
@@ -95,7 +95,7 @@ def _initialiser(made: Any, by_place: list[str], by_name: list[str], defaults: d
         if name not in defaults:
             return name
         default = defaults[name]
-        values[f"_default_{name}"] = _NOTHING if isinstance(default, _Made) else default
+        values[f"_default_{name}"] = _NOTHING if isinstance(default, _Factory) else default
         return f"{name}=_default_{name}"
 
     head = ["self", *map(parameter, by_place), *(["*"] if by_name else []), *map(parameter, by_name)]
@@ -119,7 +119,7 @@ class _Fields:
         parts = []
         for name in owner.__slots__:
             default = self._defaults.get(name, dataclasses.MISSING)
-            how = {"default_factory": default.make} if isinstance(default, _Made) else {"default": default}
+            how = {"default_factory": default.make} if isinstance(default, _Factory) else {"default": default}
             parts.append((name, owner.__annotations__[name], dataclasses.field(**how, kw_only=name in self._by_name)))
         twin: Any = dataclasses.make_dataclass(owner.__name__, parts)
         owner.__dataclass_fields__ = twin.__dataclass_fields__
@@ -127,7 +127,7 @@ class _Fields:
 
 
 def _values(value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, name) for name in names_in(value.__class__))
+    return tuple(getattr(value, name) for name in field_names(value.__class__))
 
 
 def _equal(self: Any, other: object) -> bool:
@@ -138,22 +138,22 @@ def _hash(self: Any) -> int:
     return hash((self.__class__, *_values(self)))
 
 
-def _shown(self: Any) -> str:
-    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in names_in(self.__class__))
+def _repr(self: Any) -> str:
+    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in field_names(self.__class__))
     return f"{self.__class__.__qualname__}({fields})"
 
 
-def _keep(self: Any, name: str, *_: object) -> None:
+def _raise_frozen(self: Any, name: str, *_: object) -> None:
     from dataclasses import FrozenInstanceError
 
     raise FrozenInstanceError(f"{self.__class__.__name__} is frozen: {name!r} cannot be changed; see `replace`")
 
 
 def _parts(self: Any) -> tuple[Any, ...]:
-    return _restored, (self.__class__, _values(self))
+    return _unpickle, (self.__class__, _values(self))
 
 
-def _restored(cls: Any, values: tuple[Any, ...]) -> Any:
+def _unpickle(cls: Any, values: tuple[Any, ...]) -> Any:
     """As it was, without asking `__post_init__` again."""
     value = object.__new__(cls)
     for name, each in zip(cls.__slots__, values, strict=True):
@@ -164,9 +164,9 @@ def _restored(cls: Any, values: tuple[Any, ...]) -> Any:
 _SHARED: dict[str, Any] = {
     "__eq__": _equal,
     "__hash__": _hash,
-    "__repr__": _shown,
-    "__setattr__": _keep,
-    "__delattr__": _keep,
+    "__repr__": _repr,
+    "__setattr__": _raise_frozen,
+    "__delattr__": _raise_frozen,
     "__reduce__": _parts,
     "__replace__": replace,
 }

@@ -1,7 +1,8 @@
 """JSON with comments in, values that know where they stand in the text out. Pure.
 
 For settings files that people write: `//` and `/* */` comments and a comma after the last item are read over. What else
-is not JSON raises `NotJson`, with line and column. Changes no text itself; `nacre.hooks.install.json_edit` does.
+is not JSON raises `JsoncSyntaxError`, with line and column. Changes no text itself; `nacre.hooks.install.json_edit`
+does.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import TypeAlias
 _BLANK = re.compile(r"[ \t\r\n]*")
 _LITERAL = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null")
 _TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_DEEPEST = 200
+_MAX_DEPTH = 200
 
 
-class NotJson(ValueError):
+class JsoncSyntaxError(ValueError):
     """The message says what is wrong, and where."""
 
     def __init__(self, what: str, line: int, column: int) -> None:
@@ -27,23 +28,23 @@ class NotJson(ValueError):
 
 
 @dataclass
-class Value:
-    """From `start` to `end` in the text; of a string, number or such, `plain` is what it says."""
+class JsoncValue:
+    """From `start` to `end` in the text; of a string, number or such, `to_python` is what it says."""
 
     start: int
     end: int
-    plain: object
+    value: object
 
 
 @dataclass
-class Many:
+class JsoncContainer:
     """An object or an array. Of an array, the keys are empty."""
 
     start: int
     end: int
-    keyed: bool
+    is_object: bool
     items: list[Item] = field(default_factory=list)
-    content: int = 0
+    content_end: int = 0
     """Where the last item or comment before the closing bracket ends."""
 
     def get(self, key: str) -> Item | None:
@@ -56,7 +57,7 @@ class Item:
 
     start: int
     key: str
-    value: Node
+    value: JsoncNode
     before: int
     """Where the item, bracket, comma or comment before it ends."""
     comma: int = -1
@@ -67,65 +68,65 @@ class Item:
         return self.value.end
 
 
-Node: TypeAlias = Value | Many
+JsoncNode: TypeAlias = JsoncValue | JsoncContainer
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsoncNode:
     """The one value that the text is."""
     at, _ = _blank(text, 0)
     node = _value(text, at, 0)
     at, _ = _blank(text, node.end)
     if at < len(text):
-        raise _wrong(text, at, "there is something after the end")
+        raise _syntax_error(text, at, "there is something after the end")
     return node
 
 
-def plain(node: Node) -> object:
+def to_python(node: JsoncNode) -> object:
     """As `json.loads` would give it."""
     match node:
-        case Value():
-            return node.plain
-        case Many(keyed=True):
-            return {item.key: plain(item.value) for item in node.items}
-        case Many():
-            return [plain(item.value) for item in node.items]
+        case JsoncValue():
+            return node.value
+        case JsoncContainer(is_object=True):
+            return {item.key: to_python(item.value) for item in node.items}
+        case JsoncContainer():
+            return [to_python(item.value) for item in node.items]
 
 
-def _value(text: str, at: int, depth: int) -> Node:
-    if depth > _DEEPEST:
-        raise _wrong(text, at, "this is nested too deep")
+def _value(text: str, at: int, depth: int) -> JsoncNode:
+    if depth > _MAX_DEPTH:
+        raise _syntax_error(text, at, "this is nested too deep")
     sign = text[at : at + 1]
     if sign in ("{", "["):
-        return _many(text, at, depth)
+        return _parse_container(text, at, depth)
     if sign == '"':
         said, end = _string(text, at)
-        return Value(at, end, said)
+        return JsoncValue(at, end, said)
     found = _LITERAL.match(text, at)
     if found is None:
-        raise _wrong(text, at, "here a value is missing")
+        raise _syntax_error(text, at, "here a value is missing")
     try:
-        return Value(at, found.end(), json.loads(found[0]))
+        return JsoncValue(at, found.end(), json.loads(found[0]))
     except ValueError as error:  # Python reads no number of thousands of digits
-        raise _wrong(text, at, "this number is too long") from error
+        raise _syntax_error(text, at, "this number is too long") from error
 
 
-def _many(text: str, start: int, depth: int) -> Many:
+def _parse_container(text: str, start: int, depth: int) -> JsoncContainer:
     keyed = text[start] == "{"
     close = "}" if keyed else "]"
-    many = Many(start, start, keyed)
+    many = JsoncContainer(start, start, keyed)
     at, before = _blank(text, start + 1)
     while text[at : at + 1] != close:
         if many.items and many.items[-1].comma < 0:
-            raise _wrong(text, at, f"here a comma or `{close}` is missing")
+            raise _syntax_error(text, at, f"here a comma or `{close}` is missing")
         item = _item(text, at, before, keyed, depth)
         if keyed and many.get(item.key) is not None:
-            raise _wrong(text, at, f"{item.key!r} is said a second time")
+            raise _syntax_error(text, at, f"{item.key!r} is said a second time")
         many.items.append(item)
         at, before = _blank(text, item.end)
         if text[at : at + 1] == ",":
             item.comma = at
             at, before = _blank(text, at + 1)
-    many.content = before
+    many.content_end = before
     many.end = at + 1
     return many
 
@@ -134,11 +135,11 @@ def _item(text: str, at: int, before: int, keyed: bool, depth: int) -> Item:
     if not keyed:
         return Item(at, "", _value(text, at, depth + 1), before)
     if text[at : at + 1] != '"':
-        raise _wrong(text, at, "here a name in quotes is missing")
+        raise _syntax_error(text, at, "here a name in quotes is missing")
     key, end = _string(text, at)
     colon, _ = _blank(text, end)
     if text[colon : colon + 1] != ":":
-        raise _wrong(text, colon, "here a colon is missing")
+        raise _syntax_error(text, colon, "here a colon is missing")
     place, _ = _blank(text, colon + 1)
     return Item(at, key, _value(text, place, depth + 1), before)
 
@@ -146,11 +147,11 @@ def _item(text: str, at: int, before: int, keyed: bool, depth: int) -> Item:
 def _string(text: str, at: int) -> tuple[str, int]:
     found = _TEXT.match(text, at)
     if found is None:
-        raise _wrong(text, at, "this text has no end, or a sign in it that must be escaped")
+        raise _syntax_error(text, at, "this text has no end, or a sign in it that must be escaped")
     try:
         return str(json.loads(found[0])), found.end()
     except json.JSONDecodeError as error:
-        raise _wrong(text, at + error.pos, "this escape means nothing") from error
+        raise _syntax_error(text, at + error.pos, "this escape means nothing") from error
 
 
 def _blank(text: str, at: int) -> tuple[int, int]:
@@ -164,12 +165,12 @@ def _blank(text: str, at: int) -> tuple[int, int]:
         elif text.startswith("/*", at):
             close = text.find("*/", at + 2)
             if close < 0:
-                raise _wrong(text, at, "this comment has no end")
+                raise _syntax_error(text, at, "this comment has no end")
             at = last = close + 2
         else:
             return at, last
 
 
-def _wrong(text: str, at: int, what: str) -> NotJson:
+def _syntax_error(text: str, at: int, what: str) -> JsoncSyntaxError:
     line = text.count("\n", 0, at) + 1
-    return NotJson(what, line, at - text.rfind("\n", 0, at))
+    return JsoncSyntaxError(what, line, at - text.rfind("\n", 0, at))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "split", "sub", "subn")
 
 
-class _Later:
+class _LazyPattern:
     """From its first use on, its methods are the pattern's own."""
 
     def __init__(self, text: str, flags: int) -> None:
@@ -25,6 +25,6 @@ class _Later:
         return getattr(pattern, name)
 
 
-def later(text: str, flags: int = 0) -> Pattern[str]:
+def lazy_regex(text: str, flags: int = 0) -> Pattern[str]:
     """What `re.compile` gives, as far as one uses it."""
-    return cast("Pattern[str]", _Later(text, flags))
+    return cast("Pattern[str]", _LazyPattern(text, flags))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-_SHOWN = 60
+_MAX_PREVIEW_CHARS = 60
 """Characters of a value that a message repeats."""
 
 
-def shown(value: object) -> str:
+def preview(value: object) -> str:
     """A value in a message: as JSON has it, and not long."""
     import json
 
@@ -16,4 +16,4 @@ def shown(value: object) -> str:
         text = "something of many levels"
     except (TypeError, ValueError):
         text = repr(value) if not isinstance(value, int) else "a number of thousands of digits"
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if len(text) <= _MAX_PREVIEW_CHARS else text[: _MAX_PREVIEW_CHARS - 1] + "…"

@@ -18,11 +18,11 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 
-PIPE_SIZE = 1 << 20
+PIPE_BYTES = 1 << 20
 _F_SETPIPE_SZ = 1031
 
 
-def become_keeper(name: bytes = b"nacre-keeper") -> None:
+def become_subreaper(name: bytes = b"nacre-keeper") -> None:
     """Orphans come to this process, and no other process of this user may read its memory or environment."""
     if not LINUX:
         return
@@ -41,7 +41,7 @@ def open_descriptors() -> list[int]:
     return [int(name) for name in os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")]
 
 
-def payload(data: bytes) -> int:
+def memory_file(data: bytes) -> int:
     """A nameless file that holds `data`, positioned at its start."""
     fd = _nameless_file()
     view = memoryview(data)
@@ -93,23 +93,23 @@ def _directory(variable: str, usual: str, elsewhere: str) -> str:
     return str(getattr(platformdirs, elsewhere)("nacre"))
 
 
-FREE_FLOOR = 64 * 1024 * 1024
+MIN_FREE_DISK_BYTES = 64 * 1024 * 1024
 """Bytes of a disk that what is only kept to be read later leaves alone; of a small disk, a twentieth."""
 
 
-def leave_room(fd: int, size: int) -> None:
+def require_free_space(fd: int, size: int) -> None:
     """OSError: so much more would take the disk of this file below its floor."""
     disk = os.fstatvfs(fd)
-    if disk.f_bavail * disk.f_frsize < min(FREE_FLOOR, disk.f_blocks * disk.f_frsize // 20) + size:
+    if disk.f_bavail * disk.f_frsize < min(MIN_FREE_DISK_BYTES, disk.f_blocks * disk.f_frsize // 20) + size:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def widen(fd: int) -> None:
+def grow_pipe(fd: int) -> None:
     """Give a busy pipe room. Only then: a user's pipes share one quota, and past it every new one is tiny."""
     if LINUX:
         import fcntl
 
         try:
-            fcntl.fcntl(fd, _F_SETPIPE_SZ, PIPE_SIZE)
+            fcntl.fcntl(fd, _F_SETPIPE_SZ, PIPE_BYTES)
         except OSError:
             pass  # over the quota: slower, not wrong

@@ -14,7 +14,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-def blocking(work: Coroutine[Any, Any, T]) -> T:
+def block_on(work: Coroutine[Any, Any, T]) -> T:
     """Inside a running event loop it works too, and blocks that. Context variables are the caller's."""
     import asyncio  # not loaded for those who only look
 
@@ -39,7 +39,7 @@ def blocking(work: Coroutine[Any, Any, T]) -> T:
     return answer[0]
 
 
-async def beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """On a thread of its own beside the event loop, which is gone when it is done: those of the loop's pool would stay.
     Where there is none to be had, in its way: the loop waits, nothing is lost."""
     import asyncio

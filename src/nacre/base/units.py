@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-_SIZE = later(r"(\d{1,15}(?:\.\d{1,9})?) ?([kmgtKMGT]?)(?:[iI]?[bB])?")
-_SPAN = later(r"(\d{1,15}(?:\.\d{1,9})?) ?(ms|s|m|min|h|d|)")
+_SIZE = lazy_regex(r"(\d{1,15}(?:\.\d{1,9})?) ?([kmgtKMGT]?)(?:[iI]?[bB])?")
+_SPAN = lazy_regex(r"(\d{1,15}(?:\.\d{1,9})?) ?(ms|s|m|min|h|d|)")
 _SIZE_UNITS = "KMGTPE"
 _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def size(word: str) -> int | None:
+def parse_size(word: str) -> int | None:
     """`512M`, `4GiB`, `1000`."""
     found = _SIZE.fullmatch(word)
     return None if found is None else int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
 
 
-def span(word: str) -> float | None:
+def parse_duration(word: str) -> float | None:
     """`90`, `1.5`, `300ms`, `5m`, `7d`, in seconds."""
     found = _SPAN.fullmatch(word)
     return None if found is None else float(found[1]) * _UNITS[found[2]]
 
 
-def short_size(count: int) -> str:
+def format_size(count: int) -> str:
     """In at most five characters: `999`, `1.2K`, `64M`."""
     value, unit = float(count), ""
     for name in _SIZE_UNITS:
@@ -32,7 +32,7 @@ def short_size(count: int) -> str:
     return f"{value:.1f}{unit}" if unit and value < 9.95 else f"{value:.0f}{unit}"
 
 
-def short_span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """In at most six characters: `4.2s`, `42s`, `3m05s`, `2h07m`, `3d04h`."""
     if seconds < 9.95:
         return f"{seconds:.1f}s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def incomplete(data: bytes | bytearray | memoryview) -> int:
+def incomplete_suffix(data: bytes | bytearray | memoryview) -> int:
     """How many bytes at the end begin a character that they do not finish. 0 when they cannot become one."""
     for back in range(1, min(3, len(data)) + 1):
         byte = data[-back]
@@ -15,7 +15,7 @@ def incomplete(data: bytes | bytearray | memoryview) -> int:
     return 0
 
 
-def broken(data: bytes | bytearray | memoryview) -> int:
+def continuation_prefix(data: bytes | bytearray | memoryview) -> int:
     """How many bytes at the start only finish a character that began before them."""
     for count, byte in enumerate(data[:3]):
         if byte & 0xC0 != 0x80:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from nacre.base.utf8 import incomplete
-from nacre.capture.head_tail import Record
+from nacre.base.utf8 import incomplete_suffix
+from nacre.capture.head_tail import HeadTailBuffer
 from nacre.capture.spill import SpillFile
 from nacre.result import Captured, Spill, StreamName
 
@@ -20,10 +20,10 @@ class Collector:
         self._cap = spill
         self._directory = directory
         self._name = name
-        self._both = Record(limit)
-        self._streams = {"stdout": self._both, "stderr": Record(0)}
+        self._both = HeadTailBuffer(limit)
+        self._streams = {"stdout": self._both, "stderr": HeadTailBuffer(0)}
         if not merge:
-            self._streams = {"stdout": Record(limit), "stderr": Record(limit)}
+            self._streams = {"stdout": HeadTailBuffer(limit), "stderr": HeadTailBuffer(limit)}
         self._cut: dict[StreamName, bytes] = {}
         self._spill: SpillFile | None = None
 
@@ -31,7 +31,7 @@ class Collector:
         """Take a chunk; gives what of it (and of the one before) can be shown now."""
         if before := self._cut.pop(stream, b""):
             data = before + data
-        if rest := incomplete(data):
+        if rest := incomplete_suffix(data):
             self._cut[stream] = data[-rest:]
             data = data[:-rest]
         if data:
@@ -47,9 +47,9 @@ class Collector:
         return rest
 
     def _take(self, stream: StreamName, data: bytes) -> None:
-        if self._spill is None and self._cap and self._both.seen + len(data) > self._limit:
+        if self._spill is None and self._cap and self._both.total_bytes + len(data) > self._limit:
             self._spill = SpillFile(self._directory, self._name, self._cap)
-            self._spill.write(self._both.everything())
+            self._spill.write(self._both.all_bytes())
         if self._spill is not None:
             self._spill.write(data)
         self._both.add(data)
@@ -57,25 +57,27 @@ class Collector:
         if record is not self._both:
             record.add(data)
 
-    def captured(self) -> tuple[Captured, Captured, Captured]:
+    def to_captured(self) -> tuple[Captured, Captured, Captured]:
         """stdout, stderr, both. A stream that printed everything shares its bytes with both."""
-        both = self._both.captured()
-        out, err = (both if each.seen == both.seen else each.captured() for each in self._streams.values())
+        both = self._both.to_captured()
+        out, err = (
+            both if each.total_bytes == both.total_bytes else each.to_captured() for each in self._streams.values()
+        )
         return out, err, both
 
     @property
-    def seen(self) -> int:
-        return self._both.seen + sum(map(len, self._cut.values()))
+    def total_bytes(self) -> int:
+        return self._both.total_bytes + sum(map(len, self._cut.values()))
 
-    def so_far(self) -> Iterator[bytes]:
+    def replay(self) -> Iterator[bytes]:
         """Everything that was printed, in order, as far as it is kept, in memory or in the spill file."""
         if self._spill is None:
-            yield self._both.everything()
+            yield self._both.all_bytes()
         else:
             yield from self._spill.blocks()
         yield b"".join(self._cut.values())
 
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         if self._spill is None or not self._spill.problem:
             return []
         return [f"The output that is left out could not be written to {self._spill.path}: {self._spill.problem}."]
@@ -83,4 +85,4 @@ class Collector:
     def close(self) -> Spill | None:
         if self._spill is None:
             return None
-        return self._spill.finished()
+        return self._spill.finish()

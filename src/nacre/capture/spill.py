@@ -9,31 +9,31 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 
-from nacre.base.system import leave_room
+from nacre.base.system import require_free_space
 from nacre.errors import NacreError
 from nacre.result import Spill
 
-_BLOCK = 1024 * 1024
+_BLOCK_BYTES = 1024 * 1024
 
 
 class SpillFile:
-    __slots__ = ("_cap", "_fd", "_made", "complete", "path", "problem", "written")
+    __slots__ = ("_cap", "_fd", "_is_created", "complete", "path", "problem", "written_bytes")
 
     def __init__(self, directory: Callable[[], str], name: str, cap: int) -> None:
         self._cap = cap
-        self.written = 0
+        self.written_bytes = 0
         self.complete = True
         self.problem = ""
         """Why it could not be written, in the system's words."""
         self._fd: int | None = None
-        self._made = False
+        self._is_created = False
         self.path = "a file"
         try:
             place = directory()
             self.path = os.path.join(place, f"{name}-{os.urandom(4).hex()}.log")
             os.makedirs(place, mode=0o700, exist_ok=True)
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            self._made = True
+            self._is_created = True
         except (OSError, NacreError) as error:
             self._fail(error)
 
@@ -45,15 +45,15 @@ class SpillFile:
         if self._fd is None:
             self.complete = False
             return
-        if self.written + len(data) > self._cap:
+        if self.written_bytes + len(data) > self._cap:
             self.complete = False
-            data = data[: self._cap - self.written]
+            data = data[: self._cap - self.written_bytes]
         try:
-            leave_room(self._fd, len(data))
+            require_free_space(self._fd, len(data))
             view = memoryview(data)
             while view:
                 count = os.write(self._fd, view)
-                self.written += count
+                self.written_bytes += count
                 view = view[count:]
         except OSError as error:
             self._fail(error)
@@ -63,7 +63,7 @@ class SpillFile:
     def blocks(self) -> Iterator[bytes]:
         """What it holds."""
         with contextlib.suppress(OSError), open(self.path, "rb") as file:
-            while block := file.read(_BLOCK):
+            while block := file.read(_BLOCK_BYTES):
                 yield block
 
     def close(self) -> None:
@@ -71,17 +71,17 @@ class SpillFile:
             os.close(self._fd)
             self._fd = None
 
-    def finished(self) -> Spill | None:
+    def finish(self) -> Spill | None:
         """None when there is no file to speak of."""
         self.close()
-        if not self.written:
+        if not self.written_bytes:
             self.discard()
             return None
-        return Spill(path=self.path, bytes=self.written, complete=self.complete)
+        return Spill(path=self.path, bytes=self.written_bytes, complete=self.complete)
 
     def discard(self) -> None:
         """Nobody is to read it."""
         self.close()
-        if self._made:
+        if self._is_created:
             with contextlib.suppress(OSError):
                 os.unlink(self.path)

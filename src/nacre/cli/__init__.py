@@ -9,8 +9,15 @@ from __future__ import annotations
 import os
 import sys
 
-from nacre.cli.common.exit_codes import CLOSED, FAILED, INTERRUPTED, NOT_GUARDED, REFUSED, UNANSWERED
-from nacre.cli.common.messages import CannotWrite, put, put_json, say
+from nacre.cli.common.exit_codes import (
+    EXIT_BLOCK,
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_NO_VERDICT,
+    EXIT_REFUSED,
+    EXIT_SIGPIPE,
+)
+from nacre.cli.common.messages import WriteFailed, notice, write_json, write_out
 
 TYPE_CHECKING = False  # as in `nacre`: `typing` would take as long as the rest of `nacre --version`
 if TYPE_CHECKING:
@@ -55,27 +62,27 @@ exit codes of `nacre run`: the command's own; 128+n ended by signal n; 75 goes o
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line. Without `argv` it is this program's own, and the program ends with it."""
     if argv is not None:
-        return _answer(list(argv), own=False)
-    code = _answer(sys.argv[1:], own=True)
+        return _run_command(list(argv), own=False)
+    code = _run_command(sys.argv[1:], own=True)
     os._exit(code)  # nothing of ours is buffered, and Python would take its time to put everything away
 
 
-def _answer(words: list[str], *, own: bool) -> int:
+def _run_command(words: list[str], *, own: bool) -> int:
     _occupy_standard_streams()
     try:
         try:
             return _dispatch(words, own=own)
-        except (BrokenPipeError, CannotWrite):
+        except (BrokenPipeError, WriteFailed):
             raise
         except Exception as error:
-            return _complain(error, failed=_failed(words), as_json=_as_json(words))
+            return _print_error(error, failed=_error_code(words), as_json=_as_json(words))
     except KeyboardInterrupt:
-        return NOT_GUARDED if _guards(words) else INTERRUPTED
+        return EXIT_BLOCK if _is_hook(words) else EXIT_INTERRUPTED
     except BrokenPipeError:
-        return NOT_GUARDED if _guards(words) else CLOSED
-    except CannotWrite as error:
-        say(f"The output could not be written: {error}.")
-        return _failed(words)
+        return EXIT_BLOCK if _is_hook(words) else EXIT_SIGPIPE
+    except WriteFailed as error:
+        notice(f"The output could not be written: {error}.")
+        return _error_code(words)
 
 
 def _as_json(words: list[str]) -> bool:
@@ -84,14 +91,14 @@ def _as_json(words: list[str]) -> bool:
     return "--view" in words and words[words.index("--view") + 1 :][:1] == ["json"]
 
 
-def _guards(words: list[str]) -> bool:
+def _is_hook(words: list[str]) -> bool:
     return words[:1] == ["hook"] and words[1:2] != ["install"]
 
 
-def _failed(words: list[str]) -> int:
-    if _guards(words):
-        return NOT_GUARDED
-    return UNANSWERED if words[:1] in (["check"], ["explain"], ["rules"]) else FAILED
+def _error_code(words: list[str]) -> int:
+    if _is_hook(words):
+        return EXIT_BLOCK
+    return EXIT_NO_VERDICT if words[:1] in (["check"], ["explain"], ["rules"]) else EXIT_ERROR
 
 
 def _dispatch(words: list[str], *, own: bool) -> int:
@@ -149,18 +156,18 @@ def _dispatch(words: list[str], *, own: bool) -> int:
         case ["--version" | "-V", *_]:
             from nacre import __version__
 
-            put(f"nacre {__version__}\n")
+            write_out(f"nacre {__version__}\n")
             return 0
         case ["--help" | "-h" | "help", *_]:
-            put(_HELP)
+            write_out(_HELP)
             return 0
         case [word, *rest]:
             from nacre.cli.common.usage import unknown_command
 
             raise unknown_command(word, rest)
         case _:
-            put(_HELP, to=2)
-            return FAILED
+            write_out(_HELP, to=2)
+            return EXIT_ERROR
 
 
 def _about_tasks(name: str, rest: list[str]) -> int:
@@ -191,7 +198,7 @@ def _about_tasks(name: str, rest: list[str]) -> int:
             return clean(rest)
 
 
-def _complain(error: Exception, *, failed: int, as_json: bool) -> int:
+def _print_error(error: Exception, *, failed: int, as_json: bool) -> int:
     from nacre.errors import AccessUnavailable, InvalidRequest, NacreError
 
     if not isinstance(error, NacreError):  # a bug of ours: still not a code that the command could have
@@ -200,14 +207,14 @@ def _complain(error: Exception, *, failed: int, as_json: bool) -> int:
         traceback.print_exception(error)
         return failed
     if not as_json:
-        say(str(error))
+        notice(str(error))
     elif isinstance(error, InvalidRequest):
-        put_json({"error": {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}})
+        write_json({"error": {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}})
     else:
         name = type(error).__name__
         code = "".join("_" + letter.lower() if letter.isupper() else letter for letter in name).lstrip("_")
-        put_json({"error": {"code": code, "message": str(error), "field": None, "hint": ""}})
-    return REFUSED if isinstance(error, AccessUnavailable) else failed
+        write_json({"error": {"code": code, "message": str(error), "field": None, "hint": ""}})
+    return EXIT_REFUSED if isinstance(error, AccessUnavailable) else failed
 
 
 def _occupy_standard_streams() -> None:

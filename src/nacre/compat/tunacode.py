@@ -135,7 +135,7 @@ def make_bash(
     ) -> str:
         where = os.fspath(cwd) if isinstance(cwd, os.PathLike) else cwd
         arguments = {"command": command, "cwd": where, "env": env, "timeout": timeout, "capture_output": capture_output}
-        return _given(await tool().call(arguments, ctx), timeout)
+        return _to_bash_text(await tool().call(arguments, ctx), timeout)
 
     bash.__doc__ = _DOC.format(strict=_STRICT if strict_characters else "")
     bash.__qualname__ = "bash"
@@ -163,7 +163,7 @@ pipeline: `;`, `&` and backquotes are refused, and so are `$` and braces except 
 _OF_THE_MODEL = ("", "command", "cwd", "env", "timeout", "capture_output")
 
 
-def _given(answer: Answer, timeout: int | None) -> BashText:
+def _to_bash_text(answer: Answer, timeout: int | None) -> BashText:
     result, data = answer.result, answer.data
     if result is None:
         error = InvalidRequest(answer.error, **{key: data["error"][key] for key in ("message", "field", "hint")})
@@ -185,9 +185,9 @@ def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
     The text does not tell the timeout.
     """
     from nacre.profiles.tunacode import LOCAL, STANDARD
-    from nacre.views.answers.report_parser import reported
+    from nacre.views.answers.report_parser import parse_report
 
-    found = reported(text, STANDARD, LOCAL)
+    found = parse_report(text, STANDARD, LOCAL)
     if found is None:
         return None
     told = {name: getattr(found, name) for name in BashData.__match_args__ if name != "timeout"}
@@ -197,7 +197,7 @@ def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
 def render(result: str | BashData, *, timeout: int | None = 30, duration_ms: float | None = None) -> ConsoleRenderable:
     """The four zones, for a rich console to print. `timeout` and `duration_ms` are for who has a bare text; what is no
     report is shown as it is."""
-    from nacre.views.panels.four_zones import Zones, plain_text
+    from nacre.views.panels.four_zones import FourZones, plain_text
 
     data = result if isinstance(result, BashData) else getattr(result, "data", None)
     if data is None:
@@ -206,7 +206,7 @@ def render(result: str | BashData, *, timeout: int | None = 30, duration_ms: flo
         return plain_text(str(result))
     if isinstance(result, BashText) and duration_ms is None:
         duration_ms = result.result.duration * 1000
-    return Zones(
+    return FourZones(
         command=data.command,
         exit_code=data.exit_code,
         cwd=data.working_dir,
@@ -252,7 +252,7 @@ def _limits() -> dict[str, int | str]:
     return {
         "MAX_COMMAND_OUTPUT": STANDARD.most,
         "LOCAL_MAX_COMMAND_OUTPUT": LOCAL.most,
-        "COMMAND_OUTPUT_THRESHOLD": STANDARD.over,
+        "COMMAND_OUTPUT_THRESHOLD": STANDARD.truncate_above,
         "COMMAND_OUTPUT_START_INDEX": STANDARD.start,
         "COMMAND_OUTPUT_END_SIZE": STANDARD.end,
         "CMD_OUTPUT_TRUNCATED": MARK,

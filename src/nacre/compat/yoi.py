@@ -18,11 +18,11 @@ from typing import Any
 from nacre.base.frozen import frozen, replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest, NacreError
-from nacre.planning.plan import spill_name
+from nacre.planning.plan import file_prefix
 from nacre.profiles.profile import Profile
 from nacre.profiles.yoi import YOI
 from nacre.result import Lost, NotStarted, Result
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from nacre.toolcall.schema import definition
 from nacre.types import StrPath, ToolContext
 from nacre.views.answers import Answer
@@ -72,7 +72,7 @@ class BashTool:
         owner = f"{mine}-{context.conversation_id}" if context.conversation_id else mine
         self._bash = Bash(profile)
         self._ctx = replace(context, working_dir=cwd, output_dir=directory, conversation_id=owner)
-        self._files = directory, spill_name(mine)
+        self._files = directory, file_prefix(mine)
         self._cleaning = weakref.finalize(self, _remove, os.getpid(), *self._files)
 
     async def execute(self, input_json: str) -> ToolOutput:
@@ -97,9 +97,9 @@ class BashTool:
         """What can be wrong before anything runs."""
         tool = self._bash.profile.tool
         try:
-            request_from(input_json, self._bash.profile)
+            parse_request(input_json, self._bash.profile)
         except InvalidRequest as error:
-            raise InvalidArgument(f"{tool.complaint}{error}") from error
+            raise InvalidArgument(f"{tool.error_text}{error}") from error
         directory = self._files[0]
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)

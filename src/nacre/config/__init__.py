@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nacre.config.config import Config
-    from nacre.config.files import File, Place
+    from nacre.config.files import File, FileLocation
     from nacre.policy.policy import Policy
     from nacre.types import StrPath
 
-__all__ = ["configured", "load", "policy_for"]
+__all__ = ["load", "load_if_configured", "policy_for"]
 
 INTERNAL = frozenset(("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT"))
 """What begins with NACRE_ and is no setting."""
-_HIGHEST = 4096
+_MAX_PARENT_DIRECTORIES = 4096
 """Directories above that are looked into: no path that exists has more."""
 
 
@@ -49,24 +49,24 @@ def load(
     no file and no variable is looked at. `lines`: each origin has its line, which takes a moment.
     """
     variables = _variables(os.environ if env is None else env) if files else {}
-    return _loaded(_found(cwd) if files else [], variables, arguments or {}, lines=lines)
+    return _build_config(_find_files(cwd) if files else [], variables, arguments or {}, lines=lines)
 
 
-def configured(cwd: StrPath | None = None) -> Config | None:
+def load_if_configured(cwd: StrPath | None = None) -> Config | None:
     """`load(cwd)`, for those who start often: where nothing is configured, next to nothing is loaded."""
-    found, variables = _found(cwd), _variables(os.environ)
-    return _loaded(found, variables, {}) if found or variables else None
+    found, variables = _find_files(cwd), _variables(os.environ)
+    return _build_config(found, variables, {}) if found or variables else None
 
 
 def policy_for(cwd: StrPath | None = None) -> Policy:
     """`load(cwd).policy`, for the same."""
     from nacre.policy.policy import DEFAULT
 
-    config = configured(cwd)
+    config = load_if_configured(cwd)
     return DEFAULT if config is None else config.policy
 
 
-def _loaded(
+def _build_config(
     found: list[File], variables: Mapping[str, str], arguments: Mapping[str, Any], *, lines: bool = False
 ) -> Config:
     if not found and not variables and not arguments:
@@ -95,7 +95,7 @@ def _loaded(
     return layers.result()
 
 
-def _found(cwd: StrPath | None) -> list[File]:
+def _find_files(cwd: StrPath | None) -> list[File]:
     places = _places(cwd)
     if not places:
         return []
@@ -104,7 +104,7 @@ def _found(cwd: StrPath | None) -> list[File]:
     return files_at(places)
 
 
-def _places(cwd: StrPath | None) -> list[Place]:
+def _places(cwd: StrPath | None) -> list[FileLocation]:
     """Where settings may be: the user's, then the project's, from the nearest directory on up to a repository's root.
     The home directory is no project."""
     try:
@@ -113,12 +113,12 @@ def _places(cwd: StrPath | None) -> list[Place]:
         directory = ""
     home, exists, join = _home(), os.path.lexists, os.path.join
     homes = (os.path.normpath(home), os.path.realpath(home))
-    found: list[Place] = []
+    found: list[FileLocation] = []
     if exists(mine := config_directory()):
         found.append((join(mine, "config.toml"), "toml", False))
     if exists(claude := os.environ.get("CLAUDE_CONFIG_DIR", "") or join(home, ".claude")):
         found.append((join(claude, "settings.json"), "claude", False))
-    for _ in range(_HIGHEST):
+    for _ in range(_MAX_PARENT_DIRECTORIES):
         if not directory or directory in homes:
             break
         if exists(pyproject := join(directory, "pyproject.toml")):

@@ -17,7 +17,7 @@ from nacre.policy.permissions.patterns import pattern_of
 def rules_in(file: File) -> list[tuple[str, str, int, str]]:
     """List, rule, line, and what is wrong with it; of an allow that cannot be meant only that is said."""
     text = file.data.decode("utf-8-sig", "replace")
-    settings = _parsed(text, file.path)
+    settings = _parse_json(text, file.path)
     table = settings.get("permissions", {}) if isinstance(settings, dict) else None
     if not isinstance(table, dict):
         raise InvalidConfig("`permissions` is no object.", file=file.path, line=_line(text, "permissions"))
@@ -31,33 +31,35 @@ def rules_in(file: File) -> list[tuple[str, str, int, str]]:
                 line=_line(text, name),
                 key=f"permissions.{name}",
             )
-        found += [(name, rule, _line(text, rule), wrong) for rule in rules if (wrong := _wrong(name, rule)) is not None]
+        found += [
+            (name, rule, _line(text, rule), wrong) for rule in rules if (wrong := _rule_problem(name, rule)) is not None
+        ]
     for name, _, line, wrong in found:
         if wrong and name != "allow":
             raise InvalidConfig(wrong, file=file.path, line=line, key=f"permissions.{name}")
     return found
 
 
-def _parsed(text: str, path: str) -> object:
+def _parse_json(text: str, path: str) -> object:
     """As JSON; if it is none, with comments, as people write it. What says something twice is read by nobody."""
     try:
-        return json.loads(text, object_pairs_hook=_once) if text.strip() else {}
+        return json.loads(text, object_pairs_hook=_reject_duplicates) if text.strip() else {}
     except (ValueError, RecursionError):
-        from nacre.base.jsonc import NotJson, parse, plain
+        from nacre.base.jsonc import JsoncSyntaxError, parse, to_python
     try:
-        return plain(parse(text))
-    except NotJson as error:
+        return to_python(parse(text))
+    except JsoncSyntaxError as error:
         raise InvalidConfig(f"This is no JSON: {error.what}.", file=path, line=error.line) from error
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
     return found
 
 
-def _wrong(name: str, rule: str) -> str | None:
+def _rule_problem(name: str, rule: str) -> str | None:
     """None: it is none of ours."""
     try:
         return None if pattern_of(rule, stops=name != "allow") is None else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nacre.base.frozen import field, frozen, replace
-from nacre.config.settings import KEYS, LISTS
+from nacre.config.settings import LISTS, SETTINGS
 from nacre.policy.policy import DEFAULT, Policy
 from nacre.verdict import Decision
 
@@ -18,11 +18,11 @@ Layer: TypeAlias = Literal["default", "user", "project", "environment", "argumen
 """Each over the ones before it."""
 RULE = "rules."
 """Before the id of a rule, in the key of its decision."""
-_OF_WORKSPACE = frozenset(("network", "unix_sockets", "writable", "protected", "unprotected"))
-_OF_CONFINED = frozenset((*_OF_WORKSPACE, "hidden", "allow_partial"))
-_COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
-_OF_PROFILE = ("timeout", "slow_timeout", "max_timeout", "output", "spill", "log")
-_LISTS = frozenset(key.name for key in (*KEYS.values(), *LISTS.values()) if key.adds_up)
+_WORKSPACE_SETTINGS = frozenset(("network", "unix_sockets", "writable", "protected", "unprotected"))
+_CONFINED_SETTINGS = frozenset((*_WORKSPACE_SETTINGS, "hidden", "allow_partial"))
+_RESOURCE_LIMITS = ("memory", "cpu", "processes", "file_size", "open_files")
+_PROFILE_SETTINGS = ("timeout", "slow_timeout", "max_timeout", "output", "spill", "log")
+_LISTS = frozenset(key.name for key in (*SETTINGS.values(), *LISTS.values()) if key.is_list)
 
 
 @frozen
@@ -78,7 +78,7 @@ class Config:
     def policy(self) -> Policy:
         """What may run, what asks, what is refused."""
         name = self.get("profile", "default")
-        base = DEFAULT if name == "default" else self._named().policy
+        base = DEFAULT if name == "default" else self._base_profile().policy
         decisions = {key[len(RULE) :]: each[-1].value for key, each in self.entries.items() if key.startswith(RULE)}
         rules = {name: self.get(key.name, ()) for name, key in LISTS.items()}
         changes: dict[str, Any] = {}
@@ -88,23 +88,23 @@ class Config:
             from nacre.policy.permissions.patterns import Permissions
 
             changes["permissions"] = Permissions(**rules)
-        if "otherwise" in self.entries:
-            changes["otherwise"] = Decision(self.get("otherwise"))
+        if "default_decision" in self.entries:
+            changes["default_decision"] = Decision(self.get("default_decision"))
         return replace(base, **changes) if changes else base
 
     @property
     def profile(self) -> Profile:
         """The one that was chosen, with the policy, the timeouts and the sizes that are set."""
-        changes = {name: self.get(name) for name in _OF_PROFILE if name in self.entries}
-        base, policy = self._named(), self.policy
+        changes = {name: self.get(name) for name in _PROFILE_SETTINGS if name in self.entries}
+        base, policy = self._base_profile(), self.policy
         if policy is not base.policy:
             changes["policy"] = policy
         return replace(base, **changes) if changes else base
 
-    def _named(self) -> Profile:
-        from nacre.profiles import named
+    def _base_profile(self) -> Profile:
+        from nacre.profiles import profile_named
 
-        return named(self.get("profile", "default"))
+        return profile_named(self.get("profile", "default"))
 
     def context(self, *, env: Mapping[str, str] | None = None, **given: Any) -> ToolContext:
         """For `Bash(config.profile)`. `given`: fields of `ToolContext` that no file can know, or that are to win.
@@ -117,7 +117,7 @@ class Config:
 
         access = self.get("access", "unrestricted")
         fields: dict[str, Any] = {"access": access, "pass_env": self.get("pass_env", ())}
-        for name in sorted(_OF_CONFINED):
+        for name in sorted(_CONFINED_SETTINGS):
             if entries := [each for each in self.entries.get(name, ()) if _applies(name, access, each)]:
                 fields[name] = tuple(each.value for each in entries) if name in _LISTS else entries[-1].value
         if names := self.get("secret_env", ()):
@@ -130,7 +130,9 @@ class Config:
         from nacre.types import Limits
 
         limits = given or Limits()
-        missing = {name: self.get(name) for name in _COSTS if name in self.entries and getattr(limits, name) is None}
+        missing = {
+            name: self.get(name) for name in _RESOURCE_LIMITS if name in self.entries and getattr(limits, name) is None
+        }
         return replace(limits, **missing)
 
 
@@ -138,4 +140,4 @@ def _applies(name: str, access: str, entry: Entry) -> bool:
     """What was asked for by an argument always does: if it has no meaning, that is to be said."""
     if entry.origin.layer == "argument" or access == "workspace":
         return True
-    return access == "restricted" and name not in _OF_WORKSPACE
+    return access == "restricted" and name not in _WORKSPACE_SETTINGS

@@ -7,15 +7,15 @@ import stat
 from typing import TypeAlias
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.errors import InvalidConfig
 
-LARGEST = 1 << 20
+MAX_FILE_BYTES = 1 << 20
 """Bytes; no settings are larger."""
-_OURS = later(r"""nacre["']?[ \t]*[\].=]|tool[ \t]*\.[ \t]*["']?nacre""")
+_NACRE_TABLE = lazy_regex(r"""nacre["']?[ \t]*[\].=]|tool[ \t]*\.[ \t]*["']?nacre""")
 """A key of that name, perhaps in a file that is no TOML. Most projects have none, and need not be read."""
 
-Place: TypeAlias = tuple[str, str, bool]
+FileLocation: TypeAlias = tuple[str, str, bool]
 """A path, the kind of the file, and whether it is a project's."""
 
 
@@ -30,14 +30,14 @@ class File:
     project: bool = False
 
 
-def files_at(places: list[Place]) -> list[File]:
+def files_at(places: list[FileLocation]) -> list[File]:
     """Those of them that are there, and have something to say."""
     found = [_read(*place) for place in places]
-    return [file for file in found if file is not None and (file.kind != "pyproject" or _has_ours(file))]
+    return [file for file in found if file is not None and (file.kind != "pyproject" or _has_nacre_table(file))]
 
 
-def _has_ours(file: File) -> bool:
-    return _OURS.search(file.data.decode("utf-8", "replace")) is not None
+def _has_nacre_table(file: File) -> bool:
+    return _NACRE_TABLE.search(file.data.decode("utf-8", "replace")) is not None
 
 
 def _read(path: str, kind: str, project: bool) -> File | None:
@@ -54,12 +54,12 @@ def _read(path: str, kind: str, project: bool) -> File | None:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise InvalidConfig("It is no file.", "Move it away.", file=path)
         data = b""
-        while len(data) <= LARGEST and (more := os.read(fd, LARGEST)):
+        while len(data) <= MAX_FILE_BYTES and (more := os.read(fd, MAX_FILE_BYTES)):
             data += more
     except OSError as error:
         raise InvalidConfig(f"It cannot be read: {error.strerror}.", file=path) from error
     finally:
         os.close(fd)
-    if len(data) > LARGEST:
-        raise InvalidConfig(f"It is larger than {LARGEST >> 20} MB.", file=path)
+    if len(data) > MAX_FILE_BYTES:
+        raise InvalidConfig(f"It is larger than {MAX_FILE_BYTES >> 20} MB.", file=path)
     return File(path, data, kind, project)

@@ -10,7 +10,19 @@ from typing import Any
 
 from nacre.config.config import RULE, Config, Entry, Note, Origin
 from nacre.config.files import File
-from nacre.config.settings import ACCESS, DECISIONS, KEYS, LISTS, TABLES, Key, Say, Wrong, nearest, value_from, value_of
+from nacre.config.settings import (
+    ACCESS,
+    DECISIONS,
+    LISTS,
+    SETTINGS,
+    TABLES,
+    InvalidValue,
+    ProjectMay,
+    Setting,
+    nearest,
+    value_from,
+    value_of,
+)
 from nacre.errors import InvalidConfig, InvalidPolicy
 from nacre.policy.permissions.patterns import TOOL, pattern_of
 from nacre.policy.rules import MODULES_BY_ID
@@ -24,7 +36,7 @@ _NO_SECRET = "what every program needs is no secret"
 _NEEDED = frozenset("PATH HOME USER LOGNAME SHELL PWD TMPDIR LANG TERM".split())
 """Without PATH, bash looks in the working directory, too."""
 _CONFINES = frozenset(("network", "unix_sockets", "writable"))
-_OF_PROFILE = frozenset(("max_timeout", "output", "spill", "log"))
+_PROFILE_SETTINGS = frozenset(("max_timeout", "output", "spill", "log"))
 """What a profile says as well."""
 
 
@@ -37,9 +49,9 @@ class Layers:
         self._entries: dict[str, tuple[Entry, ...]] = {}
         self._notes: list[Note] = []
         self._files: list[str] = []
-        self._opened: list[tuple[str, Entry]] = []
+        self._widened_by_project: list[tuple[str, Entry]] = []
         """What a project has opened in the confinement that it has asked for itself."""
-        self._asking: dict[str, tuple[Entry, ...]] = {}
+        self._ask_by_project: dict[str, tuple[Entry, ...]] = {}
         """Rules that a project lets ask, and what was said of them before."""
         self._users: set[str] = set()
         """Keys that the user has set."""
@@ -47,7 +59,7 @@ class Layers:
     def result(self) -> Config:
         access = self._entries.get("access")
         if access is not None and access[-1].origin.layer != "project":
-            for key, entry in self._opened:
+            for key, entry in self._widened_by_project:
                 self._entries[key] = tuple(each for each in self._entries[key] if each is not entry)
                 self._notes.append(Note(key, entry.origin, _LOOSENS))
         self._refuse_to_ask()
@@ -55,11 +67,11 @@ class Layers:
 
     def _refuse_to_ask(self) -> None:
         """To ask is stricter than to allow, and less strict than to refuse what is not plain, which it goes before."""
-        if self._otherwise() is not Decision.REFUSE:
+        if self._default_decision() is not Decision.REFUSE:
             return
-        if (said := self._entries.get("otherwise")) and said[-1].origin.layer == "project":
+        if (said := self._entries.get("default_decision")) and said[-1].origin.layer == "project":
             return  # it refuses what it does not ask about, and before neither was
-        kept = dict(self._asking)
+        kept = dict(self._ask_by_project)
         key = LISTS["ask"].name
         kept[key] = tuple(each for each in self._entries.get(key, ()) if each.origin.layer != "project")
         for key, before in kept.items():
@@ -77,7 +89,7 @@ class Layers:
 
     def toml(self, file: File) -> bool:
         """Whether it has anything of ours."""
-        text, table = _parsed(file)
+        text, table = _parse_toml(file)
         path: tuple[str, ...] = ()
         if file.kind == "pyproject":
             path = ("tool", "nacre")
@@ -122,10 +134,10 @@ class Layers:
 
     def reads_claude(self, env: Mapping[str, str]) -> bool:
         """Whether Claude Code's settings count. The environment may say so, and is not read before the files."""
-        key = KEYS["claude_settings"]
+        key = SETTINGS["claude_settings"]
         try:
             return bool(value_from(key, env[key.variable]) if key.variable in env else self.get(key.name, True))
-        except Wrong:
+        except InvalidValue:
             return True  # `environment` will say what is wrong
 
     # the environment and arguments
@@ -134,77 +146,77 @@ class Layers:
         """Variables that begin with `NACRE_`. One that is near none of ours is somebody else's."""
         for name, text in env.items():
             suffix = name[6:]
-            key = KEYS.get(suffix.lower())
+            key = SETTINGS.get(suffix.lower())
             if key is None or key.variable != name:
-                if hint := _near(suffix):
+                if hint := _nearest_name(suffix):
                     raise InvalidConfig(f"There is no setting {name}.", hint, file=f"${name}", key=suffix.lower())
                 continue
             try:
                 self._set(key, value_from(key, text), Origin("environment", f"${name}"))
-            except Wrong as wrong:
+            except InvalidValue as wrong:
                 raise InvalidConfig(wrong.message, wrong.hint, file=f"${name}", key=key.name) from wrong
 
     def arguments(self, given: Mapping[str, Any]) -> None:
         """Values as the library takes them; it also says what is wrong with them."""
         for name, value in given.items():
-            if name not in KEYS:
-                raise InvalidConfig(f"There is no setting {name!r}.", nearest(name, tuple(KEYS)), key=name)
-            self._set(KEYS[name], value, Origin("argument", f"--{name.replace('_', '-')}"))
+            if name not in SETTINGS:
+                raise InvalidConfig(f"There is no setting {name!r}.", nearest(name, tuple(SETTINGS)), key=name)
+            self._set(SETTINGS[name], value, Origin("argument", f"--{name.replace('_', '-')}"))
 
     # one value
 
-    def _set(self, key: Key, value: Any, origin: Origin) -> None:
-        if key.adds_up:
-            items = tuple(Entry(self._placed(key, each, origin), origin) for each in value)
+    def _set(self, key: Setting, value: Any, origin: Origin) -> None:
+        if key.is_list:
+            items = tuple(Entry(self._resolve_path(key, each, origin), origin) for each in value)
             self._entries[key.name] = (*self._entries.get(key.name, ()), *items)
         else:
-            self._entries[key.name] = (Entry(self._placed(key, value, origin), origin),)
+            self._entries[key.name] = (Entry(self._resolve_path(key, value, origin), origin),)
 
-    def _placed(self, key: Key, value: Any, origin: Origin) -> Any:
+    def _resolve_path(self, key: Setting, value: Any, origin: Origin) -> Any:
         if key.kind not in ("paths", "file") or not isinstance(value, str):
             return value
         if value == "~" or value.startswith("~/"):
             return self._home + value[1:]
         return os.path.join(os.path.dirname(origin.file), value) if origin.layer == "project" else value
 
-    def _from_project(self, key: Key, value: Any, origin: Origin, *, opens: bool = False) -> None:
+    def _from_project(self, key: Setting, value: Any, origin: Origin, *, opens: bool = False) -> None:
         if key.name == "secret_env" and not _NEEDED.isdisjoint(value):
             self._notes.append(Note(key.name, origin, _NO_SECRET))
             value = tuple(name for name in value if name not in _NEEDED)
-        if key.say == "never":
+        if key.project_may == "never":
             self._notes.append(Note(key.name, origin, _USERS))
-        elif key.say in ("any", "more") or self._is_stricter(key, value):
+        elif key.project_may in ("any", "more") or self._is_stricter(key, value):
             if key.name.startswith(RULE) and Decision(value) is Decision.ASK:
-                self._asking.setdefault(key.name, self._entries.get(key.name, ()))
+                self._ask_by_project.setdefault(key.name, self._entries.get(key.name, ()))
             self._set(key, value, origin)
         elif opens and key.name in _CONFINES and key.name not in self._users:
-            before = len(self._entries.get(key.name, ())) if key.adds_up else 0
+            before = len(self._entries.get(key.name, ())) if key.is_list else 0
             self._set(key, value, origin)
-            self._opened += [(key.name, entry) for entry in self._entries[key.name][before:]]
+            self._widened_by_project += [(key.name, entry) for entry in self._entries[key.name][before:]]
         elif value != self.get(key.name):
             self._notes.append(Note(key.name, origin, _TIGHTENS))
 
-    def _is_stricter(self, key: Key, value: Any) -> bool:
+    def _is_stricter(self, key: Setting, value: Any) -> bool:
         current = self.get(key.name)
         if key.name.startswith(RULE):
             return Decision(value).strictness > self._decision(key.name[len(RULE) :]).strictness
         match key.name:
             case "access":
                 return ACCESS.index(value) > ACCESS.index(current or ACCESS[0])
-            case "otherwise":
-                return DECISIONS.index(value) > self._otherwise().strictness
+            case "default_decision":
+                return DECISIONS.index(value) > self._default_decision().strictness
             case "network":
                 return _is_narrower(current or False, value)
             case "unix_sockets":
                 return bool(current) and not value
             case "writable":
                 return False
-        if key.name in _OF_PROFILE:
+        if key.name in _PROFILE_SETTINGS:
             current = getattr(Config(entries=self._entries).profile, key.name)
         return current is None or value < current
 
-    def _otherwise(self) -> Decision:
-        return Config(entries=self._entries).policy.otherwise
+    def _default_decision(self) -> Decision:
+        return Config(entries=self._entries).policy.default_decision
 
     def _decision(self, id: str) -> Decision:
         """As the user has it."""
@@ -222,14 +234,14 @@ def _is_narrower(current: Any, value: Any) -> bool:
     return isinstance(current, tuple) and isinstance(value, tuple) and set(value) < set(current)
 
 
-def _near(suffix: str) -> str:
+def _nearest_name(suffix: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(suffix.lower(), KEYS, n=1, cutoff=0.75)
-    return f"Did you mean ${KEYS[near[0]].variable}?" if near else ""
+    near = get_close_matches(suffix.lower(), SETTINGS, n=1, cutoff=0.75)
+    return f"Did you mean ${SETTINGS[near[0]].variable}?" if near else ""
 
 
-def _parsed(file: File) -> tuple[str, dict[str, Any]]:
+def _parse_toml(file: File) -> tuple[str, dict[str, Any]]:
     import tomllib
 
     text = file.data.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -244,7 +256,7 @@ def _parsed(file: File) -> tuple[str, dict[str, Any]]:
 
 def _flat(
     table: dict[str, Any], file: File, text: str, path: tuple[str, ...]
-) -> Iterator[tuple[Key, tuple[str, ...], Any]]:
+) -> Iterator[tuple[Setting, tuple[str, ...], Any]]:
     """Each setting of a table, with the names that lead to it."""
     for names, raw in _leaves(table):
         try:
@@ -252,10 +264,10 @@ def _flat(
             value = value_of(key, raw)
             for rule in value if key.kind == "rules" else ():
                 if pattern_of(rule) is None and nearest(rule.partition("(")[0], (TOOL,)):
-                    raise Wrong(f"The permission rule {rule!r} is about no command.", f"Did you mean {TOOL!r}?")
+                    raise InvalidValue(f"The permission rule {rule!r} is about no command.", f"Did you mean {TOOL!r}?")
             yield key, names, value
-        except (Wrong, InvalidPolicy) as error:
-            message, hint = (error.message, error.hint) if isinstance(error, Wrong) else (str(error), "")
+        except (InvalidValue, InvalidPolicy) as error:
+            message, hint = (error.message, error.hint) if isinstance(error, InvalidValue) else (str(error), "")
             line = _line(text, *path, *names)
             raise InvalidConfig(message, hint, file=file.path, line=line, key=".".join(names)) from error
 
@@ -268,23 +280,25 @@ def _leaves(table: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield (name,), raw
 
 
-def _key(names: tuple[str, ...], path: tuple[str, ...]) -> Key:
+def _key(names: tuple[str, ...], path: tuple[str, ...]) -> Setting:
     match names:
-        case (name,) if name in KEYS:
-            return KEYS[name]
+        case (name,) if name in SETTINGS:
+            return SETTINGS[name]
         case (name,) if name in TABLES:
-            raise Wrong(f"`{name}` is no table.", f"Write: [{'.'.join((*path, name))}]")
+            raise InvalidValue(f"`{name}` is no table.", f"Write: [{'.'.join((*path, name))}]")
         case (name,):
-            raise Wrong(f"There is no setting {name!r}.", nearest(name, (*KEYS, *TABLES)))
+            raise InvalidValue(f"There is no setting {name!r}.", nearest(name, (*SETTINGS, *TABLES)))
         case ("permissions", name):
             if name in LISTS:
                 return LISTS[name]
-            raise Wrong(f"There is no list {name!r} of permissions.", nearest(name, tuple(LISTS)))
+            raise InvalidValue(f"There is no list {name!r} of permissions.", nearest(name, tuple(LISTS)))
         case (_, id):
             if id in MODULES_BY_ID or id == "*":
-                say: Say = "never" if id == "*" else "stricter"
-                return Key(name=RULE + id, kind="choice", say=say, choices=DECISIONS)
-            raise Wrong(f"There is no rule {id!r}.", nearest(id, tuple(MODULES_BY_ID)) or "`nacre rules` lists them.")
+                say: ProjectMay = "never" if id == "*" else "stricter"
+                return Setting(name=RULE + id, kind="choice", project_may=say, choices=DECISIONS)
+            raise InvalidValue(
+                f"There is no rule {id!r}.", nearest(id, tuple(MODULES_BY_ID)) or "`nacre rules` lists them."
+            )
     raise AssertionError(names)
 
 

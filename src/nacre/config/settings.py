@@ -9,20 +9,22 @@ import os
 from typing import Any, Literal, TypeAlias
 
 from nacre.base.frozen import frozen
-from nacre.base.units import size, span
+from nacre.base.units import parse_duration, parse_size
 
-Kind: TypeAlias = Literal["choice", "seconds", "size", "count", "flag", "network", "file", "paths", "names", "rules"]
-Say: TypeAlias = Literal["any", "stricter", "more", "never"]
+SettingKind: TypeAlias = Literal[
+    "choice", "seconds", "size", "count", "flag", "network", "file", "paths", "names", "rules"
+]
+ProjectMay: TypeAlias = Literal["any", "stricter", "more", "never"]
 """What a project may do with it: set it; only make it stricter; add to it; nothing."""
 
 
 @frozen(kw_only=True)
-class Key:
+class Setting:
     """One setting."""
 
     name: str
-    kind: Kind
-    say: Say
+    kind: SettingKind
+    project_may: ProjectMay
     choices: tuple[str, ...] = ()
 
     @property
@@ -30,12 +32,12 @@ class Key:
         return f"NACRE_{self.name.upper()}"
 
     @property
-    def adds_up(self) -> bool:
+    def is_list(self) -> bool:
         """Lists add up, over all places; of anything else the last one counts."""
         return self.kind in ("paths", "names", "rules")
 
 
-class Wrong(Exception):
+class InvalidValue(Exception):
     """It cannot be meant: what is wrong, and what to write."""
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -49,40 +51,40 @@ DECISIONS = ("allow", "ask", "refuse")
 """Both from the least strict on."""
 PROFILES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
 
-KEYS = {
+SETTINGS = {
     key.name: key
     for key in (
-        Key(name="profile", kind="choice", say="never", choices=PROFILES),
-        Key(name="access", kind="choice", say="stricter", choices=ACCESS),
-        Key(name="network", kind="network", say="stricter"),
-        Key(name="unix_sockets", kind="flag", say="stricter"),
-        Key(name="writable", kind="paths", say="stricter"),
-        Key(name="protected", kind="paths", say="more"),
-        Key(name="unprotected", kind="names", say="never"),
-        Key(name="hidden", kind="paths", say="more"),
-        Key(name="allow_partial", kind="flag", say="never"),
-        Key(name="timeout", kind="seconds", say="any"),
-        Key(name="slow_timeout", kind="seconds", say="any"),
-        Key(name="max_timeout", kind="seconds", say="stricter"),
-        Key(name="memory", kind="size", say="stricter"),
-        Key(name="cpu", kind="seconds", say="stricter"),
-        Key(name="processes", kind="count", say="stricter"),
-        Key(name="file_size", kind="size", say="stricter"),
-        Key(name="open_files", kind="count", say="stricter"),
-        Key(name="output", kind="size", say="stricter"),
-        Key(name="spill", kind="size", say="stricter"),
-        Key(name="log", kind="size", say="stricter"),
-        Key(name="pass_env", kind="names", say="never"),
-        Key(name="secret_env", kind="names", say="more"),
-        Key(name="audit", kind="file", say="never"),
-        Key(name="otherwise", kind="choice", say="stricter", choices=DECISIONS),
-        Key(name="claude_settings", kind="flag", say="never"),
+        Setting(name="profile", kind="choice", project_may="never", choices=PROFILES),
+        Setting(name="access", kind="choice", project_may="stricter", choices=ACCESS),
+        Setting(name="network", kind="network", project_may="stricter"),
+        Setting(name="unix_sockets", kind="flag", project_may="stricter"),
+        Setting(name="writable", kind="paths", project_may="stricter"),
+        Setting(name="protected", kind="paths", project_may="more"),
+        Setting(name="unprotected", kind="names", project_may="never"),
+        Setting(name="hidden", kind="paths", project_may="more"),
+        Setting(name="allow_partial", kind="flag", project_may="never"),
+        Setting(name="timeout", kind="seconds", project_may="any"),
+        Setting(name="slow_timeout", kind="seconds", project_may="any"),
+        Setting(name="max_timeout", kind="seconds", project_may="stricter"),
+        Setting(name="memory", kind="size", project_may="stricter"),
+        Setting(name="cpu", kind="seconds", project_may="stricter"),
+        Setting(name="processes", kind="count", project_may="stricter"),
+        Setting(name="file_size", kind="size", project_may="stricter"),
+        Setting(name="open_files", kind="count", project_may="stricter"),
+        Setting(name="output", kind="size", project_may="stricter"),
+        Setting(name="spill", kind="size", project_may="stricter"),
+        Setting(name="log", kind="size", project_may="stricter"),
+        Setting(name="pass_env", kind="names", project_may="never"),
+        Setting(name="secret_env", kind="names", project_may="more"),
+        Setting(name="audit", kind="file", project_may="never"),
+        Setting(name="default_decision", kind="choice", project_may="stricter", choices=DECISIONS),
+        Setting(name="claude_settings", kind="flag", project_may="never"),
     )
 }
 LISTS = {
-    "allow": Key(name="permissions.allow", kind="rules", say="never"),
-    "ask": Key(name="permissions.ask", kind="rules", say="more"),
-    "deny": Key(name="permissions.deny", kind="rules", say="more"),
+    "allow": Setting(name="permissions.allow", kind="rules", project_may="never"),
+    "ask": Setting(name="permissions.ask", kind="rules", project_may="more"),
+    "deny": Setting(name="permissions.deny", kind="rules", project_may="more"),
 }
 """Of the table `permissions`."""
 TABLES = ("permissions", "rules")
@@ -111,23 +113,27 @@ _WANTED = {
 }
 
 
-def value_of(key: Key, raw: object) -> Any:
+def value_of(key: Setting, raw: object) -> Any:
     """A value of a file. Wrong: it is of another type, or beyond what there is."""
     found = _read(key, raw)
     if found is None:
         shown = repr(raw) if isinstance(raw, str | int | float | bool) else f"a {type(raw).__name__}"
         if key.kind == "choice":
-            raise Wrong(f"`{key.name}` is {shown}.", nearest(raw, key.choices) or f"Use {', '.join(key.choices)}.")
-        raise Wrong(f"`{key.name}` is {shown}, not {_WANTED[key.kind]}.", f"Write: {key.name} = {_EXAMPLES[key.kind]}")
+            raise InvalidValue(
+                f"`{key.name}` is {shown}.", nearest(raw, key.choices) or f"Use {', '.join(key.choices)}."
+            )
+        raise InvalidValue(
+            f"`{key.name}` is {shown}, not {_WANTED[key.kind]}.", f"Write: {key.name} = {_EXAMPLES[key.kind]}"
+        )
     return found
 
 
-def value_from(key: Key, text: str) -> Any:
+def value_from(key: Setting, text: str) -> Any:
     """A value of the environment."""
-    return value_of(key, _typed(key, text))
+    return value_of(key, _parse_text(key, text))
 
 
-def _read(key: Key, raw: Any) -> Any:
+def _read(key: Setting, raw: Any) -> Any:
     number = isinstance(raw, int | float) and not isinstance(raw, bool)
     match key.kind:
         case "choice":
@@ -138,7 +144,7 @@ def _read(key: Key, raw: Any) -> Any:
             return raw if number and isinstance(raw, int) and raw > 0 else None
         case "size":
             if isinstance(raw, str):
-                return size(raw)
+                return parse_size(raw)
             return raw if number and isinstance(raw, int) and raw >= 0 else None
         case "flag":
             return raw if isinstance(raw, bool) else None
@@ -161,11 +167,11 @@ def _network(raw: Any) -> Any:
     return tuple(raw) if good else None
 
 
-def _typed(key: Key, text: str) -> Any:
+def _parse_text(key: Setting, text: str) -> Any:
     """As a file would have it; the text itself, where it stands for nothing."""
     match key.kind:
         case "seconds":
-            found = span(text)
+            found = parse_duration(text)
             return text if found is None else found
         case "count":
             return int(text) if _is_number(text) else text

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any
 
-MOST = 2_000
+MAX_LINES = 2_000
 """Lines beyond which nobody waits for it."""
 
 
@@ -20,7 +20,7 @@ def lines_of(text: str, keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...]
     found: dict[tuple[str, ...], int] = {}
     lines = text.split("\n")
     begins, wanted = 0, set(keys)
-    for number, _ in enumerate(lines[:MOST], 1):
+    for number, _ in enumerate(lines[:MAX_LINES], 1):
         try:
             table = tomllib.loads("\n".join(lines[:number]))
         except tomllib.TOMLDecodeError:

@@ -7,9 +7,9 @@ it is told otherwise; each of the others is loaded by whoever asks for it.
 
 from nacre.engines.engine import Engine
 from nacre.engines.local import LOCAL, Local
-from nacre.keeper.client.handle import Live
+from nacre.keeper.client.handle import RunHandle
 
-__all__ = ["LOCAL", "Bubblewrap", "Containers", "Engine", "Live", "Local"]
+__all__ = ["LOCAL", "Bubblewrap", "Containers", "Engine", "Local", "RunHandle"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

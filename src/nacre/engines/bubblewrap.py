@@ -15,28 +15,28 @@ from functools import lru_cache
 
 from nacre.base.frozen import replace
 from nacre.base.temp_dir import temporary_directory
-from nacre.base.threads import beside
+from nacre.base.threads import run_in_thread
 from nacre.engines.engine import Engine
-from nacre.engines.guest.bash_programs import FRONT
-from nacre.engines.guest.probe import said_by
-from nacre.engines.guest.run_dir import Far, Letter, Reply, unbegun
-from nacre.engines.guest.scripts import OWN, go, here_in_front
+from nacre.engines.guest.bash_programs import FOREGROUND
+from nacre.engines.guest.probe import probe
+from nacre.engines.guest.run_dir import GuestRun, GuestStatus, RunDir, failed_start
+from nacre.engines.guest.scripts import OWN, foreground_host_script, start_script
 from nacre.environment import host_environment
 from nacre.errors import AccessUnavailable, EngineUnavailable
-from nacre.keeper.client.connection import Folder, private_directory
-from nacre.keeper.client.events import LastWord, Stopped
-from nacre.keeper.client.handle import Stillborn
-from nacre.keeper.client.run import LiveRun
-from nacre.planning.access import wanted_for
+from nacre.keeper.client.connection import TaskDirHandle, private_directory
+from nacre.keeper.client.events import FinalEvent, RunStopped
+from nacre.keeper.client.handle import UnstartedRun
+from nacre.keeper.client.run import LocalRun
+from nacre.planning.access import sandbox_request
 from nacre.result import Process
 from nacre.sandbox.kernel.seccomp import program as filter_for
-from nacre.sandbox.resolve import Enforceable, Wanted, limited
+from nacre.sandbox.resolve import SandboxPlan, SandboxRequest, limits_only
 from nacre.sandbox.workspace import is_below
 from nacre.types import Limits, Plan, StrPath, ToolContext
 
 _PRIVATE = ("/tmp", "/run")
 """Directories of other programs' temporary files and sockets."""
-_ALWAYS = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+_FIXED_OPTIONS = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 _FILTER_FD, _OPTIONS_FD, _OWN_FD = 6, 7, 8
 _FROM_FILE = ("--args", str(_OPTIONS_FD))
 """Its options have the command's variables in them, and nobody's argument list is private."""
@@ -56,9 +56,9 @@ class Bubblewrap(Engine):
         self._path = ""
         """The path at which it was found to work; empty before the first run."""
 
-    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
-        wanted = wanted_for(ctx, env)
-        own = limited(limits)
+    def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan:
+        wanted = sandbox_request(ctx, env)
+        own = limits_only(limits)
         if wanted is None:
             return replace(own, enforced=("signals", "tracing", "processes", "limits"))
         if isinstance(wanted.network, tuple):
@@ -68,74 +68,82 @@ class Bubblewrap(Engine):
                 field="network",
                 hint="Use network=True or False, or the local engine.",
             )
-        own = replace(own, wanted=wanted, enforced=_enforced(wanted), covered=wanted.hidden, own_code=wanted.own)
+        own = replace(own, request=wanted, enforced=_enforced_parts(wanted), covered=wanted.hidden, own_code=wanted.own)
         if wanted.workspace is None:
             return own
         return replace(
             own,
-            watched=wanted.workspace.missing,
-            roots=wanted.workspace.roots,
+            compared_paths=wanted.workspace.missing,
+            writable_roots=wanted.workspace.roots,
             repositories=wanted.workspace.repositories,
             mounted=wanted.workspace.protected,
         )
 
-    def shows(self, plan: Plan, path: StrPath | None) -> bool:
-        if plan.wanted is None:
+    def can_read(self, plan: Plan, path: StrPath | None) -> bool:
+        if plan.sandbox_request is None:
             return True
         real = os.path.realpath(temporary_directory() if path is None else path)
-        workspace = plan.wanted.workspace
-        if any(is_below(real, hidden) for hidden in plan.wanted.hidden):
+        workspace = plan.sandbox_request.workspace
+        if any(is_below(real, hidden) for hidden in plan.sandbox_request.hidden):
             return False
         kept = () if workspace is None else workspace.roots
         return any(is_below(real, root) for root in kept) or not any(is_below(real, each) for each in _PRIVATE)
 
-    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
-        self._path = program = self._path or await beside(check, self.program)  # a thread is for the first run only
+    async def start(
+        self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None
+    ) -> LocalRun | UnstartedRun:
+        self._path = program = self._path or await run_in_thread(
+            check, self.program
+        )  # a thread is for the first run only
         path = os.path.join(private_directory() if folder is None else folder.path, f"letter-{os.urandom(6).hex()}")
-        cwd = _there(plan.cwd)
-        script = go(plan, tag=None, letter=shlex.quote(path), cwd=cwd, export={})
-        seccomp = b"" if plan.wanted is None else _filter(plan.wanted)
-        options = [*flags(plan.wanted, cwd=cwd, letter=path, scratch=plan.scratch), *_environment(plan)]
+        cwd = _real_path(plan.cwd)
+        script = start_script(plan, tag=None, letter=shlex.quote(path), cwd=cwd, export={})
+        seccomp = b"" if plan.sandbox_request is None else _filter(plan.sandbox_request)
+        options = [*flags(plan.sandbox_request, cwd=cwd, letter=path, scratch=plan.private_tmpdir), *_environment(plan)]
         command = [program, *_FROM_FILE, plan.bash, "-p", f"{path}/front", path]  # -p: no BASH_ENV, no functions yet
         files = {_OPTIONS_FD: "options", _OWN_FD: OWN, **({_FILTER_FD: "filter"} if seccomp else {})}
         outer = replace(
             plan,
-            text=here_in_front(command, letter=path, files=files, discard=plan.apart),
+            text=foreground_host_script(command, letter=path, files=files, discard=plan.dedicated_keeper),
             env={"PATH": host_environment().get("PATH", os.defpath)},  # nothing of the command's: this is not confined
             deferred=(),
-            scratch=False,
-            session=False,
-            stages=(),
-            waits=False,
-            reusable=False,
+            private_tmpdir=False,
+            reports_state=False,
+            pipeline_commands=(),
+            wait_for_jobs=False,
+            standby_ok=False,
         )
         try:
-            others = {"filter": seccomp, "options": _joined(options), "front": FRONT.encode()}
-            letter = Letter(path, plan.text, script, others, pipes=(OWN,))
-            reply = Reply(letter, state, cwd=plan.cwd, unstarted="bubblewrap could not set it up; the output says why")
+            others = {"filter": seccomp, "options": _join_options(options), "front": FOREGROUND.encode()}
+            letter = RunDir(path, plan.text, script, others, pipes=(OWN,))
+            reply = GuestStatus(
+                letter, state, cwd=plan.cwd, unstarted="bubblewrap could not set it up; the output says why"
+            )
         except OSError as error:
-            return unbegun(error)
-        return await _InNamespaces(program, letter, reply, discard=not plan.apart).begin(outer, folder)
+            return failed_start(error)
+        return await _NamespaceRun(program, letter, reply, discard=not plan.dedicated_keeper).start(outer, folder)
 
 
-def _there(path: str) -> str:
+def _real_path(path: str) -> str:
     """As the workspace is mounted: without links."""
     return os.path.realpath(path)
 
 
-class _InNamespaces(Far):
+class _NamespaceRun(GuestRun):
     """Report what is left running there, without the process that keeps the namespaces."""
 
-    def __init__(self, program: str, letter: Letter, reply: Reply, *, discard: bool) -> None:
+    def __init__(self, program: str, letter: RunDir, reply: GuestStatus, *, discard: bool) -> None:
         super().__init__(letter, reply, discard=discard)
         self._own = " ".join((program, *_FROM_FILE, ""))
 
-    def conclude(self, word: LastWord) -> LastWord:
-        meant = super().conclude(word)
-        if not isinstance(meant, Stopped):
+    def translate_end(self, word: FinalEvent) -> FinalEvent:
+        meant = super().translate_end(word)
+        if not isinstance(meant, RunStopped):
             return meant
         self._discard = True
-        return meant._replace(running=self._others(meant.running), ended=self._others(meant.ended))
+        return meant._replace(
+            running=self._others(meant.running), killed_leftovers=self._others(meant.killed_leftovers)
+        )
 
     def cancel(self) -> None:
         super().cancel()
@@ -148,22 +156,22 @@ class _InNamespaces(Far):
 def _environment(plan: Plan) -> list[str]:
     """As options, and nothing but that."""
     env = {name: value for name, value in plan.env.items() if name not in _OF_BASH}
-    if plan.wanted is not None:
-        env |= {name: f"/tmp/{below}" for name, below in plan.wanted.caches}
-    if plan.scratch:
+    if plan.sandbox_request is not None:
+        env |= {name: f"/tmp/{below}" for name, below in plan.sandbox_request.caches}
+    if plan.private_tmpdir:
         env["TMPDIR"] = "/tmp"
     return ["--clearenv", *(word for name, value in env.items() for word in ("--setenv", name, value))]
 
 
-def _joined(options: list[str]) -> bytes:
+def _join_options(options: list[str]) -> bytes:
     return b"".join(os.fsencode(option) + b"\0" for option in options)
 
 
-def flags(wanted: Wanted | None, *, cwd: str, letter: str, scratch: bool) -> list[str]:
+def flags(wanted: SandboxRequest | None, *, cwd: str, letter: str, scratch: bool) -> list[str]:
     """As bubblewrap takes them: what comes later lies over what came before. `scratch`: /tmp can be written."""
     if wanted is None:
-        return [*_ALWAYS, "--dev-bind", "/", "/", "--proc", "/proc"]
-    made = [*_ALWAYS, "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        return [*_FIXED_OPTIONS, "--dev-bind", "/", "/", "--proc", "/proc"]
+    made = [*_FIXED_OPTIONS, "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     if wanted.network is not True:
         made.append("--unshare-net")
     for path in _PRIVATE:
@@ -189,7 +197,7 @@ def flags(wanted: Wanted | None, *, cwd: str, letter: str, scratch: bool) -> lis
     return [*made, "--seccomp", str(_FILTER_FD)] if _filter(wanted) else made
 
 
-def _filter(wanted: Wanted) -> bytes:
+def _filter(wanted: SandboxRequest) -> bytes:
     """Close what namespaces leave open: sockets of other programs, and what of the kernel nobody needs."""
     machine = platform.machine()
     if machine not in ("x86_64", "aarch64"):
@@ -204,7 +212,7 @@ def _filter(wanted: Wanted) -> bytes:
     )
 
 
-def _enforced(wanted: Wanted) -> tuple[str, ...]:
+def _enforced_parts(wanted: SandboxRequest) -> tuple[str, ...]:
     out = set()
     if wanted.network is True:
         out.add("network")
@@ -222,7 +230,7 @@ def _enforced(wanted: Wanted) -> tuple[str, ...]:
 @lru_cache(maxsize=8)
 def check(program: str) -> str:
     """Its path. EngineUnavailable: it is not here, or may not do here what it is for."""
-    words = said_by([program, *_ALWAYS, "--ro-bind", "/", "/", "--proc", "/proc", "true"])
+    words = probe([program, *_FIXED_OPTIONS, "--ro-bind", "/", "/", "--proc", "/proc", "true"])
     path = shutil.which(program)
     if words is None or path is None:
         raise EngineUnavailable(

@@ -7,20 +7,20 @@ from collections.abc import AsyncGenerator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from nacre.base.threads import beside
+from nacre.base.threads import run_in_thread
 from nacre.environment import host_environment, login_environment
-from nacre.keeper.client.handle import Live
-from nacre.planning.paths import directory_for
+from nacre.keeper.client.handle import RunHandle
+from nacre.planning.paths import resolve_cwd
 from nacre.result import Event
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
-    from nacre.keeper.client.connection import Folder
-    from nacre.sandbox.resolve import Enforceable
+    from nacre.keeper.client.connection import TaskDirHandle
+    from nacre.sandbox.resolve import SandboxPlan
     from nacre.tasks import Tasks
 
 
-def asked_for(ctx: ToolContext) -> dict[str, str]:
+def passed_variables(ctx: ToolContext) -> dict[str, str]:
     """Of this process's environment, only what is asked for by name: where another one is inherited."""
     found = host_environment()
     return {name: found[name] for name in found if any(fnmatchcase(name, each) for each in ctx.pass_env)}
@@ -31,7 +31,7 @@ class Engine(ABC):
 
     name: str
     """As in `nacre run --engine NAME`, and in results."""
-    here = True
+    is_local = True
     """On this machine's file system: what a failed command has looked for can be looked for."""
 
     @property
@@ -39,30 +39,30 @@ class Engine(ABC):
         """Whether access modes can be enforced there."""
         return True
 
-    async def inherited(self, ctx: ToolContext) -> Mapping[str, str]:
+    async def base_environment(self, ctx: ToolContext) -> Mapping[str, str]:
         """The environment that a command would have there, before anything is filtered."""
-        return await beside(login_environment) if ctx.login_env else host_environment()
+        return await run_in_thread(login_environment) if ctx.login_env else host_environment()
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
         """Where a command would start. InvalidRequest: it may not, or cannot be known to."""
-        return directory_for(request, ctx)
+        return resolve_cwd(request, ctx)
 
     @abstractmethod
-    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
+    def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan | None:
         """What will be enforced; None for nothing. AccessUnavailable: less than the mode promises."""
 
     @abstractmethod
-    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> Live:
+    async def start(self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None) -> RunHandle:
         """`state` is a file for the shell's last directory and environment, `folder` that of a task.
 
         EngineUnavailable: nothing can run there, and what to do about it.
         """
 
-    def shows(self, plan: Plan, path: StrPath | None) -> bool:  # noqa: ARG002
+    def can_read(self, plan: Plan, path: StrPath | None) -> bool:  # noqa: ARG002
         """Whether such a command could read what nacre keeps here; None: in the directory for temporary files."""
-        return self.here
+        return self.is_local
 
-    def begin(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None] | None:  # noqa: ARG002
+    def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None] | None:  # noqa: ARG002
         """A task of its own kind; None: it is a run like any other, with a folder here."""
         return None
 

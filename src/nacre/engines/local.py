@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from nacre.engines.engine import Engine
 from nacre.engines.state_pipe import StatePipe, needs_state_pipe
-from nacre.keeper.client.events import never_began
-from nacre.keeper.client.handle import Stillborn
-from nacre.keeper.client.run import LiveRun, start
-from nacre.planning.access import confine
+from nacre.keeper.client.events import parse_start_failed
+from nacre.keeper.client.handle import UnstartedRun
+from nacre.keeper.client.run import LocalRun, start
+from nacre.planning.access import plan_sandbox
 from nacre.types import Limits, Plan, ToolContext
 
 if TYPE_CHECKING:
-    from nacre.keeper.client.connection import Folder
+    from nacre.keeper.client.connection import TaskDirHandle
     from nacre.sandbox.probe import Kernel
-    from nacre.sandbox.resolve import Enforceable
+    from nacre.sandbox.resolve import SandboxPlan
 
 
 class Local(Engine):
@@ -32,22 +32,24 @@ class Local(Engine):
 
         return (self._kernel or kernel()).confines
 
-    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable | None:
-        return confine(ctx, limits, env, self._kernel)
+    def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan | None:
+        return plan_sandbox(ctx, limits, env, self._kernel)
 
-    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
+    async def start(
+        self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None
+    ) -> LocalRun | UnstartedRun:
         if state is None or not needs_state_pipe(plan):
             return await start(plan, state, folder)
         try:
             pipe = StatePipe(state)
         except OSError as error:
-            return Stillborn(never_began(error))
-        run: LiveRun | Stillborn | None = None
+            return UnstartedRun(parse_start_failed(error))
+        run: LocalRun | UnstartedRun | None = None
         try:
             run = await start(plan, pipe.fd, folder)
         finally:
-            if isinstance(run, LiveRun):
-                run.beyond = pipe
+            if isinstance(run, LocalRun):
+                run.remote_end = pipe
             else:
                 pipe.close()
         return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nacre.engines.engine import Engine
 from nacre.engines.local import LOCAL
 from nacre.errors import InvalidRequest
-from nacre.planning.validate import one_of
+from nacre.planning.validate import check_choice
 
 NAMES = ("local", "bwrap", "podman", "docker", "ray")
 _OF_CONTAINERS = ("podman", "docker")
@@ -13,7 +13,7 @@ _OF_CONTAINERS = ("podman", "docker")
 
 def engine_named(name: str, *, image: str | None = None) -> Engine:
     """InvalidRequest: there is none of that name, or it lacks something."""
-    one_of(name, NAMES, "engine")
+    check_choice(name, NAMES, "engine")
     if image is not None and name not in _OF_CONTAINERS:
         raise InvalidRequest(
             "bad_image",

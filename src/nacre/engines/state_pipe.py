@@ -12,9 +12,9 @@ import asyncio
 import contextlib
 import os
 
-from nacre.base.system import LINUX, widen
+from nacre.base.system import LINUX, grow_pipe
 from nacre.execution.exit_state import MAX_STATE_BYTES
-from nacre.keeper.client.events import LastWord
+from nacre.keeper.client.events import FinalEvent
 from nacre.types import Plan
 
 _READ_BYTES = 64 * 1024
@@ -27,7 +27,7 @@ def needs_state_pipe(plan: Plan) -> bool:
 
 
 class StatePipe:
-    """The far end of a local run (`Beyond`): copies what the shell writes to the state file that the host reads."""
+    """The far end of a local run (`RemoteEnd`): copies what the shell writes to the state file that the host reads."""
 
     def __init__(self, state: int) -> None:
         """`state`: the file to copy to. OSError: no descriptor is left."""
@@ -41,11 +41,11 @@ class StatePipe:
         finally:
             for end in ends:
                 os.close(end)
-        widen(self.fd)  # a large environment fits, even if the host is busy when the shell exits
+        grow_pipe(self.fd)  # a large environment fits, even if the host is busy when the shell exits
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self.fd, self._copy)
 
-    def conclude(self, word: LastWord) -> LastWord:
+    def translate_end(self, word: FinalEvent) -> FinalEvent:
         self._copy()
         return word
 

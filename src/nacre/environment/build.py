@@ -14,10 +14,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nacre.base.frozen import frozen
-from nacre.environment.credential_patterns import compiled
-from nacre.environment.noninteractive import LOUD, QUIET
+from nacre.environment.credential_patterns import compile_pattern
+from nacre.environment.noninteractive import INTERACTIVE, NONINTERACTIVE
 from nacre.environment.secret_names import ESSENTIAL, looks_secret
-from nacre.environment.unsafe_variables import is_pointer
+from nacre.environment.unsafe_variables import is_unsafe
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """After `clear_env`. Bash has such a default too but keeps it to itself: `env node` in a script would not find node."""
@@ -35,7 +35,7 @@ class Environment:
     """Names that were inherited and are not in `values`, sorted."""
 
 
-class _Answer(NamedTuple):
+class _CachedEnvironment(NamedTuple):
     """The last question and what came of it, before the caller's `env`."""
 
     inherited: dict[str, str]
@@ -45,7 +45,7 @@ class _Answer(NamedTuple):
     removed: tuple[str, ...]
 
 
-_last = _Answer({}, (), (), dict(QUIET), ())
+_last = _CachedEnvironment({}, (), (), dict(NONINTERACTIVE), ())
 
 
 def build_env(
@@ -58,7 +58,7 @@ def build_env(
 ) -> Environment:
     """Decide what a command sees. `pass_env` holds names, or globs such as `AWS_*`; `secrets` holds values."""
     if clear_env:
-        values = {"PATH": DEFAULT_PATH, **QUIET, **env}
+        values = {"PATH": DEFAULT_PATH, **NONINTERACTIVE, **env}
         return Environment(values, tuple(sorted(name for name in inherited if name not in values)))
     answer = _answer(inherited if type(inherited) is dict else dict(inherited), tuple(pass_env), tuple(secrets))
     values = answer.values.copy()
@@ -68,17 +68,17 @@ def build_env(
     return Environment(values, tuple(name for name in answer.removed if name not in env))
 
 
-def _answer(inherited: dict[str, str], pass_env: tuple[str, ...], secrets: tuple[str, ...]) -> _Answer:
+def _answer(inherited: dict[str, str], pass_env: tuple[str, ...], secrets: tuple[str, ...]) -> _CachedEnvironment:
     global _last
     last = _last  # read once: another thread may replace it
     if inherited == last.inherited and pass_env == last.pass_env and secrets == last.secrets:
         return last
     kept = _filter(inherited, pass_env, secrets)
-    values = {name: value for name, value in kept.items() if name not in LOUD}
-    values.update(QUIET)
+    values = {name: value for name, value in kept.items() if name not in INTERACTIVE}
+    values.update(NONINTERACTIVE)
     values.update((name, kept[name]) for name in pass_env if name in kept)
     removed = tuple(sorted(name for name in inherited if name not in values))
-    _last = last = _Answer(inherited.copy(), pass_env, secrets, values, removed)
+    _last = last = _CachedEnvironment(inherited.copy(), pass_env, secrets, values, removed)
     return last
 
 
@@ -91,9 +91,9 @@ def _filter(inherited: dict[str, str], pass_env: tuple[str, ...], secrets: tuple
         if passes is not None and passes.match(name):
             kept[name] = value
         elif looks_secret(name, value):
-            if compiled(_REPEATABLE).fullmatch(value):
+            if compile_pattern(_REPEATABLE).fullmatch(value):
                 found.append(value)
-        elif not is_pointer(name):
+        elif not is_unsafe(name):
             kept[name] = value
     everything = "\0".join(kept.values())  # one search each: hardly any secret occurs twice
     for secret in found:

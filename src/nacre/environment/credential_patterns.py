@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_ISSUED = r"""
+_ISSUED_TOKENS = r"""
   gh[pousr]_[A-Za-z0-9]{30,} | github_pat_\w{30,} | gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-[\w-]{20,}
 | (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9]) | LTAI[A-Za-z0-9]{16,} | AKID[A-Za-z0-9]{32}
 | AIza[\w-]{35} | ya29\.[\w-]{20,} | GOCSPX-[\w-]{20,}
@@ -28,7 +28,7 @@ _ISSUED = r"""
 """
 """Issuers' prefixes; the last two are Discord's tokens and JWTs."""
 
-_WRITTEN = r"""
+_WRITTEN_SECRETS = r"""
   -----begin[ ](?:[a-z0-9]+[ ])*private[ ]key                      # PEM, OpenSSH and PGP
 | putty-user-key-file
 | hooks\.slack\.com/(?:services|workflows)/\w | discord(?:app)?\.com/api/webhooks/\d | \.webhook\.office\.com/webhookb2/
@@ -59,7 +59,7 @@ _BASE64_PUBLIC = ("BDRVJU", "BQVUJM")
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """On first need: neither `import nacre` nor an environment without suspects pays for it. Blanks do not count."""
     return re.compile(pattern, re.VERBOSE)
 
@@ -68,29 +68,29 @@ def is_credential(value: str) -> bool:
     """Whether this text carries a secret, whatever it is called."""
     if len(value) < 8:
         return False
-    return _has_userinfo(value) or _has_issued(value) or _has_written(value) or _has_odd(value)
+    return _has_userinfo(value) or _has_issued(value) or _has_written(value) or _has_punctuated_token(value)
 
 
 def _has_userinfo(value: str) -> bool:
-    return "@" in value and "://" in value and compiled(_USERINFO).search(value) is not None
+    return "@" in value and "://" in value and compile_pattern(_USERINFO).search(value) is not None
 
 
 def _has_issued(value: str) -> bool:
     # Tokens are long words. Cutting these out first is ten times faster on a PATH or LS_COLORS, which have few.
-    issued = compiled(rf"(?<![A-Za-z0-9])(?:{_ISSUED})")
-    return any(issued.search(word) for word in compiled(r"[\w.-]{15,}").findall(value))
+    issued = compile_pattern(rf"(?<![A-Za-z0-9])(?:{_ISSUED_TOKENS})")
+    return any(issued.search(word) for word in compile_pattern(r"[\w.-]{15,}").findall(value))
 
 
 def _has_written(value: str) -> bool:
     lower = value.lower()
-    return any(mark in lower for mark in _MARKS) and compiled(_WRITTEN).search(lower) is not None
+    return any(mark in lower for mark in _MARKS) and compile_pattern(_WRITTEN_SECRETS).search(lower) is not None
 
 
-def _has_odd(value: str) -> bool:
+def _has_punctuated_token(value: str) -> bool:
     """Shapes with punctuation in them: a key file in base64, Telegram's bots, Google's refresh tokens."""
     _, found, rest = value.partition(_BASE64_PEM)
     if found and not rest.startswith(_BASE64_PUBLIC):
         return True
-    if ":AA" in value and compiled(r"(?<!\w)\d{8,10}:AA[\w-]{33}").search(value):
+    if ":AA" in value and compile_pattern(r"(?<!\w)\d{8,10}:AA[\w-]{33}").search(value):
         return True
-    return "1//0" in value and compiled(r"(?<!\w)1//0[\w-]{40,}").search(value) is not None
+    return "1//0" in value and compile_pattern(r"(?<!\w)1//0[\w-]{40,}").search(value) is not None

@@ -2,8 +2,8 @@
 
 Starts `$SHELL` (or the password database's) as a login and interactive shell, because nvm, pyenv and others sit behind
 the interactive guard of rc files, and has it print its environment between two random marks, so that what rc files
-print does not matter. No terminal, no input, `TIMEOUT` seconds; its process group is killed whatever happens. It starts
-from this process's environment, as a terminal's shell does, and sets `GUARD` so that rc files can know.
+print does not matter. No terminal, no input, `TIMEOUT_S` seconds; its process group is killed whatever happens. It
+starts from this process's environment, as a terminal's shell does, and sets `GUARD` so that rc files can know.
 
 Blocks: call it from a thread. One successful snapshot per shell and home is kept for the life of the process. What it
 returns is not filtered: `build_env` does that, as with any inherited environment.
@@ -17,20 +17,20 @@ from contextlib import suppress
 from threading import Lock
 
 from nacre.environment.host import host_environment
-from nacre.environment.unsafe_variables import SPELLS
+from nacre.environment.unsafe_variables import BASH_VARIABLES
 from nacre.errors import InvalidRequest
 
-TIMEOUT = 10.0
+TIMEOUT_S = 10.0
 GUARD = "NACRE_READING_ENVIRONMENT"
 """Set to 1 while rc files run for a snapshot: `[ -n "$NACRE_READING_ENVIRONMENT" ] && return` skips what may hang."""
 
-_LAST_WORDS = 0.5
+_EXIT_GRACE_S = 0.5
 """Seconds for the shell to leave by itself after its environment is known (logout files, history)."""
-_MOST = 8 * 1024 * 1024
+_MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 """Bytes to read before giving up on a shell that prints without end."""
-_OF_THE_RUN = frozenset({GUARD, "_", "PWD", "OLDPWD", "SHLVL", "TERM"})
+_PER_RUN_VARIABLES = frozenset({GUARD, "_", "PWD", "OLDPWD", "SHLVL", "TERM"})
 """Belong to the snapshot's own run; they stay what they were."""
-_NOT_ITS_OWN = _OF_THE_RUN | SPELLS | {"VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT"}
+_WITHHELD_VARIABLES = _PER_RUN_VARIABLES | BASH_VARIABLES | {"VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT"}
 """Not given to the shell: bash's own switches, and this program's virtual environment, whose directory /etc/profile
 takes off the PATH: `uv pip install` would go on installing into it."""
 
@@ -39,7 +39,7 @@ _snapshots: dict[tuple[str, str], dict[str, str]] = {}
 
 
 def login_environment(
-    inherited: Mapping[str, str] | None = None, *, shell: str | None = None, timeout: float = TIMEOUT
+    inherited: Mapping[str, str] | None = None, *, shell: str | None = None, timeout: float = TIMEOUT_S
 ) -> dict[str, str]:
     """What a new login shell of this user would export. Raises `InvalidRequest` (`login_env`) if it does not say."""
     base = host_environment() if inherited is None else dict(inherited)
@@ -71,7 +71,7 @@ def _login_shell(base: Mapping[str, str]) -> str:
 
 def _take(program: str, base: dict[str, str], timeout: float) -> dict[str, str]:
     mark = f"nacre-{os.urandom(16).hex()}"
-    env = {name: value for name, value in base.items() if name not in _NOT_ITS_OWN}
+    env = {name: value for name, value in base.items() if name not in _WITHHELD_VARIABLES}
     output = _run(program, mark, {**env, GUARD: "1", "TERM": "dumb"}, timeout)
     _, _, rest = output.partition(mark.encode())
     listing, end, _ = rest.partition(mark.encode())
@@ -85,8 +85,8 @@ def _take(program: str, base: dict[str, str], timeout: float) -> dict[str, str]:
 
 def _parse(listing: bytes, base: dict[str, str]) -> dict[str, str]:
     pairs = (os.fsdecode(entry).partition("=") for entry in listing.split(b"\0") if b"=" in entry)
-    values = {name: value for name, _, value in pairs if name not in _OF_THE_RUN}
-    values.update((name, base[name]) for name in _OF_THE_RUN if name in base)
+    values = {name: value for name, _, value in pairs if name not in _PER_RUN_VARIABLES}
+    values.update((name, base[name]) for name in _PER_RUN_VARIABLES if name in base)
     return values
 
 
@@ -119,7 +119,7 @@ def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
         ready = poll()
         ready.register(pipe, POLLIN)
         try:
-            while len(output) < _MOST and (left := deadline - monotonic()) > 0:
+            while len(output) < _MAX_OUTPUT_BYTES and (left := deadline - monotonic()) > 0:
                 if not ready.poll(left * 1000):
                     break
                 if not (chunk := os.read(pipe.fileno(), 65536)):
@@ -127,7 +127,7 @@ def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
                 output += chunk
                 if not complete and output.count(mark.encode()) == 2:
                     # Not the end of the pipe: a daemon that a start file left behind may hold it open for ever.
-                    complete, deadline = True, min(deadline, monotonic() + _LAST_WORDS)
+                    complete, deadline = True, min(deadline, monotonic() + _EXIT_GRACE_S)
         finally:
             _end(process.pid)
             process.wait(timeout=5)  # it got SIGKILL; a bound for the unkillable

@@ -1,8 +1,8 @@
 """What keeps programs from waiting for a person, and from drawing for one. Data only.
 
-`QUIET` is laid over what is inherited, `LOUD` is taken out of it; the caller's own `env` wins over both. Standard input
-is `/dev/null` and there is no terminal, which already stops most prompts: here is what that does not stop, because it
-would open a window, wait for an editor, or look as if it had worked.
+`NONINTERACTIVE` is laid over what is inherited, `INTERACTIVE` is taken out of it; the caller's own `env` wins over
+both. Standard input is `/dev/null` and there is no terminal, which already stops most prompts: here is what that does
+not stop, because it would open a window, wait for an editor, or look as if it had worked.
 
 Nothing here hides the user's configuration: git keeps its identity, aliases, credential helpers and `core.sshCommand`.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-QUIET: Mapping[str, str] = MappingProxyType(
+NONINTERACTIVE: Mapping[str, str] = MappingProxyType(
     {
         # Pagers: a no-op on a pipe, but `script`, `docker -t` and the like give programs a terminal of their own.
         "PAGER": "cat",
@@ -49,14 +49,14 @@ QUIET: Mapping[str, str] = MappingProxyType(
 # Left alone on purpose. CI: changes what is built and tested. GIT_SSH_COMMAND: would override core.sshCommand, and ssh
 # without a terminal fails by itself. GIT_CONFIG_GLOBAL, GIT_CONFIG_NOSYSTEM: the identity is in there.
 
-_LOUD = """
+_INTERACTIVE = """
     FORCE_COLOR CLICOLOR_FORCE COLORTERM PY_COLORS PYTHON_COLORS MYPY_FORCE_COLOR ANSIBLE_FORCE_COLOR GTEST_COLOR
     npm_config_color NPM_CONFIG_COLOR FORCE_HYPERLINK TTY_COMPATIBLE TTY_INTERACTIVE GH_FORCE_TTY
     SYSTEMD_PAGER GH_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER AWS_PAGER
     SUDO_EDITOR GH_EDITOR KUBE_EDITOR HGEDITOR SVN_EDITOR
     SSH_ASKPASS SUDO_ASKPASS GPG_TTY
 """
-LOUD = frozenset(_LOUD.split())
+INTERACTIVE = frozenset(_INTERACTIVE.split())
 """Values that ask for colour or a terminal (node warns when both FORCE_COLOR and NO_COLOR are set), special pagers and
 editors that would win over PAGER and EDITOR, and ways to ask a person. GPG_TTY: pinentry would draw on the terminal of
 the person who started the host, and wait; without it, signing with a locked key fails at once."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from nacre.environment.credential_patterns import compiled, is_credential
+from nacre.environment.credential_patterns import compile_pattern, is_credential
 
 _ESSENTIAL = """
     PATH HOME PWD OLDPWD USER LOGNAME SHELL SHLVL LANG LANGUAGE TZ TERM TMPDIR HOSTNAME LS_COLORS HISTIGNORE
@@ -78,15 +78,15 @@ def _name_is_secret(name: str, value: str) -> bool:
         return False
     if name.endswith("PWD"):  # a password, or somebody's working directory
         return not value.startswith(("/", "~", "."))
-    if compiled(_WORDS).search(name):
-        counts = "TOKEN" in name and compiled(_NUMBER).fullmatch(value)  # MAX_TOKENS
-        return not counts and not compiled(_ABOUT).search(name)
-    if "KEY" in name and compiled(_KEYS).search(name):
+    if compile_pattern(_WORDS).search(name):
+        counts = "TOKEN" in name and compile_pattern(_NUMBER).fullmatch(value)  # MAX_TOKENS
+        return not counts and not compile_pattern(_ABOUT).search(name)
+    if "KEY" in name and compile_pattern(_KEYS).search(name):
         return not (
-            compiled(_OPEN_KEYS).search(name)
-            or compiled(_ABOUT).search(name)
-            or compiled(_NUMBER).fullmatch(value)
-            or (("GPG" in name or "PGP" in name) and compiled(_FINGERPRINT).fullmatch(value))
+            compile_pattern(_OPEN_KEYS).search(name)
+            or compile_pattern(_ABOUT).search(name)
+            or compile_pattern(_NUMBER).fullmatch(value)
+            or (("GPG" in name or "PGP" in name) and compile_pattern(_FINGERPRINT).fullmatch(value))
         )
     return False
 

@@ -10,7 +10,7 @@ Spells: what makes bash run something before the command, or read the command's 
 
 from __future__ import annotations
 
-_DOORS = """
+_SOCKET_VARIABLES = """
     DOCKER_HOST DOCKER_CONTEXT DOCKER_CERT_PATH DOCKER_TLS_VERIFY BUILDKIT_HOST
     CONTAINER_HOST CONTAINER_CONNECTION CONTAINER_SSHKEY CONTAINERD_ADDRESS LXD_DIR LXD_SOCKET INCUS_DIR INCUS_SOCKET
     SSH_AUTH_SOCK SSH_AGENT_PID GPG_AGENT_INFO GNOME_KEYRING_CONTROL GNOME_KEYRING_PID
@@ -32,9 +32,9 @@ _DOORS = """
 # NODE_CHANNEL_FD: names a descriptor that commands do not get; node dies of it.
 # VSCODE_INSPECTOR_OPTIONS: makes every node wait for the editor's debugger.
 
-_DOOR_PREFIXES = ("DBUS_", "VSCODE_IPC_HOOK", "VSCODE_GIT_")
+_SOCKET_PREFIXES = ("DBUS_", "VSCODE_IPC_HOOK", "VSCODE_GIT_")
 
-_SPELLS = """
+_BASH_VARIABLES = """
     BASH_ENV ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD BASH_ARGV0 FUNCNEST TMOUT CDPATH
     PS0 PS4 PROMPT_COMMAND
 """
@@ -51,11 +51,11 @@ _BUILTINS = """
 # Exported functions are inherited (`module` on a cluster), but one named `eval` or `cd` would stand in the builtin's
 # place, in our own prelude too.
 
-DOORS = frozenset(_DOORS.split())
-SPELLS = frozenset(_SPELLS.split()) | {f"BASH_FUNC_{name}%%" for name in _BUILTINS.split()}
-_NAMES = DOORS | SPELLS
+SOCKET_VARIABLES = frozenset(_SOCKET_VARIABLES.split())
+BASH_VARIABLES = frozenset(_BASH_VARIABLES.split()) | {f"BASH_FUNC_{name}%%" for name in _BUILTINS.split()}
+_NAMES = SOCKET_VARIABLES | BASH_VARIABLES
 
 
-def is_pointer(name: str) -> bool:
+def is_unsafe(name: str) -> bool:
     """Whether a variable opens a door or changes what the text means."""
-    return name in _NAMES or name.startswith(_DOOR_PREFIXES)
+    return name in _NAMES or name.startswith(_SOCKET_PREFIXES)

@@ -8,18 +8,26 @@ import os
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
-from nacre.capture.head_tail import Record
+from nacre.capture.head_tail import HeadTailBuffer
 from nacre.errors import InvalidRequest
-from nacre.execution.outcome import outcome_of, remarks_on
-from nacre.execution.start import started
-from nacre.keeper.client.connection import Folder
-from nacre.keeper.client.events import Began, Going, LastWord, NeverBegan, Stopped, Vanished, never_began
-from nacre.keeper.client.handle import Live
-from nacre.protected_paths import remember, restored
+from nacre.execution.outcome import notes_on, outcome_from
+from nacre.execution.start import start_run
+from nacre.keeper.client.connection import TaskDirHandle
+from nacre.keeper.client.events import (
+    FinalEvent,
+    KeeperLost,
+    RunStopped,
+    ShellStarted,
+    StartFailed,
+    TaskRunning,
+    parse_start_failed,
+)
+from nacre.keeper.client.handle import RunHandle
+from nacre.protected_paths import restore_snapshot, take_snapshot
 from nacre.result import Captured, Ended, Event, Outcome, Result, Running, Started
-from nacre.tasks.clean import tidy
-from nacre.tasks.create import check_room, new_folder, place_for, reference
-from nacre.tasks.handle import Place
+from nacre.tasks.clean import auto_clean
+from nacre.tasks.create import check_task_limit, new_task_dir, task_ref, task_root
+from nacre.tasks.handle import TaskHandle
 from nacre.tasks.restore_protected import hold_for_task, release_unless_held
 from nacre.tasks.store import store
 from nacre.types import Plan, Request, ToolContext
@@ -27,34 +35,39 @@ from nacre.types import Plan, Request, ToolContext
 if TYPE_CHECKING:
     from nacre.engines import Engine
 
-_PATIENCE = 10.0
+_START_TIMEOUT_S = 10.0
 """Seconds that only a keeper that was stopped can take."""
 
 
-async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) -> AsyncGenerator[Event, None]:
+async def start_background(
+    request: Request, ctx: ToolContext, plan: Plan, engine: Engine
+) -> AsyncGenerator[Event, None]:
     """Started and Ended."""
-    check_room(plan)
+    check_task_limit(plan)
     try:
-        protection = await remember(plan)
+        protection = await take_snapshot(plan)
     except OSError as error:  # what it might do could not be undone
-        unstarted = outcome_of(never_began(error), plan)
+        unstarted = outcome_from(parse_start_failed(error), plan)
         yield Ended(
-            Result(command=request.command, cwd=plan.cwd, outcome=unstarted, remarks=plan.remarks, hidden=plan.hidden)
+            Result(command=request.command, cwd=plan.cwd, outcome=unstarted, notes=plan.notes, redactor=plan.redactor)
         )
         return
-    with release_unless_held(protection), new_folder(request, ctx, plan, "background", protection=protection) as folder:
+    with (
+        release_unless_held(protection),
+        new_task_dir(request, ctx, plan, "background", protection=protection) as folder,
+    ):
         try:
-            run = await started(engine, plan, ctx.cancel, folder=folder)
+            run = await start_run(engine, plan, ctx.cancel, folder=folder)
         except BaseException:
             store.discard(folder.path)  # or it would be said to run until its time to begin is over
             raise
         forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
         try:
-            pid, happening = await _settled(run)
-            if isinstance(happening, Going):
-                run.let_go()
+            pid, happening = await _wait_until_started(run)
+            if isinstance(happening, TaskRunning):
+                run.detach()
         except BaseException:
-            if not store.has_begun(folder.path):
+            if not store.has_process_file(folder.path):
                 store.discard(folder.path)  # the same; and if it is about to begin, it is called off
             elif protection is not None:
                 hold_for_task(protection, folder.path)
@@ -63,31 +76,31 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
             if forget is not None:
                 forget()
             run.close()  # whoever did not hear of it can do nothing with it: it is ended
-        if isinstance(happening, Going) and protection is not None:
+        if isinstance(happening, TaskRunning) and protection is not None:
             hold_for_task(protection, folder.path)
         if pid is not None:
-            yield Started(pid, plan.timeout, plan.hidden)
-        if isinstance(happening, Going):
-            tidy(place_for(plan))
-        remarks = [*plan.remarks]
-        if isinstance(happening, Going):
+            yield Started(pid, plan.timeout, plan.redactor)
+        if isinstance(happening, TaskRunning):
+            auto_clean(task_root(plan))
+        remarks = [*plan.notes]
+        if isinstance(happening, TaskRunning):
             assert pid is not None
             outcome: Outcome = Running(folder.task)
             duration, seen = 0.0, Captured()
         else:
-            outcome, duration = outcome_of(happening, plan), happening.duration
+            outcome, duration = outcome_from(happening, plan), happening.duration
             seen = Captured()
-            remarks += remarks_on(happening, outcome, plan, 0.0)
-            if pid is not None and isinstance(happening, Stopped | Vanished):
+            remarks += notes_on(happening, outcome, plan, 0.0)
+            if pid is not None and isinstance(happening, RunStopped | KeeperLost):
                 try:
-                    seen = _printed(folder, plan)
+                    seen = _read_output(folder, plan)
                 except OSError as error:  # no descriptor left to read with
                     remarks.append(f"What it printed could not be read: {error.strerror}.")
-            if protection is not None and isinstance(happening, Vanished):
-                remarks += await restored(protection)
+            if protection is not None and isinstance(happening, KeeperLost):
+                remarks += await restore_snapshot(protection)
             elif protection is not None and pid is not None:
                 remarks += _notes_on(folder)
-            if pid is None or isinstance(happening, Vanished):
+            if pid is None or isinstance(happening, KeeperLost):
                 store.discard(folder.path)
         yield Ended(
             Result(
@@ -98,44 +111,44 @@ async def begin(request: Request, ctx: ToolContext, plan: Plan, engine: Engine) 
                 both=seen,
                 duration=duration,
                 pid=pid,
-                task=None if pid is None or isinstance(happening, Vanished) else reference(folder, plan, pid, pid),
-                elsewhere=not engine.shows(plan, folder.path),
+                task=None if pid is None or isinstance(happening, KeeperLost) else task_ref(folder, plan, pid, pid),
+                files_unreachable=not engine.can_read(plan, folder.path),
                 enforced=() if pid is None else plan.enforced,
-                remarks=tuple(remarks),
-                hidden=plan.hidden,
+                notes=tuple(remarks),
+                redactor=plan.redactor,
             )
         )
 
 
-async def _settled(run: Live) -> tuple[int | None, Going | LastWord]:
+async def _wait_until_started(run: RunHandle) -> tuple[int | None, TaskRunning | FinalEvent]:
     """Its shell, and what has become of that: it is going, or has ended already, or never began."""
     pid = None
     try:
-        async with asyncio.timeout(_PATIENCE):
-            while not isinstance(happening := await run.next(), Going | NeverBegan | Stopped | Vanished):
-                if isinstance(happening, Began):
+        async with asyncio.timeout(_START_TIMEOUT_S):
+            while not isinstance(happening := await run.next(), TaskRunning | StartFailed | RunStopped | KeeperLost):
+                if isinstance(happening, ShellStarted):
                     pid = happening.pid
     except TimeoutError:  # somebody has stopped its keeper
-        return pid, NeverBegan(0, "its keeper does not answer") if pid is None else Going()
+        return pid, StartFailed(0, "its keeper does not answer") if pid is None else TaskRunning()
     return pid, happening
 
 
-def _notes_on(folder: Folder) -> tuple[str, ...]:
+def _notes_on(folder: TaskDirHandle) -> tuple[str, ...]:
     """What was put back when it had ended."""
     with contextlib.suppress(OSError, InvalidRequest):  # no descriptor left to look with, or it was removed
-        task = Place(*os.path.split(folder.path)).find()
+        task = TaskHandle(*os.path.split(folder.path)).find()
         return () if task is None else task.notes
     return ()
 
 
-def _printed(folder: Folder, plan: Plan) -> Captured:
+def _read_output(folder: TaskDirHandle, plan: Plan) -> Captured:
     """All that it said."""
     from nacre.tasks.tasks import Tasks
 
-    record, tasks = Record(plan.output), Tasks(os.path.dirname(folder.path))
+    record, tasks = HeadTailBuffer(plan.output), Tasks(os.path.dirname(folder.path))
     cursor, more = 0, True
     while more:
         output = tasks.output(folder.task, since=cursor)
         record.add(output.data)
         cursor, more = output.cursor, output.more
-    return record.captured()
+    return record.to_captured()

@@ -14,21 +14,21 @@ MAX_STATE_BYTES = 4 * 1024 * 1024
 
 
 @frozen(kw_only=True)
-class Told:
+class ShellExitState:
     """None, or nothing, for what it did not get to."""
 
-    stages: tuple[int, ...] = ()
-    directory: str | None = None
+    pipe_statuses: tuple[int, ...] = ()
+    cwd: str | None = None
     environment: dict[str, str] | None = None
-    unset: tuple[str, ...] = ()
+    removed_env: tuple[str, ...] = ()
     """Names without a value: of variables that it had from elsewhere, and has no more."""
 
 
-def told(state: int) -> Told:
+def read_exit_state(state: int) -> ShellExitState:
     """What is in the file that it was given for that."""
     data = os.pread(state, MAX_STATE_BYTES + 1, 0)
     if len(data) > MAX_STATE_BYTES:
-        return Told()
+        return ShellExitState()
     entries = data.decode("utf-8", "surrogateescape").split("\0")
     stages: tuple[int, ...] = ()
     if len(entries) > 1 and entries[0].replace(" ", "").isdigit():  # a directory begins with a slash
@@ -37,13 +37,13 @@ def told(state: int) -> Told:
     if not directory.startswith("/"):
         directory = ""
     if not rest:
-        return Told(stages=stages)
+        return ShellExitState(pipe_statuses=stages)
     if rest[-2:] != ["", ""]:  # cut short: an empty entry marks the end
-        return Told(stages=stages, directory=directory or None)
+        return ShellExitState(pipe_statuses=stages, cwd=directory or None)
     pairs = (entry.partition("=") for entry in rest[:-2])
-    return Told(
-        stages=stages,
-        directory=directory or None,
+    return ShellExitState(
+        pipe_statuses=stages,
+        cwd=directory or None,
         environment={name: value for name, equals, value in pairs if equals},
-        unset=tuple(entry for entry in rest[:-2] if entry and "=" not in entry),
+        removed_env=tuple(entry for entry in rest[:-2] if entry and "=" not in entry),
     )

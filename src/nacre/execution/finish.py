@@ -6,44 +6,44 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 
-from nacre.base.system import payload
+from nacre.base.system import memory_file
 from nacre.capture import Collector
-from nacre.execution.exit_state import told
-from nacre.execution.foreground import Following
+from nacre.execution.exit_state import read_exit_state
+from nacre.execution.foreground import ForegroundRun
 from nacre.keeper.client.connection import private_directory
-from nacre.keeper.client.events import NeverBegan, never_began
-from nacre.keeper.client.handle import Live
+from nacre.keeper.client.events import StartFailed, parse_start_failed
+from nacre.keeper.client.handle import RunHandle
 from nacre.protected_paths import Protection
-from nacre.result import Ended, Event, Outcome, Result, Stage
+from nacre.result import Ended, Event, Outcome, PipelineStatus, Result
 from nacre.types import Plan, Request
 
-_LATE = 1.0
+_KEEPER_MARGIN_S = 1.0
 """Seconds after the grace that a keeper may take to end a run."""
 
 
-def lacking(error: OSError) -> NeverBegan:
+def start_failed(error: OSError) -> StartFailed:
     """There is no descriptor, most likely."""
-    return never_began(error)
+    return parse_start_failed(error)
 
 
-def unrun(request: Request, plan: Plan, outcome: Outcome) -> Result:
-    return Result(command=request.command, cwd=plan.cwd, outcome=outcome, remarks=plan.remarks, hidden=plan.hidden)
+def result_of_unstarted(request: Request, plan: Plan, outcome: Outcome) -> Result:
+    return Result(command=request.command, cwd=plan.cwd, outcome=outcome, notes=plan.notes, redactor=plan.redactor)
 
 
 def still_enforced(plan: Plan, guard: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
     """The rules that the kernel has enforced to the end of the run, here or `elsewhere`."""
-    unheld = elsewhere if guard is None else elsewhere | guard.unheld
+    unheld = elsewhere if guard is None else elsewhere | guard.unenforced_rules
     return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
 
 
-async def settled(run: Live, following: Following, grace: float) -> list[str]:
+async def finish_and_restore(run: RunHandle, following: ForegroundRun, grace: float) -> list[str]:
     """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
     try:
-        if run.listening:  # what an ended one has left running stays
+        if run.is_active:  # what an ended one has left running stays
             run.cancel()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace + _LATE):
-                while run.listening:
+            async with asyncio.timeout(grace + _KEEPER_MARGIN_S):
+                while run.is_active:
                     await run.next()
     finally:
         run.close()
@@ -51,20 +51,22 @@ async def settled(run: Live, following: Following, grace: float) -> list[str]:
     return undone
 
 
-def file_for_stages(plan: Plan) -> int | None:
+def open_pipestatus_file(plan: Plan) -> int | None:
     """Where the shell tells how each command of its last pipeline ended."""
-    if plan.stages:
+    if plan.pipeline_commands:
         with contextlib.suppress(OSError):  # no descriptor left: then nobody is told
-            return payload(b"")
+            return memory_file(b"")
     return None
 
 
-def stages_of(plan: Plan, state: int | None) -> tuple[Stage, ...]:
+def read_pipestatus(plan: Plan, state: int | None) -> tuple[PipelineStatus, ...]:
     """How each command of its last pipeline ended, if the shell has told."""
-    if state is None or not plan.stages:
+    if state is None or not plan.pipeline_commands:
         return ()
-    codes = told(state).stages
-    return tuple(map(Stage, plan.stages, codes)) if len(codes) == len(plan.stages) else ()
+    codes = read_exit_state(state).pipe_statuses
+    return (
+        tuple(map(PipelineStatus, plan.pipeline_commands, codes)) if len(codes) == len(plan.pipeline_commands) else ()
+    )
 
 
 def collector_for(plan: Plan) -> Collector:
@@ -72,12 +74,12 @@ def collector_for(plan: Plan) -> Collector:
         limit=plan.output,
         spill=plan.spill,
         directory=private_directory if plan.spill_dir is None else lambda: str(plan.spill_dir),
-        name=plan.spill_name,
+        name=plan.file_prefix,
         merge=plan.merge,
     )
 
 
-async def ending(stream: AsyncGenerator[Event, None]) -> Result:
+async def collect_result(stream: AsyncGenerator[Event, None]) -> Result:
     """Consume a stream for its result; to its very end, or its last step would be left to the event loop."""
     result = None
     async for event in stream:

@@ -11,29 +11,29 @@ import os
 import time
 from collections import deque
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
-from nacre.keeper.client.events import Adopted, Going, Happening, NotAdopted, Promoted, Stopped
-from nacre.keeper.client.handle import Elsewhere, Live
-from nacre.keeper.client.run import LiveRun
+from nacre.keeper.client.events import Adopted, AdoptionFailed, Promoted, RunEvent, RunStopped, TaskRunning
+from nacre.keeper.client.handle import RemoteRun, RunHandle
+from nacre.keeper.client.run import LocalRun
 from nacre.keeper.protocol.ending import EXIT
-from nacre.protected_paths import Protection, restored
+from nacre.protected_paths import Protection, restore_snapshot
 from nacre.result import TaskRef
 from nacre.types import Plan, Request, ToolContext
 
-_SLEEPS = later(r"\s*sleep\s+[\d.]+[smh]?\s*(?:;|&&|\n)")
-_LONG = 1.0
-_RATHER = (
+_SLEEPS = lazy_regex(r"\s*sleep\s+[\d.]+[smh]?\s*(?:;|&&|\n)")
+_MIN_SLEEP_S = 1.0
+_WAIT_HINT = (
     "If that `sleep` was to wait for a task: reading it with `block`, or `nacre wait ID`, returns as soon as it has "
     "ended, or has printed what you wait for."
 )
 
 
-class Following:
+class ForegroundRun:
     def __init__(
         self,
-        run: Live,
+        run: RunHandle,
         collector: Collector,
         request: Request,
         ctx: ToolContext,
@@ -47,10 +47,10 @@ class Following:
         self._asked = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
         # most are of this one class, and whether something fits a protocol takes long to find out
-        self._elsewhere = run if not isinstance(run, LiveRun) and isinstance(run, Elsewhere) else None
-        after = None if self._elsewhere is not None else plan.yield_after
+        self._files_unreachable = run if not isinstance(run, LocalRun) and isinstance(run, RemoteRun) else None
+        after = None if self._files_unreachable is not None else plan.yield_after
         self._until = None if after is None else self._began[1] + after
-        self._waiting: deque[Happening] = deque()
+        self._waiting: deque[RunEvent] = deque()
         """What has happened and was not told yet."""
         self._yielding = False
         """When that is told, it goes on as a task."""
@@ -58,63 +58,63 @@ class Following:
         self._leftovers_stay = plan.leftovers == "keep"
         self.task: TaskRef | None = None
         """What goes on."""
-        self.remarks: list[str] = []
-        self.unheld: frozenset[str] = frozenset()
+        self.notes: list[str] = []
+        self.unenforced_rules: frozenset[str] = frozenset()
         """Rules that the kernel has not enforced to the end where it ran, if that is elsewhere."""
 
-    async def next(self) -> Happening:
+    async def next(self) -> RunEvent:
         if self._waiting:
             return self._waiting.popleft()
         if self._yielding:
             self._yielding = False
-            return await self._let_go_on()
+            return await self._promote()
         if self._until is None:
-            return await self._heard()
+            return await self._next_event()
         try:
             async with asyncio.timeout_at(self._until):
                 if asyncio.get_running_loop().time() < self._until:
-                    return await self._heard()
+                    return await self._next_event()
         except TimeoutError:
             pass
         self._until, self._yielding = None, True
         self._waiting.extend(self._run.pause())
         return await self.next()
 
-    async def _heard(self) -> Happening:
+    async def _next_event(self) -> RunEvent:
         """An answer that comes when nobody waits for it any more is none."""
-        while isinstance(happening := await self._run.next(), NotAdopted | Adopted | Going):
+        while isinstance(happening := await self._run.next(), AdoptionFailed | Adopted | TaskRunning):
             continue
         return happening
 
-    async def _let_go_on(self) -> Happening:
+    async def _promote(self) -> RunEvent:
         try:
             from nacre.tasks.create import promote
 
             task, meanwhile = await promote(self._run, self._collector, *self._asked, self._began[0], self._protection)
         except (InvalidRequest, OSError) as error:
             why = error.message if isinstance(error, InvalidRequest) else _not_loaded(error)
-            self.remarks.append(f"It could not go on as a task: {why}")
+            self.notes.append(f"It could not go on as a task: {why}")
             self._run.resume()
-            return await self._heard()
+            return await self._next_event()
         self._waiting.extend(meanwhile)
         if task is None:
             return await self.next()
         self._take(task)
         self._is_promoted = True
-        self._run.let_go()
+        self._run.detach()
         return Promoted(task, asyncio.get_running_loop().time() - self._began[1])
 
-    async def adopt(self, last: Happening) -> None:
+    async def adopt(self, last: RunEvent) -> None:
         """Make a task of what it left running, so that somebody can read it and end it."""
         run = self._run
-        if self._elsewhere is not None:
-            self.task = self._elsewhere.task
-            self.remarks += self._elsewhere.remarks
-            self.unheld = self._elsewhere.unheld
+        if self._files_unreachable is not None:
+            self.task = self._files_unreachable.task
+            self.notes += self._files_unreachable.notes
+            self.unenforced_rules = self._files_unreachable.unenforced_rules
             return
-        if not (isinstance(last, Stopped) and last.running and last.reason == EXIT and self._leftovers_stay):
+        if not (isinstance(last, RunStopped) and last.running and last.reason == EXIT and self._leftovers_stay):
             return
-        if isinstance(run, LiveRun):
+        if isinstance(run, LocalRun):
             become: TaskRef | str
             try:
                 from nacre.tasks.create import adopt
@@ -125,35 +125,35 @@ class Following:
             if isinstance(become, TaskRef):
                 self._take(become)
             elif become:
-                self.remarks.append(f"What it left running is no task: {become}")
+                self.notes.append(f"What it left running is no task: {become}")
 
     async def restore(self) -> list[str]:
         """Undo what it did to protected paths; a sentence each. What goes on as a task may do it again: its keeper sees
         to that, and later runs here share its view until then. Nothing is undone while its shell runs."""
         if self._protection is None:
             return []
-        if self.task is None or self._elsewhere is not None:
-            return await restored(self._protection)
+        if self.task is None or self._files_unreachable is not None:
+            return await restore_snapshot(self._protection)
         from nacre.tasks.restore_protected import hold_for_task
 
-        undone = [] if self._is_promoted else await restored(self._protection, goes_on=True)
+        undone = [] if self._is_promoted else await restore_snapshot(self._protection, goes_on=True)
         hold_for_task(self._protection, os.path.dirname(self.task.output_file))
         return undone
 
-    def remark_on_waiting(self, last: Happening) -> None:
+    def suggest_wait(self, last: RunEvent) -> None:
         """A model that sleeps to look at a task again is told what else it can do."""
         request, _, plan = self._asked
-        if isinstance(last, Stopped) and last.duration >= _LONG and _SLEEPS.match(request.command):
+        if isinstance(last, RunStopped) and last.duration >= _MIN_SLEEP_S and _SLEEPS.match(request.command):
             with contextlib.suppress(OSError):  # no descriptor left to load them with
-                from nacre.tasks.create import place_for
+                from nacre.tasks.create import task_root
                 from nacre.tasks.store.store import live_names
 
-                if live_names(place_for(plan)):
-                    self.remarks.append(_RATHER)
+                if live_names(task_root(plan)):
+                    self.notes.append(_WAIT_HINT)
 
     def _take(self, task: TaskRef) -> None:
         self.task = task
-        self.remarks.append(goes_on(task))
+        self.notes.append(running_note(task))
 
 
 def _not_loaded(error: OSError) -> str:
@@ -161,5 +161,5 @@ def _not_loaded(error: OSError) -> str:
     return f"{error.strerror}."
 
 
-def goes_on(task: TaskRef) -> str:
+def running_note(task: TaskRef) -> str:
     return f"It goes on as task {task.id}; what it prints is in {task.output_file}."

@@ -11,7 +11,7 @@ from collections import deque
 
 from nacre.cancel import Cancel
 
-_MOST = 512
+_MAX_RUNS = 512
 _FDS_PER_RUN = 4
 _FDS_RESERVED = 64
 
@@ -20,40 +20,40 @@ def default_capacity() -> int:
     """As many as this process has descriptors for, within reason."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return _MOST
-    return max(1, min(_MOST, (soft - _FDS_RESERVED) // _FDS_PER_RUN))
+        return _MAX_RUNS
+    return max(1, min(_MAX_RUNS, (soft - _FDS_RESERVED) // _FDS_PER_RUN))
 
 
-class Gate:
+class RunLimiter:
     def __init__(self, capacity: int | None = None) -> None:
         if capacity is not None and capacity < 1:
             raise ValueError(f"max_running is {capacity}; it must be at least 1")
         self._capacity = default_capacity() if capacity is None else capacity
-        self._open()
+        self._reset()
 
-    def _open(self) -> None:
+    def _reset(self) -> None:
         self._free = self._capacity
-        self._queue: deque[_Ticket] = deque()
+        self._queue: deque[_Waiter] = deque()
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def _start_afresh_after_fork(self) -> None:
+    def _reset_after_fork(self) -> None:
         """Who holds the places, and who waits for them, is in the other process."""
         if self._process != os.getpid():
-            self._open()
+            self._reset()
 
-    async def enter(self, cancel: Cancel | None = None) -> bool:
+    async def acquire(self, cancel: Cancel | None = None) -> bool:
         """Wait for a place. False: cancelled first. Pair every True with a `leave`."""
         if cancel is not None and cancel.cancelled:
             return False
-        self._start_afresh_after_fork()
+        self._reset_after_fork()
         with self._lock:
             if self._free > 0:
                 self._free -= 1
                 return True
-            ticket = _Ticket()
+            ticket = _Waiter()
             self._queue.append(ticket)
-        forget = None if cancel is None else cancel.on_cancel(ticket.refuse)
+        forget = None if cancel is None else cancel.on_cancel(ticket.cancel)
         try:
             admitted = await ticket.answer
         except BaseException:
@@ -66,34 +66,34 @@ class Gate:
             self._give_up(ticket)
         return admitted
 
-    def leave(self) -> None:
+    def release(self) -> None:
         while True:
             with self._lock:
                 if not self._queue:
                     self._free += 1
                     return
                 ticket = self._queue.popleft()
-                ticket.holds = True
+                ticket.granted = True
             if ticket.call(admitted=True):
                 return
 
-    def _give_up(self, ticket: _Ticket) -> None:
+    def _give_up(self, ticket: _Waiter) -> None:
         with self._lock, contextlib.suppress(ValueError):
             self._queue.remove(ticket)
-        if ticket.holds:  # a place was given to it at the same moment
-            ticket.holds = False
-            self.leave()
+        if ticket.granted:  # a place was given to it at the same moment
+            ticket.granted = False
+            self.release()
 
 
-class _Ticket:
-    __slots__ = ("_loop", "answer", "holds")
+class _Waiter:
+    __slots__ = ("_loop", "answer", "granted")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[bool] = self._loop.create_future()
-        self.holds = False
+        self.granted = False
 
-    def refuse(self) -> None:
+    def cancel(self) -> None:
         self.call(admitted=False)
 
     def call(self, *, admitted: bool) -> bool:

@@ -8,9 +8,9 @@ import re
 import signal
 from typing import assert_never
 
-from nacre.keeper.client.events import LastWord, NeverBegan, Promoted, Stopped, Vanished
+from nacre.keeper.client.events import FinalEvent, KeeperLost, Promoted, RunStopped, StartFailed
 from nacre.keeper.protocol.ending import CANCEL, LIMIT, TIMEOUT
-from nacre.keeper.protocol.shortages import LACKS
+from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.result import (
     Cancelled,
     Exited,
@@ -19,10 +19,10 @@ from nacre.result import (
     NotStarted,
     Outcome,
     OverLimit,
+    PipelineStatus,
     Process,
     Running,
     Signalled,
-    Stage,
     TimedOut,
     amount,
 )
@@ -30,20 +30,20 @@ from nacre.types import Plan
 
 STILL_RUNNING = 75
 """As `sysexits.h` has it for "try again later"."""
-_QUIET = 5.0
+_SILENCE_NOTE_S = 5.0
 """Seconds of silence worth a remark."""
-_NAMED = 3
+_MAX_NAMED_PROCESSES = 3
 
 
-def outcome_of(last: LastWord, plan: Plan) -> Outcome:
+def outcome_from(last: FinalEvent, plan: Plan) -> Outcome:
     match last:
-        case NeverBegan(number, reason):
+        case StartFailed(number, reason):
             return NotStarted(reason, last.hint or _hint_for(number, plan))
-        case Vanished(reason):
+        case KeeperLost(reason):
             return Lost(reason)
         case Promoted(task):
             return Running(task.id, promoted=True)
-        case Stopped():
+        case RunStopped():
             if last.reason == TIMEOUT:
                 return TimedOut(plan.timeout)
             if last.reason == CANCEL:
@@ -58,7 +58,7 @@ def outcome_of(last: LastWord, plan: Plan) -> Outcome:
 
 
 def _hint_for(number: int, plan: Plan) -> str:
-    if number == errno.ENOENT and plan.wanted is not None and plan.wanted.workspace is not None:
+    if number == errno.ENOENT and plan.sandbox_request is not None and plan.sandbox_request.workspace is not None:
         from nacre.sandbox.resolve import SHARED_MEMORY
         from nacre.sandbox.workspace import is_below
 
@@ -77,7 +77,7 @@ def _seconds(count: float) -> str:
     return f"{count:.0f}" if count >= 1 else f"{count:.1f}".removesuffix(".0")
 
 
-_HINTS = LACKS | {
+_HINTS = SHORTAGE_HINTS | {
     errno.E2BIG: "The environment or the command is too large for this system; pass less in `env`.",
     errno.ENOENT: "Check that the working directory and bash are there.",
     errno.EACCES: "Check that this user may enter the working directory and run bash.",
@@ -86,11 +86,11 @@ _HINTS = LACKS | {
 }
 
 
-def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> list[str]:
+def notes_on(last: FinalEvent, outcome: Outcome, plan: Plan, silence: float) -> list[str]:
     """What a reader should know beside the outcome."""
     remarks: list[str] = []
-    quiet = isinstance(outcome, TimedOut) and silence >= min(_QUIET, outcome.after / 2)
-    if quiet and isinstance(last, Stopped) and last.asleep:
+    quiet = isinstance(outcome, TimedOut) and silence >= min(_SILENCE_NOTE_S, outcome.after / 2)
+    if quiet and isinstance(last, RunStopped) and last.all_sleeping:
         remarks.append(
             f"No output for {_seconds(silence)} s and nothing was computing; it may have been waiting for input "
             + (
@@ -99,12 +99,12 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
                 else "(stdin is at its end)."
             )
         )
-    if isinstance(last, Stopped) and last.out_of_memory:
+    if isinstance(last, RunStopped) and last.out_of_memory:
         remarks.append("It was killed, most likely because the machine, or its share of it, ran out of memory.")
-    if isinstance(last, Stopped):
-        remarks += last.remarks
-    if last.ended:
-        remarks.append(f"{_count(last.ended)} left running and ended: {_names(last.ended)}.")
+    if isinstance(last, RunStopped):
+        remarks += last.notes
+    if last.killed_leftovers:
+        remarks.append(f"{_count(last.killed_leftovers)} left running and ended: {_names(last.killed_leftovers)}.")
     if last.running:
         was_to_end = isinstance(outcome, TimedOut | OverLimit | Cancelled | Lost) or plan.leftovers == "end"
         verb = "could not be ended" if was_to_end else "left running"
@@ -113,34 +113,36 @@ def remarks_on(last: LastWord, outcome: Outcome, plan: Plan, silence: float) -> 
 
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
-_ASKED = frozenset("grep egrep fgrep zgrep rg ag diff cmp test [ pgrep".split())
+_QUESTION_COMMANDS = frozenset("grep egrep fgrep zgrep rg ag diff cmp test [ pgrep".split())
 """Commands that answer a question: with 1 for no."""
 
 
-def _only_says_no(stage: Stage) -> bool:
-    return stage.status == 1 and stage.name in _ASKED
+def _is_negative_answer(stage: PipelineStatus) -> bool:
+    return stage.status == 1 and stage.name in _QUESTION_COMMANDS
 
 
-def remarks_on_stages(stages: tuple[Stage, ...], outcome: Outcome) -> list[str]:
+def notes_on_pipestatus(stages: tuple[PipelineStatus, ...], outcome: Outcome) -> list[str]:
     """A failure that the exit code of the last command hides, be it success or a no. One that was only cut short by the
     next is none."""
-    failed = [stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE) and not _only_says_no(stage)]
+    failed = [
+        stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE) and not _is_negative_answer(stage)
+    ]
     if not failed or outcome != Exited(stages[-1].status):
         return []
-    if outcome != Exited(0) and not _only_says_no(stages[-1]):
+    if outcome != Exited(0) and not _is_negative_answer(stages[-1]):
         return []  # it has failed as well, and is looked into
     names = ", ".join(f"`{stage.name}` exited with {stage.status}" for stage in failed)
     return [f"In the pipeline {names}; the exit code is that of `{stages[-1].name}`."]
 
 
-_OUT_OF = {
+_SHORTAGE_PATTERNS = {
     "memory": re.compile(r"MemoryError|Cannot allocate memory|[Oo]ut of memory|bad_alloc|ENOMEM"),
     "file_size": re.compile(r"File too large|File size limit exceeded|EFBIG"),
     "open_files": re.compile(r"Too many open files|EMFILE"),
     "processes": re.compile(r"fork: .{0,200}Resource temporarily unavailable|fork: retry|EAGAIN"),
     "cpu": re.compile(r"CPU time limit exceeded"),
 }
-_END = 64 * 1024
+_SEARCHED_END_CHARS = 64 * 1024
 """Characters at the end of the output in which these are looked for: whoever lacks something says so at last."""
 _SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 
@@ -148,14 +150,14 @@ _SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 _OF_EACH = ("file_size", "open_files", "cpu")
 
 
-def remarks_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
+def notes_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
     """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal. The others
     are a container's, if there is one."""
     remarks = []
-    output = output[-_END:]
+    output = output[-_SEARCHED_END_CHARS:]
     number = exit_status(outcome) - 128
-    for name, words in _OUT_OF.items():
-        value = getattr(plan.limits, name) if plan.place is None or name in _OF_EACH else None
+    for name, words in _SHORTAGE_PATTERNS.items():
+        value = getattr(plan.limits, name) if plan.engine_data is None or name in _OF_EACH else None
         if value is not None and not isinstance(outcome, OverLimit):
             certain = _SIGNALS.get(number) == name  # type: ignore[call-overload]
             if certain or words.search(output):
@@ -170,9 +172,9 @@ def _count(running: tuple[Process, ...]) -> str:
 
 
 def _names(running: tuple[Process, ...]) -> str:
-    names = [f"{process.pid} ({process.command})" for process in running[:_NAMED]]
-    if len(running) > _NAMED:
-        names.append(f"and {len(running) - _NAMED} more")
+    names = [f"{process.pid} ({process.command})" for process in running[:_MAX_NAMED_PROCESSES]]
+    if len(running) > _MAX_NAMED_PROCESSES:
+        names.append(f"and {len(running) - _MAX_NAMED_PROCESSES} more")
     return ", ".join(names)
 
 

@@ -22,23 +22,23 @@ from nacre.types import Request, ToolContext
 Stream: TypeAlias = "Callable[[Request, ToolContext], AsyncGenerator[Event, None]]"
 
 _FD = {"stdout": 1, "stderr": 2}
-_LOOK = 100
+_POLL_INTERVAL_MS = 100
 """Milliseconds between two looks whether anybody still waits for a write."""
 
 
-def passed_on(stream: Stream) -> Stream:
+def pass_through(stream: Stream) -> Stream:
     """The same stream, on its way."""
 
     async def passing(request: Request, ctx: ToolContext) -> AsyncGenerator[Event, None]:
         ctx = replace(ctx, limits=replace(ctx.limits, spill=0))  # what nobody keeps needs no file
-        through = Through()
+        through = StdioForwarder()
         try:
             async with aclosing(stream(request, ctx)) as events:
                 async for event in events:
                     if isinstance(event, Chunk):
-                        await through.put(event)
+                        await through.forward(event)
                     elif isinstance(event, Ended):
-                        event = Ended(_without_output(event.result, through.problems.values()))
+                        event = Ended(_drop_output(event.result, through.errors.values()))
                     yield event
         finally:
             through.stopped = True
@@ -46,22 +46,22 @@ def passed_on(stream: Stream) -> Stream:
     return passing
 
 
-def _without_output(result: Result, remarks: Iterable[str]) -> Result:
+def _drop_output(result: Result, remarks: Iterable[str]) -> Result:
     return replace(
         result,
-        out=Captured(seen=result.out.seen),
-        err=Captured(seen=result.err.seen),
-        both=Captured(seen=result.both.seen),
-        remarks=(*result.remarks, *remarks),
+        out=Captured(total_bytes=result.out.total_bytes),
+        err=Captured(total_bytes=result.err.total_bytes),
+        both=Captured(total_bytes=result.both.total_bytes),
+        notes=(*result.notes, *remarks),
     )
 
 
-class Through:
+class StdioForwarder:
     """Our own stdout and stderr, written by threads that end when nobody waits for them any more."""
 
     def __init__(self) -> None:
         self.stopped = False
-        self.problems: dict[StreamName, str] = {}
+        self.errors: dict[StreamName, str] = {}
         if sys.__stdout__ is None:  # closed when this process began: who knows what has the number now
             self._give_up("stdout", "it is closed")
         if sys.__stderr__ is None:
@@ -70,8 +70,8 @@ class Through:
             with contextlib.suppress(Exception):  # there may be none
                 ours.flush()  # what was printed before comes before
 
-    async def put(self, chunk: Chunk) -> None:
-        if chunk.stream in self.problems:
+    async def forward(self, chunk: Chunk) -> None:
+        if chunk.stream in self.errors:
             return
         try:
             await asyncio.to_thread(self._write, _FD[chunk.stream], chunk.data)
@@ -79,12 +79,12 @@ class Through:
             self._give_up(chunk.stream, error.strerror or str(error))
 
     def _give_up(self, stream: StreamName, why: str) -> None:
-        self.problems[stream] = f"Its {stream} could not be passed on: {why}."
+        self.errors[stream] = f"Its {stream} could not be passed on: {why}."
 
     def _write(self, fd: int, data: bytes) -> None:
         ready, rest = select.poll(), memoryview(data)
         ready.register(fd, select.POLLOUT)
         while rest and not self.stopped:
-            if ready.poll(_LOOK):
+            if ready.poll(_POLL_INTERVAL_MS):
                 with contextlib.suppress(BlockingIOError):
                     rest = rest[os.write(fd, rest[: select.PIPE_BUF]) :]  # so little does not block

@@ -7,19 +7,19 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nacre.cancel import Cancel
-from nacre.keeper.client.events import Stopped
-from nacre.keeper.client.handle import Live, Stillborn
+from nacre.keeper.client.events import RunStopped
+from nacre.keeper.client.handle import RunHandle, UnstartedRun
 from nacre.keeper.protocol.ending import CANCEL, TIMEOUT
 from nacre.types import Plan
 
 if TYPE_CHECKING:
     from nacre.engines import Engine
-    from nacre.keeper.client.connection import Folder
+    from nacre.keeper.client.connection import TaskDirHandle
 
 T = TypeVar("T")
 
 
-async def unless_cancelled(cancel: Cancel, work: Coroutine[Any, Any, T]) -> T | None:
+async def run_unless_cancelled(cancel: Cancel, work: Coroutine[Any, Any, T]) -> T | None:
     """What it gives; None: cancelled first, from whichever thread, and so is the work."""
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
@@ -36,12 +36,12 @@ async def unless_cancelled(cancel: Cancel, work: Coroutine[Any, Any, T]) -> T | 
         forget()
 
 
-async def started(
-    engine: Engine, plan: Plan, cancel: Cancel | None, state: int | None = None, folder: Folder | None = None
-) -> Live:
+async def start_run(
+    engine: Engine, plan: Plan, cancel: Cancel | None, state: int | None = None, folder: TaskDirHandle | None = None
+) -> RunHandle:
     """`engine.start`. A container may take minutes to start: that ends with the caller's patience, or the command's
     time, as the command itself would."""
-    if engine.here:
+    if engine.is_local:
         return await engine.start(plan, state, folder)
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -64,10 +64,10 @@ async def started(
             forget()
     if not task.cancelled():
         return task.result()
-    return Stillborn(Stopped(0, TIMEOUT if late else CANCEL, loop.time() - began, False, (), ()))
+    return UnstartedRun(RunStopped(0, TIMEOUT if late else CANCEL, loop.time() - began, False, (), ()))
 
 
-def _close(task: asyncio.Future[Live]) -> None:
+def _close(task: asyncio.Future[RunHandle]) -> None:
     """It may have been started at the same moment, and nobody will hear of it."""
     if not task.cancelled() and task.exception() is None:
         task.result().close()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from nacre.base.lazy_regex import later
-from nacre.hints.failure import Clock, Complaint, Failure, names_in, nearest, quoted
+from nacre.base.lazy_regex import lazy_regex
+from nacre.hints.failure import Complaint, CpuBudget, Failure, names_in, nearest, quote_text
 
-_NOT_FOUND = later(
+_NOT_FOUND = lazy_regex(
     r"(?:^|: )(?P<a>[^\s:'\"/][^\s:'\"]{0,79}): (?:command )?not found(?:$|[. ])"
     r"|make(?:\[\d+\])?: (?P<b>[^\s:]{1,80}): (?:Command not found|No such file or directory)"
     r"|(?:^|/)(?:env|xargs|nohup|timeout|time|nice|sudo|stdbuf|setsid|doas): (?:failed to run command |cannot run )?"
@@ -53,7 +53,7 @@ _IN_PROJECTS = (".venv/bin", "venv/bin", "node_modules/.bin", "bin", "scripts", 
 
 
 def not_found(complaint: Complaint, failure: Failure) -> str | None:
-    match = None if failure.blind else _NOT_FOUND.search(complaint.line)
+    match = None if failure.paths_hidden else _NOT_FOUND.search(complaint.line)
     if match is None:
         return None
     name = next(filter(None, match.groups()))
@@ -63,31 +63,32 @@ def not_found(complaint: Complaint, failure: Failure) -> str | None:
     if not path or any(_runs(os.path.join(each, name)) for each in path):
         return None
     home = failure.env.get("HOME", "")
-    for place in (*failure.places, failure.cwd):
+    for place in (*failure.directories, failure.cwd):
         for inner in _IN_PROJECTS:
             if _runs(os.path.join(place, inner, name)):
-                return f"There is no {quoted(name)} on PATH, but there is {quoted(os.path.join('.', inner, name))}."
+                there = quote_text(os.path.join(".", inner, name))
+                return f"There is no {quote_text(name)} on PATH, but there is {there}."
     for other in _ELSEWHERE:
         found = os.path.join(other.replace("~", home, 1), name)
         if _runs(found):
-            return f"There is no {quoted(name)} on PATH, but there is {quoted(found)}."
+            return f"There is no {quote_text(name)} on PATH, but there is {quote_text(found)}."
     if known := [each for each in _OTHER_NAMES.get(name, ()) if any(_runs(os.path.join(d, each)) for d in path)]:
-        return f"There is no {quoted(name)} on PATH; {quoted(known[0])} is installed."
+        return f"There is no {quote_text(name)} on PATH; {quote_text(known[0])} is installed."
     return _near(name, path)
 
 
 def _near(name: str, path: list[str]) -> str | None:
-    clock = Clock()
+    clock = CpuBudget()
     names: dict[str, str] = {}
     for directory in dict.fromkeys(path):
-        if clock.up:
+        if clock.expired:
             break
         for each in names_in(directory):
             names.setdefault(each, directory)
     near = [each for each in nearest(name, [*names, *_BUILTINS]) if each in _BUILTINS or _runs(f"{names[each]}/{each}")]
     if not near or len(near) > 4:
         return None
-    return f"There is no {quoted(name)} on PATH; did you mean {' or '.join(quoted(each) for each in near[:2])}?"
+    return f"There is no {quote_text(name)} on PATH; did you mean {' or '.join(quote_text(each) for each in near[:2])}?"
 
 
 _BUILTINS = ("cd", "echo", "export", "source", "alias", "printf", "pushd", "popd", "unset", "ulimit", "umask")
@@ -97,4 +98,4 @@ def _runs(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
-LOOKS = (not_found,)
+PROVIDERS = (not_found,)

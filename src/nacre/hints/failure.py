@@ -7,14 +7,14 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-_SHOWN = 400
+_MAX_PATH_CHARS = 400
 """Characters of a path."""
-_PATH = later(r"/?[^\s/\x00-\x1f`\"|;&<>]{1,60}(?:/[^\s/\x00-\x1f`\"|;&<>]{0,60}){0,30}")
-ALL = 0.12
+_PATH = lazy_regex(r"/?[^\s/\x00-\x1f`\"|;&<>]{1,60}(?:/[^\s/\x00-\x1f`\"|;&<>]{0,60}){0,30}")
+TOTAL_CPU_S = 0.12
 """Seconds of a processor for all look-ups of one failure."""
-EACH = 0.03
+PROVIDER_CPU_S = 0.03
 """The same, for one of them."""
 
 
@@ -48,22 +48,22 @@ class Failure:
         """It was given some input."""
         self.confined = confined
         """The kernel kept it from some things; what those are is explained elsewhere."""
-        self.blind = blind
+        self.paths_hidden = blind
         """Some files are hidden from it: it must not learn from us what is there."""
         self.store = store
         """Where its tasks are; None: where all are."""
         self._scenes: list[tuple[str, str]] | None = None
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def directories(self) -> tuple[str, ...]:
         """Where it, or a part of it, may have been when it complained; the last first."""
-        return tuple(dict.fromkeys((*(place for place, _ in self._seen()), self.cwd)))
+        return tuple(dict.fromkeys((*(place for place, _ in self._commands()), self.cwd)))
 
-    def places_of(self, word: str) -> tuple[str, ...]:
+    def directories_of(self, word: str) -> tuple[str, ...]:
         """The same, of the commands that name something; of all of them if none does."""
-        return tuple(dict.fromkeys(place for place, words in self._seen() if word in words)) or self.places
+        return tuple(dict.fromkeys(place for place, words in self._commands() if word in words)) or self.directories
 
-    def _seen(self) -> list[tuple[str, str]]:
+    def _commands(self) -> list[tuple[str, str]]:
         """Directory and words of each command, as far as they can be known; the last first."""
         if self._scenes is None:
             from nacre.shell import read
@@ -80,22 +80,22 @@ class Failure:
         return self._scenes
 
 
-class Clock:
+class CpuBudget:
     """How much work something may be, on the thread that does it: not how long it takes on a busy machine."""
 
-    def __init__(self, seconds: float = EACH) -> None:
+    def __init__(self, seconds: float = PROVIDER_CPU_S) -> None:
         self._end = time.thread_time() + seconds
 
     @property
-    def up(self) -> bool:
+    def expired(self) -> bool:
         return time.thread_time() > self._end
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """As data: on one line and in quotes. What is long is not said at all (ValueError): a part of it may be a part of a
     secret, which nobody would know again."""
     shown = repr(text)
-    if len(shown) > _SHOWN:
+    if len(shown) > _MAX_PATH_CHARS:
         raise ValueError("too long")
     return shown
 
@@ -121,14 +121,14 @@ def names_in(directory: str, most: int = 5000) -> list[str]:
     return found
 
 
-def nearest(word: str, names: Iterator[str] | list[str], clock: Clock | None = None) -> list[str]:
+def nearest(word: str, names: Iterator[str] | list[str], clock: CpuBudget | None = None) -> list[str]:
     """The names that a slip of the finger makes the word of: a letter too many, too few, wrong, or two swapped."""
-    clock = clock or Clock()
+    clock = clock or CpuBudget()
     most = 0 if len(word) < 2 else 1 if len(word) < 6 else 2
     found: list[tuple[float, str]] = []
     lower, letters = word.lower(), set(word.lower())
     for name in names:
-        if clock.up:
+        if clock.expired:
             break
         if name == word or abs(len(name) - len(word)) > most or len(letters - set(name.lower())) > most:
             continue

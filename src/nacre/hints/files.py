@@ -8,32 +8,32 @@ import re
 import stat
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
-from nacre.hints.failure import Clock, Complaint, Failure, is_name, names_in, nearest, quoted
+from nacre.base.lazy_regex import lazy_regex
+from nacre.hints.failure import Complaint, CpuBudget, Failure, is_name, names_in, nearest, quote_text
 
-_MISSING = later(
+_MISSING = lazy_regex(
     r"(?i)no such file or directory|\bENOENT\b|file or directory not found|cannot find module|"
     r"did not match any file|does not exist|file not found"
 )
-_DENIED = later(r"(?i)permission denied|\bEACCES\b")
-_RUN = later(r"(?i)bad interpreter|cannot execute|exec format error|required file not found")
-_QUOTED = later(
+_DENIED = lazy_regex(r"(?i)permission denied|\bEACCES\b")
+_RUN = lazy_regex(r"(?i)bad interpreter|cannot execute|exec format error|required file not found")
+_QUOTED = lazy_regex(
     r"(?<!\w)'([^'\n]{1,400})'|\"([^\"\n]{1,400})\"|\u2018([^\u2018\u2019\n]{1,400})\u2019|`([^`'\n]{1,400})['`]"
 )
-_BEFORE = later(r"(?:^|: )([^:\n]{1,400}?): (?:bad interpreter|cannot execute|[^:]{0,40}$)")
-_AFTER = later(r"(?:not found|directory|denied)[:,]? (?:open |stat |scandir )?([^\s'\"]{1,400})$")
+_BEFORE = lazy_regex(r"(?:^|: )([^:\n]{1,400}?): (?:bad interpreter|cannot execute|[^:]{0,40}$)")
+_AFTER = lazy_regex(r"(?:not found|directory|denied)[:,]? (?:open |stat |scandir )?([^\s'\"]{1,400})$")
 _SKIPPED = frozenset(
     (".git", "node_modules", ".venv", "venv", "__pycache__", ".cache", "target", ".tox", ".mypy_cache")
 )
-_SEEN = 4000
+_MAX_ENTRIES = 4000
 """Entries of directories that are looked at for a name."""
 
 
 def missing(complaint: Complaint, failure: Failure) -> str | None:
-    if failure.blind or not (found := _MISSING.search(complaint.line)):
+    if failure.paths_hidden or not (found := _MISSING.search(complaint.line)):
         return None
     for word in _words(complaint.line, found):
-        places = failure.places_of(word)
+        places = failure.directories_of(word)
         for place in places:
             path = os.path.normpath(os.path.join(place, os.path.expanduser(word)))
             if len(path) > 4000 or os.path.lexists(path):
@@ -41,7 +41,7 @@ def missing(complaint: Complaint, failure: Failure) -> str | None:
             if near := _near(path, word, place):
                 if len(places) > 1 and place != failure.cwd and not os.path.isabs(near):
                     near = os.path.join(place, near)  # it may have been meant from elsewhere
-                return f"There is no {quoted(word)}; there is {quoted(near)}."
+                return f"There is no {quote_text(word)}; there is {quote_text(near)}."
     return None
 
 
@@ -57,17 +57,17 @@ def _words(line: str, found: re.Match[str]) -> Iterator[str]:
 
 def _near(path: str, word: str, place: str) -> str:
     """A slip of the finger, another directory, or nothing."""
-    clock = Clock()
+    clock = CpuBudget()
     known, rest = _deepest(path)
     if rest:
         names = nearest(rest[0], names_in(known), clock)
         for name in names[:5]:
             guess = os.path.join(known, name, *rest[1:])
             if os.path.lexists(guess):
-                return _shown(guess, word, place)
+                return _as_written(guess, word, place)
         whole = [name for name in names_in(known) if name.startswith(f"{rest[0]}.")]
         if len(rest) == 1 and len(whole) == 1:  # its ending is missing
-            return _shown(os.path.join(known, whole[0]), word, place)
+            return _as_written(os.path.join(known, whole[0]), word, place)
     if not os.path.isabs(word) and ("/" in word or "." in word):
         up, inner = place, word.removeprefix("./")
         for _ in range(4):  # it is meant from a directory above
@@ -77,7 +77,7 @@ def _near(path: str, word: str, place: str) -> str:
         base = os.path.basename(place) + "/"  # it is meant from the directory above, and we are in it already
         if inner.startswith(base) and os.path.lexists(os.path.join(place, inner.removeprefix(base))):
             return inner.removeprefix(base)
-    return _elsewhere(os.path.basename(path), place, word, clock)
+    return _find_below(os.path.basename(path), place, word, clock)
 
 
 def _deepest(path: str) -> tuple[str, list[str]]:
@@ -91,11 +91,11 @@ def _deepest(path: str) -> tuple[str, list[str]]:
     return path, rest
 
 
-def _elsewhere(name: str, place: str, word: str, clock: Clock) -> str:
+def _find_below(name: str, place: str, word: str, clock: CpuBudget) -> str:
     """The only one of this name below the directory, as far as one can see in time."""
     found: list[str] = []
     queue, seen = [(place, 0)], 0
-    while queue and not clock.up and seen < _SEEN:
+    while queue and not clock.expired and seen < _MAX_ENTRIES:
         directory, deep = queue.pop(0)
         try:
             with os.scandir(directory) as entries:
@@ -110,23 +110,23 @@ def _elsewhere(name: str, place: str, word: str, clock: Clock) -> str:
                         and entry.is_dir(follow_symlinks=False)
                     ):
                         queue.append((entry.path, deep + 1))
-                    if seen >= _SEEN:
+                    if seen >= _MAX_ENTRIES:
                         break
         except OSError:
             continue
-    return _shown(found[0], word, place) if len(found) == 1 else ""
+    return _as_written(found[0], word, place) if len(found) == 1 else ""
 
 
-def _shown(path: str, word: str, place: str) -> str:
+def _as_written(path: str, word: str, place: str) -> str:
     """As it was written: from the same place."""
     return path if os.path.isabs(word) or not path.startswith(place + os.sep) else os.path.relpath(path, place)
 
 
-def denied(complaint: Complaint, failure: Failure) -> str | None:
+def permission_denied(complaint: Complaint, failure: Failure) -> str | None:
     if failure.confined or not (found := _DENIED.search(complaint.line)):
         return None
     for word in _words(complaint.line, found):
-        for place in failure.places:
+        for place in failure.directories:
             path = os.path.join(place, os.path.expanduser(word))
             try:
                 status = os.stat(path)
@@ -137,21 +137,23 @@ def denied(complaint: Complaint, failure: Failure) -> str | None:
     return None
 
 
-_RUNNERS = later(r"^(?:/\S*/)?(?:ba|da|z|k)?sh: |: line \d+: |^(?:env|xargs|sudo|timeout|nohup|make)\b|exec")
+_RUNNERS = lazy_regex(r"^(?:/\S*/)?(?:ba|da|z|k)?sh: |: line \d+: |^(?:env|xargs|sudo|timeout|nohup|make)\b|exec")
 
 
 def _barrier(path: str, word: str, status: os.stat_result, line: str) -> str | None:
     mode = f"{stat.S_IMODE(status.st_mode):o}"
     if stat.S_ISREG(status.st_mode) and _RUNNERS.search(line) and not os.access(path, os.X_OK):
         if with_what := _runner_of(path):
-            return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it, or run it as `{with_what} {word}`."
+            return (
+                f"{quote_text(word)} is not executable (mode {mode}): `chmod +x` it, or run it as `{with_what} {word}`."
+            )
         if _first_line(path).startswith(b"\x7fELF"):
-            return f"{quoted(word)} is not executable (mode {mode}): `chmod +x` it."
-        return f"{quoted(word)} is not executable (mode {mode}), and has no `#!` line."
+            return f"{quote_text(word)} is not executable (mode {mode}): `chmod +x` it."
+        return f"{quote_text(word)} is not executable (mode {mode}), and has no `#!` line."
     if stat.S_ISREG(status.st_mode) and os.statvfs(path).f_flag & os.ST_NOEXEC and _RUNNERS.search(line):
-        return f"{quoted(word)} is on a file system that executes nothing (noexec): run it as `bash FILE`."
+        return f"{quote_text(word)} is on a file system that executes nothing (noexec): run it as `bash FILE`."
     if os.geteuid() and status.st_uid != os.geteuid() and not os.access(path, os.R_OK | os.W_OK):
-        return f"{quoted(word)} belongs to {_user(status.st_uid)} (mode {mode}), and you are {_user(os.geteuid())}."
+        return f"{quote_text(word)} belongs to {_user(status.st_uid)} (mode {mode}), and you are {_user(os.geteuid())}."
     return None
 
 
@@ -187,24 +189,24 @@ def _runner_of(path: str) -> str:
 
 def unrunnable(complaint: Complaint, failure: Failure) -> str | None:
     """The file is there and may be executed; what it begins with is the trouble."""
-    if failure.blind or not _RUN.search(complaint.line):
+    if failure.paths_hidden or not _RUN.search(complaint.line):
         return None
     words = [match[1] for match in _BEFORE.finditer(complaint.line)] + complaint.line.split(": ")
     for word in dict.fromkeys(words):
-        for place in failure.places:
+        for place in failure.directories:
             path = os.path.join(place, word)
             if not is_name(word) or not os.path.isfile(path):
                 continue
             start = _first_line(path)
             line = start.partition(b"\n")[0]
             if start.startswith(b"#!") and line.endswith(b"\r"):
-                return f"{quoted(word)} has the line ends of Windows: `sed -i 's/\\r$//' FILE` repairs it."
+                return f"{quote_text(word)} has the line ends of Windows: `sed -i 's/\\r$//' FILE` repairs it."
             if start.startswith(b"#!"):
                 wanted = line[2:].decode("utf-8", "replace").split()[:1]
                 if wanted and is_name(wanted[0]) and not os.path.exists(wanted[0]):
-                    return f"{quoted(word)} wants {quoted(wanted[0])}, which is not there."
+                    return f"{quote_text(word)} wants {quote_text(wanted[0])}, which is not there."
             elif start.startswith(b"\x7fELF") and (built := _built_for(start)) and built != os.uname().machine:
-                return f"{quoted(word)} is built for {built}, and this is {os.uname().machine}."
+                return f"{quote_text(word)} is built for {built}, and this is {os.uname().machine}."
     return None
 
 
@@ -216,4 +218,4 @@ def _built_for(start: bytes) -> str:
     return _MACHINES.get(int.from_bytes(start[18:20], order), "")  # type: ignore[arg-type]
 
 
-LOOKS = (unrunnable, denied, missing)
+PROVIDERS = (unrunnable, permission_denied, missing)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.hints.failure import Complaint, Failure
 
-_EOF = later(r"EOF when reading a line|EOFError|(?i:unexpected EOF|end of (?:file|input)) .{0,20}\b(?:stdin|input)\b")
-_EDITOR = later(r"(?i)empty commit message|problem with the editor|terminal is dumb|supply the message using")
-_PASSWORD = later(
+_EOF = lazy_regex(
+    r"EOF when reading a line|EOFError|(?i:unexpected EOF|end of (?:file|input)) .{0,20}\b(?:stdin|input)\b"
+)
+_EDITOR = lazy_regex(r"(?i)empty commit message|problem with the editor|terminal is dumb|supply the message using")
+_PASSWORD = lazy_regex(
     r"(?i)(?:terminal|password) is required|no askpass|no tty present|can't open /dev/tty|cannot open /dev/tty|"
     r"no such device or address: '?/dev/tty"
 )
-_LOGIN = later(r"(?i)could not read (?:username|password) for|terminal prompts disabled")
-_HOST_KEY = later(r"(?i)host key verification failed")
-_TTY = later(r"(?i)(?:not a tty|not a terminal|inappropriate ioctl for device|must be run (?:in|from) a terminal)")
+_LOGIN = lazy_regex(r"(?i)could not read (?:username|password) for|terminal prompts disabled")
+_HOST_KEY = lazy_regex(r"(?i)host key verification failed")
+_TTY = lazy_regex(r"(?i)(?:not a tty|not a terminal|inappropriate ioctl for device|must be run (?:in|from) a terminal)")
 
 
 def prompt(complaint: Complaint, failure: Failure) -> str | None:
@@ -41,4 +43,4 @@ def editor(complaint: Complaint, failure: Failure) -> str | None:
     return "Editors are switched off here: give the text with -m or -F (`git commit -m`, `git tag -m`)."
 
 
-LOOKS = (editor, prompt)
+PROVIDERS = (editor, prompt)

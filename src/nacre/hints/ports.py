@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
-from nacre.hints.failure import Clock, Complaint, Failure, is_name, quoted
+from nacre.base.lazy_regex import lazy_regex
+from nacre.hints.failure import Complaint, CpuBudget, Failure, is_name, quote_text
 
-_IN_USE = later(
+_IN_USE = lazy_regex(
     r"(?i)address (?:is )?already in use|\bEADDRINUSE\b|port (?:\d+ )?is (?:already )?in use|already allocated"
 )
-_PORT = later(r"(?i)\bport[ =:]{1,2}(\d{2,5})\b|(?:^|[\s(*\]/]|::|\blocalhost|\.\d{1,3}):(\d{2,5})\b|', (\d{2,5})\)")
+_PORT = lazy_regex(
+    r"(?i)\bport[ =:]{1,2}(\d{2,5})\b|(?:^|[\s(*\]/]|::|\blocalhost|\.\d{1,3}):(\d{2,5})\b|', (\d{2,5})\)"
+)
 """As programs name one. A bare number is a time, a process, a line."""
-_BARE = later(r"(?:(?<=\s-p)|(?<![\w.:/-]))(\d{4,5})(?![\w.-])")
+_BARE = lazy_regex(r"(?:(?<=\s-p)|(?<![\w.:/-]))(\d{4,5})(?![\w.-])")
 """As a command line may hold it, too."""
 _LISTENS = "0A"
 _FDS = 20_000
@@ -22,10 +24,10 @@ _FDS = 20_000
 def in_use(complaint: Complaint, failure: Failure) -> str | None:
     if not _IN_USE.search(complaint.line):
         return None
-    listening = dict(_listening())
+    listening = dict(_listening_sockets())
     for port in _ports(complaint, failure):
         if port in listening:
-            return _said(port, listening[port], failure)
+            return _port_hint(port, listening[port], failure)
     return None
 
 
@@ -40,7 +42,7 @@ def _ports(complaint: Complaint, failure: Failure) -> Iterator[int]:
             yield from (int(next(filter(None, match.groups()))) for match in pattern.finditer(text))
 
 
-def _listening() -> Iterator[tuple[int, str]]:
+def _listening_sockets() -> Iterator[tuple[int, str]]:
     """Port and inode."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -53,7 +55,7 @@ def _listening() -> Iterator[tuple[int, str]]:
             continue
 
 
-def _said(port: int, inode: str, failure: Failure) -> str:
+def _port_hint(port: int, inode: str, failure: Failure) -> str:
     pid = _owner(inode)
     task = "" if pid is None else _task_of(pid, failure)
     if pid is None or (failure.confined and not task):
@@ -61,11 +63,11 @@ def _said(port: int, inode: str, failure: Failure) -> str:
     # not its arguments: another's may hold anything
     name = _read(f"/proc/{pid}/comm").decode("utf-8", "replace").strip()
     what = f"task {task}, which is yours to end" if task else f"process {pid}"
-    return f"Port {port} is held by {what}{f' ({quoted(name)})' if is_name(name) else ''}."
+    return f"Port {port} is held by {what}{f' ({quote_text(name)})' if is_name(name) else ''}."
 
 
 def _owner(inode: str) -> int | None:
-    clock, wanted, seen = Clock(), f"socket:[{inode}]", 0
+    clock, wanted, seen = CpuBudget(), f"socket:[{inode}]", 0
     for name in sorted((name for name in os.listdir("/proc") if name.isdigit()), key=int, reverse=True):
         try:
             for fd in os.listdir(f"/proc/{name}/fd"):
@@ -74,7 +76,7 @@ def _owner(inode: str) -> int | None:
                     return int(name)
         except OSError:
             continue
-        if clock.up or seen > _FDS:
+        if clock.expired or seen > _FDS:
             break
     return None
 
@@ -112,4 +114,4 @@ def _read(path: str) -> bytes:
         return b""
 
 
-LOOKS = (in_use,)
+PROVIDERS = (in_use,)

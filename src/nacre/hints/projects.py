@@ -7,19 +7,19 @@ import os
 import stat
 from glob import escape, glob
 
-from nacre.base.lazy_regex import later
-from nacre.hints.failure import Complaint, Failure, is_name, names_in, nearest, quoted
+from nacre.base.lazy_regex import lazy_regex
+from nacre.hints.failure import Complaint, Failure, is_name, names_in, nearest, quote_text
 
-_NO_MODULE = later(r"No module named '?([A-Za-z_]\w{0,60})(?!\w)")
-_MANAGED = later(r"externally-managed-environment")
-_NO_REPOSITORY = later(r"(?i)not a git repository")
-_NO_TARGET = later(r"No rule to make target [`'](\S{1,80})'\.? +Stop")
-_TARGETS = later(r"(?m)^([\w./-]{1,80})\s*:(?![=:])")
-_NO_SCRIPT = later(r"(?i)missing script: \"?([\w:.-]{1,80})(?![\w:.-])")
-_SCRIPT = later(r"[\w:.-]{1,40}")
-_NO_BRANCH = later(r"pathspec '([^'\s]{1,100})' did not match")
-_PACKED = later(r"(?m)^[0-9a-f]{40,64} refs/heads/(\S{1,200})$")
-_MUCH = 256 * 1024
+_NO_MODULE = lazy_regex(r"No module named '?([A-Za-z_]\w{0,60})(?!\w)")
+_MANAGED = lazy_regex(r"externally-managed-environment")
+_NO_REPOSITORY = lazy_regex(r"(?i)not a git repository")
+_NO_TARGET = lazy_regex(r"No rule to make target [`'](\S{1,80})'\.? +Stop")
+_TARGETS = lazy_regex(r"(?m)^([\w./-]{1,80})\s*:(?![=:])")
+_NO_SCRIPT = lazy_regex(r"(?i)missing script: \"?([\w:.-]{1,80})(?![\w:.-])")
+_SCRIPT = lazy_regex(r"[\w:.-]{1,40}")
+_NO_BRANCH = lazy_regex(r"pathspec '([^'\s]{1,100})' did not match")
+_PACKED = lazy_regex(r"(?m)^[0-9a-f]{40,64} refs/heads/(\S{1,200})$")
+_MAX_FILE_BYTES = 256 * 1024
 _PACKAGES = {
     "yaml": "PyYAML",
     "cv2": "opencv-python",
@@ -43,7 +43,7 @@ _VENVS = (".venv", "venv", "env")
 
 def _venv(failure: Failure) -> tuple[str, str]:
     """Where it is, and as it is called from the command's directory."""
-    for place in failure.places:
+    for place in failure.directories:
         for _ in range(3):
             for name in _VENVS:
                 path = os.path.join(place, name)
@@ -55,23 +55,23 @@ def _venv(failure: Failure) -> tuple[str, str]:
 
 
 def module(complaint: Complaint, failure: Failure) -> str | None:
-    match = None if failure.blind else _NO_MODULE.search(complaint.line)
+    match = None if failure.paths_hidden else _NO_MODULE.search(complaint.line)
     if match is None:
         return None
     name = match[1]
     venv, shown = _venv(failure)
-    python = quoted(os.path.join(shown, "bin", "python"))
+    python = quote_text(os.path.join(shown, "bin", "python"))
     used = bool(venv) and shown in failure.command
     if venv and not used and _holds(venv, name):
-        return f"{quoted(name)} is installed in {quoted(shown)}: run {python}."
-    for place in failure.places:
+        return f"{quote_text(name)} is installed in {quote_text(shown)}: run {python}."
+    for place in failure.directories:
         for inner in ("src", "lib"):
             path = os.path.join(place, inner, name)
             if os.path.isdir(path) or os.path.isfile(f"{path}.py"):
-                return f"{quoted(name)} is in {quoted(inner)}: set PYTHONPATH={inner}, or `pip install -e .`."
+                return f"{quote_text(name)} is in {quote_text(inner)}: set PYTHONPATH={inner}, or `pip install -e .`."
     if name in _PACKAGES:
-        return f"The module {quoted(name)} is in the package {quoted(_PACKAGES[name])}."
-    return f"There is an environment in {quoted(shown)}: its python is {python}." if venv and not used else None
+        return f"The module {quote_text(name)} is in the package {quote_text(_PACKAGES[name])}."
+    return f"There is an environment in {quote_text(shown)}: its python is {python}." if venv and not used else None
 
 
 def _holds(venv: str, name: str) -> bool:
@@ -79,68 +79,68 @@ def _holds(venv: str, name: str) -> bool:
     return bool(glob(os.path.join(place, name)) or glob(os.path.join(place, f"{name}.py")))
 
 
-def managed(complaint: Complaint, failure: Failure) -> str | None:
+def externally_managed(complaint: Complaint, failure: Failure) -> str | None:
     if not _MANAGED.search(complaint.line):
         return None
-    venv, shown = ("", "") if failure.blind else _venv(failure)
+    venv, shown = ("", "") if failure.paths_hidden else _venv(failure)
     if not venv:
         return "The system's Python may not be changed: `python3 -m venv .venv`, then `.venv/bin/pip install …`."
     python = os.path.join(shown, "bin", "python")
-    return f"The system's Python may not be changed, but there is {quoted(shown)}: `{python} -m pip install …`."
+    return f"The system's Python may not be changed, but there is {quote_text(shown)}: `{python} -m pip install …`."
 
 
 def repository(complaint: Complaint, failure: Failure) -> str | None:
-    if failure.blind or not _NO_REPOSITORY.search(complaint.line):
+    if failure.paths_hidden or not _NO_REPOSITORY.search(complaint.line):
         return None
-    for place in failure.places:
+    for place in failure.directories:
         found = [name for name in names_in(place, 500) if os.path.exists(os.path.join(place, name, ".git"))]
         if found:
-            names = " and ".join(quoted(name) for name in sorted(found)[:3])
-            return f"{quoted(place)} is in no repository; {names} {'is one' if len(found) == 1 else 'are some'}."
+            names = " and ".join(quote_text(name) for name in sorted(found)[:3])
+            return f"{quote_text(place)} is in no repository; {names} {'is one' if len(found) == 1 else 'are some'}."
     return None
 
 
 def target(complaint: Complaint, failure: Failure) -> str | None:
-    match = None if failure.blind else _NO_TARGET.search(complaint.line)
+    match = None if failure.paths_hidden else _NO_TARGET.search(complaint.line)
     if match is None:
         return None
-    for place in failure.places:
+    for place in failure.directories:
         for name in ("GNUmakefile", "makefile", "Makefile"):
             text = _text(os.path.join(place, name))
             if near := nearest(match[1], [each[1] for each in _TARGETS.finditer(text)]):
-                return f"There is no target {quoted(match[1])}; there is {quoted(near[0])}."
+                return f"There is no target {quote_text(match[1])}; there is {quote_text(near[0])}."
     return None
 
 
 def script(complaint: Complaint, failure: Failure) -> str | None:
-    match = None if failure.blind else _NO_SCRIPT.search(complaint.line)
+    match = None if failure.paths_hidden else _NO_SCRIPT.search(complaint.line)
     if match is None:
         return None
     import json
 
-    for place in failure.places:
+    for place in failure.directories:
         with contextlib.suppress(ValueError, AttributeError):
             known = json.loads(_text(os.path.join(place, "package.json"))).get("scripts", {})
             names = [name for name in known if _SCRIPT.fullmatch(name)]
             near = nearest(match[1], names)
             if near or names:
-                shown = ", ".join(quoted(name) for name in (near or names)[:6])
-                return f"There is no script {quoted(match[1])}; there is {shown}."
+                shown = ", ".join(quote_text(name) for name in (near or names)[:6])
+                return f"There is no script {quote_text(match[1])}; there is {shown}."
     return None
 
 
 def branch(complaint: Complaint, failure: Failure) -> str | None:
-    match = None if failure.blind else _NO_BRANCH.search(complaint.line)
+    match = None if failure.paths_hidden else _NO_BRANCH.search(complaint.line)
     if match is None:
         return None
-    for place in failure.places:
+    for place in failure.directories:
         while not os.path.isdir(git := os.path.join(place, ".git")) and place != "/":
             place = os.path.dirname(place)
         heads = os.path.join(git, "refs", "heads")
         names = [os.path.relpath(os.path.join(where, name), heads) for where, _, all in os.walk(heads) for name in all]
         names += [each[1] for each in _PACKED.finditer(_text(os.path.join(git, "packed-refs")))]
         if near := nearest(match[1], list(dict.fromkeys(name for name in names[:5000] if is_name(name)))):
-            return f"There is no branch {quoted(match[1])}; there is {quoted(near[0])}."
+            return f"There is no branch {quote_text(match[1])}; there is {quote_text(near[0])}."
     return None
 
 
@@ -151,9 +151,9 @@ def _text(path: str) -> str:
     except OSError:
         return ""
     try:
-        return os.read(fd, _MUCH).decode("utf-8", "replace") if stat.S_ISREG(os.fstat(fd).st_mode) else ""
+        return os.read(fd, _MAX_FILE_BYTES).decode("utf-8", "replace") if stat.S_ISREG(os.fstat(fd).st_mode) else ""
     finally:
         os.close(fd)
 
 
-LOOKS = (managed, module, repository, target, script, branch)
+PROVIDERS = (externally_managed, module, repository, target, script, branch)

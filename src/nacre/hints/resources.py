@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 
-from nacre.base.lazy_regex import later
-from nacre.hints.failure import Complaint, Failure, quoted
+from nacre.base.lazy_regex import lazy_regex
+from nacre.hints.failure import Complaint, Failure, quote_text
 
-_SPACE = later(r"(?i)no space left on device|\bENOSPC\b")
-_WATCHES = later(r"(?i)file watchers|inotify")
-_QUOTA = later(r"(?i)disk quota exceeded|\bEDQUOT\b")
-_MEMORY = later(
+_SPACE = lazy_regex(r"(?i)no space left on device|\bENOSPC\b")
+_WATCHES = lazy_regex(r"(?i)file watchers|inotify")
+_QUOTA = lazy_regex(r"(?i)disk quota exceeded|\bEDQUOT\b")
+_MEMORY = lazy_regex(
     r"(?i)\bMemoryError\b|cannot allocate memory|out of memory|OutOfMemoryError|bad_alloc|\bENOMEM\b|"
     r"oom-?kill|killed signal terminated program"
 )
-_UNRESOLVED = later(
+_UNRESOLVED = lazy_regex(
     r"(?i)could(?: not|n't) resolve|name or service not known|temporary failure (?:in name resolution|resolving)|"
     r"EAI_AGAIN|ENOTFOUND|network is unreachable"
 )
-_PATH = later(r"['\"\u2018`]?(/[^\s:'\"\u2019,;)]{1,400})")
-_LITTLE = 256 * 1024
+_PATH = lazy_regex(r"['\"\u2018`]?(/[^\s:'\"\u2019,;)]{1,400})")
+_LOW_MEMORY_KIB = 256 * 1024
 
 
 def full(complaint: Complaint, failure: Failure) -> str | None:
@@ -32,7 +32,14 @@ def full(complaint: Complaint, failure: Failure) -> str | None:
             f"This user may watch {most:,} files (fs.inotify.max_user_watches), and all are in use." if most else None
         )
     named = [match[1] for match in _PATH.finditer(complaint.line)]
-    more = (*failure.places, failure.env.get("TMPDIR", ""), "/tmp", "/dev/shm", "/var/tmp", failure.env.get("HOME", ""))
+    more = (
+        *failure.directories,
+        failure.env.get("TMPDIR", ""),
+        "/tmp",
+        "/dev/shm",
+        "/var/tmp",
+        failure.env.get("HOME", ""),
+    )
     for path in filter(None, (*named, *more)):
         where = path
         while not os.path.exists(where):
@@ -41,11 +48,11 @@ def full(complaint: Complaint, failure: Failure) -> str | None:
         mount = _mount(where)
         if quota:
             free = _size(there.f_bavail * there.f_frsize)
-            return f"This user's quota on {quoted(mount)} is used up, while {free} of the file system are free."
-        if there.f_blocks and there.f_bavail * there.f_frsize < _LITTLE:
-            return f"The file system at {quoted(mount)} ({_size(there.f_blocks * there.f_frsize)}) is full."
+            return f"This user's quota on {quote_text(mount)} is used up, while {free} of the file system are free."
+        if there.f_blocks and there.f_bavail * there.f_frsize < _LOW_MEMORY_KIB:
+            return f"The file system at {quote_text(mount)} ({_size(there.f_blocks * there.f_frsize)}) is full."
         if there.f_files and not there.f_favail:
-            return f"The file system at {quoted(mount)} has no inodes left: it holds too many files."
+            return f"The file system at {quote_text(mount)} has no inodes left: it holds too many files."
     return None
 
 
@@ -106,4 +113,4 @@ def _has_route() -> bool:
     return four or any(row[:2] == ["0" * 32, "00"] and row[-1] != "lo" for row in rows)
 
 
-LOOKS = (full, memory, unreachable)
+PROVIDERS = (full, memory, unreachable)

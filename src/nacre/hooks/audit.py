@@ -10,22 +10,24 @@ import os
 import time
 
 from nacre.environment import host_environment
-from nacre.observe.audit import trail_at
-from nacre.observe.events import shortened
-from nacre.redact.redactor import Hidden
+from nacre.observe.audit import audit_at
+from nacre.observe.events import shorten_texts
+from nacre.redact.redactor import Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from nacre.config.config import Config
-    from nacre.hooks.agents.protocol import Asked, Reply
+    from nacre.hooks.agents.protocol import HookReply, HookRequest
     from nacre.verdict import Verdict
 
 
-def keep_record(config: Config, agent: str, conversation: str, asked: Asked, verdict: Verdict, reply: Reply) -> None:
+def keep_record(
+    config: Config, agent: str, conversation: str, asked: HookRequest, verdict: Verdict, reply: HookReply
+) -> None:
     """Where the setting `audit` says. What cannot be written changes no answer."""
-    trail = trail_at(config.get("audit"))
+    trail = audit_at(config.get("audit"))
     if trail is None:
         return
     kind = "refused" if reply.code else "asked" if not verdict.allowed else "passed"
@@ -40,5 +42,5 @@ def keep_record(config: Config, agent: str, conversation: str, asked: Asked, ver
         "outcome": {"kind": kind},
         "duration": 0,
     }
-    hidden = Hidden(config.context().secrets, host_environment())
-    trail.keep(time.time(), shortened(hidden.mask_all(data)))
+    hidden = Redactor(config.context().secrets, host_environment())
+    trail.append(time.time(), shorten_texts(hidden.mask_all(data)))

@@ -1,15 +1,15 @@
 """The bytes that a hook was given in, the reply out. Never raises: what goes wrong is refused.
 
-Knows no agent by name: `DIALECTS` are asked in turn whether it is theirs.
+Knows no agent by name: `PROTOCOLS` are asked in turn whether it is theirs.
 """
 
 from __future__ import annotations
 
-from nacre.approval.check import examine
-from nacre.config import configured
+from nacre.approval.check import check_script
+from nacre.config import load_if_configured
 from nacre.errors import InvalidConfig
 from nacre.hooks.agents import claude_code, codex, cursor, gemini
-from nacre.hooks.agents.protocol import Asked, Bad, NotOurs, Reply, refusal
+from nacre.hooks.agents.protocol import BadPayload, HookReply, HookRequest, OtherEvent, refusal
 from nacre.policy.policy import DEFAULT
 
 TYPE_CHECKING = False
@@ -17,49 +17,49 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nacre.config.config import Config
-    from nacre.hooks.agents.protocol import Dialect
+    from nacre.hooks.agents.protocol import AgentProtocol
     from nacre.verdict import Verdict
 
-DIALECTS: tuple[Dialect, ...] = (cursor, gemini, codex, claude_code)
+PROTOCOLS: tuple[AgentProtocol, ...] = (cursor, gemini, codex, claude_code)
 """The one that sends most first: Claude Code's payload is a part of Codex's."""
-LARGEST = 16 * 1024 * 1024
+MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 """Bytes of a payload; no command line is as long."""
 _HELP = "Nothing was run. `nacre hook --help` says what it understands"
 
 
-def answer(payload: bytes, *, ask: bool = True) -> Reply:
+def answer(payload: bytes, *, ask: bool = True) -> HookReply:
     """With `ask=False`, what a person would be asked about is refused."""
     try:
-        fields = decoded(payload)
-        if isinstance(fields, Bad):
+        fields = decode_payload(payload)
+        if isinstance(fields, BadPayload):
             return refusal(f"nacre hook was given something that it cannot read: {fields.reason}. {_HELP}.")
-        for dialect in DIALECTS:
-            if dialect.speaks(fields):
-                return _in(dialect, fields, ask=ask)
+        for dialect in PROTOCOLS:
+            if dialect.recognises(fields):
+                return _answer_as(dialect, fields, ask=ask)
         return refusal(f"nacre hook does not know which agent this is. {_HELP}.")
     except Exception as error:
         return refusal(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
 
 
-def judge(asked: Asked, config: Config | None) -> Verdict:
+def check_command(asked: HookRequest, config: Config | None) -> Verdict:
     """Check the command with what is configured for its directory; `config` None: nothing is configured."""
     policy = DEFAULT if config is None else config.policy
-    return examine(asked.command, cwd=asked.cwd, policy=policy, ask_plain=False)[1]
+    return check_script(asked.command, cwd=asked.cwd, policy=policy, ask_plain=False)[1]
 
 
-def _in(dialect: Dialect, fields: dict[str, Any], *, ask: bool) -> Reply:
+def _answer_as(dialect: AgentProtocol, fields: dict[str, Any], *, ask: bool) -> HookReply:
     try:
         heard = dialect.read(fields)
-        if isinstance(heard, NotOurs):
-            return dialect.unconcerned(heard)
-        if isinstance(heard, Bad):
+        if isinstance(heard, OtherEvent):
+            return dialect.ignore(heard)
+        if isinstance(heard, BadPayload):
             return dialect.refuse(
                 f"nacre hook cannot read this call of {dialect.NAME}: {heard.reason}. Nothing was run."
             )
         if not ask:
-            heard = Asked(heard.command, heard.cwd, False, heard.event)
-        config = configured(heard.cwd)
-        verdict = judge(heard, config)
+            heard = HookRequest(heard.command, heard.cwd, False, heard.event)
+        config = load_if_configured(heard.cwd)
+        verdict = check_command(heard, config)
         reply = dialect.reply(heard, verdict)
         if config is not None and config.get("audit"):
             from nacre.hooks.audit import keep_record
@@ -78,43 +78,43 @@ def _conversation(fields: dict[str, Any]) -> str:
     return next((name for name in names if isinstance(name, str)), "")
 
 
-def decoded(payload: bytes) -> dict[str, Any] | Bad:
+def decode_payload(payload: bytes) -> dict[str, Any] | BadPayload:
     """A JSON object, in UTF-8, whose fields stand in it once."""
     import json
 
-    if len(payload) > LARGEST:
-        return Bad(f"it is larger than {LARGEST // 1024 // 1024} MiB")
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        return BadPayload(f"it is larger than {MAX_PAYLOAD_BYTES // 1024 // 1024} MiB")
     if not payload.strip():
-        return Bad("it is empty")
+        return BadPayload("it is empty")
     try:
-        fields = json.loads(payload.decode(), object_pairs_hook=_once, parse_constant=_no_number)
+        fields = json.loads(payload.decode(), object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant)
     except UnicodeDecodeError:
-        return Bad("it is not UTF-8")
+        return BadPayload("it is not UTF-8")
     except RecursionError:
-        return Bad("it is nested too deep")
-    except _Twice as error:
-        return Bad(f"it says {error.args[0]!r} twice")
+        return BadPayload("it is nested too deep")
+    except _DuplicateKey as error:
+        return BadPayload(f"it says {error.args[0]!r} twice")
     except ValueError as error:
-        return Bad(f"it is no JSON ({error})")
-    return fields if isinstance(fields, dict) else Bad("it is no JSON object")
+        return BadPayload(f"it is no JSON ({error})")
+    return fields if isinstance(fields, dict) else BadPayload("it is no JSON object")
 
 
-def _no_number(name: str) -> None:
+def _reject_constant(name: str) -> None:
     """Python reads `NaN` and `Infinity`, which no JSON has."""
     raise ValueError(f"{name} is no number there")
 
 
-class _Twice(Exception):
+class _DuplicateKey(Exception):
     pass
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of two values under one name, one reader takes the first, another the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _Twice(name[:40])
+                raise _DuplicateKey(name[:40])
             seen.add(name)
     return found

@@ -14,16 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.observe.audit import Audit
 
-__all__ = ["Audit", "Observed", "Observer", "RunBegan", "RunEnded", "asked_for"]
+__all__ = ["Audit", "Observed", "Observer", "RunBegan", "RunEnded", "observers_from_config"]
 
 
-def asked_for(audit: object) -> tuple[Observer, ...]:
-    """By the setting `audit`: `Bash(config.profile, observers=asked_for(config.get("audit")))`."""
+def observers_from_config(audit: object) -> tuple[Observer, ...]:
+    """By the setting `audit`: `Bash(config.profile, observers=observers_from_config(config.get("audit")))`."""
     if not audit:
         return ()
-    from nacre.observe.audit import trail_at
+    from nacre.observe.audit import audit_at
 
-    found = trail_at(audit)
+    found = audit_at(audit)
     return () if found is None else (found,)
 
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from nacre.base.system import leave_room, state_directory
+from nacre.base.system import require_free_space, state_directory
 from nacre.errors import InvalidRequest
 from nacre.observe.events import Observed, RunEnded
 from nacre.types import MIB, StrPath
@@ -53,16 +53,16 @@ class Audit:
 
     def __call__(self, event: Observed) -> None:
         if isinstance(event, RunEnded):
-            self.keep(event.time, event.to_dict())
+            self.append(event.time, event.to_dict())
 
-    def keep(self, time: float, data: dict[str, Any]) -> None:
+    def append(self, time: float, data: dict[str, Any]) -> None:
         """One line, with who we are before it. Nothing in it is masked here."""
-        self._keep_record({**_who(time), **data})
+        self._append_record({**_process_identity(time), **data})
 
     def __repr__(self) -> str:
         return f"Audit({self.path!r})"
 
-    def _keep_record(self, record: dict[str, Any]) -> None:
+    def _append_record(self, record: dict[str, Any]) -> None:
         if self._process != os.getpid():  # forked, perhaps while another thread was writing
             self._lock, self._process = threading.Lock(), os.getpid()
         with self._lock:
@@ -82,15 +82,15 @@ class Audit:
                 self._missing, self.problem = 0, ""
 
     def _append(self, line: bytes) -> None:
-        fd = self._opened()
+        fd = self._open_file()
         try:
             size = os.fstat(fd).st_size
-            if size and size + len(line) > self._max and self._rotated(fd):
+            if size and size + len(line) > self._max and self._rotate(fd):
                 os.close(fd)
                 fd = -1
-                fd = self._opened()
+                fd = self._open_file()
                 size = os.fstat(fd).st_size
-            leave_room(fd, len(line))
+            require_free_space(fd, len(line))
             if size and os.pread(fd, 1, size - 1) != b"\n":  # a disk was full in the middle of a line
                 line = b"\n" + line
             if os.write(fd, line) < len(line):
@@ -99,7 +99,7 @@ class Audit:
             if fd >= 0:
                 os.close(fd)
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         try:
             fd = os.open(self.path, _OPEN, 0o600)
         except FileNotFoundError:
@@ -110,7 +110,7 @@ class Audit:
             raise OSError(errno.EINVAL, "It is not a regular file")
         return fd
 
-    def _rotated(self, fd: int) -> bool:
+    def _rotate(self, fd: int) -> bool:
         """Whether another file is at our path now. Who holds the lock does it; the others write on meanwhile."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -119,7 +119,7 @@ class Audit:
         if not self._is_at_path(fd):
             return True
         try:
-            self._turn_over()
+            self._rotate_files()
         except OSError as error:  # who may write to a file need not be allowed to move it
             if not self._stuck:
                 _warn("The audit trail %s is full and cannot be moved: %s", self.path, error.strerror)
@@ -128,7 +128,7 @@ class Audit:
         self._stuck = False
         return True
 
-    def _turn_over(self) -> None:
+    def _rotate_files(self) -> None:
         if not self._keep:
             os.unlink(self.path)
             return
@@ -145,11 +145,11 @@ class Audit:
         return os.path.samestat(there, os.fstat(fd))
 
 
-def trail_at(wanted: object) -> Audit | None:
+def audit_at(wanted: object) -> Audit | None:
     """What the setting `audit` asks for: nothing, the usual place (True), or a path. One for all who ask the same."""
     if not wanted:
         return None
-    return _shared(wanted if isinstance(wanted, str) else default_path())
+    return _shared_audit(wanted if isinstance(wanted, str) else default_path())
 
 
 def from_environment() -> Audit | None:
@@ -158,7 +158,7 @@ def from_environment() -> Audit | None:
     if wanted.lower() in ("", "0", "off", "false", "no"):
         return None
     if wanted.lower() in ("1", "on", "true", "yes"):
-        return trail_at(True)
+        return audit_at(True)
     if not os.path.isabs(wanted):
         raise InvalidRequest(
             "bad_audit",
@@ -166,15 +166,15 @@ def from_environment() -> Audit | None:
             field=VARIABLE,
             hint="Give an absolute path, 1 for the usual place, or 0 for none.",
         )
-    return trail_at(wanted)
+    return audit_at(wanted)
 
 
 @cache
-def _shared(path: str) -> Audit:
+def _shared_audit(path: str) -> Audit:
     return Audit(path)
 
 
-def _who(now: float) -> dict[str, Any]:
+def _process_identity(now: float) -> dict[str, Any]:
     uid = os.geteuid()
     time = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {"v": VERSION, "time": time, "host_pid": os.getpid(), "uid": uid, "user": _name(uid)}

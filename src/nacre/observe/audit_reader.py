@@ -14,14 +14,14 @@ from typing import Any, BinaryIO, TypeAlias
 
 from nacre.errors import InvalidRequest
 
-Record: TypeAlias = "dict[str, Any]"
+AuditRecord: TypeAlias = "dict[str, Any]"
 
-_LONGEST = 4 * 1024 * 1024
-_LOOK = 0.25
+_MAX_LINE_BYTES = 4 * 1024 * 1024
+_POLL_INTERVAL_S = 0.25
 """Seconds between two looks at a file that is followed."""
 
 
-class Trail:
+class AuditReader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.unreadable = 0
@@ -43,24 +43,24 @@ class Trail:
         older = [f"{self.path}.{number}" for number in sorted(numbers, reverse=True)]
         return [*older, *([self.path] if os.path.exists(self.path) else [])]
 
-    def records(self) -> Iterator[Record]:
-        file = self._after(None)
+    def records(self) -> Iterator[AuditRecord]:
+        file = self._next_file(None)
         while file is not None:
             with file:
-                yield from self._in(file)
+                yield from self._records_in(file)
                 self._read = os.fstat(file.fileno()), file.tell()
-                file = self._after(file)
+                file = self._next_file(file)
 
-    def follow(self, wait: Callable[[float], None] = time.sleep) -> Iterator[Record]:
+    def follow(self, wait: Callable[[float], None] = time.sleep) -> Iterator[AuditRecord]:
         """What comes after what was read, or else from now on, also in the files to come; never ends."""
-        reading = self._resumed()
+        reading = self._reopen()
         try:
             while True:
-                newer = self._after(reading[-1] if reading else None)
+                newer = self._next_file(reading[-1] if reading else None)
                 for file in reading:
-                    yield from self._in(file)
+                    yield from self._records_in(file)
                 if newer is None:
-                    wait(_LOOK)
+                    wait(_POLL_INTERVAL_S)
                     continue
                 reading.append(newer)
                 while len(reading) > 2:  # who was about to write when a file was turned over writes to that one
@@ -69,7 +69,7 @@ class Trail:
             for file in reading:
                 file.close()
 
-    def _resumed(self) -> list[BinaryIO]:
+    def _reopen(self) -> list[BinaryIO]:
         """The file to go on with, at the place; none if it is gone, or none was there."""
         for file in self._newest_first():
             if self._read is None:
@@ -81,7 +81,7 @@ class Trail:
             file.close()
         return []
 
-    def _after(self, file: BinaryIO | None) -> BinaryIO | None:
+    def _next_file(self, file: BinaryIO | None) -> BinaryIO | None:
         """The file that was begun after this one, or else the oldest; None if this is the newest."""
         place = None if file is None else os.fstat(file.fileno())
         after = None
@@ -105,7 +105,7 @@ class Trail:
                 raise _unreadable(path, error) from error
             yield file
 
-    def _in(self, file: BinaryIO) -> Iterator[Record]:
+    def _records_in(self, file: BinaryIO) -> Iterator[AuditRecord]:
         while read := _line(file):
             if read == b"\n":
                 continue
@@ -128,8 +128,8 @@ def _unreadable(path: str, error: OSError) -> InvalidRequest:
 def _line(file: BinaryIO) -> bytes:
     """The next one; what is being written is left for the next time."""
     place = file.tell()
-    line = file.readline(_LONGEST)
-    if line and not line.endswith(b"\n") and len(line) < _LONGEST:
+    line = file.readline(_MAX_LINE_BYTES)
+    if line and not line.endswith(b"\n") and len(line) < _MAX_LINE_BYTES:
         file.seek(place)
         return b""
     return line

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
-from nacre.observe.events import Observed, Observer, RunBegan, RunEnded, Seen, finite
+from nacre.observe.events import ByteCounts, Observed, Observer, RunBegan, RunEnded, finite
 from nacre.profiles import Profile
-from nacre.redact.redactor import Hidden
+from nacre.redact.redactor import Redactor
 from nacre.result import Chunk, Ended, Event, Result, Started, StreamName
 from nacre.types import Plan, Request, ToolContext
 from nacre.verdict import Verdict
@@ -30,7 +30,9 @@ LOG = logging.getLogger("nacre.run")
 ABANDONED = "abandoned"
 
 
-def watching(observers: tuple[Observer, ...], request: Request, ctx: ToolContext, profile: Profile) -> Watch | None:
+def reporter_for(
+    observers: tuple[Observer, ...], request: Request, ctx: ToolContext, profile: Profile
+) -> RunReporter | None:
     """None: nobody looks."""
     implied: list[Observer] = []
     if LOG.isEnabledFor(logging.INFO):
@@ -38,29 +40,29 @@ def watching(observers: tuple[Observer, ...], request: Request, ctx: ToolContext
 
         implied.append(log)
     if "opentelemetry.trace" in sys.modules:  # who has set a provider has loaded it
-        implied += _tracing()
+        implied += _tracing_observers()
     if not observers and not implied:
         return None
-    return Watch((*observers, *implied), request, ctx, profile, digests=bool(observers))
+    return RunReporter((*observers, *implied), request, ctx, profile, digests=bool(observers))
 
 
-def _tracing() -> list[Observer]:
+def _tracing_observers() -> list[Observer]:
     """Whatever is wrong with what somebody else has installed and set: it is no fault of the run."""
     try:
-        from nacre.observe.spans import tracing
+        from nacre.observe.spans import tracing_observers
 
-        return tracing()
+        return tracing_observers()
     except Exception:
-        _complain_of_tracing()
+        _warn_about_tracing()
         return []
 
 
 @cache
-def _complain_of_tracing() -> None:
+def _warn_about_tracing() -> None:
     LOG.warning("Runs cannot be traced", exc_info=True)
 
 
-def implied_by_environment(given: tuple[Observer, ...]) -> tuple[Observer, ...]:
+def observers_from_env(given: tuple[Observer, ...]) -> tuple[Observer, ...]:
     """An audit trail, if `NACRE_AUDIT` asks for one that is not given already."""
     if "NACRE_AUDIT" not in os.environ:
         return ()
@@ -72,61 +74,61 @@ def implied_by_environment(given: tuple[Observer, ...]) -> tuple[Observer, ...]:
     return (audit,)
 
 
-async def watched(watch: Watch, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+async def report_events(watch: RunReporter, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
     """The same events."""
-    watch.begin()
+    watch.on_begin()
     try:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Chunk):
-                    watch.printed(event.stream, event.data)
+                    watch.on_output(event.stream, event.data)
                 elif isinstance(event, Started):
                     watch.pid = event.pid
                 elif isinstance(event, Ended):
-                    watch.ended(event.result)
+                    watch.on_end(event.result)
                 yield event
     except Exception as error:
-        watch.ended(error=_code(error))
+        watch.on_end(error=_code(error))
         raise
     finally:
-        watch.ended(error=ABANDONED)
+        watch.on_end(error=ABANDONED)
 
 
-class Watch:
+class RunReporter:
     """One run, as its observers see it."""
 
     def __init__(
         self, observers: Iterable[Observer], request: Request, ctx: ToolContext, profile: Profile, *, digests: bool
     ) -> None:
-        self.begin()
+        self.on_begin()
         self.pid: int | None = None
         self._observers = tuple(observers)
-        self._asked = request, ctx, profile
+        self._request = request, ctx, profile
         self._began: RunBegan | None = None
         self._verdict: Verdict | None = None
         self._approved: bool | None = None
         self._read: dict[StreamName, int] = {"stdout": 0, "stderr": 0}
-        self._over = False
+        self._is_ended = False
         self._digest: _Hash | None = None
         self._digests = digests
 
-    def begin(self) -> None:
+    def on_begin(self) -> None:
         """Now; by the clock on the wall, and by one that nobody sets."""
         self._time, self._start = time.time(), time.monotonic()
 
-    def planned(self, plan: Plan | None) -> None:
+    def on_plan(self, plan: Plan | None) -> None:
         """This is what will be done, if it may. None: it cannot be."""
         try:
             self._began = self._beginning(plan)
         except Exception:  # what was asked is so odd that it cannot be told
             LOG.warning("A run could not be observed", exc_info=True)
-            self._over = True
+            self._is_ended = True
         else:
-            self._tell(self._began)
+            self._notify(self._began)
 
     def _beginning(self, plan: Plan | None) -> RunBegan:
-        request, ctx, profile = self._asked
-        hidden = Hidden(ctx.secrets, host_environment()) if plan is None else plan.hidden
+        request, ctx, profile = self._request
+        hidden = Redactor(ctx.secrets, host_environment()) if plan is None else plan.redactor
         mask = str if hidden is None else hidden.mask
         return RunBegan(
             id=os.urandom(8).hex(),
@@ -143,18 +145,18 @@ class Watch:
             timeout=None if plan is None else finite(plan.timeout),
             yield_after=None if plan is None else finite(plan.yield_after),
             enforced=() if plan is None else plan.enforced,
-            hidden=hidden,
+            redactor=hidden,
         )
 
-    def heard(self, verdict: Verdict, approved: bool | None) -> None:
+    def on_verdict(self, verdict: Verdict, approved: bool | None) -> None:
         """So says the checker; and a person, when one has."""
         self._verdict, self._approved = verdict, approved
 
-    def printed(self, stream: StreamName, data: bytes) -> None:
+    def on_output(self, stream: StreamName, data: bytes) -> None:
         self._read[stream] += len(data)
-        self._digested(data)
+        self._update_digest(data)
 
-    def _digested(self, data: bytes) -> None:
+    def _update_digest(self, data: bytes) -> None:
         if not self._digests:
             return
         if self._digest is None:
@@ -163,16 +165,16 @@ class Watch:
             self._digest = sha256()
         self._digest.update(data)
 
-    def ended(self, result: Result | None = None, *, error: str = "") -> None:
+    def on_end(self, result: Result | None = None, *, error: str = "") -> None:
         """The first word counts."""
-        if self._began is None and not self._over:
-            self.planned(None)
-        if self._began is None or self._over:
+        if self._began is None and not self._is_ended:
+            self.on_plan(None)
+        if self._began is None or self._is_ended:
             return
-        self._over = True
-        if result is not None and self._digest is None and result.both.seen and not result.both.dropped:
-            self._digested(result.both.head + result.both.tail)  # of a task that has ended at once
-        self._tell(
+        self._is_ended = True
+        if result is not None and self._digest is None and result.both.total_bytes and not result.both.dropped_bytes:
+            self._update_digest(result.both.head + result.both.tail)  # of a task that has ended at once
+        self._notify(
             RunEnded(
                 began=self._began,
                 time=time.time(),
@@ -182,17 +184,17 @@ class Watch:
                 error=error,
                 elapsed=time.monotonic() - self._start,
                 pid=self.pid if result is None else result.pid,
-                seen=self._seen(result),
+                byte_counts=self._byte_counts(result),
                 digest="" if self._digest is None else self._digest.hexdigest(),
             )
         )
 
-    def _seen(self, result: Result | None) -> Seen:
+    def _byte_counts(self, result: Result | None) -> ByteCounts:
         if result is None:
-            return Seen(**self._read, output=sum(self._read.values()))
-        return Seen(stdout=result.out.seen, stderr=result.err.seen, output=result.both.seen)
+            return ByteCounts(**self._read, output=sum(self._read.values()))
+        return ByteCounts(stdout=result.out.total_bytes, stderr=result.err.total_bytes, output=result.both.total_bytes)
 
-    def _tell(self, event: Observed) -> None:
+    def _notify(self, event: Observed) -> None:
         for observer in self._observers:
             try:
                 observer(event)

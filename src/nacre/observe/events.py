@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
 from nacre.base.frozen import frozen
-from nacre.result import Exited, Hides, Result, describe, outcome_data
+from nacre.result import Exited, Redacts, Result, describe, outcome_data
 from nacre.types import Access, Mode
 from nacre.verdict import Verdict
 
-_LONGEST = 10_000
+_MAX_TEXT_CHARS = 10_000
 """Characters of a text in a record."""
 
 
@@ -41,12 +41,12 @@ class RunBegan:
     yield_after: float | None = None
     enforced: tuple[str, ...] = ()
     """What the kernel is to enforce."""
-    hidden: Hides | None = None
+    redactor: Redacts | None = None
     """Masks what is not masked yet."""
 
 
 @frozen(kw_only=True)
-class Seen:
+class ByteCounts:
     """Bytes that a run printed, as far as they were read."""
 
     stdout: int = 0
@@ -73,7 +73,7 @@ class RunEnded:
     """Seconds since it was asked for, whatever was done to the clock meanwhile."""
     pid: int | None = None
     """Its shell, if it came to that."""
-    seen: Seen = Seen()
+    byte_counts: ByteCounts = ByteCounts()
     digest: str = ""
     """SHA-256 of everything it printed, in order of arrival, in hexadecimal; empty where nothing was read of it."""
 
@@ -82,7 +82,7 @@ class RunEnded:
         """How it ended, in a few words, masked."""
         if self.result is None:
             return self.error
-        return _masked(self.began.hidden, describe(self.result.outcome))
+        return _mask_text(self.began.redactor, describe(self.result.outcome))
 
     @property
     def duration(self) -> float:
@@ -126,10 +126,14 @@ class RunEnded:
             "elapsed": round(self.elapsed, 6),
             "pid": self.pid,
             "task": None if result is None or result.task is None else result.task.id,
-            "bytes": {"stdout": self.seen.stdout, "stderr": self.seen.stderr, "output": self.seen.output},
+            "bytes": {
+                "stdout": self.byte_counts.stdout,
+                "stderr": self.byte_counts.stderr,
+                "output": self.byte_counts.output,
+            },
             "sha256": self.digest,
         }
-        return cast("dict[str, Any]", shortened(data if began.hidden is None else began.hidden.mask_all(data)))
+        return cast("dict[str, Any]", shorten_texts(data if began.redactor is None else began.redactor.mask_all(data)))
 
 
 Observed: TypeAlias = RunBegan | RunEnded
@@ -141,14 +145,14 @@ def finite(seconds: float | None) -> float | None:
     return None if seconds is None or math.isinf(seconds) else seconds
 
 
-def shortened(data: Any) -> Any:
+def shorten_texts(data: Any) -> Any:
     """Every text in plain data, if it is long. After it was masked: half a secret would not be known again."""
     if isinstance(data, str):
-        return data if len(data) <= _LONGEST else data[:_LONGEST] + "…"
+        return data if len(data) <= _MAX_TEXT_CHARS else data[:_MAX_TEXT_CHARS] + "…"
     if isinstance(data, dict):
-        return {name: shortened(value) for name, value in data.items()}
+        return {name: shorten_texts(value) for name, value in data.items()}
     return data
 
 
-def _masked(hidden: Hides | None, text: str) -> str:
+def _mask_text(hidden: Redacts | None, text: str) -> str:
     return text if hidden is None else hidden.mask(text)

@@ -11,13 +11,15 @@ import logging
 from nacre.observe.events import Observed, RunBegan, RunEnded
 
 LOG = logging.getLogger("nacre.run")
-_WIDE = 200
+_MAX_MESSAGE_COLUMNS = 200
 """Columns of a command, or a directory, in a message; the field has all of it."""
 
 
 def log(event: Observed) -> None:
     if isinstance(event, RunBegan):
-        LOG.debug("began in %s: %s", _Line(event.cwd or "?"), _Line(event.command), extra=_asked(event))
+        LOG.debug(
+            "began in %s: %s", _LazyLine(event.cwd or "?"), _LazyLine(event.command), extra=_request_fields(event)
+        )
     else:
         _log_end(event)
 
@@ -25,18 +27,20 @@ def log(event: Observed) -> None:
 def _log_end(ended: RunEnded) -> None:
     result, verdict = ended.result, ended.verdict
     fields = {
-        **_asked(ended.began),
+        **_request_fields(ended.began),
         "nacre_outcome": "" if result is None else _kind(ended),
         "nacre_error": ended.error,
         "nacre_exit_code": None if result is None else result.exit_code,
         "nacre_duration": ended.duration,
-        "nacre_bytes": ended.seen.output,
+        "nacre_bytes": ended.byte_counts.output,
         "nacre_pid": ended.pid,
         "nacre_task": None if result is None or result.task is None else result.task.id,
         "nacre_decision": "" if verdict is None else verdict.decision.value,
         "nacre_rule": "" if verdict is None else verdict.rule,
     }
-    LOG.info("%s after %.3f s: %s", _Line(ended.summary), ended.duration, _Line(ended.began.command), extra=fields)
+    LOG.info(
+        "%s after %.3f s: %s", _LazyLine(ended.summary), ended.duration, _LazyLine(ended.began.command), extra=fields
+    )
 
 
 def _kind(ended: RunEnded) -> str:
@@ -46,7 +50,7 @@ def _kind(ended: RunEnded) -> str:
     return KINDS[type(ended.result.outcome)]
 
 
-def _asked(began: RunBegan) -> dict[str, object]:
+def _request_fields(began: RunBegan) -> dict[str, object]:
     return {
         "nacre_run": began.id,
         "nacre_command": began.command,
@@ -58,7 +62,7 @@ def _asked(began: RunBegan) -> dict[str, object]:
     }
 
 
-class _Line:
+class _LazyLine:
     """A text on one line, made only if it is written."""
 
     __slots__ = ("_text",)
@@ -69,4 +73,4 @@ class _Line:
     def __str__(self) -> str:
         from nacre.views.console.escape import fit
 
-        return fit(self._text, _WIDE)
+        return fit(self._text, _MAX_MESSAGE_COLUMNS)

@@ -22,7 +22,7 @@ CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _YES = ("true", "span_only", "span_and_event")
 
 
-def tracing() -> list[Observer]:
+def tracing_observers() -> list[Observer]:
     """Nobody, as long as no provider is set."""
     return [] if isinstance(trace.get_tracer_provider(), ProxyTracerProvider) else [_spans]
 
@@ -33,7 +33,7 @@ class Spans:
 
     def __call__(self, event: Observed) -> None:
         if isinstance(event, RunBegan):
-            self._open[event.id] = _begun(event)
+            self._open[event.id] = _start_span(event)
         elif (span := self._open.pop(event.began.id, None)) is not None:
             _end(span, event)
 
@@ -41,7 +41,7 @@ class Spans:
 _spans = Spans()
 
 
-def _begun(began: RunBegan) -> Span:
+def _start_span(began: RunBegan) -> Span:
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": began.tool,
@@ -81,7 +81,7 @@ def _end(span: Span, ended: RunEnded) -> None:
     if ended.pid is not None:
         span.set_attribute("process.pid", ended.pid)
     if result is not None or ended.pid is not None:
-        span.set_attribute("nacre.output.bytes", ended.seen.output)
+        span.set_attribute("nacre.output.bytes", ended.byte_counts.output)
     if result is not None:
         span.set_attribute("nacre.outcome", KINDS[type(result.outcome)])
         if isinstance(result.outcome, Exited):

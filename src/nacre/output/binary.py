@@ -11,7 +11,7 @@ import re
 
 from nacre.base.frozen import frozen
 
-_SAMPLE = 64 * 1024
+_SAMPLE_BYTES = 64 * 1024
 """Bytes at each end that are looked at."""
 _UNUSUAL = bytes([*range(1, 7), *range(14, 27), *range(28, 32), 127])
 _STRANGE = rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]"
@@ -88,8 +88,8 @@ def kind(data: bytes) -> str:
 
 def is_binary(data: bytes) -> bool:
     """By a sample of both ends."""
-    if len(data) > 2 * _SAMPLE:
-        data = data[:_SAMPLE] + data[-_SAMPLE:]
+    if len(data) > 2 * _SAMPLE_BYTES:
+        data = data[:_SAMPLE_BYTES] + data[-_SAMPLE_BYTES:]
     nuls = data.count(0)
     unusual = len(data) - len(data.translate(None, _UNUSUAL))
     invalid = 0
@@ -127,7 +127,7 @@ def describe(what: str, size: int, start: bytes) -> str:
 
 
 def _guess(data: bytes) -> str:
-    data = data[:_SAMPLE]
+    data = data[:_SAMPLE_BYTES]
     if not data.strip(b"\0"):
         return "nothing but NULs"
     if b"\0" not in data and len(data.translate(None, _UNUSUAL)) == len(data):
@@ -159,7 +159,7 @@ def _first_strange(data: bytes) -> int:
 
 def _text_after(data: bytes) -> int:
     """Whole lines at the end that are text; few bytes of it are chance."""
-    place, size = len(data), _SAMPLE
+    place, size = len(data), _SAMPLE_BYTES
     while place and size:
         # as many lines as may be at once, and fewer where not all of them are text
         begin = data.rfind(b"\n", 0, max(0, place - size)) + 1

@@ -15,11 +15,11 @@ from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from nacre.ansi.decode import decode
-from nacre.ansi.render import HELD, bare, newlines, seen
-from nacre.ansi.width import not_after
+from nacre.ansi.render import HELD_NEWLINE, count_newlines, render, strip_invisible
+from nacre.ansi.width import last_cut_before
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
-from nacre.output.multi_search import Find, finders
+from nacre.base.lazy_regex import lazy_regex
+from nacre.output.multi_search import Find, word_finders
 
 if TYPE_CHECKING:
     from re import Pattern
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _Row: TypeAlias = "tuple[tuple[str, ...], Pattern[str]]"
 
-LONGEST = 1000
+MAX_LINE_CHARS = 1000
 """Characters of a line that are looked at."""
-LOOKED_AT = 1024 * 1024
+SEARCHED_CHARS = 1024 * 1024
 """Characters that `error_lines` searches at each end of what it is given; between them it does not look."""
 
 _NONE = r" *[:=] *(?:0|[Nn]one|null|false)\b"
@@ -42,7 +42,7 @@ _DOING = (
 _ERRORS: tuple[_Row, ...] = (
     (
         ("rror",),
-        later(
+        lazy_regex(
             r"^\W{0,8}(?:Un(?:caught|handled) )?(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Error\b(?! ?[(=])"
             r"(?: \[\w{1,60}\])?(?::| *$)"
             rf"|{_ALONE}(?<!\bif )(?<!\b[Nn]o )(?<!\bnot )(?<!\bof )[Ee]rror"
@@ -54,11 +54,11 @@ _ERRORS: tuple[_Row, ...] = (
             rf"(?!{_NONE})|\b[Bb]us error\b"
         ),
     ),
-    (("ERR",), later(rf"\bERR!|{_ALONE}ERRORS?(?![\w./-]|{_NONE})")),
-    (("FAIL",), later(rf"{_ALONE}FAIL(?:ED|URES?)?(?![\w./-]|{_NONE})")),
+    (("ERR",), lazy_regex(rf"\bERR!|{_ALONE}ERRORS?(?![\w./-]|{_NONE})")),
+    (("FAIL",), lazy_regex(rf"{_ALONE}FAIL(?:ED|URES?)?(?![\w./-]|{_NONE})")),
     (
         ("failed", "failure", "failing", "Failed", "Failure"),
-        later(
+        lazy_regex(
             r"(?<![\w./-])[Ff]ailed (?:to|with|at|in|on|due|because|for|while|during|assertion)\b"
             r"|(?<![\w./-])(?<!\b0 )(?<!\bno )(?<!\bnot )[Ff]ailed(?:!|\.? *$|:(?! *0\b))"
             r"|\b(?:[Bb]uild|[Cc]ompilation|[Tt]ests?|[Cc]heck|[Cc]ommand|[Ii]nstall(?:ation)?|[Jj]ob) [Ff]ailed\b"
@@ -66,64 +66,64 @@ _ERRORS: tuple[_Row, ...] = (
             r"|\b[Ff]ailure: (?! *0\b)"
         ),
     ),
-    (("(most recent call last",), later(r"\bTraceback \(most recent call last\)")),
+    (("(most recent call last",), lazy_regex(r"\bTraceback \(most recent call last\)")),
     (
         ("xception",),
-        later(
+        lazy_regex(
             r"^\W{0,8}(?:[\w.]{1,80}\.)?[A-Z]\w{0,60}Exception\b(?! ?[(=])(?::| *$)|\b[Ee]xception(?: in |: )"
             r"|\b[Uu]n(?:handled|caught) exception\b"
         ),
     ),
-    (("handled promise",), later(r"\b[Uu]nhandled promise\b")),
-    (("panic",), later(r"\bpanicked at\b|\bpanic(?:: |\()|\blevel=panic\b")),
+    (("handled promise",), lazy_regex(r"\b[Uu]nhandled promise\b")),
+    (("panic",), lazy_regex(r"\bpanicked at\b|\bpanic(?:: |\()|\blevel=panic\b")),
     (
         ("fatal", "Fatal"),
-        later(r"(?<![\w./-])[Ff]atal(?::| error\b| signal\b| exception\b)|\blevel=fatal\b|\"level\": ?\"fatal\""),
+        lazy_regex(r"(?<![\w./-])[Ff]atal(?::| error\b| signal\b| exception\b)|\blevel=fatal\b|\"level\": ?\"fatal\""),
     ),
     (
         ("FATAL", "PANIC", "CRITICAL", "SEVERE", "ABORTED"),
-        later(rf"{_ALONE}(?:FATAL|PANIC|CRITICAL|SEVERE|ABORTED)(?![\w./-]|{_NONE})"),
+        lazy_regex(rf"{_ALONE}(?:FATAL|PANIC|CRITICAL|SEVERE|ABORTED)(?![\w./-]|{_NONE})"),
     ),
-    (("E  ", "E: "), later(r"^E {2,}\S|^E: ")),
-    (("not ok ",), later(r"^\s{0,12}not ok \d")),
-    (("KeyboardInterrupt", "SystemExit"), later(r"^(?:KeyboardInterrupt|SystemExit)\b")),
-    (("Caused by:",), later(r"^\s{0,8}Caused by:")),
-    (("undefined ",), later(r"\bundefined (?:reference|symbol)\b")),
-    (("cannot find -l",), later(r"\bcannot find -l")),
-    (("egmentation fault",), later(r"\b[Ss]egmentation fault\b")),
-    (("segfault",), later(r"\bsegfault\b")),
-    (("core dumped",), later(r"\bcore dumped\b")),
+    (("E  ", "E: "), lazy_regex(r"^E {2,}\S|^E: ")),
+    (("not ok ",), lazy_regex(r"^\s{0,12}not ok \d")),
+    (("KeyboardInterrupt", "SystemExit"), lazy_regex(r"^(?:KeyboardInterrupt|SystemExit)\b")),
+    (("Caused by:",), lazy_regex(r"^\s{0,8}Caused by:")),
+    (("undefined ",), lazy_regex(r"\bundefined (?:reference|symbol)\b")),
+    (("cannot find -l",), lazy_regex(r"\bcannot find -l")),
+    (("egmentation fault",), lazy_regex(r"\b[Ss]egmentation fault\b")),
+    (("segfault",), lazy_regex(r"\bsegfault\b")),
+    (("core dumped",), lazy_regex(r"\bcore dumped\b")),
     (
         ("Killed", "Aborted"),
-        later(
+        lazy_regex(
             r"(?:^|\] )(?:Killed|Aborted)(?: \(core dumped\))?\s*$|\bKilled process \d"
             r"|^[^:\n]{1,80}: line \d{1,9}: {1,8}\d{1,9} (?:Killed|Aborted)\b"
         ),
     ),
-    (("terminate called",), later(r"^terminate called (?:after|without|recursively)\b")),
-    ((" [running]:",), later(r"^goroutine \d{1,9} \[running\]:")),
-    (("ut of memory",), later(r"\b[Oo]ut of memory\b")),
-    (("permission denied", "Permission denied"), later(r"\b[Pp]ermission denied\b")),
-    (("o such file or directory",), later(r"\b[Nn]o such file or directory\b")),
-    (("command not found",), later(r"\bcommand not found\b")),
-    (("o space left on device",), later(r"\b[Nn]o space left on device\b")),
-    (("onnection refused",), later(r"\b[Cc]onnection refused\b")),
-    *(((mark,), later(rf"^\s{{0,12}}{mark} ")) for mark in "✗✖✘❌✕×"),
-    (("● ",), later(r"^\s{0,12}● .{1,200} › ")),
+    (("terminate called",), lazy_regex(r"^terminate called (?:after|without|recursively)\b")),
+    ((" [running]:",), lazy_regex(r"^goroutine \d{1,9} \[running\]:")),
+    (("ut of memory",), lazy_regex(r"\b[Oo]ut of memory\b")),
+    (("permission denied", "Permission denied"), lazy_regex(r"\b[Pp]ermission denied\b")),
+    (("o such file or directory",), lazy_regex(r"\b[Nn]o such file or directory\b")),
+    (("command not found",), lazy_regex(r"\bcommand not found\b")),
+    (("o space left on device",), lazy_regex(r"\b[Nn]o space left on device\b")),
+    (("onnection refused",), lazy_regex(r"\b[Cc]onnection refused\b")),
+    *(((mark,), lazy_regex(rf"^\s{{0,12}}{mark} ")) for mark in "✗✖✘❌✕×"),
+    (("● ",), lazy_regex(r"^\s{0,12}● .{1,200} › ")),
 )
 """Letters, any of which is in such a line, and how a line looks that tells of a failure."""
 _WARNINGS: tuple[_Row, ...] = (
     (
         ("arn", "WARN", "eprecated", "W: "),
-        later(
+        lazy_regex(
             rf"{_ALONE}(?:WARN(?:ING)?S?|Warnings?:|warning(?:\[[\w-]{{1,40}}\])?:|warn\b)(?! *[:=] *0\b|[./]\w)"
             r"|\b\w{1,60}Warning:|^W: |\blevel=warn|[Dd]eprecated"
         ),
     ),
 )
-_PASSED = later(r" (?:PASSED|SKIPPED|XFAIL)\b(?:\s+\[\s*\d+%\])?\s*$|\.\.\. ok\s*$")
+_PASSED = lazy_regex(r" (?:PASSED|SKIPPED|XFAIL)\b(?:\s+\[\s*\d+%\])?\s*$|\.\.\. ok\s*$")
 """Says itself that all went well, whatever it is called."""
-_NO_ERRORS = later(
+_NO_ERRORS = lazy_regex(
     r"(?<![\w./-])(?:0|no|without|zero) (?:errors?|failures?|failed)\b"
     r"(?!.*(?<![\w./-])[1-9][\d,]* (?:errors?|failures?|failed))"
 )
@@ -132,25 +132,25 @@ _NO_ERRORS = later(
 
 def is_error(line: str) -> bool:
     """It tells of a failure."""
-    return _tells(line[:LONGEST], _ERRORS)
+    return _reports_failure(line[:MAX_LINE_CHARS], _ERRORS)
 
 
 def is_notable(line: str) -> bool:
     """It tells of a failure, or warns."""
-    return _tells(line[:LONGEST], _NOTABLE)
+    return _reports_failure(line[:MAX_LINE_CHARS], _NOTABLE)
 
 
-def _tells(line: str, rows: tuple[_Row, ...]) -> bool:
+def _reports_failure(line: str, rows: tuple[_Row, ...]) -> bool:
     for some, pattern in rows:
         for letters in some:
             if letters in line:
-                if (found := pattern.search(line)) and not _is_fine(line, found.start()):
+                if (found := pattern.search(line)) and not _is_false_alarm(line, found.start()):
                     return True
                 break
     return False
 
 
-def _is_fine(line: str, place: int) -> bool:
+def _is_false_alarm(line: str, place: int) -> bool:
     """What looks like a complaint, at that place, is none."""
     none = _NO_ERRORS.search(line)
     return (none is not None and none.start() <= place) or _PASSED.search(line) is not None
@@ -160,15 +160,15 @@ _NOTABLE = (*_ERRORS, *_WARNINGS)
 _Searched: TypeAlias = "tuple[tuple[Find, tuple[_Row, ...]], ...]"
 
 
-def _searched(rows: tuple[_Row, ...]) -> _Searched:
+def _compile_rows(rows: tuple[_Row, ...]) -> _Searched:
     """What finds the letters of some of the rows, and those rows."""
     return tuple(
         (finder.find, tuple(row for row in rows if not set(row[0]).isdisjoint(finder.words)))
-        for finder in finders(letters for some, _ in rows for letters in some)
+        for finder in word_finders(letters for some, _ in rows for letters in some)
     )
 
 
-_FOR_ERRORS, _FOR_NOTABLE = _searched(_ERRORS), _searched(_NOTABLE)
+_FOR_ERRORS, _FOR_NOTABLE = _compile_rows(_ERRORS), _compile_rows(_NOTABLE)
 
 
 @frozen
@@ -182,9 +182,9 @@ def error_lines(text: str, start: int = 0, end: int | None = None) -> Iterator[t
     """Where each line begins that tells of a failure, and its text, in order. Lines that are cut by `start` or `end`
     count with what is left of them."""
     end = len(text) if end is None else end
-    if end - start > 2 * LOOKED_AT:
-        first = text.rfind("\n", start, start + LOOKED_AT) + 1 or start + LOOKED_AT
-        last = text.find("\n", end - LOOKED_AT, end) + 1 or end - LOOKED_AT
+    if end - start > 2 * SEARCHED_CHARS:
+        first = text.rfind("\n", start, start + SEARCHED_CHARS) + 1 or start + SEARCHED_CHARS
+        last = text.find("\n", end - SEARCHED_CHARS, end) + 1 or end - SEARCHED_CHARS
         yield from _search(text, start, first)
         start = last
     yield from _search(text, start, end)
@@ -207,7 +207,7 @@ def _search(text: str, start: int, end: int, searched: _Searched = _FOR_ERRORS) 
             begin = max(start, text.rfind("\n", start, place) + 1)
             after = text.find("\n", place, end)
             after = end if after < 0 else after
-            if _tells(line := text[begin : min(after, begin + LONGEST)], rows):
+            if _reports_failure(line := text[begin : min(after, begin + MAX_LINE_CHARS)], rows):
                 yield begin, line
                 done = after
         if (found := find(text, after, end)) >= 0:
@@ -216,7 +216,7 @@ def _search(text: str, start: int, end: int, searched: _Searched = _FOR_ERRORS) 
             heappop(nexts)
 
 
-def few(found: list[T], most: int) -> list[T]:
+def first_and_last(found: list[T], most: int) -> list[T]:
     """The first of them and the last: what went wrong first, and what it led to."""
     if len(found) <= most:
         return found
@@ -224,7 +224,7 @@ def few(found: list[T], most: int) -> list[T]:
     return found[: most - last] + found[len(found) - last :]
 
 
-class Scanner:
+class ErrorScanner:
     """The error lines of a stream that is too long to be held, fed in pieces. Memory is flat."""
 
     __slots__ = ("_first", "_last", "_most", "_rest", "lines", "total")
@@ -242,20 +242,22 @@ class Scanner:
     def feed(self, data: bytes) -> None:
         whole, newline, rest = data.rpartition(b"\n")
         if not newline:
-            self._rest = (self._rest + data)[: 4 * LONGEST]
+            self._rest = (self._rest + data)[: 4 * MAX_LINE_CHARS]
             return
         self._look(self._rest + whole + newline)
-        self._rest = rest[: 4 * LONGEST]
+        self._rest = rest[: 4 * MAX_LINE_CHARS]
 
     def _look(self, data: bytes) -> None:
-        text = bare(decode(data))
+        text = strip_invisible(decode(data))
         counted, place = self.lines, 0
         for begin, line in _search(text, 0, len(text)):
-            counted += newlines(text, place, begin)
+            counted += count_newlines(text, place, begin)
             place = begin
-            cut = "…" if len(line) == LONGEST else ""
-            shown = seen(line.replace(HELD, "")).text.replace("\n", " ")  # it may have moved the cursor up or down
-            self._keep(ErrorLine(counted + newlines(line) + 1, shown + cut))
+            cut = "…" if len(line) == MAX_LINE_CHARS else ""
+            shown = render(line.replace(HELD_NEWLINE, "")).text.replace(
+                "\n", " "
+            )  # it may have moved the cursor up or down
+            self._keep(ErrorLine(counted + count_newlines(line) + 1, shown + cut))
         self.lines += data.count(b"\n")
 
     def _keep(self, found: ErrorLine) -> None:
@@ -265,15 +267,15 @@ class Scanner:
         else:
             self._last = [*self._last, found][-self._most :]
 
-    def found(self) -> tuple[ErrorLine, ...]:
+    def error_lines(self) -> tuple[ErrorLine, ...]:
         """A few of them, with the numbers of their lines in what was fed."""
         if self._rest:
             self._look(self._rest)
             self._rest = b""
-        return tuple(few([*self._first, *self._last], self._most))
+        return tuple(first_and_last([*self._first, *self._last], self._most))
 
 
 def excerpt(line: str, most: int = 200) -> str:
     """So much of a line, or all of it."""
     line = line.strip()
-    return line if len(line) <= most else line[: not_after(line, most)] + "…"
+    return line if len(line) <= most else line[: last_cut_before(line, most)] + "…"

@@ -4,18 +4,19 @@ A run is a stretch of neighbours with one key:
 
 - `identical` lines. Folded as soon as that is shorter.
 - `progress`: what tools print while all goes well (tests that passed, packages that are fetched, unpacked or compiled),
-  alike in all but names. Folded from `PROGRESS` lines on.
+  alike in all but names. Folded from `MIN_HIDDEN_PROGRESS_LINES` lines on.
 - `similar` lines: alike in all but numbers, of which each counts, or runs with the time (`numbers`). A number that does
   neither, such as a status, is read like a word: lines that differ in it are not similar. A run with a share of the
-  whole or a time is folded from `PROGRESS` lines on, any other from `COUNTED` on. Never folded are lines that are more
-  digits than letters, which are data, and numbered lines (`grep -n`), whose numbers were asked for.
+  whole or a time is folded from `MIN_HIDDEN_PROGRESS_LINES` lines on, any other from `MIN_HIDDEN_NUMBERED_LINES` on.
+  Never folded are lines that are more digits than letters, which are data, and numbered lines (`grep -n`), whose
+  numbers were asked for.
 
 Lines that tell of an error or warn (`errors.notable_lines`) are folded only if identical.
 
 Pieces know which part of the text they stand for, so that the next step can count what it leaves out in lines of the
-text, not of what is shown, and how many lines cannot be known from what is shown (`Piece.similar`). They come from the
-front (`forward`) or from the back (`backward`), as many as are asked for: of a text that will be cut, only the parts
-that are shown are folded. Both see the same runs.
+text, not of what is shown, and how many lines cannot be known from what is shown (`FoldedLines.similar`). They come
+from the front (`forward`) or from the back (`backward`), as many as are asked for: of a text that will be cut, only the
+parts that are shown are folded. Both see the same runs.
 """
 
 from __future__ import annotations
@@ -26,66 +27,69 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.output.error_lines import is_notable, notable_lines
-from nacre.output.varying_numbers import BAR, NUMBER, told
+from nacre.output.varying_numbers import BAR, NUMBER, classify
 
-PROGRESS = 8
+MIN_HIDDEN_PROGRESS_LINES = 8
 """Hidden lines, at least, of a run of progress."""
-COUNTED = 48
+MIN_HIDDEN_NUMBERED_LINES = 48
 """Hidden lines, at least, of a run of lines that differ in numbers."""
-SOME = 512
+_PROBE_LINES = 512
 """Lines of a run after which one can tell whether it is worth while to go on with it."""
-LONGEST = 2000
+MAX_LINE_CHARS = 2000
 """Characters of a line that may be part of a run."""
 
-_LAYER = later(
+_LAYER = lazy_regex(
     r"[0-9a-f]{12}: (?:Pull complete|Already exists|Pulling fs layer|Waiting|Download complete|Layer already exists"
     r"|Pushed|Preparing)\s*"
 )
-_STEP = later(r"\[\s*(?:\d{1,3}%|\d+/\d+)\] +(?:Building|Linking|Generating|Compiling|Copying|CC|CXX|LD)\b.*")
-_BAR = later(r"\s+[━╸╺─█-]{10,} .*")
+_STEP = lazy_regex(r"\[\s*(?:\d{1,3}%|\d+/\d+)\] +(?:Building|Linking|Generating|Compiling|Copying|CC|CXX|LD)\b.*")
+_BAR = lazy_regex(r"\s+[━╸╺─█-]{10,} .*")
 _BEGINNINGS = {
-    "Compiling": ("built", later(r"\s+\w+ \S+ v\d.*")),
-    "Downloading": ("collected", later(r"\s+\w+ \S.*")),
-    "Collecting": ("collected", later(r"\w+ \S.*")),
-    "Obtaining": ("collected", later(r"\w+ \S.*")),
-    "Using": ("collected", later(r"\s+Using cached \S.*")),
-    "Requirement": ("satisfied", later(r"Requirement already satisfied: .*")),
-    "Selecting": ("unpacked", later(r"Selecting previously unselected package .*")),
-    "Preparing": ("unpacked", later(r"Preparing to unpack .*")),
-    "Unpacking": ("unpacked", later(r"Unpacking \S.* \.\.\.")),
-    "Setting": ("set up", later(r"Setting up \S.* \.\.\.")),
-    "test": ("passed", later(r"test \S.* \.\.\. ok")),
-    "ok": ("passed", later(r"ok \d+\b.*")),
-    "---": ("passed", later(r"\s*--- PASS: .*")),
-    "===": ("passed", later(r"=== (?:RUN|PAUSE|CONT|NAME) .*")),
-    "✓": ("passed", later(r".*")),
-    "✔": ("passed", later(r".*")),
-    "√": ("passed", later(r".*")),
-    **{word: ("built", later(r"\s+\w+ \S+ v\d.*")) for word in ("Checking", "Fresh", "Documenting")},
-    **{word: ("fetched", later(r"\s+\w+ \S+ v\d.*")) for word in ("Downloaded", "Adding", "Updating", "Locking")},
-    **{word: ("made", later(r"  \w+ +(?:\[M\] +)?\S+")) for word in ("CC", "CXX", "LD", "AR", "AS", "GEN", "HOSTCC")},
+    "Compiling": ("built", lazy_regex(r"\s+\w+ \S+ v\d.*")),
+    "Downloading": ("collected", lazy_regex(r"\s+\w+ \S.*")),
+    "Collecting": ("collected", lazy_regex(r"\w+ \S.*")),
+    "Obtaining": ("collected", lazy_regex(r"\w+ \S.*")),
+    "Using": ("collected", lazy_regex(r"\s+Using cached \S.*")),
+    "Requirement": ("satisfied", lazy_regex(r"Requirement already satisfied: .*")),
+    "Selecting": ("unpacked", lazy_regex(r"Selecting previously unselected package .*")),
+    "Preparing": ("unpacked", lazy_regex(r"Preparing to unpack .*")),
+    "Unpacking": ("unpacked", lazy_regex(r"Unpacking \S.* \.\.\.")),
+    "Setting": ("set up", lazy_regex(r"Setting up \S.* \.\.\.")),
+    "test": ("passed", lazy_regex(r"test \S.* \.\.\. ok")),
+    "ok": ("passed", lazy_regex(r"ok \d+\b.*")),
+    "---": ("passed", lazy_regex(r"\s*--- PASS: .*")),
+    "===": ("passed", lazy_regex(r"=== (?:RUN|PAUSE|CONT|NAME) .*")),
+    "✓": ("passed", lazy_regex(r".*")),
+    "✔": ("passed", lazy_regex(r".*")),
+    "√": ("passed", lazy_regex(r".*")),
+    **{word: ("built", lazy_regex(r"\s+\w+ \S+ v\d.*")) for word in ("Checking", "Fresh", "Documenting")},
+    **{word: ("fetched", lazy_regex(r"\s+\w+ \S+ v\d.*")) for word in ("Downloaded", "Adding", "Updating", "Locking")},
+    **{
+        word: ("made", lazy_regex(r"  \w+ +(?:\[M\] +)?\S+"))
+        for word in ("CC", "CXX", "LD", "AR", "AS", "GEN", "HOSTCC")
+    },
 }
 """The first word of a line, what such lines tell of, and how the whole of one looks."""
 _GOT = ("Get:", "Hit:", "Ign:")
 _FIRST = frozenset(" \t[GHI0123456789abcdef━╸╺─█-").union(word[0] for word in _BEGINNINGS)
 """What any of these begins with."""
-_RUNNING = later(r"0 ?%|(?:^|[ \[(])0/0\b|^\W{0,2}0-0-0[T ]0:0|^\[?0:0:0|^[A-Z][a-z]{2} 0 0:0:0 ")
+_RUNNING = lazy_regex(r"0 ?%|(?:^|[ \[(])0/0\b|^\W{0,2}0-0-0[T ]0:0|^\[?0:0:0|^[A-Z][a-z]{2} 0 0:0:0 ")
 """Perhaps a share, or the time at the beginning of a line, as a key has it."""
-_NUMBERED = later(r"\s*(?:[^\s:]{1,200}:)?\s*\d+[:\t)](?!\d)|[^\s:]{0,200}[^\s:\d]:\d+:|[^\s:]{1,200}-\d+-(?!\d)")
+_NUMBERED = lazy_regex(r"\s*(?:[^\s:]{1,200}:)?\s*\d+[:\t)](?!\d)|[^\s:]{0,200}[^\s:\d]:\d+:|[^\s:]{1,200}-\d+-(?!\d)")
 """As `grep -n`, `cat -n` and compilers begin a line."""
-_BLANKS = later(r"[ \t]{2,}")
-_LETTERS = later(r"[^\W\d_]")
+_BLANKS = lazy_regex(r"[ \t]{2,}")
+_LETTERS = lazy_regex(r"[^\W\d_]")
 _DIGITS = str.maketrans("123456789", "000000000")
-_DIGIT = later(r"\d")
+_DIGIT = lazy_regex(r"\d")
 _KNOWN = "\0"
 """Begins a key that stands for what lines tell of."""
-_BLOCK = 64 * 1024
+_BLOCK_CHARS = 64 * 1024
 
 
 @frozen
-class Piece:
+class FoldedLines:
     """A line, or a run of lines that is shown as three."""
 
     text: str
@@ -100,29 +104,29 @@ class Piece:
     """Those of the hidden that are not the same as the ones that are shown."""
 
 
-Pieces: TypeAlias = Callable[[str, int, int], Iterator[Piece]]
+PieceList: TypeAlias = Callable[[str, int, int], Iterator[FoldedLines]]
 _Line: TypeAlias = tuple[str, int, int, int]
 """Its text, where it begins and ends, and how often it stands there in a row. Not a class: there are many."""
 
 
-def plain_forward(text: str, start: int, end: int) -> Iterator[Piece]:
+def plain_forward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
     """Each line by itself, from the front."""
     return (piece for line in _lines(text, start, end) for piece in _pieces(line))
 
 
-def plain_backward(text: str, start: int, end: int) -> Iterator[Piece]:
+def plain_backward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
     """Each line by itself, from the back."""
     return (piece for line in _lines_back(text, start, end) for piece in _pieces(line, back=True))
 
 
-def forward(text: str, start: int, end: int) -> Iterator[Piece]:
+def forward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
     """The pieces of a part of the text, from the front."""
-    return _folded(text, _lines(text, start, end), back=False)
+    return _fold_lines(text, _lines(text, start, end), back=False)
 
 
-def backward(text: str, start: int, end: int) -> Iterator[Piece]:
+def backward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
     """The same pieces, from the back."""
-    return _folded(text, _lines_back(text, start, end), back=True)
+    return _fold_lines(text, _lines_back(text, start, end), back=True)
 
 
 def fold(text: str) -> str:
@@ -141,7 +145,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
         line, after, count = text[start:stop], stop + 1, 1
         if startswith(line, after, end) and startswith(unit := text[start:after], after, end):
             length = len(unit)
-            while len(unit) < _BLOCK and startswith(unit, after, end):
+            while len(unit) < _BLOCK_CHARS and startswith(unit, after, end):
                 after += len(unit)
                 unit += unit
             while len(unit) >= length:
@@ -161,7 +165,7 @@ def _lines_back(text: str, start: int, end: int) -> Iterator[_Line]:
         line, first, count = text[begin:stop], begin, 1
         if stop < end and endswith(unit := text[begin:end], start, first):
             length = len(unit)
-            while len(unit) < _BLOCK and endswith(unit, start, first):
+            while len(unit) < _BLOCK_CHARS and endswith(unit, start, first):
                 first -= len(unit)
                 unit += unit
             while len(unit) >= length:
@@ -176,25 +180,25 @@ def _lines_back(text: str, start: int, end: int) -> Iterator[_Line]:
         end = first
 
 
-def _pieces(line: _Line, *, back: bool = False) -> Iterator[Piece]:
+def _pieces(line: _Line, *, back: bool = False) -> Iterator[FoldedLines]:
     text, start, end, count = line
     if count == 1:
-        yield Piece(text, start, end)
+        yield FoldedLines(text, start, end)
         return
     length = len(text) + 1
     starts = range(start, end, length)
     for place in reversed(starts) if back else starts:
-        yield Piece(text, place, place + length)
+        yield FoldedLines(text, place, place + length)
 
 
-def _folded(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Piece]:
+def _fold_lines(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[FoldedLines]:
     run: list[_Line] = []
     key: str | None = None
     zeros: str | None = None
     for line in lines:
-        if len(run) == SOME and key is not None and not key.startswith(_KNOWN) and _is_hopeless(run, back):
+        if len(run) == _PROBE_LINES and key is not None and not key.startswith(_KNOWN) and _mostly_distinct(run, back):
             for each in run:
-                yield from _shown([each], 2, back)
+                yield from _run_pieces([each], 2, back)
             run, key, zeros = [], None, None
         if len(run) > 1 and key is not None and not key.startswith(_KNOWN):
             before, zeros = zeros, line[0].translate(_DIGITS)
@@ -202,15 +206,15 @@ def _folded(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Piece]
                 run.append(line)
                 continue
         new = _key(line[0])
-        if run and new is not None and new == key and _least(key) is not None and not _is_alone(run, line):
+        if run and new is not None and new == key and _min_hidden(key) is not None and not _is_alone(run, line):
             run.append(line)
             continue
         if len(run) == 1 and run[0][3] == 1:  # most lines
-            yield Piece(run[0][0], run[0][1], run[0][2])
+            yield FoldedLines(run[0][0], run[0][1], run[0][2])
         else:
-            yield from _closed(text, run, key, back)
+            yield from _fold_run(text, run, key, back)
         run, key, zeros = [line], new, None
-    yield from _closed(text, run, key, back)
+    yield from _fold_run(text, run, key, back)
 
 
 def _is_alone(run: list[_Line], line: _Line) -> bool:
@@ -218,9 +222,9 @@ def _is_alone(run: list[_Line], line: _Line) -> bool:
     return len(run) == 1 and line[0] != run[0][0] and is_notable(run[0][0])
 
 
-def _is_hopeless(run: list[_Line], back: bool) -> bool:
+def _mostly_distinct(run: list[_Line], back: bool) -> bool:
     """Whether the numbers of most lines say something of their own: a log of that kind may be long."""
-    says = told([line[0] for line in (reversed(run) if back else run)]).words
+    says = classify([line[0] for line in (reversed(run) if back else run)]).words
     return sum(1 for before, after in pairwise(says) if before != after) > len(says) // 2
 
 
@@ -250,7 +254,7 @@ def _progress(line: str) -> str:
 
 def _key(line: str) -> str | None:
     """What is the same in similar lines. None: it is like no other."""
-    if len(line) > LONGEST:
+    if len(line) > MAX_LINE_CHARS:
         return None
     if not line or line.isspace():
         return line
@@ -267,20 +271,20 @@ def _key(line: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _least(key: str) -> int | None:
+def _min_hidden(key: str) -> int | None:
     """Hidden lines, at least, of a run of such lines. None: they are data."""
     if key.startswith(_KNOWN) or _RUNNING.search(key):
-        return PROGRESS
+        return MIN_HIDDEN_PROGRESS_LINES
     letters, numbers = len(_LETTERS.findall(key)), key.count("0")
-    return None if letters < 3 or letters < 2 * numbers else COUNTED
+    return None if letters < 3 or letters < 2 * numbers else MIN_HIDDEN_NUMBERED_LINES
 
 
-def _closed(text: str, run: list[_Line], key: str | None, back: bool) -> Iterator[Piece]:
+def _fold_run(text: str, run: list[_Line], key: str | None, back: bool) -> Iterator[FoldedLines]:
     """A run as one piece, or its lines; those that one has to read divide it."""
-    least = _least(key) if key is not None and len(run) > 1 else None
+    least = _min_hidden(key) if key is not None and len(run) > 1 else None
     if key is None or least is None:
         for line in run:
-            yield from _shown([line], 2, back)
+            yield from _run_pieces([line], 2, back)
         return
     first, last = (run[-1], run[0]) if back else (run[0], run[-1])
     notable = set(notable_lines(text, first[1], last[2]))
@@ -290,32 +294,32 @@ def _closed(text: str, run: list[_Line], key: str | None, back: bool) -> Iterato
         if part and alone == (part[0][1] in notable) and (not alone or line[0] == part[0][0]):
             part.append(line)
             continue
-        yield from _divided(part, key, least, back)
+        yield from _split_run(part, key, least, back)
         part = [line]
-    yield from _divided(part, key, least, back)
+    yield from _split_run(part, key, least, back)
 
 
-def _divided(run: list[_Line], key: str, least: int, back: bool) -> Iterator[Piece]:
+def _split_run(run: list[_Line], key: str, least: int, back: bool) -> Iterator[FoldedLines]:
     """Those that are alike but for numbers, where a number changes that says something."""
     if key.startswith(_KNOWN) or len(run) < 3 or sum(line[3] for line in run) - 2 < least:
-        yield from _shown(run, least, back)
+        yield from _run_pieces(run, least, back)
         return
-    said = told([line[0] for line in (reversed(run) if back else run)])
-    least = PROGRESS if said.running else COUNTED
+    said = classify([line[0] for line in (reversed(run) if back else run)])
+    least = MIN_HIDDEN_PROGRESS_LINES if said.running else MIN_HIDDEN_NUMBERED_LINES
     says = said.words[::-1] if back else said.words
     if says.count(says[0]) == len(says):
-        yield from _shown(run, least, back)
+        yield from _run_pieces(run, least, back)
         return
     part: list[_Line] = []
     for index, line in enumerate(run):
         if part and says[index] != says[index - 1]:
-            yield from _shown(part, least, back)
+            yield from _run_pieces(part, least, back)
             part = []
         part.append(line)
-    yield from _shown(part, least, back)
+    yield from _run_pieces(part, least, back)
 
 
-def _shown(run: list[_Line], least: int, back: bool) -> Iterator[Piece]:
+def _run_pieces(run: list[_Line], least: int, back: bool) -> Iterator[FoldedLines]:
     count = sum(line[3] for line in run)
     if count > 4:
         first, last = (run[-1], run[0]) if back else (run[0], run[-1])
@@ -325,7 +329,7 @@ def _shown(run: list[_Line], least: int, back: bool) -> Iterator[Piece]:
         saved = last[2] - first[1] - len(first[0]) - len(last[0]) - 2
         if (same or count - 2 >= least) and len(marker) + 1 < saved:
             shown = f"{first[0]}\n{marker}\n{last[0]}"
-            yield Piece(shown, first[1], last[2], count, count - 2, 0 if same else count - 2)
+            yield FoldedLines(shown, first[1], last[2], count, count - 2, 0 if same else count - 2)
             return
     for line in run:
         yield from _pieces(line, back=back)

@@ -9,29 +9,29 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from nacre.ansi.decode import clean
-from nacre.ansi.width import not_after
+from nacre.ansi.width import last_cut_before
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
-from nacre.output.error_lines import ErrorLine, error_lines, excerpt, few
+from nacre.base.lazy_regex import lazy_regex
+from nacre.output.error_lines import ErrorLine, error_lines, excerpt, first_and_last
 from nacre.output.source import Source
-from nacre.output.spoofed_notes import marked
-from nacre.output.tokens import longest, quarters
-from nacre.output.truncate import Cut
-from nacre.redact.mask import mask_said
+from nacre.output.spoofed_notes import mark_spoofed
+from nacre.output.tokens import longest_within, quarter_tokens
+from nacre.output.truncate import TruncatedText
+from nacre.redact.mask import mask_note
 from nacre.result import Spill
 
-EXCERPT = 160
+MAX_EXCERPT_CHARS = 160
 """Characters of an error line that are shown."""
-_LINE_ENDS = later(r"[\n\t\u2028\u2029]")
-_LONE = later(r"[\ud800-\udc7f\udd00-\udfff]")
+_LINE_ENDS = lazy_regex(r"[\n\t\u2028\u2029]")
+_LONE = lazy_regex(r"[\ud800-\udc7f\udd00-\udfff]")
 """Halves of a character that stand for no byte."""
-_COUNTED = 1000
+_MAX_ERROR_LINES = 1000
 """Error lines that are looked for on one side of what was not captured."""
 
 
 @frozen
-class Middle:
-    """What is known of the part that was not captured, by who can read the spill (see `errors.Scanner`)."""
+class OmittedMiddle:
+    """What is known of the part that was not captured, by who can read the spill (see `error_lines.ErrorScanner`)."""
 
     lines: int
     """Its newlines."""
@@ -40,25 +40,25 @@ class Middle:
     total: int = 0
     """How many there are of those."""
 
-    def told(self, secrets: Iterable[str]) -> Iterator[ErrorLine]:
+    def masked_errors(self, secrets: Iterable[str]) -> Iterator[ErrorLine]:
         """Those lines, masked. The first of all began before it, and the last ends after it."""
         secrets = tuple(secrets)
         for error in self.errors:
             before, after = "…" if error.number == 1 else "", "…" if error.number > self.lines else ""
-            yield ErrorLine(error.number, mask_said(f"{before}{error.text}{after}", secrets))
+            yield ErrorLine(error.number, mask_note(f"{before}{error.text}{after}", secrets))
 
 
 @frozen
-class Room:
+class Allowance:
     chars: int
     quarters: int | None = None
     """Of tokens; None: they are not counted."""
 
     def holds(self, text: str) -> bool:
-        return len(text) <= self.chars and (self.quarters is None or quarters(text) <= self.quarters)
+        return len(text) <= self.chars and (self.quarters is None or quarter_tokens(text) <= self.quarters)
 
 
-def marker(counted: str, source: Source, shown: Cut, spill: Spill | None, room: Room) -> str:
+def omitted_marker(counted: str, source: Source, shown: TruncatedText, spill: Spill | None, room: Allowance) -> str:
     """How much is left out and how to read it; only the file, if there is no room for that; or neither."""
     whole = f"[… {counted} left out]"
     if spill is None:
@@ -68,7 +68,7 @@ def marker(counted: str, source: Source, shown: Cut, spill: Spill | None, room: 
     last = last if spill.complete else min(last, spill.bytes)
     if last <= first:
         return whole  # the file has nothing of it
-    path = quoted(spill.path)
+    path = quote_path(spill.path)
     span = source.span(shown.start, shown.end)
     if spill.complete and span and span[0] < span[1]:
         command = f"sed -n '{span[0]},{span[1]}p' {path}"
@@ -81,14 +81,14 @@ def marker(counted: str, source: Source, shown: Cut, spill: Spill | None, room: 
     return whole
 
 
-def unseen(similar: int, erased: int, spill: Spill) -> str:
+def folded_marker(similar: int, erased: int, spill: Spill) -> str:
     """Where lines are that are folded away, or were erased by the output itself, if nothing is left out."""
     parts = [f"{count:,} {what}" for count, what in ((similar, "similar"), (erased, "erased")) if count]
     lines = "line is" if similar + erased == 1 else "lines are"
-    return f"[… the {' and '.join(parts)} {lines} in {quoted(spill.path)}]"
+    return f"[… the {' and '.join(parts)} {lines} in {quote_path(spill.path)}]"
 
 
-def quoted(path: str) -> str:
+def quote_path(path: str) -> str:
     """As bash takes it, on one line."""
     if path.isascii() and path.replace("/", "").replace(".", "").replace("-", "").replace("_", "").isalnum():
         return path
@@ -99,20 +99,26 @@ def quoted(path: str) -> str:
     return f"$'{''.join(escaped)}'"
 
 
-def errors(
-    source: Source, shown: Cut, middle: Middle | None, secrets: tuple[str, ...], *, most: int, room: Room
+def error_excerpt(
+    source: Source,
+    shown: TruncatedText,
+    middle: OmittedMiddle | None,
+    secrets: tuple[str, ...],
+    *,
+    most: int,
+    room: Allowance,
 ) -> tuple[str, ...]:
     """A few of the error lines of what is left out, with their numbers."""
-    found, total = _found(source, shown, middle, secrets) if most else ([], 0)
+    found, total = _find_errors(source, shown, middle, secrets) if most else ([], 0)
     lines = []
-    for known, place, line in few(found, most):
+    for known, place, line in first_and_last(found, most):
         number = source.number(place) if known is None else known
-        words = excerpt(clean(line), EXCERPT)
-        if room.quarters is not None and quarters(words) > EXCERPT:
-            words = words[: not_after(words, longest(words, EXCERPT))] + "…"
-        lines.append(f"[… {'' if number is None else f'{number}: '}{marked(words)}]")
+        words = excerpt(clean(line), MAX_EXCERPT_CHARS)
+        if room.quarters is not None and quarter_tokens(words) > MAX_EXCERPT_CHARS:
+            words = words[: last_cut_before(words, longest_within(words, MAX_EXCERPT_CHARS))] + "…"
+        lines.append(f"[… {'' if number is None else f'{number}: '}{mark_spoofed(words)}]")
     those = f"{total:,} of them tell" if total > 1 else "one of them tells"
-    if total >= _COUNTED:
+    if total >= _MAX_ERROR_LINES:
         those = f"{total:,} of them or more tell"
     while lines:
         few_of = ":" if total == len(lines) else f", {len(lines)} of these are:"
@@ -123,18 +129,18 @@ def errors(
     return ()
 
 
-def _found(
-    source: Source, shown: Cut, middle: Middle | None, secrets: tuple[str, ...]
+def _find_errors(
+    source: Source, shown: TruncatedText, middle: OmittedMiddle | None, secrets: tuple[str, ...]
 ) -> tuple[list[tuple[int | None, int, str]], int]:
     """The number of each line, if it is known, else where it begins, and its text; and how many there are in all."""
     text, gap = source.text, source.gap
     stop = shown.end if gap is None else min(gap, shown.end)
-    before = list(islice(error_lines(text, shown.start, stop), _COUNTED))
-    after = [] if gap is None else list(islice(error_lines(text, gap, shown.end), _COUNTED))
+    before = list(islice(error_lines(text, shown.start, stop), _MAX_ERROR_LINES))
+    after = [] if gap is None else list(islice(error_lines(text, gap, shown.end), _MAX_ERROR_LINES))
     known: tuple[ErrorLine, ...] = ()
     total = len(before) + len(after)
     if gap is not None and middle is not None:
-        known = tuple(middle.told(secrets))
+        known = tuple(middle.masked_errors(secrets))
         total += max(middle.total, len(known))
     first = (source.before_tail or 0) - (middle.lines if middle else 0)
     return [

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
 Find: TypeAlias = Callable[[str, int, int], int]
 """A text, from, to → a place within the first of the words there; less than 0: there is none."""
@@ -28,15 +28,15 @@ class Finder:
     find: Find
 
 
-def finders(words: Iterable[str]) -> tuple[Finder, ...]:
+def word_finders(words: Iterable[str]) -> tuple[Finder, ...]:
     """Between them they find all of the words."""
     grouped: dict[str, list[str]] = {}
     for word in dict.fromkeys(words):
         grouped.setdefault(next((letter for letter in ANCHORS if letter in word), word), []).append(word)
-    return tuple(Finder(tuple(group), _searching(key, group)) for key, group in grouped.items())
+    return tuple(Finder(tuple(group), _make_find(key, group)) for key, group in grouped.items())
 
 
-def _searching(key: str, words: list[str]) -> Find:
+def _make_find(key: str, words: list[str]) -> Find:
     if len(key) > 1 or words == [key]:
         return lambda text, start, end: text.find(key, start, end)
     ways = []
@@ -44,7 +44,7 @@ def _searching(key: str, words: list[str]) -> Find:
         before, _, after = word.partition(key)
         # what comes after is looked at first: one letter of it is nearly always enough
         ways.append(re.escape(after) + (f"(?<={re.escape(word)})" if before else ""))
-    pattern = later(f"{re.escape(key)}(?:{'|'.join(ways)})")
+    pattern = lazy_regex(f"{re.escape(key)}(?:{'|'.join(ways)})")
 
     def find(text: str, start: int, end: int) -> int:
         start = text.find(key, start, end)  # much faster to the first of them, or where there is none

@@ -4,5 +4,5 @@ that is shown marked (`output.imitations`)."""
 from __future__ import annotations
 
 
-def note(text: str) -> str:
+def nacre_note(text: str) -> str:
     return f"[nacre: {text}]"

@@ -1,8 +1,8 @@
 """The pipeline: one captured stream in, the text that a model reads out. Pure.
 
 It works on what was captured, which is bounded. What was dropped between its head and its tail is in the spill, if
-anywhere: who can read that gives its number of lines and its error lines as `Middle`. The text with all its remarks is
-never over the limits.
+anywhere: who can read that gives its number of lines and its error lines as `OmittedMiddle`. The text with all its
+remarks is never over the limits.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from collections.abc import Iterable
 from nacre.base.frozen import frozen
 from nacre.output import binary, markers
 from nacre.output.binary import Binary
-from nacre.output.markers import Middle, Room
-from nacre.output.source import Source, is_wide, source_of, text_of
-from nacre.output.tokens import quarters
-from nacre.output.truncate import Cut, Limits, cut
+from nacre.output.markers import Allowance, OmittedMiddle
+from nacre.output.source import Source, build_source, is_wide, render_text
+from nacre.output.tokens import quarter_tokens
+from nacre.output.truncate import TextLimits, TruncatedText, cut
 from nacre.redact.mask import mask
 from nacre.result import Captured, Spill
 
-LEAST_CHARS = 500
-LEAST_LINES = 10
-_NEAR = 8 * 1024
+MIN_CHARS = 500
+MIN_LINES = 10
+_SECRET_SEARCH_BYTES = 8 * 1024
 """Bytes of something binary in which a secret is looked for, of which the first few would be shown."""
 
 
 @frozen(kw_only=True)
-class Options:
+class ShapeOptions:
     chars: int = 30_000
-    """Characters of the text, with its remarks. At least `LEAST_CHARS`."""
+    """Characters of the text, with its remarks. At least `MIN_CHARS`."""
     lines: int = 1_000
-    """Lines of it, likewise. At least `LEAST_LINES`."""
+    """Lines of it, likewise. At least `MIN_LINES`."""
     tokens: int | None = None
     """About so many tokens (`tokens`); None: not counted."""
     head: float = 0.35
@@ -44,17 +44,17 @@ class Options:
             raise ValueError(f"head is a share, from 0 to 1, not {self.head}")
         if self.errors < 0:
             raise ValueError(f"errors is a number of lines, not {self.errors}")
-        if self.chars < LEAST_CHARS or self.lines < LEAST_LINES:
+        if self.chars < MIN_CHARS or self.lines < MIN_LINES:
             raise ValueError(f"no text can be made of so little: {self.chars} characters, {self.lines} lines")
-        if self.tokens is not None and self.tokens * 4 < LEAST_CHARS:
+        if self.tokens is not None and self.tokens * 4 < MIN_CHARS:
             raise ValueError(f"no text can be made of so little: {self.tokens} tokens")
 
 
-DEFAULT = Options()
+DEFAULT = ShapeOptions()
 
 
 @frozen(kw_only=True)
-class Shaped:
+class ShapedText:
     text: str = ""
     """Without the newline at its end."""
     lines: int | None = 0
@@ -80,38 +80,40 @@ class Shaped:
 
 
 @frozen(kw_only=True)
-class Reading:
+class DecodedStream:
     """A captured stream made out, which is most of the work; it can be shaped more than once."""
 
     captured: Captured
     secrets: tuple[str, ...]
-    middle: Middle | None = None
+    middle: OmittedMiddle | None = None
     binary: Binary | None = None
     source: Source | None = None
     """None, if it is binary."""
 
 
-def read(captured: Captured | bytes, *, secrets: Iterable[str] = (), middle: Middle | None = None) -> Reading:
+def decode_stream(
+    captured: Captured | bytes, *, secrets: Iterable[str] = (), middle: OmittedMiddle | None = None
+) -> DecodedStream:
     hidden = tuple(secrets)
     if isinstance(captured, bytes):
-        captured = Captured(head=captured, seen=len(captured))
+        captured = Captured(head=captured, total_bytes=len(captured))
     if not is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
-        return Reading(captured=captured, secrets=hidden, binary=found)
-    middle = middle if captured.dropped else None
-    source = source_of(captured, hidden, None if middle is None else middle.lines)
-    return Reading(captured=captured, secrets=hidden, middle=middle, source=source)
+        return DecodedStream(captured=captured, secrets=hidden, binary=found)
+    middle = middle if captured.dropped_bytes else None
+    source = build_source(captured, hidden, None if middle is None else middle.lines)
+    return DecodedStream(captured=captured, secrets=hidden, middle=middle, source=source)
 
 
 def shape(
-    captured: Captured | Reading | bytes,
-    options: Options = DEFAULT,
+    captured: Captured | DecodedStream | bytes,
+    options: ShapeOptions = DEFAULT,
     *,
     secrets: Iterable[str] = (),
     spill: Spill | None = None,
-    middle: Middle | None = None,
-) -> Shaped:
+    middle: OmittedMiddle | None = None,
+) -> ShapedText:
     """What a model reads of it. The `secrets` are masked; the `spill` is named only where something is left out."""
-    made = captured if isinstance(captured, Reading) else read(captured, secrets=secrets, middle=middle)
+    made = captured if isinstance(captured, DecodedStream) else decode_stream(captured, secrets=secrets, middle=middle)
     if spill is not None and mask(spill.path, made.secrets) != spill.path:
         spill = None  # masked, it would be no path
     if made.binary is not None:
@@ -121,23 +123,23 @@ def shape(
 
 
 def _binary(
-    captured: Captured, found: Binary, options: Options, secrets: tuple[str, ...], spill: Spill | None
-) -> Shaped:
+    captured: Captured, found: Binary, options: ShapeOptions, secrets: tuple[str, ...], spill: Spill | None
+) -> ShapedText:
     data = captured.head + captured.tail
-    size = captured.seen - found.before - found.after
+    size = captured.total_bytes - found.before - found.after
     note = binary.describe(found.kind, size, _first_bytes(data[found.before :], secrets))
     if spill is not None and spill.complete and len(spill.path) < options.chars // 4:
-        named = f"{note[:-1]}; see {markers.quoted(spill.path)}]"
+        named = f"{note[:-1]}; see {markers.quote_path(spill.path)}]"
         note = named if _room(options, options.chars // 3).holds(named) else note
     parts = (data[: found.before], data[len(data) - found.after :])
-    before = mask(text_of(parts[0]).text, secrets, ends_cut=True)
-    after = mask(text_of(parts[1]).text, secrets, starts_cut=True)
+    before = mask(render_text(parts[0]).text, secrets, ends_cut=True)
+    after = mask(render_text(parts[1]).text, secrets, starts_cut=True)
     limits = _limits(options)
-    aside = limits.less(len(note) + 2, 1, quarters(note) + 2)
+    aside = limits.less(len(note) + 2, 1, quarter_tokens(note) + 2)
     shown = cut(before + after, limits, aside=aside, gap=len(before), folding=options.fold)
     omitted = before[shown.start :] + after[: shown.end - len(before)]
-    return Shaped(
-        text=_joined(shown, (note,)),
+    return ShapedText(
+        text=_join_pieces(shown, (note,)),
         lines=None,
         omitted_lines=None,
         omitted_chars=len(omitted),
@@ -152,38 +154,38 @@ def _binary(
 
 def _first_bytes(data: bytes, secrets: tuple[str, ...]) -> bytes:
     """A few; none, if there may be a secret in them."""
-    text = data[:_NEAR].decode("latin-1")
+    text = data[:_SECRET_SEARCH_BYTES].decode("latin-1")
     hidden = [secret.encode("utf-8", "surrogateescape").decode("latin-1") for secret in secrets]
     return data[:16] if mask(text, hidden, starts_cut=True, ends_cut=True) == text else b""
 
 
-def _limits(options: Options) -> Limits:
-    return Limits(chars=options.chars, lines=options.lines, tokens=options.tokens, head=options.head)
+def _limits(options: ShapeOptions) -> TextLimits:
+    return TextLimits(chars=options.chars, lines=options.lines, tokens=options.tokens, head=options.head)
 
 
-def _room(options: Options, chars: int) -> Room:
+def _room(options: ShapeOptions, chars: int) -> Allowance:
     """So many characters, but no more than a quarter of it all."""
     tokens = options.tokens
-    return Room(min(chars, options.chars // 4), None if tokens is None else min(chars, tokens - 8))
+    return Allowance(min(chars, options.chars // 4), None if tokens is None else min(chars, tokens - 8))
 
 
 def _text(
-    source: Source, options: Options, secrets: tuple[str, ...], spill: Spill | None, middle: Middle | None
-) -> Shaped:
+    source: Source, options: ShapeOptions, secrets: tuple[str, ...], spill: Spill | None, middle: OmittedMiddle | None
+) -> ShapedText:
     text, limits = source.text, _limits(options)
     most = min(options.errors, options.lines // 4)
-    for_errors = _room(options, most * (markers.EXCERPT + 20) + 60)
+    for_errors = _room(options, most * (markers.MAX_EXCERPT_CHARS + 20) + 60)
     for_marker = _room(options, 200 + 2 * len(spill.path if spill else ""))
     aside = limits.less(for_errors.chars + for_marker.chars, most + 2, _sum(for_errors.quarters, for_marker.quarters))
     shown = cut(text, limits, aside=aside, gap=source.gap, folding=options.fold)
     notes: tuple[str, ...] = ()
     if shown.complete and (shown.similar or source.erased) and spill is not None and spill.complete:
         again = cut(text, limits.less(for_marker.chars, 1, for_marker.quarters), aside=aside, folding=options.fold)
-        if for_marker.holds(note := markers.unseen(again.similar, source.erased, spill)):
+        if for_marker.holds(note := markers.folded_marker(again.similar, source.erased, spill)):
             shown, notes = again, (note,)
     if shown.complete:
-        return Shaped(
-            text=_joined(shown, (), notes),
+        return ShapedText(
+            text=_join_pieces(shown, (), notes),
             lines=text.count("\n"),
             folded=shown.hidden,
             similar=shown.similar,
@@ -192,11 +194,11 @@ def _text(
         )
     amount = _amount(source, shown, middle)
     notes = (
-        markers.marker(amount.said(source.number(shown.start)), source, shown, spill, for_marker),
-        *markers.errors(source, shown, middle, secrets, most=most, room=for_errors),
+        markers.omitted_marker(amount.describe(source.number(shown.start)), source, shown, spill, for_marker),
+        *markers.error_excerpt(source, shown, middle, secrets, most=most, room=for_errors),
     )
-    return Shaped(
-        text=_joined(shown, notes),
+    return ShapedText(
+        text=_join_pieces(shown, notes),
         lines=amount.all_lines,
         omitted_lines=amount.lines,
         omitted_chars=shown.end - shown.start,
@@ -210,7 +212,7 @@ def _text(
 
 
 @frozen(kw_only=True)
-class _Amount:
+class _OmittedAmount:
     """How much is left out: of the text, or, where not all of it was captured, of the raw output."""
 
     lines: int | None
@@ -218,33 +220,33 @@ class _Amount:
     bytes: int
     all_lines: int | None
 
-    def said(self, number: int | None) -> str:
+    def describe(self, number: int | None) -> str:
         amount = f"{self.bytes:,} bytes" if self.chars is None else f"{self.chars:,} characters"
         if self.lines is None:
             return amount
         return f"{self.lines:,} lines, {amount}" if self.lines else f"{amount} of line {number}"
 
 
-def _amount(source: Source, shown: Cut, middle: Middle | None) -> _Amount:
+def _amount(source: Source, shown: TruncatedText, middle: OmittedMiddle | None) -> _OmittedAmount:
     text, start, end = source.text, shown.start, shown.end
     if source.gap is None:
         left = text[start:end]
         lines = left.count("\n")
         size = len(left) if left.isascii() else len(left.encode())
         rest = text.count("\n", 0, start) + text.count("\n", end)
-        return _Amount(lines=lines, chars=len(left), bytes=size, all_lines=lines + rest)
+        return _OmittedAmount(lines=lines, chars=len(left), bytes=size, all_lines=lines + rest)
     first, last = source.extent(start, end)
     if middle is None:
-        return _Amount(lines=None, chars=None, bytes=last - first, all_lines=None)
+        return _OmittedAmount(lines=None, chars=None, bytes=last - first, all_lines=None)
     tail = last - source.seen + len(source.raw_tail)
     lines = source.raw.count(b"\n", first) + middle.lines + source.raw_tail.count(b"\n", 0, tail)
     rest = text.count("\n", 0, start) + text.count("\n", end)
-    return _Amount(lines=lines, chars=None, bytes=last - first, all_lines=lines + rest)
+    return _OmittedAmount(lines=lines, chars=None, bytes=last - first, all_lines=lines + rest)
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
 
 
-def _joined(shown: Cut, between: Iterable[str], after: Iterable[str] = ()) -> str:
+def _join_pieces(shown: TruncatedText, between: Iterable[str], after: Iterable[str] = ()) -> str:
     return "\n".join((*(piece.text for piece in shown.head), *between, *(piece.text for piece in shown.tail), *after))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from nacre.ansi.decode import decode, decode_wide, is_plain, wide
-from nacre.ansi.render import Seen, seen
+from nacre.ansi.decode import decode, decode_wide, is_plain, wide_encoding
+from nacre.ansi.render import Rendered, render
 from nacre.base.frozen import frozen
 from nacre.redact.mask import mask
 from nacre.result import Captured
@@ -41,10 +41,10 @@ class Source:
     def number(self, place: int) -> int | None:
         """The line of the raw output, from 1, that wrote what is at this place."""
         if self.gap is None or place < self.gap:
-            return 1 + _at(self.head, self.text.count("\n", 0, place))
+            return 1 + _line_number(self.head, self.text.count("\n", 0, place))
         if self.before_tail is None:
             return None
-        return 1 + self.before_tail + _at(self.tail, self.text.count("\n", self.gap, place))
+        return 1 + self.before_tail + _line_number(self.tail, self.text.count("\n", self.gap, place))
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
         """The lines of the raw output that wrote this part, first and last."""
@@ -101,43 +101,43 @@ def _span(numbers: tuple[int, ...] | None, text: str, origin: int, start: int, e
         last -= 1
     if numbers is None:
         return first + 1, last + 1
-    part = numbers[first : last + 1] or (_at(numbers, first),)
+    part = numbers[first : last + 1] or (_line_number(numbers, first),)
     return min(part) + 1, max(part) + 1
 
 
-def _at(numbers: tuple[int, ...] | None, index: int) -> int:
+def _line_number(numbers: tuple[int, ...] | None, index: int) -> int:
     return index if numbers is None else numbers[min(index, len(numbers) - 1)]
 
 
 def is_wide(data: bytes) -> bool:
     """It has the mark of UTF-16 or UTF-32, and is what it says."""
-    if not (encoding := wide(data)):
+    if not (encoding := wide_encoding(data)):
         return False
     sample = decode_wide(data[:4096], encoding)
     odd = sum(not (char.isprintable() or char in "\n\r\t\x1b") for char in sample)
     return odd <= 0.1 * len(sample)
 
 
-def text_of(data: bytes) -> Seen:
+def render_text(data: bytes) -> Rendered:
     """UTF-8, as on a screen."""
-    return Seen(decode(data)) if is_plain(data) else seen(decode(data))
+    return Rendered(decode(data)) if is_plain(data) else render(decode(data))
 
 
-def source_of(captured: Captured, secrets: tuple[str, ...], dropped_lines: int | None) -> Source:
+def build_source(captured: Captured, secrets: tuple[str, ...], dropped_lines: int | None) -> Source:
     """Decoded, as on a screen, masked. `dropped_lines` are the newlines that were not captured."""
-    encoding = wide(captured.head) if is_wide(captured.head) else ""
+    encoding = wide_encoding(captured.head) if is_wide(captured.head) else ""
     unit = 1 if not encoding else 4 if encoding.startswith("utf-32") else 2
 
-    def text(data: bytes, offset: int = 0) -> Seen:
-        return seen(decode_wide(data, encoding, offset)) if encoding else text_of(data)
+    def text(data: bytes, offset: int = 0) -> Rendered:
+        return render(decode_wide(data, encoding, offset)) if encoding else render_text(data)
 
-    if not captured.dropped:
+    if not captured.dropped_bytes:
         data = captured.head + captured.tail
         whole = text(data)
         masked = mask(whole.text, secrets)
         return Source(text=masked, raw=data, head=whole.numbers, seen=len(data), unit=unit, erased=whole.erased)
     begins = captured.tail if encoding else _without_rest(captured.head, captured.tail)
-    head, tail = text(captured.head), text(begins, captured.seen - len(begins))
+    head, tail = text(captured.head), text(begins, captured.total_bytes - len(begins))
     first = mask(head.text, secrets, ends_cut=True)
     return Source(
         text=first + mask(tail.text, secrets, starts_cut=True),
@@ -147,7 +147,7 @@ def source_of(captured: Captured, secrets: tuple[str, ...], dropped_lines: int |
         head=head.numbers,
         tail=tail.numbers,
         before_tail=None if dropped_lines is None else captured.head.count(b"\n") + dropped_lines,
-        seen=captured.seen,
+        seen=captured.total_bytes,
         unit=unit,
         erased=head.erased + tail.erased,
     )

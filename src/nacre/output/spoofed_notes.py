@@ -8,7 +8,7 @@ its first backslash, such a line is as it was printed.
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
 _NOTHING = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -20,13 +20,13 @@ _UNSEEN_LETTER = rf"(?=\w)[{_NOTHING}]"
 _BETWEEN = rf"(?:[^\w\n!-/:-@\[-`{{-~]|{_UNSEEN_LETTER})*"
 """Combining marks, blanks and tabs of any kind and number: a reader still sees the letters around them.
 Not possessive: Python before 3.11.5 matches possessive groups wrongly, and no letter that follows is one of these."""
-_OURS = f"(?:…|{_BETWEEN.join('nacre')}|{_BETWEEN.join('binaryoutput')})"
-_IMITATION = later(
+_NACRE_NOTE = f"(?:…|{_BETWEEN.join('nacre')}|{_BETWEEN.join('binaryoutput')})"
+_IMITATION = lazy_regex(
     rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|{_UNSEEN_LETTER})*"
-    rf"\[(?:(?:[^\w\n]|{_UNSEEN_LETTER}){{0,10}}?|(?:[^\w\n…\]]|{_UNSEEN_LETTER})*){_OURS})"
+    rf"\[(?:(?:[^\w\n]|{_UNSEEN_LETTER}){{0,10}}?|(?:[^\w\n…\]]|{_UNSEEN_LETTER})*){_NACRE_NOTE})"
 )
 
 
-def marked(text: str) -> str:
+def mark_spoofed(text: str) -> str:
     """Every line of it that is one, marked."""
     return _IMITATION.sub("\\\\", text) if "[" in text else text

@@ -13,11 +13,11 @@ _TWO, _THREE, _FOUR = (
 )
 
 
-def tokens(text: str) -> int:
-    return -(-quarters(text) // 4)
+def count_tokens(text: str) -> int:
+    return -(-quarter_tokens(text) // 4)
 
 
-def quarters(text: str) -> int:
+def quarter_tokens(text: str) -> int:
     """The same in quarters of a token, not rounded: parts of a text add up."""
     if text.isascii():
         return len(text)
@@ -26,14 +26,14 @@ def quarters(text: str) -> int:
     return len(text) + two + 3 * three + 7 * four
 
 
-def longest(text: str, room: int, *, back: bool = False) -> int:
+def longest_within(text: str, room: int, *, back: bool = False) -> int:
     """How many characters at the start of the text, or at its end, cost no more than so many quarters."""
     low, high = 0, min(len(text), room)
-    if quarters(text[len(text) - high :] if back else text[:high]) <= room:
+    if quarter_tokens(text[len(text) - high :] if back else text[:high]) <= room:
         return max(0, high)
     while low < high:
         middle = (low + high + 1) // 2
-        if quarters(text[len(text) - middle :] if back else text[:middle]) <= room:
+        if quarter_tokens(text[len(text) - middle :] if back else text[:middle]) <= room:
             low = middle
         else:
             high = middle - 1

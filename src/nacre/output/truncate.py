@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.ansi.width import not_after, not_before
+from nacre.ansi.width import first_cut_after, last_cut_before
 from nacre.base.frozen import frozen, replace
 from nacre.output import fold
-from nacre.output.fold import Piece
-from nacre.output.spoofed_notes import marked
-from nacre.output.tokens import longest, quarters
+from nacre.output.fold import FoldedLines
+from nacre.output.spoofed_notes import mark_spoofed
+from nacre.output.tokens import longest_within, quarter_tokens
 
 
 @frozen(kw_only=True)
-class Limits:
+class TextLimits:
     chars: int = 30_000
     lines: int = 1_000
     tokens: int | None = None
@@ -28,10 +28,10 @@ class Limits:
     head: float = 0.35
     """The share of the beginning."""
 
-    def less(self, chars: int, lines: int, quarters: int | None = None) -> Limits:
+    def less(self, chars: int, lines: int, quarters: int | None = None) -> TextLimits:
         """With so much of it set aside, and so many quarters of a token. Never less than half is left."""
         quarters = chars if quarters is None else quarters
-        return Limits(
+        return TextLimits(
             chars=max(self.chars - chars, self.chars // 2),
             lines=max(self.lines - lines, self.lines // 2),
             tokens=None if self.tokens is None else max(self.tokens - quarters // 4 - 1, self.tokens // 2),
@@ -40,9 +40,9 @@ class Limits:
 
 
 @frozen(kw_only=True)
-class Cut:
-    head: tuple[Piece, ...]
-    tail: tuple[Piece, ...]
+class TruncatedText:
+    head: tuple[FoldedLines, ...]
+    tail: tuple[FoldedLines, ...]
     start: int
     end: int
     """`text[start:end]` is left out."""
@@ -64,7 +64,7 @@ class Cut:
         return sum(piece.similar for piece in (*self.head, *self.tail))
 
 
-class _Room:
+class _Remaining:
     """What is left of some limits."""
 
     __slots__ = ("chars", "lines", "quarters")
@@ -75,19 +75,19 @@ class _Room:
         self.quarters = quarters
 
     @classmethod
-    def of(cls, limits: Limits, share: float = 1.0) -> _Room:
+    def from_limits(cls, limits: TextLimits, share: float = 1.0) -> _Remaining:
         tokens = None if limits.tokens is None else int(limits.tokens * 4 * share)
         return cls(int(limits.chars * share), int(limits.lines * share), tokens)
 
-    def less(self, other: _Room) -> _Room:
+    def less(self, other: _Remaining) -> _Remaining:
         quarters = None if self.quarters is None or other.quarters is None else self.quarters - other.quarters
-        return _Room(self.chars - other.chars, self.lines - other.lines, quarters)
+        return _Remaining(self.chars - other.chars, self.lines - other.lines, quarters)
 
-    def take(self, piece: Piece, sign: int = 1) -> None:
+    def take(self, piece: FoldedLines, sign: int = 1) -> None:
         self.chars -= sign * (len(piece.text) + 1)
         self.lines -= sign * (3 if piece.hidden else 1)
         if self.quarters is not None:
-            self.quarters -= sign * (quarters(piece.text) + 1)
+            self.quarters -= sign * (quarter_tokens(piece.text) + 1)
 
     @property
     def over(self) -> bool:
@@ -101,10 +101,12 @@ class _Room:
         if self.quarters is None:
             return count
         room = max(0, self.quarters - 1 - extra)
-        return longest(text[len(text) - count :] if back else text[:count], room, back=back)
+        return longest_within(text[len(text) - count :] if back else text[:count], room, back=back)
 
 
-def cut(text: str, limits: Limits, *, aside: Limits | None = None, gap: int | None = None, folding: bool = True) -> Cut:
+def cut(
+    text: str, limits: TextLimits, *, aside: TextLimits | None = None, gap: int | None = None, folding: bool = True
+) -> TruncatedText:
     """What fits. When not all of it does, `aside` are the limits instead: they leave room for a remark about it. At
     `gap` something is missing already, and so will be what else does not fit."""
     forward, backward = (fold.forward, fold.backward) if folding else (fold.plain_forward, fold.plain_backward)
@@ -112,35 +114,35 @@ def cut(text: str, limits: Limits, *, aside: Limits | None = None, gap: int | No
     if gap is not None:
         limits = aside
     stop, begin = (len(text), 0) if gap is None else (gap, gap)
-    room = _Room.of(limits, limits.head)
-    head = _fitting(forward(text, 0, stop), room)
-    first = _Room.of(limits, limits.head).less(room)
+    room = _Remaining.from_limits(limits, limits.head)
+    head = _pieces_that_fit(forward(text, 0, stop), room)
+    first = _Remaining.from_limits(limits, limits.head).less(room)
     start = head[-1].end if head else 0
-    room = _Room.of(limits).less(first)
-    tail = _fitting(backward(text, max(start, begin), len(text)), room)
-    last = _Room.of(limits).less(first).less(room)
+    room = _Remaining.from_limits(limits).less(first)
+    tail = _pieces_that_fit(backward(text, max(start, begin), len(text)), room)
+    last = _Remaining.from_limits(limits).less(first).less(room)
     end = tail[-1].start if tail else len(text)
     if gap is None and start == end:
-        return Cut(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end)
-    room = _trimmed(head, _Room.of(aside, aside.head).less(first))
+        return TruncatedText(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end)
+    room = _trim_pieces(head, _Remaining.from_limits(aside, aside.head).less(first))
     start = head[-1].end if head else 0
     if part := _beginning(text, start, min(stop, end), room, aside):
         head.append(part)
         room.take(part)
         start = part.end
-    first = _Room.of(aside, aside.head).less(room)
-    room = _trimmed(tail, _Room.of(aside).less(first).less(last))
+    first = _Remaining.from_limits(aside, aside.head).less(room)
+    room = _trim_pieces(tail, _Remaining.from_limits(aside).less(first).less(last))
     end = tail[-1].start if tail else len(text)
     if part := _ending(text, max(start, begin), end, room, aside):
         tail.append(part)
         end = part.start
-    return Cut(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end, gap=gap is not None)
+    return TruncatedText(head=tuple(head), tail=tuple(reversed(tail)), start=start, end=end, gap=gap is not None)
 
 
-def _fitting(pieces: Iterator[Piece], room: _Room) -> list[Piece]:
+def _pieces_that_fit(pieces: Iterator[FoldedLines], room: _Remaining) -> list[FoldedLines]:
     taken = []
     for each in pieces:
-        piece = _marked(each) if "[" in each.text else each
+        piece = _mark_spoofed_piece(each) if "[" in each.text else each
         room.take(piece)
         if room.over:
             room.take(piece, -1)
@@ -149,23 +151,23 @@ def _fitting(pieces: Iterator[Piece], room: _Room) -> list[Piece]:
     return taken
 
 
-def _marked(piece: Piece) -> Piece:
+def _mark_spoofed_piece(piece: FoldedLines) -> FoldedLines:
     if piece.hidden:
         first, between, last = piece.text.split("\n")
-        text = f"{marked(first)}\n{between}\n{marked(last)}"
+        text = f"{mark_spoofed(first)}\n{between}\n{mark_spoofed(last)}"
     else:
-        text = marked(piece.text)
+        text = mark_spoofed(piece.text)
     return piece if text == piece.text else replace(piece, text=text)
 
 
-def _trimmed(pieces: list[Piece], room: _Room) -> _Room:
+def _trim_pieces(pieces: list[FoldedLines], room: _Remaining) -> _Remaining:
     """Takes pieces from the end of the list until nothing is lacking in the room; gives what is left of it."""
     while pieces and room.over:
         room.take(pieces.pop(), -1)
     return room
 
 
-def _beginning(text: str, start: int, most: int, room: _Room, limits: Limits) -> Piece | None:
+def _beginning(text: str, start: int, most: int, room: _Remaining, limits: TextLimits) -> FoldedLines | None:
     """The beginning of the line that did not fit, if it is a long one."""
     stop = text.find("\n", start, most)
     line = text[start : most if stop < 0 else stop][: limits.chars + 1]
@@ -175,12 +177,12 @@ def _beginning(text: str, start: int, most: int, room: _Room, limits: Limits) ->
     shown, place = "", start
     while len(shown) - (place - start) > extra:  # what marks it has to fit, too
         extra = max(0, len(shown) - (place - start))
-        place = not_after(text, start + room.longest(line, extra), start)
-        shown = marked(text[start:place])
-    return Piece(shown, start, place) if place > start else None
+        place = last_cut_before(text, start + room.longest(line, extra), start)
+        shown = mark_spoofed(text[start:place])
+    return FoldedLines(shown, start, place) if place > start else None
 
 
-def _ending(text: str, least: int, end: int, room: _Room, limits: Limits) -> Piece | None:
+def _ending(text: str, least: int, end: int, room: _Remaining, limits: TextLimits) -> FoldedLines | None:
     stop = end - 1 if end > least and text[end - 1] == "\n" else end
     begin = max(least, text.rfind("\n", least, stop) + 1, stop - limits.chars - 1)
     line = text[begin:stop]
@@ -190,13 +192,13 @@ def _ending(text: str, least: int, end: int, room: _Room, limits: Limits) -> Pie
     shown, place = "", stop
     while len(shown) - (stop - place) > extra:
         extra = max(0, len(shown) - (stop - place))
-        place = not_before(text, stop - room.longest(line, extra, back=True), stop)
-        shown = marked(text[place:stop])
-    return Piece(shown, place, end) if place < stop else None
+        place = first_cut_after(text, stop - room.longest(line, extra, back=True), stop)
+        shown = mark_spoofed(text[place:stop])
+    return FoldedLines(shown, place, end) if place < stop else None
 
 
-def _is_long(line: str, limits: Limits, share: float) -> bool:
+def _is_long(line: str, limits: TextLimits, share: float) -> bool:
     half = share / 2
     if len(line) >= limits.chars * half:
         return True
-    return limits.tokens is not None and quarters(line) >= limits.tokens * 4 * half
+    return limits.tokens is not None and quarter_tokens(line) >= limits.tokens * 4 * half

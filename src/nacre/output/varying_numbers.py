@@ -15,44 +15,48 @@ from itertools import accumulate
 from operator import ge, gt, le, lt, sub
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-NUMBER = later(r"[0-9a-f]*\d[0-9a-f.,]*(?: ?(?:[kKMGT]i?[bB]\b|B\b))?")
+NUMBER = lazy_regex(r"[0-9a-f]*\d[0-9a-f.,]*(?: ?(?:[kKMGT]i?[bB]\b|B\b))?")
 """With the letters of a checksum, and with the unit of a size."""
-BAR = later(r"[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿*-]{4,}[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿* -]*")
-_STAMP = later(r"\W{0,2}(?:\d{4}-\d\d-\d\d[T ]\d\d?:\d\d|\d\d?:\d\d:\d\d|[A-Z][a-z]{2} +\d\d? \d\d:\d\d:\d\d)[\d:.,]*")
+BAR = lazy_regex(r"[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿*-]{4,}[=#>.━╸╺█▉▊▋▌▍▎▏░▒▓⣿* -]*")
+_STAMP = lazy_regex(
+    r"\W{0,2}(?:\d{4}-\d\d-\d\d[T ]\d\d?:\d\d|\d\d?:\d\d:\d\d|[A-Z][a-z]{2} +\d\d? \d\d:\d\d:\d\d)[\d:.,]*"
+)
 """The time at the beginning of a line."""
-_COUNT = later(r"([a-f]*)(\d[\d,]*(?:\.\d+)?)[.,]?(?: ?[kKMGT]?i?[bB])?")
-_UNIT = later(r"(?<=[Bb])|/s|it/s| ?(?:[kKMGT]i?B|[kKMGT]|B)(?:/s)?\b| ?(?:m?s|min|h|sec(?:ond)?s?)\b")
+_COUNT = lazy_regex(r"([a-f]*)(\d[\d,]*(?:\.\d+)?)[.,]?(?: ?[kKMGT]?i?[bB])?")
+_UNIT = lazy_regex(r"(?<=[Bb])|/s|it/s| ?(?:[kKMGT]i?B|[kKMGT]|B)(?:/s)?\b| ?(?:m?s|min|h|sec(?:ond)?s?)\b")
 """After a number: it is a size, a rate or a time."""
-_SHARE = later(r" ?%|(?<=[ \[(]0)/0(?![\w/.])")
+_SHARE = lazy_regex(r" ?%|(?<=[ \[(]0)/0(?![\w/.])")
 """After a number, in a line whose numbers are all 0: it is a share of the whole."""
-_TABLE = later(r"\S(?:\t| {2,})\S.*?\S(?:\t| {2,})\S")
+_TABLE = lazy_regex(r"\S(?:\t| {2,})\S.*?\S(?:\t| {2,})\S")
 """Three columns, at least."""
 
 
 @frozen
-class Told:
+class NumberRoles:
     words: list[tuple[str, ...]]
     """For each of the lines the numbers in it that say something."""
     running: bool
     """They have a time, or a share of the whole that grows."""
 
 
-def told(lines: Sequence[str]) -> Told:
+def classify(lines: Sequence[str]) -> NumberRoles:
     """Of lines that are alike but for numbers, in their order."""
     rows = list(map(NUMBER.findall, lines))
     first = lines[0]
     if len(set(map(len, rows))) != 1:
-        return Told([(line,) for line in lines], running=False)
+        return NumberRoles([(line,) for line in lines], running=False)
     stamp = _STAMP.match(first)
     stamped = len(NUMBER.findall(first, 0, stamp.end())) if stamp else 0
     columns = [_Column(words) for words in list(zip(*rows, strict=True))[stamped:]]
     ends = [match.end() for match in NUMBER.finditer(first)][stamped:]
     zeros, zero_ends = _zeros(first, stamped)
-    shares = any(column.goes(ge) and _SHARE.match(zeros, end) for column, end in zip(columns, zero_ends, strict=True))
+    shares = any(
+        column.is_monotonic(ge) and _SHARE.match(zeros, end) for column, end in zip(columns, zero_ends, strict=True)
+    )
     if not stamp and not shares and _TABLE.search(first):
-        return Told([(line,) for line in lines], running=False)
+        return NumberRoles([(line,) for line in lines], running=False)
     saying = [
         column.words
         for column, end in zip(columns, ends, strict=True)
@@ -60,7 +64,7 @@ def told(lines: Sequence[str]) -> Told:
     ]
     if not shares and BAR.search(first):  # of no share: it is a picture of something else
         saying.append(tuple("".join(BAR.findall(line)) for line in lines))
-    return Told(list(zip(*saying, strict=True)) if saying else [()] * len(lines), stamp is not None or shares)
+    return NumberRoles(list(zip(*saying, strict=True)) if saying else [()] * len(lines), stamp is not None or shares)
 
 
 def _zeros(line: str, stamped: int) -> tuple[str, list[int]]:
@@ -77,7 +81,7 @@ class _Column:
         self.words = words
         self._values = [] if len(set(words)) == 1 else _values(words)
 
-    def goes(self, way: Callable[[float, float], bool]) -> bool:
+    def is_monotonic(self, way: Callable[[float, float], bool]) -> bool:
         """From each to the next."""
         return bool(self._values) and all(map(way, self._values[1:], self._values))
 
@@ -85,9 +89,9 @@ class _Column:
         """It runs or counts: nobody has to read it in every line."""
         if not self._values:
             return len(set(self.words)) == 1
-        if shares and (measure or self.goes(ge) or self.goes(le)):
+        if shares and (measure or self.is_monotonic(ge) or self.is_monotonic(le)):
             return True
-        if timed and (self.goes(gt) or self.goes(lt)):
+        if timed and (self.is_monotonic(gt) or self.is_monotonic(lt)):
             return True
         steps = set(map(sub, self._values[1:], self._values))
         return len(steps) == 1 or len({round(step, 6) for step in steps}) == 1

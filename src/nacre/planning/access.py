@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from nacre.base.frozen import names_in
+from nacre.base.frozen import field_names
 from nacre.base.system import config_directory, state_directory
 from nacre.base.temp_dir import NoTemporaryDirectory, temporary_directory
 from nacre.errors import AccessUnavailable, InvalidRequest
-from nacre.planning.paths import workspace_of
-from nacre.planning.validate import absolute, one_of, path_of
+from nacre.planning.paths import resolve_workspace
+from nacre.planning.validate import absolute, check_choice, check_path
 from nacre.profiles import Profile
 from nacre.types import Limits, Network, StrPath, ToolContext
 
@@ -21,79 +21,83 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.sandbox.mount_aliases import Mount
     from nacre.sandbox.probe import Kernel
-    from nacre.sandbox.resolve import Enforceable, Wanted
+    from nacre.sandbox.resolve import SandboxPlan, SandboxRequest
 
 _ACCESS = ("unrestricted", "workspace", "restricted")
-_OF_WORKSPACE = ("network", "unix_sockets", "writable", "protected", "unprotected")
-_OF_CONFINED = (*_OF_WORKSPACE, "hidden", "strict", "allow_partial")
-_BEYOND_MACHINES = 2**60
-_COSTS = ("memory", "cpu", "processes", "file_size", "open_files")
+_WORKSPACE_SETTINGS = ("network", "unix_sockets", "writable", "protected", "unprotected")
+_CONFINED_SETTINGS = (*_WORKSPACE_SETTINGS, "hidden", "strict", "allow_partial")
+_MAX_LIMIT = 2**60
+RESOURCE_LIMITS = ("memory", "cpu", "processes", "file_size", "open_files")
 
 
-def has_scratch(ctx: ToolContext) -> bool:
+def has_private_tmpdir(ctx: ToolContext) -> bool:
     """Whether it gets a private TMPDIR."""
     return ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict)
 
 
-def confine(ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel | None = None) -> Enforceable | None:
+def plan_sandbox(
+    ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel | None = None
+) -> SandboxPlan | None:
     """Rules that the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded
     before somebody asks."""
-    wanted = _wanted(ctx, env)
+    wanted = _build_sandbox_request(ctx, env)
     if wanted is None:
-        if all(getattr(limits, name) is None for name in _COSTS):
+        if all(getattr(limits, name) is None for name in RESOURCE_LIMITS):
             return None
-        from nacre.sandbox.resolve import limited
+        from nacre.sandbox.resolve import limits_only
 
-        return limited(limits)
+        return limits_only(limits)
     from nacre.sandbox.probe import kernel, with_user_namespace
-    from nacre.sandbox.resolve import enforceable
+    from nacre.sandbox.resolve import resolve
 
     able = on or kernel()
     if wanted.own and on is None:
         able = with_user_namespace(able)
-    enforced = enforceable(wanted, able, limits)
+    enforced = resolve(wanted, able, limits)
     _check_roots(wanted, ctx)  # after what can be had nowhere here
     return enforced
 
 
-def wanted_for(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
+def sandbox_request(ctx: ToolContext, env: Mapping[str, str]) -> SandboxRequest | None:
     """The access that was asked for, for an engine that enforces it by itself; None if anything may be done."""
-    wanted = _wanted(ctx, env)
+    wanted = _build_sandbox_request(ctx, env)
     if wanted is not None:
         _check_roots(wanted, ctx)
     return wanted
 
 
-def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
-    access = one_of(ctx.access, _ACCESS, "access")
+def _build_sandbox_request(ctx: ToolContext, env: Mapping[str, str]) -> SandboxRequest | None:
+    access = check_choice(ctx.access, _ACCESS, "access")
     _check_fits(ctx)
     if access == "unrestricted":
         return None
     from nacre.sandbox.mount_aliases import device_paths, paths_inside
-    from nacre.sandbox.resolve import Wanted, caches_to_move
-    from nacre.sandbox.workspace import around, list_tops, look
+    from nacre.sandbox.resolve import SandboxRequest, caches_to_move
+    from nacre.sandbox.workspace import discover, list_tops, readable_siblings
 
-    root = workspace_of(ctx)
+    root = resolve_workspace(ctx)
     own_code: tuple[str, ...] = ()
     own_places: tuple[str, ...] = ()
-    hidden = tuple(os.path.realpath(_placed(path, root, "hidden")) for path in ctx.hidden)
+    hidden = tuple(os.path.realpath(_resolve(path, root, "hidden")) for path in ctx.hidden)
     mounts = _mounts(needed=bool(hidden))
     hidden, exposed = _with_other_names(hidden, ctx, root, mounts)
-    hidden += _shown_elsewhere(hidden, root, mounts)
+    hidden += _other_mount_paths(hidden, root, mounts)
     devices = device_paths(mounts)
     workspace = None
     if access == "workspace":
         writable = [_writable(path, root) for path in ctx.writable]
-        protected = [_placed(path, root, "protected") for path in ctx.protected]
+        protected = [_resolve(path, root, "protected") for path in ctx.protected]
         try:
-            unprotected = _unprotected(ctx.unprotected)
+            unprotected = _check_unprotected(ctx.unprotected)
             own_code = _own_code((root, *writable), unprotected, partial=ctx.allow_partial)
-            own_places = _own_places(ctx, (root, *writable))
+            own_places = _own_directories(ctx, (root, *writable))
             protected += [*own_code, *own_places]
-            workspace = look(root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected)
+            workspace = discover(root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected)
             if mounted := paths_inside(workspace.protected, workspace.roots, mounts):
                 protected += mounted
-                workspace = look(root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected)
+                workspace = discover(
+                    root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected
+                )
         except OSError as error:  # a link became something else while it was followed
             raise InvalidRequest(
                 "bad_workspace",
@@ -101,7 +105,7 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
                 field="working_dir",
                 hint="Something changes it just now: end that, and try again.",
             ) from error
-    return Wanted(
+    return SandboxRequest(
         access="workspace" if access == "workspace" else "restricted",
         network=_network(ctx.network),
         unix_sockets=ctx.unix_sockets,
@@ -109,10 +113,10 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
         workspace=workspace,
         hidden=hidden,
         exposed=exposed,
-        around=around(hidden, devices) if hidden else (),
-        tops=list_tops() if len(devices) == 1 else around((), devices),
+        readable_siblings=readable_siblings(hidden, devices) if hidden else (),
+        top_directories=list_tops() if len(devices) == 1 else readable_siblings((), devices),
         own_code=own_code,
-        own_places=own_places,
+        own_directories=own_places,
         caches=() if workspace is None else caches_to_move(env, workspace),
     )
 
@@ -120,10 +124,10 @@ def _wanted(ctx: ToolContext, env: Mapping[str, str]) -> Wanted | None:
 def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: bool) -> tuple[str, ...]:
     """Paths inside the roots that nacre itself runs from. AccessUnavailable: nothing can protect them there."""
     from nacre.sandbox.own_code import find_own_code
-    from nacre.sandbox.protected_names import OWN_CODE, is_free
+    from nacre.sandbox.protected_names import OWN_CODE, is_unprotected
     from nacre.sandbox.resolve import own_code_exposed
 
-    if is_free(OWN_CODE, unprotected):
+    if is_unprotected(OWN_CODE, unprotected):
         return ()
     tops = [os.path.realpath(root) for root in roots]
     if "/" in tops:
@@ -140,21 +144,21 @@ def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: 
     return own.paths
 
 
-def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
+def _check_roots(wanted: SandboxRequest, ctx: ToolContext) -> None:
     """Raise InvalidRequest if a command could reach what nacre itself keeps."""
     roots = () if wanted.workspace is None else wanted.workspace.roots
     if roots:
         from nacre.sandbox.fixed_imports import fix_imports
 
-        _check_places(wanted, ctx, roots)
+        _check_directories(wanted, ctx, roots)
         fix_imports(roots, wanted.own_code)
-    if not has_scratch(ctx):
+    if not has_private_tmpdir(ctx):
         return  # nothing is kept for it, and it writes nowhere
     from nacre.sandbox.own_code import links_on_the_way
     from nacre.sandbox.workspace import is_below
 
     own = {
-        "the directory for temporary files": (_place_for_scratch(wanted.access), "TMPDIR"),
+        "the directory for temporary files": (_private_tmpdir_parent(wanted.access), "TMPDIR"),
         "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
         "nacre's settings": (config_directory(), "XDG_CONFIG_HOME"),  # these can allow anything
     }
@@ -179,7 +183,7 @@ def _check_roots(wanted: Wanted, ctx: ToolContext) -> None:
             )
 
 
-def _place_for_scratch(access: str) -> str:
+def _private_tmpdir_parent(access: str) -> str:
     """The directory that private TMPDIRs are made in. AccessUnavailable: there is none."""
     try:
         return temporary_directory()
@@ -192,31 +196,31 @@ def _place_for_scratch(access: str) -> str:
         ) from error
 
 
-def _places_for_output(ctx: ToolContext) -> list[tuple[str, str]]:
+def _output_directories(ctx: ToolContext) -> list[tuple[str, str]]:
     """Field and path of where tasks and spilled output are written, as far as the caller says."""
     given = (("output_dir", ctx.output_dir), ("spill_dir", ctx.spill_dir))
     return [(field, absolute(path, field)) for field, path in given if path is not None]
 
 
-def _own_places(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...]:
+def _own_directories(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...]:
     """Places for output inside what may be written that can be protected there."""
     from nacre.sandbox.workspace import is_below
 
     tops = [os.path.realpath(root) for root in roots]
-    places = [os.path.realpath(path) for _, path in _places_for_output(ctx)]
+    places = [os.path.realpath(path) for _, path in _output_directories(ctx)]
     inside = [path for path in places if os.path.isdir(path) and any(is_below(path, top) for top in tops)]
     return tuple(dict.fromkeys(path for path in inside if path not in tops))
 
 
-def _check_places(wanted: Wanted, ctx: ToolContext, roots: tuple[str, ...]) -> None:
+def _check_directories(wanted: SandboxRequest, ctx: ToolContext, roots: tuple[str, ...]) -> None:
     """A command that could write where tasks and spilled output are written could forge a task for somebody to kill,
     or lead nacre elsewhere by a link."""
     from nacre.sandbox.own_code import links_on_the_way
     from nacre.sandbox.workspace import is_below
 
-    for field, path in _places_for_output(ctx):
+    for field, path in _output_directories(ctx):
         for place in (os.path.realpath(path), *links_on_the_way(path)):
-            if any(is_below(place, root) for root in roots) and place not in wanted.own_places:
+            if any(is_below(place, root) for root in roots) and place not in wanted.own_directories:
                 raise InvalidRequest(
                     f"bad_{field}",
                     f"`{field}` is {path!r}, where commands could change it: {place!r} is in the workspace.",
@@ -229,7 +233,11 @@ def _check_places(wanted: Wanted, ctx: ToolContext, roots: tuple[str, ...]) -> N
 def _check_fits(ctx: ToolContext) -> None:
     """An option that would have no effect is a misunderstanding, and a dangerous one."""
     idle = (
-        _OF_CONFINED if ctx.access == "unrestricted" else _OF_WORKSPACE if ctx.access == "restricted" else ("strict",)
+        _CONFINED_SETTINGS
+        if ctx.access == "unrestricted"
+        else _WORKSPACE_SETTINGS
+        if ctx.access == "restricted"
+        else ("strict",)
     )
     for name in idle:
         if getattr(ctx, name):
@@ -257,8 +265,8 @@ def _network(network: Network) -> Network:
     return tuple(sorted(set(ports)))
 
 
-def _placed(path: StrPath, root: str, field: str) -> str:
-    return os.path.normpath(os.path.join(root, os.path.expanduser(path_of(path, field))))
+def _resolve(path: StrPath, root: str, field: str) -> str:
+    return os.path.normpath(os.path.join(root, os.path.expanduser(check_path(path, field))))
 
 
 def _mounts(*, needed: bool) -> list[Mount]:
@@ -287,7 +295,7 @@ def _with_other_names(
         return (), ()
     from nacre.sandbox.hard_links import find_other_names
 
-    near = [root, *(_placed(path, root, "writable") for path in ctx.writable)]
+    near = [root, *(_resolve(path, root, "writable") for path in ctx.writable)]
     found, exposed = find_other_names(hidden, near, {mount.point for mount in mounts})
     if exposed and not ctx.allow_partial:
         raise AccessUnavailable(
@@ -301,7 +309,7 @@ def _with_other_names(
     return (*hidden, *found), exposed
 
 
-def _shown_elsewhere(hidden: tuple[str, ...], root: str, mounts: list[Mount]) -> tuple[str, ...]:
+def _other_mount_paths(hidden: tuple[str, ...], root: str, mounts: list[Mount]) -> tuple[str, ...]:
     """Other paths of what is hidden. InvalidRequest: the workspace would be hidden as well."""
     from nacre.sandbox.mount_aliases import other_paths
     from nacre.sandbox.workspace import is_below
@@ -318,7 +326,7 @@ def _shown_elsewhere(hidden: tuple[str, ...], root: str, mounts: list[Mount]) ->
     return others
 
 
-def _unprotected(names: tuple[str, ...]) -> tuple[str, ...]:
+def _check_unprotected(names: tuple[str, ...]) -> tuple[str, ...]:
     from nacre.sandbox.protected_names import known_names
 
     known = known_names() if names else ()
@@ -337,7 +345,7 @@ def _unprotected(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _writable(path: StrPath, root: str) -> str:
-    placed = _placed(path, root, "writable")
+    placed = _resolve(path, root, "writable")
     if not os.path.exists(placed):
         raise InvalidRequest(
             "writable_missing",
@@ -351,15 +359,15 @@ def _writable(path: StrPath, root: str) -> str:
 def limits_for(ctx: ToolContext, profile: Profile) -> Limits:
     """The caller's, and where he has none the profile's for this access."""
     given, own = ctx.limits, profile.limits.get(ctx.access, Limits())
-    for name in _COSTS:
+    for name in RESOURCE_LIMITS:
         value = getattr(given, name)
         kinds = (int, float) if name == "cpu" else (int,)
-        if value is not None and (type(value) not in kinds or not 0 < value <= _BEYOND_MACHINES):
+        if value is not None and (type(value) not in kinds or not 0 < value <= _MAX_LIMIT):
             raise InvalidRequest(
                 "bad_limit",
                 f"`limits.{name}` is {value!r}.",
                 field=f"limits.{name}",
                 hint="Give a number above 0." if name == "cpu" else "Give a whole number above 0.",
             )
-    mixed = {name: getattr(given, name) for name in names_in(Limits)}
+    mixed = {name: getattr(given, name) for name in field_names(Limits)}
     return Limits(**{name: getattr(own, name) if value is None else value for name, value in mixed.items()})

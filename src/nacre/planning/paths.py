@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from nacre.errors import InvalidRequest, PathNotAllowed
-from nacre.planning.validate import absolute, path_of
+from nacre.planning.validate import absolute, check_path
 from nacre.types import Request, StrPath, ToolContext
 
 
-def directory_for(request: Request, ctx: ToolContext, *, here: bool = True) -> str:
+def resolve_cwd(request: Request, ctx: ToolContext, *, here: bool = True) -> str:
     """Where it would start; InvalidRequest when it may not. Not `here`: it is elsewhere, and cannot be looked at."""
     field = "working_dir" if request.cwd is None else "cwd"
-    path = "" if request.cwd is None else path_of(request.cwd, "cwd")
+    path = "" if request.cwd is None else check_path(request.cwd, "cwd")
     if not os.path.isabs(path):
-        base = current() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
+        base = current_directory() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
         path = os.path.join(base, path) if path else base
     path = os.path.normpath(path)
     if here and not os.path.isdir(path):
@@ -43,15 +43,15 @@ def directory_for(request: Request, ctx: ToolContext, *, here: bool = True) -> s
     return path
 
 
-def workspace_of(ctx: ToolContext) -> str:
+def resolve_workspace(ctx: ToolContext) -> str:
     """What the caller's work is in. Nothing that a command or a model says changes it: not where it starts, nor where a
     session has come to."""
     if ctx.workspace is not None:
         return absolute(ctx.workspace, "workspace")
-    return current() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
+    return current_directory() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
 
 
-def current() -> str:
+def current_directory() -> str:
     """This process's own directory."""
     try:
         return os.getcwd()

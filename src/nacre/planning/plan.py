@@ -12,28 +12,28 @@ from functools import lru_cache
 
 from nacre.environment import Environment, build_env, deferred_names
 from nacre.errors import InvalidRequest
-from nacre.planning.access import confine, has_scratch, limits_for
-from nacre.planning.paths import directory_for, output_directory
-from nacre.planning.pipestatus import can_be_asked, stages
-from nacre.planning.validate import encoded, one_of, size_of
+from nacre.planning.access import has_private_tmpdir, limits_for, plan_sandbox
+from nacre.planning.paths import output_directory, resolve_cwd
+from nacre.planning.pipestatus import can_report_pipestatus, pipeline_commands
+from nacre.planning.validate import check_byte_count, check_choice, encode_text
 from nacre.profiles import Profile
-from nacre.redact.redactor import Hidden
+from nacre.redact.redactor import Redactor
 from nacre.types import Limits, Plan, Request, ToolContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.sandbox.resolve import Enforceable
+    from nacre.sandbox.resolve import SandboxPlan
 
-    Confines = Callable[[ToolContext, Limits, Mapping[str, str]], Enforceable | None]
+    Confines = Callable[[ToolContext, Limits, Mapping[str, str]], SandboxPlan | None]
 
 _MODES = ("default", "slow", "background")
 _LEFTOVERS = ("keep", "end", "detach", "wait")
-_FOREVER = 1e9
+_NO_TIMEOUT_FROM_S = 1e9
 """Seconds: who asks for thirty years means without end."""
-_LOOKS_LIKE_MILLISECONDS = 1000
-_BEYOND_WORDS = 10**12
+_SUSPICIOUS_TIMEOUT_S = 1000
+_MAX_PRINTED_NUMBER = 10**12
 _NAME_MAX = 64
-_SMALLEST_LOG = 64 * 1024
+_MIN_LOG_BYTES = 64 * 1024
 _LISTS = ("allowed_paths", "secrets", "pass_env", "writable", "protected", "unprotected", "hidden")
 
 
@@ -42,8 +42,8 @@ def plan_for(
     ctx: ToolContext,
     profile: Profile,
     inherited: Mapping[str, str],
-    by: Confines = confine,
-    start_in: Callable[[Request, ToolContext], str] = directory_for,
+    by: Confines = plan_sandbox,
+    start_in: Callable[[Request, ToolContext], str] = resolve_cwd,
 ) -> Plan:
     """What will be done. `inherited` is the environment to start from, `by` tells what will be enforced, `start_in`
     where it starts."""
@@ -61,7 +61,7 @@ def plan_for(
     if yield_after is not None and yield_after >= timeout:
         yield_after = None
     _check_stdin(request)
-    leftovers = one_of(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
+    leftovers = check_choice(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
     _check_env(request.env)
     environment = _environment(request, ctx, inherited)
     limits = limits_for(ctx, profile)
@@ -69,8 +69,8 @@ def plan_for(
     extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
         extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed
-    log = profile.log if limits.log is None else size_of(limits.log, "limits.log", least=_SMALLEST_LOG)
-    spill = profile.spill if limits.spill is None else size_of(limits.spill, "limits.spill")
+    log = profile.log if limits.log is None else check_byte_count(limits.log, "limits.log", least=_MIN_LOG_BYTES)
+    spill = profile.spill if limits.spill is None else check_byte_count(limits.spill, "limits.spill")
     place = None if ctx.output_dir is None else output_directory(ctx.output_dir)
     return Plan(
         text=text,
@@ -83,42 +83,44 @@ def plan_for(
         timeout=timeout,
         grace=profile.grace,
         leftovers="end" if leftovers == "end" else "keep",
-        output=profile.output if limits.output is None else size_of(limits.output, "limits.output"),
+        output=profile.output if limits.output is None else check_byte_count(limits.output, "limits.output"),
         spill=spill if yield_after is None else max(spill, log),  # it may become the beginning of a log
         spill_dir=place if ctx.spill_dir is None else output_directory(ctx.spill_dir, "spill_dir"),
         task_dir=place,
-        spill_name=spill_name(ctx.conversation_id),
-        reusable=not (request.env or ctx.pass_env or ctx.secrets),
-        remarks=remarks,
-        confinement=b"" if confined is None else confined.confinement,
-        scratch=has_scratch(ctx),
+        file_prefix=file_prefix(ctx.conversation_id),
+        standby_ok=not (request.env or ctx.pass_env or ctx.secrets),
+        notes=remarks,
+        ruleset=b"" if confined is None else confined.ruleset,
+        private_tmpdir=has_private_tmpdir(ctx),
         limits=limits,
-        wanted=None if confined is None else confined.wanted,
+        sandbox_request=None if confined is None else confined.request,
         enforced=() if confined is None else confined.enforced,
-        watched=() if confined is None else confined.watched,
+        compared_paths=() if confined is None else confined.compared_paths,
         repositories=() if confined is None else confined.repositories,
         mounted=() if confined is None else confined.mounted,
         covered=() if confined is None else confined.covered,
         own_code=() if confined is None else confined.own_code,
-        roots=() if confined is None else confined.roots,
-        place=None if confined is None else confined.place,
-        stages=() if background or not can_be_asked(environment.values, limits.open_files) else stages(request.command),
-        apart=background or yield_after is not None or leftovers == "detach",
+        writable_roots=() if confined is None else confined.writable_roots,
+        engine_data=None if confined is None else confined.engine_data,
+        pipeline_commands=()
+        if background or not can_report_pipestatus(environment.values, limits.open_files)
+        else pipeline_commands(request.command),
+        dedicated_keeper=background or yield_after is not None or leftovers == "detach",
         background=background,
         open_stdin=bool(request.open_stdin),
         yield_after=yield_after,
         detach=leftovers == "detach",
-        waits=leftovers == "wait",
+        wait_for_jobs=leftovers == "wait",
         log=log,
         log_name=profile.log_name,
-        tasks=profile.tasks if limits.tasks is None else size_of(limits.tasks, "limits.tasks"),
-        hidden=Hidden(ctx.secrets, inherited, environment.values),
+        tasks=profile.tasks if limits.tasks is None else check_byte_count(limits.tasks, "limits.tasks"),
+        redactor=Redactor(ctx.secrets, inherited, environment.values),
     )
 
 
-def hidden_for(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Hidden:
+def redactor_for(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Redactor:
     """What no rendering may show, for who has no plan, and no result yet."""
-    return Hidden(ctx.secrets, inherited, _environment(request, ctx, inherited).values)
+    return Redactor(ctx.secrets, inherited, _environment(request, ctx, inherited).values)
 
 
 def _environment(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Environment:
@@ -137,7 +139,7 @@ def _text(command: str) -> bytes:
         )
     if not command.strip():
         raise InvalidRequest("empty_command", "The command is empty.", field="command", hint="Give a shell command.")
-    return encoded(command, "command")
+    return encode_text(command, "command")
 
 
 def _stdin(stdin: str | bytes | None) -> bytes | None:
@@ -150,7 +152,7 @@ def _stdin(stdin: str | bytes | None) -> bytes | None:
             field="stdin",
             hint="Pass text, bytes, or None for /dev/null.",
         )
-    return encoded(stdin, "stdin", nul_allowed=True)
+    return encode_text(stdin, "stdin", nul_allowed=True)
 
 
 def _check_lists(ctx: ToolContext) -> None:
@@ -166,19 +168,19 @@ def _check_lists(ctx: ToolContext) -> None:
 
 
 def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]]:
-    mode = one_of(request.mode, _MODES, "mode")
+    mode = check_choice(request.mode, _MODES, "mode")
     asked = request.timeout
     if asked is None:
         return float("inf") if mode == "background" else profile.slow_timeout if mode == "slow" else profile.timeout, ()
     most = float("inf") if mode == "background" else profile.max_timeout
     _check_seconds(asked, "timeout", f"Give seconds above 0 and up to {most:g}.")
-    if asked > _FOREVER and most > _FOREVER:
+    if asked > _NO_TIMEOUT_FROM_S and most > _NO_TIMEOUT_FROM_S:
         return float("inf"), ()
     if asked <= most:
         return float(asked), ()
     shown = f"{min(asked, 10.0**300):g}" if asked != float("inf") else "inf"
     remark = f"The timeout of {shown} s is over the limit and was lowered to {profile.max_timeout:g} s."
-    if _LOOKS_LIKE_MILLISECONDS <= asked < _BEYOND_WORDS:
+    if _SUSPICIOUS_TIMEOUT_S <= asked < _MAX_PRINTED_NUMBER:
         remark += f" If milliseconds were meant, ask for {asked / 1000:g}."
     return profile.max_timeout, (remark,)
 
@@ -204,7 +206,7 @@ def _check_seconds(asked: object, field: str, hint: str) -> None:
 
 
 def _check_grace(profile: Profile) -> None:
-    if not 0 <= profile.grace <= _FOREVER:  # nor NaN
+    if not 0 <= profile.grace <= _NO_TIMEOUT_FROM_S:  # nor NaN
         raise InvalidRequest(
             "bad_grace",
             f"The profile {profile.name!r} gives commands {profile.grace!r} seconds between TERM and KILL.",
@@ -244,11 +246,11 @@ def _check_env(env: Mapping[str, str]) -> None:
             raise InvalidRequest(
                 "bad_env_name", f"{name!r} cannot name a variable.", field="env", hint="Use a name without '='."
             )
-        encoded(name, "env")
-        encoded(value, "env")
+        encode_text(name, "env")
+        encode_text(value, "env")
 
 
-def spill_name(conversation: str) -> str:
+def file_prefix(conversation: str) -> str:
     """What the names of files begin with that are made for a conversation."""
     safe = re.sub(r"[^\w.-]+", "_", conversation).encode("utf-8", "replace")[:_NAME_MAX].decode("utf-8", "ignore")
     return f"bash-{safe}" if safe else "bash"

@@ -8,7 +8,7 @@ from nacre.errors import InvalidRequest
 from nacre.types import StrPath
 
 
-def encoded(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
+def encode_text(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
     if "\0" in text and not nul_allowed:
         raise InvalidRequest(
             "nul_byte",
@@ -27,7 +27,7 @@ def encoded(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
         ) from error
 
 
-def one_of(value: str, choices: tuple[str, ...], field: str) -> str:
+def check_choice(value: str, choices: tuple[str, ...], field: str) -> str:
     if value not in choices:
         raise InvalidRequest(
             f"bad_{field}", f"`{field}` is {value!r}.", field=field, hint=f"Use one of {', '.join(choices)}."
@@ -35,23 +35,23 @@ def one_of(value: str, choices: tuple[str, ...], field: str) -> str:
     return value
 
 
-def size_of(value: int, field: str, *, least: int = 0) -> int:
+def check_byte_count(value: int, field: str, *, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         hint = f"Give a number of bytes, at least {least:,}." if least else "Give a number of bytes."
         raise InvalidRequest("bad_limit", f"`{field}` is {value!r}.", field=field, hint=hint)
     return value
 
 
-def path_of(path: StrPath, field: str) -> str:
+def check_path(path: StrPath, field: str) -> str:
     try:
         given = os.fspath(path)
     except TypeError:
         given = None
     if not isinstance(given, str) or not given:
         raise InvalidRequest(f"bad_{field}", f"`{field}` is {path!r}.", field=field, hint="Give a path as a string.")
-    encoded(given, field)
+    encode_text(given, field)
     return given
 
 
 def absolute(path: StrPath, field: str) -> str:
-    return os.path.abspath(path_of(path, field))
+    return os.path.abspath(check_path(path, field))

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 
 from nacre.errors import InvalidPolicy
-from nacre.policy.evaluate import LONGEST
-from nacre.policy.permissions.globs import fits
+from nacre.policy.evaluate import MAX_MESSAGE_CHARS
+from nacre.policy.permissions.globs import matches_pieces
 from nacre.policy.policy import decision_of
-from nacre.policy.rule import Around, Finds, FindsInScript, Hit, Rule
+from nacre.policy.rule import CheckContext, Hit, MatchCommand, MatchScript, Rule
 from nacre.shell import Command, Script, read
-from nacre.shell.symbolic import could_be, has_glob, shown
+from nacre.shell.symbolic import has_glob, may_equal, to_display
 from nacre.verdict import Decision
 
 _ANY = ("ls", "> f", "x=1", "a=(1 2)", '"$X" "$@"', "./* -- -x", "f() { :; }; f", "cat <<< x | sh")
@@ -50,21 +50,21 @@ def rule(
         reason=reason,
         instead=instead,
         commands=first[:1],
-        finds=_finds(id, first, words, predicate),
+        match=_make_match(id, first, words, predicate),
         hits=tuple(hits),
         passes=tuple(passes),
     )
-    if len(reason) + len(instead) > LONGEST - 60:
+    if len(reason) + len(instead) > MAX_MESSAGE_CHARS - 60:
         raise InvalidRule(f"the reason of rule {id!r} and what to do instead are too long for a message")
     if not hits:
         raise InvalidRule(f"rule {id!r} needs an example in hits= that it stops")
     for example in _ANY if predicate else ():
-        _found(made, example)
+        _matches_example(made, example)
     for example in hits:
-        if not _found(made, example):
+        if not _matches_example(made, example):
             raise InvalidRule(f"rule {id!r} does not find its own example {example!r}")
     for example in passes:
-        if _found(made, example):
+        if _matches_example(made, example):
             raise InvalidRule(f"rule {id!r} finds {example!r}, which it should let pass")
     return made
 
@@ -78,23 +78,23 @@ def text_rule(
     patterns = [re.compile(piece if regex else re.escape(piece.lower() if lower else piece)) for piece in pieces]
     line_end = re.compile(f"[{re.escape(ends)}]")
 
-    def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+    def in_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
         text = script.text.lower() if lower else script.text
-        first, *others = [_Ahead(pattern, text) for pattern in patterns]
-        newline, place = _Ahead(line_end, text), 0
-        while (begun := first.after(place)) is not None:
+        first, *others = [_ForwardSearch(pattern, text) for pattern in patterns]
+        newline, place = _ForwardSearch(line_end, text), 0
+        while (begun := first.search_from(place)) is not None:
             end = begun.end()
             place = max(end, begun.start() + 1)
             for other in others:
-                found = other.after(end)
+                found = other.search_from(end)
                 if found is None:
                     return None
-                stop = newline.after(end)
+                stop = newline.search_from(end)
                 if stop is not None and stop.start() < found.start():
                     break
                 end = found.end()
             else:
-                return _at(begun.start(), end, text, script)
+                return _locate_hit(begun.start(), end, text, script)
         return None
 
     return _about_text(id, in_script, wording)
@@ -104,33 +104,33 @@ def texts_rule(id: str, *pieces: str, wording: str = "") -> Rule:
     """By all of these texts, wherever each of them stands, all of it in small letters."""
     wanted = [piece.lower() for piece in pieces]
 
-    def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+    def in_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
         text = script.text.lower()
         if not all(piece in text for piece in wanted):
             return None
         start = text.find(wanted[0])
-        return _at(start, start + len(wanted[0]), text, script)
+        return _locate_hit(start, start + len(wanted[0]), text, script)
 
     return _about_text(id, in_script, wording)
 
 
-def _at(start: int, end: int, text: str, script: Script) -> tuple[int, int, Hit]:
+def _locate_hit(start: int, end: int, text: str, script: Script) -> tuple[int, int, Hit]:
     """Where it stands. A few letters become two when they are made small: then it is somewhere in the text."""
     return (start, end, Hit()) if len(text) == len(script.text) else (0, len(script.text), Hit())
 
 
-def _about_text(id: str, in_script: FindsInScript, wording: str) -> Rule:
+def _about_text(id: str, in_script: MatchScript, wording: str) -> Rule:
     return Rule(
         id=id,
         decision=Decision.REFUSE,
         reason="is a text that this policy does not let into a command",
         instead="" if wording else "leave it out, or ask the user how to go on",
-        in_script=in_script,
-        wording=wording,
+        match_script=in_script,
+        exact_message=wording,
     )
 
 
-class _Ahead:
+class _ForwardSearch:
     """Where a pattern is next found, from places further and further on: the text is gone through once."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
@@ -138,16 +138,20 @@ class _Ahead:
         self._text = text
         self._found = pattern.search(text)
 
-    def after(self, place: int) -> re.Match[str] | None:
+    def search_from(self, place: int) -> re.Match[str] | None:
         if self._found is not None and self._found.start() < place:
             self._found = self._pattern.search(self._text, place)
         return self._found
 
 
-def _finds(id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None) -> Finds:
-    def finds(command: Command, around: Around) -> Hit | None:
+def _make_match(
+    id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None
+) -> MatchCommand:
+    def finds(command: Command, around: CheckContext) -> Hit | None:
         if words:
-            found = fits(words.split("*"), " ".join(_taken(word, words) for word in (command.name, *command.args)))
+            found = matches_pieces(
+                words.split("*"), " ".join(_word_for_glob(word, words) for word in (command.name, *command.args))
+            )
         elif predicate is not None:
             try:
                 found = predicate(command)
@@ -155,20 +159,20 @@ def _finds(id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Co
                 raise InvalidRule(f"the predicate of rule {id!r} failed: {error!r}") from error
         else:
             given = (command.name, *command.args[: len(prefix) - 1])
-            found = len(given) == len(prefix) and all(map(could_be, given, prefix))
+            found = len(given) == len(prefix) and all(map(may_equal, given, prefix))
         return Hit() if found else None
 
     return finds
 
 
-def _taken(word: str, glob: str) -> str:
+def _word_for_glob(word: str, glob: str) -> str:
     """A word as a reader would write it. One that is a glob itself is taken for a word that the rule names."""
     if not has_glob(word):
-        return shown(word)
-    return next((name for name in glob.replace("*", " ").split() if could_be(word, name)), shown(word))
+        return to_display(word)
+    return next((name for name in glob.replace("*", " ").split() if may_equal(word, name)), to_display(word))
 
 
-def _found(made: Rule, example: str) -> bool:
+def _matches_example(made: Rule, example: str) -> bool:
     script = read(example, cwd="/home/dev/project", home="/home/dev")
-    around = Around("/home/dev/project", "/home/dev")
-    return any(made.finds is not None and made.finds(command, around) for command in script.commands)
+    around = CheckContext("/home/dev/project", "/home/dev")
+    return any(made.match is not None and made.match(command, around) for command in script.commands)

@@ -6,35 +6,50 @@ import re
 from collections.abc import Callable, Collection
 from functools import cache
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.policy.policy import DEFAULT, Policy
-from nacre.policy.rule import BOMBS, CODE, DEVICES, ODD, SCRIPT, UNREAD, WRITES, Around, Hit, Rule
+from nacre.policy.rule import (
+    ANY_SCRIPT,
+    DEVICES,
+    FORK_BOMBS,
+    GAVE_UP,
+    NON_ASCII,
+    RUNS_CODE,
+    WRITES,
+    CheckContext,
+    Hit,
+    Rule,
+)
 from nacre.policy.rules import every_rule, rules_for, rules_for_texts
 from nacre.shell import Command, Script
-from nacre.shell.symbolic import could_be, has_glob, plain, shown
+from nacre.shell.symbolic import has_glob, is_literal, may_equal, to_display
 from nacre.verdict import ASKED_ID, DENIED_ID, Decision, Finding, Verdict
 
-LONGEST = 300
-"""Characters of a message; `LONGEST_WORDS`: of the command that it shows."""
-LONGEST_WORDS = 90
-_REPOSITORY_VARIABLE = later("GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG)")
-_REPOSITORY_OPTION = later(r"--git-dir|--work-tree|core\.worktree", re.IGNORECASE)
+MAX_MESSAGE_CHARS = 300
+"""Characters of a message; `MAX_COMMAND_CHARS`: of the command that it shows."""
+MAX_COMMAND_CHARS = 90
+_REPOSITORY_VARIABLE = lazy_regex("GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG)")
+_REPOSITORY_OPTION = lazy_regex(r"--git-dir|--work-tree|core\.worktree", re.IGNORECASE)
 _AROUND_WORDS = len("`` . Instead: ")
 
 
-def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, ask_plain: bool = True) -> Verdict:
+def evaluate(script: Script, around: CheckContext, policy: Policy = DEFAULT, *, ask_plain: bool = True) -> Verdict:
     """`ask_plain`: somebody wants to know whether it is plain."""
-    findings = [*_in_text(script, around, policy), *_in_commands(script, around, policy)]
-    stopped = _stopped(script, policy) if policy.permissions else None
+    findings = [*_script_findings(script, around, policy), *_in_commands(script, around, policy)]
+    stopped = _blocked_by_permission(script, policy) if policy.permissions else None
     if stopped is not None:
         findings.append(stopped)
     if len(findings) > 1:
         # words that somebody has fixed come before our own, in the order in which he looks for them
-        order = {rule.id: number - len(policy.own) for number, rule in enumerate(policy.own) if rule.wording}
+        order = {
+            rule.id: number - len(policy.custom_rules)
+            for number, rule in enumerate(policy.custom_rules)
+            if rule.exact_message
+        }
         findings.sort(key=lambda each: (-each.decision.strictness, order.get(each.rule, 0), each.start))
-    harmless = ask_plain and not findings and _is_plain(script, policy)
-    decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.otherwise
-    unknown = tuple(shown(what) for what in script.unknown)
+    harmless = ask_plain and not findings and _is_harmless(script, policy)
+    decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.default_decision
+    unknown = tuple(to_display(what) for what in script.unknown)
     if decision is Decision.ASK and stopped is None and policy.permissions.allow:
         from nacre.policy.permissions.match import allowed_by
 
@@ -44,7 +59,7 @@ def judge(script: Script, around: Around, policy: Policy = DEFAULT, *, ask_plain
     return Verdict(decision, tuple(findings), unknown, harmless)
 
 
-def _stopped(script: Script, policy: Policy) -> Finding | None:
+def _blocked_by_permission(script: Script, policy: Policy) -> Finding | None:
     """What a permission rule denies, or wants to be asked about."""
     from nacre.policy.permissions.match import stopped_by  # most policies have none
 
@@ -52,53 +67,53 @@ def _stopped(script: Script, policy: Policy) -> Finding | None:
     if found.decision is None:
         return None
     command, denied = found.command, found.decision is Decision.REFUSE
-    words = " ".join((shown(script.text) if command is None else _words(command)).split())
+    words = " ".join((to_display(script.text) if command is None else _words(command)).split())
     return Finding(
         rule=DENIED_ID if denied else ASKED_ID,
         decision=found.decision,
         start=0 if command is None else command.start,
         end=len(script.text) if command is None else command.end,
-        words=words if len(words) <= LONGEST_WORDS else words[: LONGEST_WORDS - 1] + "…",
+        words=words if len(words) <= MAX_COMMAND_CHARS else words[: MAX_COMMAND_CHARS - 1] + "…",
         reason=f"is {'denied' if denied else 'to be asked about'} by the permission rule `{found.rule}`",
         instead="do without it, or ask the user" if denied else "do without it, or let the user decide",
         via=() if command is None else command.via,
     )
 
 
-def _is_plain(script: Script, policy: Policy) -> bool:
-    return _plain()(script, policy.plain)
+def _is_harmless(script: Script, policy: Policy) -> bool:
+    return _load_is_harmless()(script, policy.plain)
 
 
 @cache
-def _plain() -> Callable[[Script, frozenset[str] | None], bool]:
-    from nacre.policy.facts.harmless import is_plain  # another question, and not asked before every command
+def _load_is_harmless() -> Callable[[Script, frozenset[str] | None], bool]:
+    from nacre.policy.facts.harmless import is_harmless  # another question, and not asked before every command
 
-    return is_plain
+    return is_harmless
 
 
-def _in_text(script: Script, around: Around, policy: Policy) -> list[Finding]:
+def _script_findings(script: Script, around: CheckContext, policy: Policy) -> list[Finding]:
     findings = []
-    for rule in _about_text(script, policy):
-        if rule.in_script is not None and (found := rule.in_script(script, around)):
+    for rule in _text_rules(script, policy):
+        if rule.match_script is not None and (found := rule.match_script(script, around)):
             start, end, said = found
-            if _exempted(rule, said, None, script, policy):
+            if _is_exempt(rule, said, None, script, policy):
                 continue
-            if finding := _finding(rule, said, start, end, shown(script.text[start:end]), (), policy):
+            if finding := _finding(rule, said, start, end, to_display(script.text[start:end]), (), policy):
                 findings.append(finding)
     return findings
 
 
-def _in_commands(script: Script, around: Around, policy: Policy) -> list[Finding]:
+def _in_commands(script: Script, around: CheckContext, policy: Policy) -> list[Finding]:
     findings, seen = [], set()
     for command in script.commands:
-        if command.calls:
+        if command.is_function_call:
             continue
         rules = rules_for(command.name)
-        if command.redirects or command.script is not None or policy.own or not command.name.isascii():
-            rules = _more(rules, command, policy)
+        if command.redirects or command.script is not None or policy.custom_rules or not command.name.isascii():
+            rules = _extra_rules(rules, command, policy)
         for rule in rules:
-            met = None if rule.finds is None else rule.finds(command, around)
-            if met is None or _exempted(rule, met, command, script, policy):
+            met = None if rule.match is None else rule.match(command, around)
+            if met is None or _is_exempt(rule, met, command, script, policy):
                 continue
             # by its words too: one place in a loop is several commands, and not all of them may be exempted
             words = met.words or _words(command)
@@ -110,48 +125,48 @@ def _in_commands(script: Script, around: Around, policy: Policy) -> list[Finding
     return findings
 
 
-def _about_text(script: Script, policy: Policy) -> Collection[Rule]:
+def _text_rules(script: Script, policy: Policy) -> Collection[Rule]:
     """The rules about a text as a whole that have something to look for in this one."""
     keys = {command.name for command in script.commands}
     if policy.decisions:
-        keys.add(SCRIPT)  # there are only optional ones
+        keys.add(ANY_SCRIPT)  # there are only optional ones
     if not script.text.isascii():
-        keys.add(ODD)
-    if script.closed:
-        keys.add(UNREAD)
-    if script.bombs or script.broken or script.doubtful:
-        keys.add(BOMBS)
+        keys.add(NON_ASCII)
+    if script.gave_up:
+        keys.add(GAVE_UP)
+    if script.fork_bombs or script.syntax_error or script.maybe_syntax_error:
+        keys.add(FORK_BOMBS)
     if any(DEVICES in opened.target for command in script.commands for opened in command.redirects):
         keys.add(DEVICES)
     found = {rule.id: rule for key in keys for rule in rules_for_texts(key)}
-    found.update({rule.id: rule for rule in policy.own if rule.in_script is not None})
+    found.update({rule.id: rule for rule in policy.custom_rules if rule.match_script is not None})
     return found.values()
 
 
-def _more(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Rule, ...]:
+def _extra_rules(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Rule, ...]:
     """Besides the rules about its name, those about what else is to be seen of a command."""
     if has_glob(command.name):
-        rules += tuple(rule for rule in every_rule() if any(could_be(command.name, name) for name in rule.commands))
-    if command.script is not None or not plain(command.name):
-        rules += rules_for(CODE)
+        rules += tuple(rule for rule in every_rule() if any(may_equal(command.name, name) for name in rule.commands))
+    if command.script is not None or not is_literal(command.name):
+        rules += rules_for(RUNS_CODE)
     if command.redirects and any(opened.writes for opened in command.redirects):
         known = {rule.id for rule in rules}  # to compare rules would be to compare all their examples
         rules += tuple([rule for rule in rules_for(WRITES) if rule.id not in known])
-    if policy.own:
-        rules += tuple(each for each in policy.own if not each.commands or command.runs(*each.commands))
+    if policy.custom_rules:
+        rules += tuple(each for each in policy.custom_rules if not each.commands or command.runs(*each.commands))
     return rules
 
 
 def _finding(
     rule: Rule, hit: Hit, start: int, end: int, words: str, via: tuple[str, ...], policy: Policy
 ) -> Finding | None:
-    own = any(rule is each for each in policy.own)
+    own = any(rule is each for each in policy.custom_rules)
     decision = Decision.ALLOW if rule.optional else rule.decision if own else policy.decisions.get("*", rule.decision)
-    decision = rule.decision if rule.floor or hit.floor else policy.decisions.get(rule.id, decision)
+    decision = rule.decision if rule.mandatory or hit.mandatory else policy.decisions.get(rule.id, decision)
     if decision is Decision.ALLOW:
         return None
     reason, instead = hit.reason or rule.reason, hit.instead or rule.instead
-    room = max(20, min(LONGEST_WORDS, LONGEST - len(reason) - len(instead) - _AROUND_WORDS))
+    room = max(20, min(MAX_COMMAND_CHARS, MAX_MESSAGE_CHARS - len(reason) - len(instead) - _AROUND_WORDS))
     words = " ".join((hit.words or words).split())
     if len(words) > room:
         words = words[: room - 1] + "…"
@@ -164,35 +179,37 @@ def _finding(
         reason=reason,
         instead=instead,
         via=via,
-        wording=hit.wording or rule.wording,
+        wording=hit.exact_message or rule.exact_message,
     )
 
 
 def _words(command: Command) -> str:
-    opened = [f"{each.descriptor}{each.operator} {shown(each.target)}" for each in command.redirects if each.writes]
+    opened = [
+        f"{each.descriptor}{each.operator} {to_display(each.target)}" for each in command.redirects if each.writes
+    ]
     return " ".join((command.words, *opened)).strip()
 
 
-def _exempted(rule: Rule, hit: Hit, command: Command | None, script: Script, policy: Policy) -> bool:
+def _is_exempt(rule: Rule, hit: Hit, command: Command | None, script: Script, policy: Policy) -> bool:
     """Whether all the places that a hit is about are exempted."""
     places = [exemption.path for exemption in policy.exemptions if exemption.rule == rule.id]
-    if not places or rule.floor or hit.floor:
+    if not places or rule.mandatory or hit.mandatory:
         return False
     if "**" in places:
         return True
     if command is None:
         return False
-    git = command.memo.get("git")
-    if git is not None and not hit.paths and _elsewhere(command, script):
+    git = command.cache.get("git")
+    if git is not None and not hit.paths and _uses_other_repository(command, script):
         return False
     paths = hit.paths or (getattr(git, "cwd", command.cwd),)
-    return all(plain(path) and any(re.fullmatch(_regex(place), path) for place in places) for path in paths)
+    return all(is_literal(path) and any(re.fullmatch(_regex(place), path) for place in places) for path in paths)
 
 
-def _elsewhere(command: Command, script: Script) -> bool:
+def _uses_other_repository(command: Command, script: Script) -> bool:
     """git may be about another repository than that of the directory in which it runs."""
     return (
-        script.foreign
+        script.env_runs_code
         or _REPOSITORY_VARIABLE.search(script.text) is not None
         or any(_REPOSITORY_OPTION.match(word) for word in command.args)
     )

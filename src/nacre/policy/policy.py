@@ -10,7 +10,7 @@ from nacre.errors import InvalidPolicy
 from nacre.policy.permissions.patterns import Permissions
 from nacre.policy.rule import Rule
 from nacre.policy.rules import MODULES_BY_ID
-from nacre.verdict import ASKED_ID, DENIED_ID, NOT_PLAIN_ID, Decision
+from nacre.verdict import ASKED_ID, DENIED_ID, NOT_PROVEN_HARMLESS_ID, Decision
 
 
 @frozen
@@ -37,10 +37,10 @@ class Policy:
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     """Rules at another decision than their own; ALLOW switches one off. The floor cannot be lowered."""
-    own: tuple[Rule, ...] = ()
+    custom_rules: tuple[Rule, ...] = ()
     """The caller's rules (`nacre.policy.custom_rules.rule` makes them)."""
     exemptions: tuple[Exemption, ...] = ()
-    otherwise: Decision = Decision.ALLOW
+    default_decision: Decision = Decision.ALLOW
     """For what no rule stops and is not provably plain. ASK makes the plain commands a list of what may run unasked."""
     plain: frozenset[str] | None = None
     """Commands that may count as plain; None stands for the list that comes with nacre."""
@@ -50,8 +50,8 @@ class Policy:
     def __post_init__(self) -> None:
         """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
         known = set(MODULES_BY_ID)
-        for rule in self.own:
-            if rule.id in known or rule.id in ("", "*", NOT_PLAIN_ID, ASKED_ID, DENIED_ID):
+        for rule in self.custom_rules:
+            if rule.id in known or rule.id in ("", "*", NOT_PROVEN_HARMLESS_ID, ASKED_ID, DENIED_ID):
                 raise InvalidPolicy(f"There is a rule {rule.id!r} already. Give yours another id.")
             known.add(rule.id)
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
@@ -60,10 +60,10 @@ class Policy:
         if isinstance(self.plain, str):
             raise InvalidPolicy(f"plain={self.plain!r} is one text. Give a set of names: plain={{'ls', 'cat'}}")
         decisions = {name: decision_of(decision) for name, decision in self.decisions.items()}
-        own = tuple(replace(rule, decision=decision_of(rule.decision)) for rule in self.own)
+        own = tuple(replace(rule, decision=decision_of(rule.decision)) for rule in self.custom_rules)
         object.__setattr__(self, "decisions", decisions)
-        object.__setattr__(self, "own", own)
-        object.__setattr__(self, "otherwise", decision_of(self.otherwise))
+        object.__setattr__(self, "custom_rules", own)
+        object.__setattr__(self, "default_decision", decision_of(self.default_decision))
 
 
 def decision_of(word: str) -> Decision:

@@ -8,26 +8,26 @@ from typing import TypeAlias
 
 from nacre.base.frozen import frozen
 from nacre.shell.command import Command, Script
-from nacre.shell.interpreter.state import absolute
+from nacre.shell.paths import absolute
 from nacre.verdict import Decision
 
 WRITES = ">"
 """In `Rule.commands`: every command with a redirection that writes."""
-CODE = "code"
+RUNS_CODE = "code"
 """In `Rule.commands`: every command that executes a text (`Command.script`) or is one itself (`$(…)`)."""
-SCRIPT = "script"
+ANY_SCRIPT = "script"
 """In `Rule.commands`, of rules about a text as a whole: every text."""
-ODD = "odd"
+NON_ASCII = "odd"
 """… texts with other characters than ASCII."""
-UNREAD = "unread"
+GAVE_UP = "unread"
 """… texts that could not be read to their end."""
-BOMBS = "bombs"
+FORK_BOMBS = "bombs"
 """… texts with functions that start themselves, or with syntax that bash would stumble over."""
 DEVICES = "/dev/"
 """… texts that redirect to or from a device."""
 
 
-class Around:
+class CheckContext:
     """What a rule may know of the world besides the command."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Around:
         self._find_mounts = mounts
         self.runtimes = runtimes
         """Names of the programs that the agent itself consists of: `python`, `node`."""
-        self.memo: dict[object, object] = {}
+        self.cache: dict[object, object] = {}
         """What rules have worked out in this check, for the next rule."""
 
     @cached_property
@@ -50,7 +50,7 @@ class Around:
 class Hit:
     """A rule applies. What is not given here is as the rule says for all its hits."""
 
-    __slots__ = ("floor", "instead", "paths", "reason", "wording", "words")
+    __slots__ = ("exact_message", "instead", "mandatory", "paths", "reason", "words")
 
     def __init__(
         self, words: str = "", reason: str = "", instead: str = "", *, floor: bool = False, wording: str = ""
@@ -58,8 +58,8 @@ class Hit:
         self.words = words
         self.reason = reason
         self.instead = instead
-        self.wording = wording
-        self.floor = floor
+        self.exact_message = wording
+        self.mandatory = floor
         """No policy lifts it: the root or a home would be lost."""
         self.paths: tuple[str, ...] = ()
         """All the places that it is about; none given: the working directory."""
@@ -75,8 +75,8 @@ def hit_at(found: Iterable[tuple[str, Hit]], command: Command) -> Hit | None:
     return first
 
 
-Finds: TypeAlias = Callable[[Command, Around], Hit | None]
-FindsInScript: TypeAlias = Callable[[Script, Around], "tuple[int, int, Hit] | None"]
+MatchCommand: TypeAlias = Callable[[Command, CheckContext], Hit | None]
+MatchScript: TypeAlias = Callable[[Script, CheckContext], "tuple[int, int, Hit] | None"]
 
 
 @frozen(kw_only=True)
@@ -91,14 +91,14 @@ class Rule:
     """One thing to do instead."""
     commands: tuple[str, ...] = ()
     """Names of the commands it looks at. A rule of the caller's that names none looks at every one."""
-    finds: Finds | None = None
-    in_script: FindsInScript | None = None
+    match: MatchCommand | None = None
+    match_script: MatchScript | None = None
     """For rules about a text as a whole."""
-    floor: bool = False
+    mandatory: bool = False
     """No exception lifts it."""
     optional: bool = False
     """Off unless a policy names it."""
-    wording: str = ""
+    exact_message: str = ""
     """What is said of a hit, word for word, instead of the words found and the reason."""
     hits: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()

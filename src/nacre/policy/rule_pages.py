@@ -13,13 +13,13 @@ SECTIONS = ("Why", "Instead", "Misses")
 class Page:
     """One rule, for a reader."""
 
-    __slots__ = ("decision", "floor", "hits", "id", "passes", "sections", "title")
+    __slots__ = ("decision", "hits", "id", "mandatory", "passes", "sections", "title")
 
     def __init__(self, module: str) -> None:
         rule = rules.load(module)
         self.id: str = rule.id
         self.decision: Decision = rule.decision
-        self.floor: bool = rule.floor
+        self.mandatory: bool = rule.mandatory
         self.hits: list[str] = [_readable(example) for example in rule.hits]
         self.passes: list[str] = [_readable(example) for example in rule.passes]
         text = import_module(f"{rules.__name__}.{module}").__doc__ or ""
@@ -33,7 +33,7 @@ class Page:
         return {
             "id": self.id,
             "decision": self.decision.value,
-            "floor": self.floor,
+            "floor": self.mandatory,
             "title": self.title,
             **{name.lower(): " ".join(self.sections.get(name, ())) for name in SECTIONS},
             "stops": self.hits,

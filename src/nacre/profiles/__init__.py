@@ -6,13 +6,13 @@ from nacre.errors import InvalidRequest
 from nacre.profiles.default import DEFAULT
 from nacre.profiles.profile import Profile
 
-__all__ = ["DEFAULT", "NAMES", "Profile", "named"]
+__all__ = ["DEFAULT", "NAMES", "Profile", "profile_named"]
 
 NAMES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
 """Each has a module here, which calls it in capitals."""
 
 
-def named(name: str) -> Profile:
+def profile_named(name: str) -> Profile:
     """The profile of that name; its module is loaded by whoever asks for it."""
     if name not in NAMES:
         from difflib import get_close_matches

@@ -20,7 +20,7 @@ class Text:
     lines: int = 1_000
     tokens: int | None = None
     """About so many; None: not counted."""
-    apart: bool = False
+    separate_streams: bool = False
     """stdout and stderr by themselves."""
 
 
@@ -36,7 +36,7 @@ class Fields:
 class Report:
     """A labelled text: command, exit code, directory, stdout, stderr."""
 
-    over: int = 3500
+    truncate_above: int = 3500
     """Characters; above, it is cut."""
     start: int = 2500
     end: int = 1000
@@ -50,7 +50,7 @@ class Report:
 class Combined:
     """One stream, with what there is to say about its end."""
 
-    over: int = 128 * KIB
+    truncate_above: int = 128 * KIB
     """Bytes; above, it is cut."""
     ends: int = 4 * KIB
     """Bytes of its beginning, and of its end, that are left then."""
@@ -69,11 +69,11 @@ class Summary:
 
 
 @frozen(kw_only=True)
-class Streams:
+class SeparateStreams:
     """Both streams whole, as far as they may go, with how it ended."""
 
     limit: int = 10 * MIB
     """Bytes of each."""
 
 
-View: TypeAlias = Text | Fields | Report | Combined | Summary | Streams
+AnswerFormat: TypeAlias = Text | Fields | Report | Combined | Summary | SeparateStreams

@@ -43,7 +43,7 @@ DEFAULT = Profile(
                 name="timeout_seconds",
                 kind="number",
                 to="timeout",
-                least=0,
+                minimum=0,
                 zero_is_default=True,
                 description="How long to wait for it, at most {max_timeout}; without it {timeout}.",
             ),

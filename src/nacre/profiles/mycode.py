@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-from nacre.base.preview import shown
+from nacre.base.preview import preview
 from nacre.errors import InvalidRequest
 from nacre.policy.compat_rules import actions, removals
-from nacre.policy.compat_rules.actions import deed
+from nacre.policy.compat_rules.actions import action_rule
 from nacre.policy.custom_rules import text_rule
 from nacre.policy.policy import Policy
 from nacre.policy.rule import Rule
@@ -23,18 +23,18 @@ from nacre.profiles.tool import Parameter, Tool
 from nacre.types import GIB, KIB, MIB, Limits
 from nacre.verdict import Decision
 
-LONGEST = 600_000
+MAX_TIMEOUT_MS = 600_000
 """Milliseconds that a call may ask for."""
 LIMITS = Limits(memory=16 * GIB, cpu=24 * 3600, processes=4096)
 """More than a build takes, less than a machine has to give: what runs away is ended."""
-_BEYOND_WORDS = 10**12
-_MOST = 64 * MIB
+_MAX_PRINTED_NUMBER = 10**12
+_MAX_STREAM_CHARS = 64 * MIB
 """Characters of a stream that may be held."""
-_WIDEST = 4
+_MAX_BYTES_PER_CHAR = 4
 """Bytes of a character."""
 
 
-class Config(TypedDict, total=False):
+class MycodeConfig(TypedDict, total=False):
     """The proposal's BashConfig, any part of it."""
 
     defaultTimeout: float
@@ -53,7 +53,7 @@ class Config(TypedDict, total=False):
 DEFAULT_CONFIG: Mapping[str, Any] = MappingProxyType(
     {
         "defaultTimeout": 120_000,
-        "maxTimeout": LONGEST,
+        "maxTimeout": MAX_TIMEOUT_MS,
         "maxOutputSize": 30_000,
         "blockedCommands": ("rm -rf /", "mkfs", "dd if=/dev/zero", ":(){:|:&};:"),
         "requireDescription": False,
@@ -62,7 +62,7 @@ DEFAULT_CONFIG: Mapping[str, Any] = MappingProxyType(
 )
 
 
-def mycode(*, literal: bool = False, **config: Unpack[Config]) -> Profile:
+def mycode(*, literal: bool = False, **config: Unpack[MycodeConfig]) -> Profile:
     """The tool with a part of its configuration changed.
 
     `literal`: commands are refused by the proposal's patterns on their text, quotes and comments included, instead of
@@ -70,7 +70,7 @@ def mycode(*, literal: bool = False, **config: Unpack[Config]) -> Profile:
     """
     for name, value in config.items():
         _check(name, value)
-    settings = cast("Config", {**DEFAULT_CONFIG, **config})
+    settings = cast("MycodeConfig", {**DEFAULT_CONFIG, **config})
     longest, characters = settings["maxTimeout"], settings["maxOutputSize"]
     usual = min(settings["defaultTimeout"], longest)
     return Profile(
@@ -80,7 +80,7 @@ def mycode(*, literal: bool = False, **config: Unpack[Config]) -> Profile:
         max_timeout=longest / 1000,
         access="workspace" if settings["sandboxMode"] else "unrestricted",
         container=settings["sandboxMode"] == "container",
-        output=max(MIB, _WIDEST * characters + 64 * KIB),
+        output=max(MIB, _MAX_BYTES_PER_CHAR * characters + 64 * KIB),
         log_name="mycode-{id}.log",
         limits={"unrestricted": LIMITS, "workspace": LIMITS, "restricted": READING},
         policy=_policy(tuple(settings["blockedCommands"]), literal=literal),
@@ -92,10 +92,10 @@ def mycode(*, literal: bool = False, **config: Unpack[Config]) -> Profile:
 def _check(name: str, value: object) -> None:
     match name:
         case "defaultTimeout" | "maxTimeout":
-            good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _BEYOND_WORDS
+            good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MAX_PRINTED_NUMBER
             hint = "Give milliseconds above 0."
         case "maxOutputSize":
-            good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+            good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_STREAM_CHARS
             hint = "Give a number of characters."
         case "blockedCommands":
             good = isinstance(value, list | tuple) and all(isinstance(each, str) and each for each in value)
@@ -116,7 +116,7 @@ def _check(name: str, value: object) -> None:
                 hint=f"Did you mean {near[0]!r}?" if near else f"Use: {', '.join(DEFAULT_CONFIG)}.",
             )
     if not good:
-        raise InvalidRequest("bad_setting", f"`{name}` is {shown(value)}.", field=name, hint=hint)
+        raise InvalidRequest("bad_setting", f"`{name}` is {preview(value)}.", field=name, hint=hint)
 
 
 _PATHS = "name the exact paths that have to go"
@@ -129,28 +129,37 @@ _FILE = "write to a file in the project"
 def _policy(blocked: tuple[str, ...], *, literal: bool) -> Policy:
     """The rules in the order in which the proposal looks: the first that applies speaks."""
     usual = blocked == DEFAULT_CONFIG["blockedCommands"] and not literal
-    listed = _listed_deeds(blocked) if usual else _listed_texts(blocked)
-    return Policy(decisions={"*": Decision.ALLOW}, own=(*listed, *(_texts() if literal else _deeds())))
+    listed = _blocked_actions(blocked) if usual else _blocked_texts(blocked)
+    return Policy(decisions={"*": Decision.ALLOW}, custom_rules=(*listed, *(_texts() if literal else _action_rules())))
 
 
-def _blocked(pattern: str) -> str:
+def _blocked_message(pattern: str) -> str:
     return f"Command contains blocked pattern: {pattern}"
 
 
-def _listed_texts(patterns: tuple[str, ...]) -> list[Rule]:
-    return [text_rule(f"mycode-blocked-{n}", each, wording=_blocked(each)) for n, each in enumerate(patterns, 1)]
-
-
-def _listed_deeds(patterns: tuple[str, ...]) -> list[Rule]:
-    root, filesystem, zero, bomb = patterns
-    removal = actions.within(root, removals.removes_system)
+def _blocked_texts(patterns: tuple[str, ...]) -> list[Rule]:
     return [
-        deed("mycode-blocked-rm", _blocked(root), in_script=removal, instead=_PATHS),
-        deed("mycode-blocked-mkfs", _blocked(filesystem), actions.makes_filesystem, instead="let the user format it"),
-        deed("mycode-blocked-dd", _blocked(zero), actions.copies("/dev/zero"), instead="`truncate -s SIZE FILE`"),
-        deed(
+        text_rule(f"mycode-blocked-{n}", each, wording=_blocked_message(each)) for n, each in enumerate(patterns, 1)
+    ]
+
+
+def _blocked_actions(patterns: tuple[str, ...]) -> list[Rule]:
+    root, filesystem, zero, bomb = patterns
+    removal = actions.in_text_with(root, removals.removes_system)
+    return [
+        action_rule("mycode-blocked-rm", _blocked_message(root), in_script=removal, instead=_PATHS),
+        action_rule(
+            "mycode-blocked-mkfs",
+            _blocked_message(filesystem),
+            actions.makes_filesystem,
+            instead="let the user format it",
+        ),
+        action_rule(
+            "mycode-blocked-dd", _blocked_message(zero), actions.copies("/dev/zero"), instead="`truncate -s SIZE FILE`"
+        ),
+        action_rule(
             "mycode-blocked-bomb",
-            _blocked(bomb),
+            _blocked_message(bomb),
             actions.forks_without_end,
             in_script=actions.fork_bombs,
             instead="a loop with a fixed number of rounds",
@@ -158,17 +167,19 @@ def _listed_deeds(patterns: tuple[str, ...]) -> list[Rule]:
     ]
 
 
-def _deeds() -> list[Rule]:
+def _action_rules() -> list[Rule]:
     """The three dangerous patterns, and the five of SAFETY_PATTERNS."""
     download = "save it to a file, read it, then ask the user to have it run"
     return [
-        deed("mycode-root", _ROOT, removals.removes_system, instead=_PATHS),
-        deed("mycode-disk", _DISK, actions.unless("dd", actions.writes_disk), instead=_FILE),
-        deed("mycode-permissions", _MODE, actions.opens_to_all, instead="give each file the mode that it needs"),
-        deed("mycode-filesystem", _FILESYSTEM, actions.makes_filesystem, instead="let the user format it"),
-        deed("mycode-dd", _DD, actions.copies(target="/dev/"), instead=_FILE),
-        deed("mycode-etc", _ETC, actions.redirects_to("/etc"), instead=_FILE),
-        deed("mycode-download", _DOWNLOAD, actions.runs_download, in_script=actions.pipes_download, instead=download),
+        action_rule("mycode-root", _ROOT, removals.removes_system, instead=_PATHS),
+        action_rule("mycode-disk", _DISK, actions.except_program("dd", actions.writes_disk), instead=_FILE),
+        action_rule("mycode-permissions", _MODE, actions.opens_to_all, instead="give each file the mode that it needs"),
+        action_rule("mycode-filesystem", _FILESYSTEM, actions.makes_filesystem, instead="let the user format it"),
+        action_rule("mycode-dd", _DD, actions.copies(target="/dev/"), instead=_FILE),
+        action_rule("mycode-etc", _ETC, actions.redirects_to("/etc"), instead=_FILE),
+        action_rule(
+            "mycode-download", _DOWNLOAD, actions.runs_download, in_script=actions.pipes_download, instead=download
+        ),
     ]
 
 
@@ -195,7 +206,7 @@ def _tool(usual: float, longest: float, *, described: bool) -> Tool:
     wanted = "required" if described else "recommended"
     return Tool(
         name="Bash",
-        description=_DESCRIPTION.format(wanted=wanted, usual=usual, longest=min(longest, LONGEST)),
+        description=_DESCRIPTION.format(wanted=wanted, usual=usual, longest=min(longest, MAX_TIMEOUT_MS)),
         untimed_tasks=True,
         parameters=(
             Parameter(name="command", kind="string", to="command", required=True, description="The command to run"),
@@ -210,8 +221,8 @@ def _tool(usual: float, longest: float, *, described: bool) -> Tool:
                 name="timeout",
                 kind="number",
                 to="timeout",
-                least=0,
-                most=LONGEST,
+                minimum=0,
+                maximum=MAX_TIMEOUT_MS,
                 unit=0.001,
                 zero_is_default=True,
                 description=f"Milliseconds after which it is ended; without it, or with 0, {usual:.15g}",

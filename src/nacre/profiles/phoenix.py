@@ -3,7 +3,7 @@
 Restricted mode is `ToolContext(access="restricted")`.
 """
 
-from nacre.policy.compat_rules.actions import adds_everything_after_all, deed
+from nacre.policy.compat_rules.actions import action_rule, adds_everything_after_all
 from nacre.policy.compat_rules.removals import removes_here, removes_history
 from nacre.policy.policy import Policy
 from nacre.profiles.answer_format import Combined
@@ -23,14 +23,14 @@ Not run: `git add` of everything (`-A`, `--all`, `.`, `*`), `git push --force` (
 
 _NAMED = "name what has to go, as in `rm -rf ./build` or `rm -rf build/*`"
 _SLIPS = (  # what nacre's own rules let pass
-    deed(
+    action_rule(
         "git-add-everything",
         "`git add` of everything (`-A`, `.`, `*`) takes in what nobody has looked at, with `-N`, `-i` or `-u` too",
         adds_everything_after_all,
         instead="name the files; `git add -u` alone is for what git already tracks",
     ),
-    deed("rm-history", "`rm -rf` of `.git` deletes a repository's history", removes_history, instead=_NAMED),
-    deed(
+    action_rule("rm-history", "`rm -rf` of `.git` deletes a repository's history", removes_history, instead=_NAMED),
+    action_rule(
         "rm-whole-directory",
         "`rm -rf` of `*` or `.*` deletes whatever the directory happens to hold",
         removes_here("*", ".*"),
@@ -53,7 +53,7 @@ PHOENIX = Profile(
             "rm-root-or-home": Decision.REFUSE,
             "rm-precious": Decision.REFUSE,
         },
-        own=_SLIPS,
+        custom_rules=_SLIPS,
     ),
     tool=Tool(
         name="bash",
@@ -81,5 +81,5 @@ PHOENIX = Profile(
         ),
         names_directory=True,
     ),
-    view=Combined(over=128 * KIB, ends=4 * KIB),
+    view=Combined(truncate_above=128 * KIB, ends=4 * KIB),
 )

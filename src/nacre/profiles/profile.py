@@ -7,7 +7,7 @@ from typing import Literal
 
 from nacre.base.frozen import field, frozen
 from nacre.policy.policy import DEFAULT, Policy
-from nacre.profiles.answer_format import Text, View
+from nacre.profiles.answer_format import AnswerFormat, Text
 from nacre.profiles.tool import Tool
 from nacre.types import GIB, MIB, Access, Leftovers, Limits
 
@@ -53,5 +53,5 @@ class Profile:
     """What may run, what asks, what is refused."""
     tool: Tool = Tool()
     """What a model is told."""
-    view: View = Text()
+    view: AnswerFormat = Text()
     """What a model is given back."""

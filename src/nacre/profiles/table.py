@@ -7,7 +7,7 @@ from math import isinf
 from typing import assert_never
 
 from nacre.policy.policy import Policy
-from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, Text, View
+from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary, Text
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter
 from nacre.types import GIB, KIB, MIB
@@ -81,7 +81,7 @@ def _deadline(profile: Profile) -> str:
 
 
 def _rules(policy: Policy) -> str:
-    own = {rule.id for rule in policy.own}
+    own = {rule.id for rule in policy.custom_rules}
     others = {name: each for name, each in policy.decisions.items() if name != "*" and name not in own}
     parts = [f"{len(own)} of its own"] if own else []
     match policy.decisions.get("*"):
@@ -92,25 +92,25 @@ def _rules(policy: Policy) -> str:
             parts += [*([f"{kept} of nacre's"] if kept else []), "the floor"]
         case everything:
             parts.append(f"nacre's, which all {everything.value}")
-    rest = "" if policy.otherwise is Decision.ALLOW else f"; the rest: {policy.otherwise.value}"
+    rest = "" if policy.default_decision is Decision.ALLOW else f"; the rest: {policy.default_decision.value}"
     return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1] + rest
 
 
-def _view(view: View) -> str:
+def _view(view: AnswerFormat) -> str:
     match view:
         case Text(chars=chars, lines=lines):
             return f"one text: {chars:,} characters, {lines:,} lines"
         case Fields(limit=limit):
             return f"an object: {limit:,} characters of each stream, the first and the last half of them"
-        case Report(over=over, start=start, end=end, most=most):
+        case Report(truncate_above=over, start=start, end=end, most=most):
             return (
                 f"a labelled text: over {over:,} characters the first {start:,} and the last {end:,}; at most {most:,}"
             )
-        case Combined(over=over, ends=ends):
+        case Combined(truncate_above=over, ends=ends):
             return f"one stream: over {size(over)} the first and the last {size(ends)}"
         case Summary(lines=lines, bytes=count, window=window):
             return f"a line, and up to {lines} lines and {size(count)} of the end ({size(window)} are looked at)"
-        case Streams(limit=limit):
+        case SeparateStreams(limit=limit):
             return f"two streams: the first {size(limit)} of each"
         case _:
             assert_never(view)

@@ -10,11 +10,11 @@ from math import inf
 
 from nacre.errors import InvalidPolicy
 from nacre.policy.compat_rules import actions, removals
-from nacre.policy.compat_rules.actions import deed, in_any_case
+from nacre.policy.compat_rules.actions import action_rule, in_any_case
 from nacre.policy.custom_rules import text_rule, texts_rule
 from nacre.policy.policy import Policy
 from nacre.policy.rule import Rule
-from nacre.profiles.answer_format import Streams
+from nacre.profiles.answer_format import SeparateStreams
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool
 from nacre.types import MIB
@@ -27,13 +27,13 @@ MAX_OUTPUT = 10 * MIB
 """Bytes of each stream."""
 
 
-class Pattern(str):
+class BuiltinPattern(str):
     """One of the list that comes with it: what it names is looked for. The same text from a caller is a text."""
 
     __slots__ = ()
 
 
-BLOCKED = tuple(Pattern(text) for text in ("rm -rf /", ":(){ :|:& };:", "mkfs", "dd if=/dev/", "> /dev/sd"))
+BLOCKED = tuple(BuiltinPattern(text) for text in ("rm -rf /", ":(){ :|:& };:", "mkfs", "dd if=/dev/", "> /dev/sd"))
 
 
 def tachikoma(*, block: Iterable[str] = (), literal: bool = False, max_output: int = MAX_OUTPUT) -> Profile:
@@ -50,14 +50,16 @@ def tachikoma(*, block: Iterable[str] = (), literal: bool = False, max_output: i
         spill=0,
         policy=policy((*BLOCKED, *added), literal=literal),
         tool=TOOL,
-        view=Streams(limit=max_output),
+        view=SeparateStreams(limit=max_output),
     )
 
 
 def policy(blocked: Iterable[str], *, literal: bool = False) -> Policy:
     """These patterns, then what is dangerous whatever they are: the first that applies is named."""
-    rules = [_blocking(f"blocked-{place}", pattern, literal) for place, pattern in enumerate(blocked, 1)]
-    return Policy(decisions={"*": Decision.ALLOW}, own=(*rules, *(_dangerous_texts() if literal else _dangerous())))
+    rules = [_block_rule(f"blocked-{place}", pattern, literal) for place, pattern in enumerate(blocked, 1)]
+    return Policy(
+        decisions={"*": Decision.ALLOW}, custom_rules=(*rules, *(_dangerous_texts() if literal else _dangerous()))
+    )
 
 
 def texts(given: Iterable[str], name: str) -> tuple[str, ...]:
@@ -68,21 +70,21 @@ def texts(given: Iterable[str], name: str) -> tuple[str, ...]:
     return found
 
 
-def _blocking(id: str, pattern: str, literal: bool) -> Rule:
+def _block_rule(id: str, pattern: str, literal: bool) -> Rule:
     words = f"{BLOCKED_PATTERN}{pattern}"
-    if literal or not isinstance(pattern, Pattern):
+    if literal or not isinstance(pattern, BuiltinPattern):
         return text_rule(id, pattern, lower=not literal, wording=words)
     match pattern:
         case "rm -rf /":
-            return deed(id, words, in_any_case(removals.removes_system))
+            return action_rule(id, words, in_any_case(removals.removes_system))
         case ":(){ :|:& };:":
-            return deed(id, words, actions.forks_without_end, in_script=actions.fork_bombs)
+            return action_rule(id, words, actions.forks_without_end, in_script=actions.fork_bombs)
         case "mkfs":
-            return deed(id, words, in_any_case(actions.makes_filesystem))
+            return action_rule(id, words, in_any_case(actions.makes_filesystem))
         case "dd if=/dev/":
-            return deed(id, words, in_any_case(actions.copies("/dev/")))
+            return action_rule(id, words, in_any_case(actions.copies("/dev/")))
         case "> /dev/sd":
-            return deed(id, words, in_any_case(actions.fills("/dev/sd")))
+            return action_rule(id, words, in_any_case(actions.fills("/dev/sd")))
         case _:
             raise InvalidPolicy(f"Nobody knows what {pattern!r} names.")
 
@@ -90,11 +92,11 @@ def _blocking(id: str, pattern: str, literal: bool) -> Rule:
 def _dangerous() -> tuple[Rule, ...]:
     loudly = actions.in_capitals(actions.runs_decoded, actions.pipes_base64, "base64", "sh")
     return (
-        deed("dangerous-rm", DANGEROUS, in_any_case(removals.removes_system)),
-        deed("dangerous-dd", DANGEROUS, in_any_case(actions.copies_device)),
-        deed("dangerous-nc", DANGEROUS, in_any_case(actions.serves_program), in_script=actions.serves_shell),
-        deed("dangerous-base64", DANGEROUS, actions.runs_decoded, in_script=actions.pipes_base64),
-        deed("dangerous-base64-capitals", DANGEROUS, in_script=loudly),
+        action_rule("dangerous-rm", DANGEROUS, in_any_case(removals.removes_system)),
+        action_rule("dangerous-dd", DANGEROUS, in_any_case(actions.copies_device)),
+        action_rule("dangerous-nc", DANGEROUS, in_any_case(actions.serves_program), in_script=actions.serves_shell),
+        action_rule("dangerous-base64", DANGEROUS, actions.runs_decoded, in_script=actions.pipes_base64),
+        action_rule("dangerous-base64-capitals", DANGEROUS, in_script=loudly),
     )
 
 
@@ -131,7 +133,7 @@ TOOL = Tool(
             name="timeout",
             kind="number",
             to="timeout",
-            least=0.001,
+            minimum=0.001,
             default=120,
             null_is_unlimited=True,
             description="Seconds after which it is ended; null for no limit.",
@@ -141,7 +143,7 @@ TOOL = Tool(
     lenient=True,
     strict=True,
     empty=(EMPTY, ""),
-    complaint="Error: ",
+    error_text="Error: ",
 )
 
 TACHIKOMA = tachikoma()

@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 
 from nacre.base.frozen import frozen
 
-Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "strings"]
+ParameterKind: TypeAlias = Literal["string", "integer", "number", "boolean", "strings"]
 """`strings`: an object whose values are strings."""
-For: TypeAlias = Literal["command", "description", "mode", "background", "timeout", "cwd", "env", "capture"]
+ParameterTarget: TypeAlias = Literal["command", "description", "mode", "background", "timeout", "cwd", "env", "capture"]
 """`capture`: False lets what it prints through to this process's own stdout and stderr."""
 
 
@@ -17,8 +17,8 @@ class Parameter:
     """One thing that a model may pass."""
 
     name: str
-    kind: Kind
-    to: For
+    kind: ParameterKind
+    to: ParameterTarget
     """What it is for. `timeout` is how long the call waits at most (`Tool.deadline` says what happens then)."""
     description: str = ""
     """May name the profile's times: `{timeout}` in seconds, `{timeout spoken}` in words; `slow_`, `max_` likewise."""
@@ -26,8 +26,8 @@ class Parameter:
     choices: tuple[str, ...] = ()
     default: str | float | bool | None = None
     """What the schema names; it is not filled in by it."""
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     """Beyond these it is an error."""
     clamped: tuple[float, float] | None = None
     """Beyond these it is moved to them."""
@@ -58,5 +58,5 @@ class Tool:
     """An argument that is not listed is an error, not ignored."""
     empty: tuple[str, str] = ("The command is empty.", "Give a shell command.")
     """What is said of an empty command, and what to do."""
-    complaint: str = ""
+    error_text: str = ""
     """How the message about a bad argument begins."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from nacre.policy.compat_rules import actions, removals
-from nacre.policy.compat_rules.actions import deed
+from nacre.policy.compat_rules.actions import action_rule
 from nacre.policy.custom_rules import text_rule
 from nacre.policy.policy import Policy
 from nacre.policy.rule import Rule
@@ -30,8 +30,8 @@ DANGEROUS_PATTERNS = (
 INJECTION_PATTERNS = (r";\s*rm\b", r"&&\s*rm\b", r"\$\(.*\brm\b", r"`.*\brm\b")
 """What the document says in words."""
 
-STANDARD = Report(over=3500, start=2500, end=1000, most=5000, longest=300)
-LOCAL = Report(over=1050, start=750, end=300, most=1500, longest=300)
+STANDARD = Report(truncate_above=3500, start=2500, end=1000, most=5000, longest=300)
+LOCAL = Report(truncate_above=1050, start=750, end=300, most=1500, longest=300)
 """In the same proportions, for models with little room."""
 
 
@@ -49,14 +49,14 @@ def tunacode(*, local_mode: bool = False, strict_characters: bool = True, litera
         slow_timeout=300.0,
         max_timeout=math.inf,
         grace=5.0,
-        policy=Policy(decisions=decisions, own=_text_rules() if literal else _deeds()),
+        policy=Policy(decisions=decisions, custom_rules=_text_rules() if literal else _action_rules()),
         tool=Tool(
             name="bash",
             description=_DESCRIPTION + (_ONE_BY_ONE if strict_characters else "") + _REFUSED,
             parameters=_PARAMETERS,
             lenient=True,
             strict=True,
-            complaint="Invalid argument. ",
+            error_text="Invalid argument. ",
         ),
         view=LOCAL if local_mode else STANDARD,
     )
@@ -88,8 +88,8 @@ _PARAMETERS = (
         kind="integer",
         to="timeout",
         default=30,
-        least=1,
-        most=300,
+        minimum=1,
+        maximum=300,
         null_is_unlimited=True,
         description="Seconds until it is killed, from 1 to 300; null for no limit.",
     ),
@@ -107,43 +107,54 @@ _ASK = "ask the user to do it"
 _ALONE = "run `rm FILE` in a call of its own"
 
 
-def _deeds() -> tuple[Rule, ...]:
+def _action_rules() -> tuple[Rule, ...]:
     """By what would be done; of several the first is named."""
     tree, disk = "it deletes a directory with all that is in it", "it overwrites a device"
     return (
-        deed(
+        action_rule(
             "tunacode-rm-root", _dangerous("rm -rf /", "it deletes everything"), removals.removes_root, instead=_BY_NAME
         ),
-        deed("tunacode-sudo-rm", _dangerous("sudo rm", "it deletes as root"), removals.removes_as_root, instead=_ASK),
-        deed("tunacode-rm-rf", _destructive("rm -rf", tree), removals.removes_by_force, instead=_BY_NAME),
-        deed("tunacode-rm-r", _destructive("rm -r", tree), removals.removes_tree, instead=_BY_NAME),
-        deed(
+        action_rule(
+            "tunacode-sudo-rm", _dangerous("sudo rm", "it deletes as root"), removals.removes_as_root, instead=_ASK
+        ),
+        action_rule("tunacode-rm-rf", _destructive("rm -rf", tree), removals.removes_by_force, instead=_BY_NAME),
+        action_rule("tunacode-rm-r", _destructive("rm -r", tree), removals.removes_tree, instead=_BY_NAME),
+        action_rule(
             "tunacode-rm-absolute",
             _destructive("rm /", "it deletes outside the working directory"),
             removals.removes_outside("/tmp/", "/var/tmp/"),
             instead="delete files in the working directory only, or ask the user to do it",
         ),
-        deed("tunacode-dd-device", _dangerous("dd of=/dev/", disk), actions.copies(target="/dev/"), instead=_ASK),
-        deed(
+        action_rule(
+            "tunacode-dd-device", _dangerous("dd of=/dev/", disk), actions.copies(target="/dev/"), instead=_ASK
+        ),
+        action_rule(
             "tunacode-dd", _destructive("dd if=", "it copies raw data"), actions.copies(), instead="`cp` or `head -c`"
         ),
-        deed("tunacode-mkfs", _destructive("mkfs", "it formats a disk"), actions.makes_filesystem, instead=_ASK),
-        deed(
+        action_rule("tunacode-mkfs", _destructive("mkfs", "it formats a disk"), actions.makes_filesystem, instead=_ASK),
+        action_rule(
             "tunacode-fdisk",
             _destructive("fdisk", "it divides a disk"),
             actions.partitions,
             instead="`lsblk` lists them",
         ),
-        deed("tunacode-disk", _dangerous("> /dev/sd[a-z]", disk), actions.redirects_to("/dev/sd"), instead=_ASK),
-        deed(
+        action_rule("tunacode-disk", _dangerous("> /dev/sd[a-z]", disk), actions.redirects_to("/dev/sd"), instead=_ASK),
+        action_rule(
             "tunacode-fork-bomb",
             _dangerous(":(){ :|:& };:", "a fork bomb, which starts copies of itself without end"),
             in_script=actions.fork_bombs,
             instead="a loop with a known number of rounds",
         ),
-        deed("tunacode-inject-semicolon", _injected("; rm"), actions.chained_to("rm", ";"), instead=_ALONE),
-        deed("tunacode-inject-and", _injected("&& rm"), actions.chained_to("rm", "&&"), instead=_ALONE),
-        deed("tunacode-inject-substitution", _injected("$(rm)"), in_script=actions.substituted("rm"), instead=_ALONE),
+        action_rule(
+            "tunacode-inject-semicolon", _injection_message("; rm"), actions.chained_to("rm", ";"), instead=_ALONE
+        ),
+        action_rule("tunacode-inject-and", _injection_message("&& rm"), actions.chained_to("rm", "&&"), instead=_ALONE),
+        action_rule(
+            "tunacode-inject-substitution",
+            _injection_message("$(rm)"),
+            in_script=actions.inside_substitution("rm"),
+            instead=_ALONE,
+        ),
     )
 
 
@@ -155,7 +166,7 @@ def _dangerous(pattern: str, why: str) -> str:
     return f"dangerous pattern '{pattern}' ({why})"
 
 
-def _injected(pattern: str) -> str:
+def _injection_message(pattern: str) -> str:
     return f"command injection pattern '{pattern}' (an `rm` that hangs on another command)"
 
 

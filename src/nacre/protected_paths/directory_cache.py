@@ -17,11 +17,11 @@ _ENTRIES_MAX = 5000
 _LINKS_MAX = 2000
 _DIRECTORIES_MAX = _SHARED_MAX = 20_000
 """Links, directories and files with other names that are remembered of one directory."""
-_TELLING = frozenset((".git", "HEAD", "commondir", "objects", "refs"))
+_REPOSITORY_NAMES = frozenset((".git", "HEAD", "commondir", "objects", "refs"))
 """Names by which git knows a repository."""
 
 
-class Listing(NamedTuple):
+class DirectoryListing(NamedTuple):
     inode: int
     changed_ns: int
     """Its ctime, which nobody can set back."""
@@ -40,11 +40,11 @@ class Listing(NamedTuple):
     is_empty: bool
 
 
-_remembered: dict[str, Listing] = {}
-_remembered_of_git: dict[str, Listing] = {}
+_remembered: dict[str, DirectoryListing] = {}
+_remembered_of_git: dict[str, DirectoryListing] = {}
 
 
-def listing_of(path: str, *, of_git: bool = False) -> Listing | None:
+def listing_of(path: str, *, of_git: bool = False) -> DirectoryListing | None:
     """None: it is no directory, or cannot be read. `of_git`: look at each file for other names."""
     remembered = _remembered_of_git if of_git else _remembered
     try:
@@ -64,7 +64,7 @@ def listing_of(path: str, *, of_git: bool = False) -> Listing | None:
     return found
 
 
-def _read(path: str, status: os.stat_result, *, of_git: bool) -> Listing:
+def _read(path: str, status: os.stat_result, *, of_git: bool) -> DirectoryListing:
     directories: list[str] = []
     links: dict[str, str] = {}
     shared: dict[str, int] = {}
@@ -73,7 +73,7 @@ def _read(path: str, status: os.stat_result, *, of_git: bool) -> Listing:
     with os.scandir(path) as entries:
         for entry in entries if of_git else itertools.islice(entries, _ENTRIES_MAX):
             count += 1
-            if entry.name in _TELLING:
+            if entry.name in _REPOSITORY_NAMES:
                 names.add(entry.name)
             try:
                 if entry.is_symlink():
@@ -91,10 +91,10 @@ def _read(path: str, status: os.stat_result, *, of_git: bool) -> Listing:
                 continue
             is_whole = is_whole and is_room
     if count == _ENTRIES_MAX:
-        names.update(name for name in _TELLING if os.path.lexists(os.path.join(path, name)))
+        names.update(name for name in _REPOSITORY_NAMES if os.path.lexists(os.path.join(path, name)))
     is_repository = "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
     below = tuple(directories) if of_git else tuple(each for each in directories if not each.endswith("/.git"))
-    return Listing(
+    return DirectoryListing(
         status.st_ino,
         status.st_ctime_ns,
         below,
@@ -107,7 +107,9 @@ def _read(path: str, status: os.stat_result, *, of_git: bool) -> Listing:
     )
 
 
-def walk_breadth_first(tops: Iterable[str], most: int, *, skipped: Collection[str]) -> Iterator[tuple[str, Listing]]:
+def walk_breadth_first(
+    tops: Iterable[str], most: int, *, skipped: Collection[str]
+) -> Iterator[tuple[str, DirectoryListing]]:
     """Directories below these, the nearest first, as many as `most`; not into git directories or `skipped` ones. Only
     those are handed out in which a repository may be."""
     todo = [*tops]

@@ -45,7 +45,7 @@ _EDITOR_LOCK = ".#"
 """Emacs locks a file by a link of this name that leads nowhere."""
 
 
-class Planted(NamedTuple):
+class GitState(NamedTuple):
     """Entries of a git directory that no run may add."""
 
     top: str
@@ -66,10 +66,10 @@ class Planted(NamedTuple):
     """Directories with more links or directories than are remembered."""
 
 
-NOTHING = Planted("", {}, {}, {}, None, [], [], [])
+NOTHING = GitState("", {}, {}, {}, None, [], [], [])
 
 
-def look_at(directory: str, others: frozenset[str]) -> Planted:
+def inspect_git_directory(directory: str, others: frozenset[str]) -> GitState:
     """As it is now; empty if there is none. `others` are looked at by themselves."""
     found = _look(directory, others, DIRECTORIES_MAX)
     if found.unlooked:
@@ -78,9 +78,9 @@ def look_at(directory: str, others: frozenset[str]) -> Planted:
     return found
 
 
-def describe_new(directory: str, before: Planted, others: frozenset[str]) -> str:
+def describe_new(directory: str, before: GitState, others: frozenset[str]) -> str:
     """Something there that is new and would be undone; empty for nothing."""
-    now = look_at(directory, others)
+    now = inspect_git_directory(directory, others)
     before = _follow_move(before, directory)
     for path, target in now.links.items():
         if before.links.get(path) != target and not _is_harmless(path, target):
@@ -91,7 +91,7 @@ def describe_new(directory: str, before: Planted, others: frozenset[str]) -> str
     return ""
 
 
-def undo(directory: str, before: Planted, others: frozenset[str]) -> list[str]:
+def undo(directory: str, before: GitState, others: frozenset[str]) -> list[str]:
     """Remove, rename or move away what is new; a sentence each."""
     before = _follow_move(before, directory)
     now = _look(directory, others, DIRECTORIES_MAX)
@@ -113,7 +113,7 @@ def undo(directory: str, before: Planted, others: frozenset[str]) -> list[str]:
     return said
 
 
-def _follow_move(before: Planted, directory: str) -> Planted:
+def _follow_move(before: GitState, directory: str) -> GitState:
     """The same, after the git directory was moved there."""
     begin = len(before.top)
     if before.top in ("", directory):
@@ -135,9 +135,9 @@ def _look(
     most: int,
     is_first: Callable[[str], bool] | None = None,
     left_out: frozenset[str] = frozenset(),
-) -> Planted:
+) -> GitState:
     """`is_first`: directories that are looked at before the others. `left_out`: those that are not at all."""
-    planted = Planted(directory, {}, {}, {}, read_file(f"{directory}/HEAD", _HEAD_MAX_BYTES), [], [], [])
+    planted = GitState(directory, {}, {}, {}, read_file(f"{directory}/HEAD", _HEAD_MAX_BYTES), [], [], [])
     objects, worktrees = f"{directory}/objects", f"{directory}/worktrees/"
     skipped = {*left_out, f"{directory}/hooks", f"{directory}/lfs/objects", f"{directory}/annex/objects"}
     first, later = [directory], list[str]()
@@ -177,7 +177,7 @@ def _look(
     return planted
 
 
-def _move_crowd(directory: str, before: Planted, others: frozenset[str]) -> tuple[Planted, list[str]]:
+def _move_crowd(directory: str, before: GitState, others: frozenset[str]) -> tuple[GitState, list[str]]:
     """Move away what is new and too much to be looked at; the rest, and sentences."""
     known, were_crowded = {directory, *before.looked}, set(before.crowded)
     kept_out = {*before.unlooked}
@@ -228,7 +228,7 @@ def _find_topmost_new(path: str, directory: str, known: set[str]) -> str:
 
 
 def _empty_directory(
-    path: str, directory: str, before: Planted, known: set[str] | frozenset[str], box: QuarantineDirectory
+    path: str, directory: str, before: GitState, known: set[str] | frozenset[str], box: QuarantineDirectory
 ) -> None:
     """Move new links and directories away, one after the other: there may be millions."""
     skipped = {f"{directory}/{name}" for name in ("hooks", "objects", "lfs", "annex")}

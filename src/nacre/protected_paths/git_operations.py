@@ -35,7 +35,7 @@ Programs = dict[str, tuple[str, ...]]
 
 def find_programs(directory: str) -> Programs:
     """In one of the directories of these names, at the top of a git directory."""
-    look = _LOOKS[os.path.basename(directory)]
+    look = _CHECKS[os.path.basename(directory)]
     return {path: found for path, found in look(directory).items() if found}
 
 
@@ -87,14 +87,14 @@ def _look_at_remotes(directory: str) -> Programs:
     return found
 
 
-_LOOKS = {
+_CHECKS = {
     "rebase-merge": _look_at_rebase,
     "rebase-apply": _look_at_apply,
     "sequencer": _look_at_sequencer,
     "remotes": _look_at_remotes,
     "branches": _look_at_remotes,
 }
-NAMES = frozenset(_LOOKS)
+NAMES = frozenset(_CHECKS)
 """Directories of a git directory that are looked at."""
 
 

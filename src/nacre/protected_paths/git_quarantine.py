@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from nacre.protected_paths.open_path import DIRECTORY, Walk, opened, parent_of
+from nacre.protected_paths.open_path import DIRECTORY, PathOpener, open_directory, parent_of
 from nacre.protected_paths.quarantine import QUARANTINED
 
 _NAME_MAX_BYTES = 180
@@ -107,7 +107,7 @@ class QuarantineDirectory:
             self.failed = error.strerror or str(error)
 
     def move_paths(self, paths: list[str], top: str) -> None:
-        with Walk() as walk:
+        with PathOpener() as walk:
             for path in paths:
                 with contextlib.suppress(OSError):
                     parent, name = walk.parent(path)
@@ -125,7 +125,7 @@ def _open_to_owner(name: str, parent: int) -> None:
 @contextlib.contextmanager
 def scan_open(path: str) -> Iterator[tuple[int, Iterator[os.DirEntry[str]]]]:
     """A directory, open, and its entries, one after the other."""
-    with parent_of(path) as (parent, name), opened(name, parent) as fd, os.scandir(fd) as entries:
+    with parent_of(path) as (parent, name), open_directory(name, parent) as fd, os.scandir(fd) as entries:
         yield fd, entries
 
 

@@ -27,11 +27,11 @@ class Marks(NamedTuple):
 
 class MountedPaths:
     def __init__(self, paths: Iterable[str]) -> None:
-        self._before = {path: _marks(path) for path in paths}
-        self._above = {path: _marks(path) for path in _directories_above(self._before)}
+        self._before = {path: _file_identity(path) for path in paths}
+        self._above = {path: _file_identity(path) for path in _directories_above(self._before)}
 
     @classmethod
-    def of(cls, marks: tuple[dict[str, Marks | None], dict[str, Marks | None]]) -> MountedPaths:
+    def from_marks(cls, marks: tuple[dict[str, Marks | None], dict[str, Marks | None]]) -> MountedPaths:
         """One that compares with these."""
         mounted = cls(())
         mounted._before, mounted._above = marks
@@ -42,9 +42,9 @@ class MountedPaths:
         """Marks of the paths, and of the directories above them."""
         return self._before, self._above
 
-    def replaced(self) -> list[str]:
+    def find_replaced(self) -> list[str]:
         """Paths at which there is or was something else, or that may have been written by another name."""
-        now = {path: _marks(path) for path in (*self._before, *self._above)}
+        now = {path: _file_identity(path) for path in (*self._before, *self._above)}
         moved = {path for path in now if self._was_moved(path, now)}
         return [
             path
@@ -52,10 +52,10 @@ class MountedPaths:
             if _has_come_off(before, now[path]) or not moved.isdisjoint((path, *_directories_above([path])))
         ]
 
-    def changed(self) -> list[str]:
+    def find_changed(self) -> list[str]:
         """Paths that are the same and have changed, which only somebody outside can have done."""
-        replaced = set(self.replaced())
-        now = {path: _marks(path) for path in self._before}
+        replaced = set(self.find_replaced())
+        now = {path: _file_identity(path) for path in self._before}
         return [
             path
             for path, before in self._before.items()
@@ -98,7 +98,7 @@ def _directories_above(paths: Iterable[str]) -> dict[str, None]:
     return found
 
 
-def _marks(path: str) -> Marks | None:
+def _file_identity(path: str) -> Marks | None:
     try:
         status = os.lstat(path)
     except OSError:

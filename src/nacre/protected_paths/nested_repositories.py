@@ -19,9 +19,9 @@ from nacre.protected_paths.git_directories import (
     DIRECTORIES_MAX,
     NAMES_OF_GIT,
     NOTHING,
-    Planted,
+    GitState,
     describe_new,
-    look_at,
+    inspect_git_directory,
     undo,
 )
 from nacre.protected_paths.git_index import Index, read_index
@@ -63,7 +63,7 @@ class Repository(NamedTuple):
 
     parts: frozenset[str]
     """Things in it that run programs, by what each says."""
-    planted: Planted
+    planted: GitState
     """Its links, and operations in progress."""
 
 
@@ -73,7 +73,7 @@ _UNKNOWN = Repository(frozenset(), NOTHING)
 _NOWHERE = (-1, -1)
 
 
-class Part(NamedTuple):
+class RepositoryPart(NamedTuple):
     """Something that makes git run a program."""
 
     path: str
@@ -81,7 +81,7 @@ class Part(NamedTuple):
     what: str
 
 
-def look_for(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:
+def find_nested_repositories(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:
     """Those below these roots, as they are now; of these repositories only the index."""
     known: Known = {}
     found, unread = _find(roots, repositories)
@@ -127,8 +127,8 @@ def quarantine_new(roots: tuple[str, ...], repositories: tuple[str, ...], before
     return said
 
 
-def _look_into(directory: str, others: frozenset[str]) -> Planted:
-    return look_at(directory, others) if _is_looked_at(directory) else NOTHING
+def _look_into(directory: str, others: frozenset[str]) -> GitState:
+    return inspect_git_directory(directory, others) if _is_looked_at(directory) else NOTHING
 
 
 def _is_looked_at(directory: str) -> bool:
@@ -156,7 +156,7 @@ def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[s
     ways = list(dict.fromkeys(ways))
     seen = set(ways)
     for way in ways:  # which grows meanwhile
-        directory = _led_to(way)
+        directory = _resolve_gitlink(way)
         if not directory or (way in own and directory != way):
             continue
         common = _find_common_directory(directory)
@@ -213,7 +213,7 @@ def _find_common_directory(directory: str) -> str:
     return os.path.realpath(os.path.join(directory, common)) if common else directory
 
 
-def _led_to(way: str) -> str:
+def _resolve_gitlink(way: str) -> str:
     """The directory itself, or where a `.git` file or link leads; empty for nothing."""
     try:
         mode = os.lstat(way).st_mode
@@ -232,10 +232,10 @@ def _led_to(way: str) -> str:
 # its index
 
 
-def _describe_index(directory: str) -> dict[str, Part]:
+def _describe_index(directory: str) -> dict[str, RepositoryPart]:
     """An index that cannot be read for sure may name any repository, and any file."""
     index = f"{directory}/index"
-    return {f"index:{_read_marks(index)}": Part(index, "an index that is not as git writes it")}
+    return {f"index:{_read_marks(index)}": RepositoryPart(index, "an index that is not as git writes it")}
 
 
 def _read_gitlinks(directory: str, common: str) -> _Gitlinks:
@@ -291,21 +291,23 @@ def _remember(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _
 # what is in one
 
 
-def _parts_of(directory: str, roots: tuple[str, ...]) -> dict[str, Part]:
+def _parts_of(directory: str, roots: tuple[str, ...]) -> dict[str, RepositoryPart]:
     """By what each says, without the place of the repository."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, RepositoryPart] = {}
     for name in ("config", "config.worktree"):
         path = os.path.join(directory, name)
         configuration = _read_configuration(path)
-        parts |= {f"{name}:{each}": Part(path, each.partition("=")[0]) for each in configuration.runs}
+        parts |= {f"{name}:{each}": RepositoryPart(path, each.partition("=")[0]) for each in configuration.runs}
         tree = configuration.worktree
         if tree and not _is_inside(os.path.realpath(os.path.join(directory, tree)), roots):
-            parts[f"{name}:core.worktree={tree}"] = Part(path, "core.worktree, outside the workspace")
+            parts[f"{name}:core.worktree={tree}"] = RepositoryPart(path, "core.worktree, outside the workspace")
     hooks = os.path.join(directory, "hooks")
     if os.path.islink(hooks):
-        parts[f"hooks:{os.readlink(hooks)}"] = Part(hooks, "a link to hooks elsewhere")
+        parts[f"hooks:{os.readlink(hooks)}"] = RepositoryPart(hooks, "a link to hooks elsewhere")
     else:
-        parts |= {f"hooks:{name}:{changed}": Part(path, f"the hook {name}") for path, name, changed in _hooks(hooks)}
+        parts |= {
+            f"hooks:{name}:{changed}": RepositoryPart(path, f"the hook {name}") for path, name, changed in _hooks(hooks)
+        }
     return parts
 
 
@@ -375,7 +377,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 # what is done about it
 
 
-def _quarantine(way: str, parts: list[Part], roots: tuple[str, ...]) -> list[str]:
+def _quarantine(way: str, parts: list[RepositoryPart], roots: tuple[str, ...]) -> list[str]:
     said = []
     for path in dict.fromkeys(part.path for part in parts):
         whats = ", ".join(dict.fromkeys(part.what for part in parts if part.path == path))

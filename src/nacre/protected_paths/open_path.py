@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from nacre.keeper.protocol.shortages import LACKS
+from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -15,22 +15,22 @@ _HELD_OPEN_MAX = 4
 """Directories: a host may be short of descriptors."""
 
 
-def raise_if_lacking(error: OSError) -> None:
+def raise_if_shortage(error: OSError) -> None:
     """Raise errors for want of descriptors or memory: a path that could not be looked at is not absent."""
-    if error.errno in LACKS:
+    if error.errno in SHORTAGE_HINTS:
         raise error
 
 
-class Walk:
+class PathOpener:
     """Looks at many paths that are mostly in the same few directories, which are held open for that. What changes
     meanwhile is not seen: use it for one look."""
 
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
-        self._obstacles: dict[str, str] = {}
+        self._non_directories: dict[str, str] = {}
         """Directories that could not be entered, with what is there instead; empty if nothing is, or it is closed."""
 
-    def __enter__(self) -> Walk:
+    def __enter__(self) -> PathOpener:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -43,22 +43,22 @@ class Walk:
         above, _, name = path.rstrip("/").rpartition("/")
         return self._directory(above or "/"), name
 
-    def obstacle(self, path: str) -> str:
+    def first_non_directory(self, path: str) -> str:
         """The part of the way to a path that is no directory: a link, which leads anywhere, or a file, by which git can
         be led just as well. Empty if there is none, or if the way ends before."""
         above = path.rstrip("/").rpartition("/")[0] or "/"
         try:
             self._directory(above)
         except OSError as error:
-            raise_if_lacking(error)
-            return self._obstacles[above]
+            raise_if_shortage(error)
+            return self._non_directories[above]
         return ""
 
     def _directory(self, path: str) -> int:
         fd = self._open.get(path)
         if fd is not None:
             return fd
-        if path in self._obstacles:
+        if path in self._non_directories:
             raise NotADirectoryError(20, os.strerror(20), path)
         if len(self._open) == _HELD_OPEN_MAX:
             os.close(self._open.pop(next(iter(self._open))))
@@ -73,8 +73,8 @@ class Walk:
                 try:
                     below = os.open(name, DIRECTORY, dir_fd=fd)
                 except OSError as error:
-                    raise_if_lacking(error)
-                    self._obstacles[path] = walked if _is_there(name, fd) else ""
+                    raise_if_shortage(error)
+                    self._non_directories[path] = walked if _is_there(name, fd) else ""
                     raise
                 os.close(fd)
                 fd = below
@@ -93,7 +93,7 @@ def _is_there(name: str, parent: int) -> bool:
 
 
 @contextlib.contextmanager
-def opened(name: str, parent: int) -> Iterator[int]:
+def open_directory(name: str, parent: int) -> Iterator[int]:
     fd = os.open(name, DIRECTORY, dir_fd=parent)
     try:
         yield fd
@@ -103,12 +103,12 @@ def opened(name: str, parent: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def parent_of(path: str) -> Iterator[tuple[int, str]]:
-    """As `Walk.parent`, of one path, as it is now."""
-    with Walk() as walk:
+    """As `PathOpener.parent`, of one path, as it is now."""
+    with PathOpener() as walk:
         yield walk.parent(path)
 
 
-def obstacle_to(path: str) -> str:
-    """As `Walk.obstacle`, as it is now."""
-    with Walk() as walk:
-        return walk.obstacle(path)
+def first_non_directory(path: str) -> str:
+    """As `PathOpener.first_non_directory`, as it is now."""
+    with PathOpener() as walk:
+        return walk.first_non_directory(path)

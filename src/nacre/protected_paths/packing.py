@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Any, NamedTuple
 
-from nacre.protected_paths.git_directories import Planted
+from nacre.protected_paths.git_directories import GitState
 from nacre.protected_paths.mounted_paths import Marks
 from nacre.protected_paths.nested_repositories import Repository
-from nacre.protected_paths.snapshot import Node
+from nacre.protected_paths.snapshot import PathEntry
 
 
 class Scope(NamedTuple):
@@ -19,7 +19,7 @@ class Scope(NamedTuple):
     own_code: tuple[str, ...]
 
 
-_CLASSES: dict[str, type[Any]] = {each.__name__: each for each in (Scope, Node, Marks, Planted, Repository)}
+_CLASSES: dict[str, type[Any]] = {each.__name__: each for each in (Scope, PathEntry, Marks, GitState, Repository)}
 
 
 def pack(value: Any) -> bytes:

@@ -17,10 +17,10 @@ from weakref import WeakSet, WeakValueDictionary
 from nacre.protected_paths import git_directories
 from nacre.protected_paths.git_config import MAX_BYTES, settings_that_run_programs
 from nacre.protected_paths.mounted_paths import MountedPaths
-from nacre.protected_paths.nested_repositories import Known, keep_common, look_for, quarantine_new
+from nacre.protected_paths.nested_repositories import Known, find_nested_repositories, keep_common, quarantine_new
 from nacre.protected_paths.open_path import parent_of
 from nacre.protected_paths.packing import Scope, pack, unpack
-from nacre.protected_paths.snapshot import Guard, Snapshot
+from nacre.protected_paths.snapshot import PathSnapshot, RootSnapshot
 
 if TYPE_CHECKING:
     from nacre.types import Plan
@@ -35,7 +35,7 @@ _DESTINATION = re.compile(
 `git switch` writes that for each branch."""
 
 _lock = threading.RLock()
-_snapshots: WeakValueDictionary[str, Snapshot] = WeakValueDictionary()
+_snapshots: WeakValueDictionary[str, RootSnapshot] = WeakValueDictionary()
 """By path. One that no run holds any more is gone."""
 _running: WeakSet[Protection] = WeakSet()
 
@@ -45,21 +45,21 @@ _of_tasks: dict[Protection, Callable[[], bool]] = {}
 
 
 class Protection:
-    unheld: frozenset[str] = frozenset()
+    unenforced_rules: frozenset[str] = frozenset()
     """Rules that the kernel has not enforced to the end; known after `restore`."""
 
     def __init__(self, plan: Plan) -> None:
         """Looks at what is there now, or was before the runs that have not ended. OSError: there was no descriptor to
         look with."""
-        self._set_scope(Scope(plan.roots, plan.repositories, plan.own_code))
+        self._set_scope(Scope(plan.writable_roots, plan.repositories, plan.own_code))
         _release_ended()
         with _lock:
-            self._guard = Guard(plan.watched, plan.roots, _snapshots)
+            self._guard = PathSnapshot(plan.compared_paths, plan.writable_roots, _snapshots)
             compared = [path for path in plan.mounted if path not in plan.own_code]
-            self._held = Guard(compared, plan.roots, _snapshots)
+            self._is_held = PathSnapshot(compared, plan.writable_roots, _snapshots)
             self._mounted, self._covered = MountedPaths(plan.mounted), MountedPaths(plan.covered)
-            self._git = {each: self._look_at(each) for each in plan.repositories}
-            self._nested = self._look_for_nested() if plan.repositories else {}
+            self._git = {each: self._inspect_git_directory(each) for each in plan.repositories}
+            self._nested = self._find_nested_repositories() if plan.repositories else {}
             _running.add(self)
 
     def _set_scope(self, scope: Scope) -> None:
@@ -76,7 +76,7 @@ class Protection:
                 (
                     self._scope,
                     {path: (each.node, each.obstacle) for path, each in self._guard.snapshots.items()},
-                    {path: (each.node, each.obstacle) for path, each in self._held.snapshots.items()},
+                    {path: (each.node, each.obstacle) for path, each in self._is_held.snapshots.items()},
                     self._mounted.marks,
                     self._covered.marks,
                     self._git,
@@ -91,13 +91,13 @@ class Protection:
         try:
             scope, watched, held, mounted, covered, git, nested = unpack(data)
             protection._set_scope(Scope(*scope))
-            protection._guard, protection._held = (
-                Guard.of({path: Snapshot(*each) for path, each in snapshots.items()}, scope.roots)
+            protection._guard, protection._is_held = (
+                PathSnapshot.from_roots({path: RootSnapshot(*each) for path, each in snapshots.items()}, scope.roots)
                 for snapshots in (watched, held)
             )
         except (AttributeError, TypeError) as error:
             raise ValueError("not a saved protection") from error
-        protection._mounted, protection._covered = MountedPaths.of(mounted), MountedPaths.of(covered)
+        protection._mounted, protection._covered = MountedPaths.from_marks(mounted), MountedPaths.from_marks(covered)
         protection._git, protection._nested = git, nested
         return protection
 
@@ -127,31 +127,31 @@ class Protection:
         """The run has ended, or never began: later ones need not share its view."""
         _running.discard(self)
         _of_tasks.pop(self, None)
-        self._guard = self._held = Guard((), ())
+        self._guard = self._is_held = PathSnapshot((), ())
         self._git = {}
 
     def _settle_mounted(self) -> list[str]:
         said: list[str] = []
         unheld: set[str] = set()
-        for path in self._mounted.replaced():
+        for path in self._mounted.find_replaced():
             unheld |= {"protected", "protected-existing"}
             said.append(f"{path} was replaced from outside while the command ran, and not protected from then on.")
-            if not self._is_harmless(path, self._held):
-                said += [undone] if (undone := self._held.restore_one(path)) else []
-        for path in self._mounted.changed():
+            if not self._is_harmless(path, self._is_held):
+                said += [undone] if (undone := self._is_held.restore_one(path)) else []
+        for path in self._mounted.find_changed():
             if path in self._scope.own_code:
                 continue  # nacre writes there itself
             said.append(f"{path} was changed from outside while the command ran, which could not; it stays so.")
-        for path in self._covered.replaced():
+        for path in self._covered.find_replaced():
             unheld.add("hidden")
             said.append(f"{path} was replaced from outside while the command ran, and not hidden from then on.")
-        self.unheld = frozenset(unheld)
+        self.unenforced_rules = frozenset(unheld)
         return said
 
     def _is_harmless_change(self, path: str) -> bool:
         return self._is_harmless(path, self._guard)
 
-    def _is_harmless(self, path: str, guard: Guard) -> bool:
+    def _is_harmless(self, path: str, guard: PathSnapshot) -> bool:
         """A configuration of git that runs no more programs than before, and leads git nowhere else, stays, whoever has
         changed it: git replaces the file at each `git config` of the user."""
         if path not in self._configurations or (before := guard.file(path)) is None:
@@ -164,15 +164,15 @@ class Protection:
             set(_DESTINATION.findall(is_now)) <= set(_DESTINATION.findall(was))
         )
 
-    def _look_at(self, directory: str) -> git_directories.Planted:
+    def _inspect_git_directory(self, directory: str) -> git_directories.GitState:
         for other in _running:
             if directory in other._git:
                 return other._git[directory]
-        return git_directories.look_at(directory, self._repositories)
+        return git_directories.inspect_git_directory(directory, self._repositories)
 
-    def _look_for_nested(self) -> Known:
+    def _find_nested_repositories(self) -> Known:
         """A path that another run may have made since is not known to be the user's."""
-        found = look_for(self._scope.roots, self._scope.repositories)
+        found = find_nested_repositories(self._scope.roots, self._scope.repositories)
         for other in _running:
             if not set(other._scope.roots).isdisjoint(self._scope.roots):
                 found = keep_common(found, other._nested)
@@ -197,7 +197,7 @@ def _release_ended() -> None:
                 protection.release()
 
 
-def _start_afresh() -> None:
+def _reset_after_fork() -> None:
     """After a fork: the runs are the parent's."""
     global _lock
     _lock = threading.RLock()
@@ -206,4 +206,4 @@ def _start_afresh() -> None:
     _running.clear()
 
 
-os.register_at_fork(after_in_child=_start_afresh)
+os.register_at_fork(after_in_child=_reset_after_fork)

@@ -11,7 +11,7 @@ import os
 import stat
 
 from nacre.keeper.protocol.private_tmpdir import remove_below
-from nacre.protected_paths.open_path import opened
+from nacre.protected_paths.open_path import open_directory
 
 QUARANTINED = ".nacre-quarantined"
 """The end of the names of what has been moved out of the way."""
@@ -50,17 +50,17 @@ def quarantine(moved: str, name: str, parent: int) -> str:
     if digest and moved != name and digest == _digest(name, parent):
         remove_below(moved, parent)
         return ""
-    kept = _quarantined(name, digest[:_DIGEST_CHARACTERS] or os.urandom(4).hex())
+    kept = _quarantine_name(name, digest[:_DIGEST_CHARACTERS] or os.urandom(4).hex())
     if digest and digest == _digest(kept, parent):
         remove_below(moved, parent)
         return f"What was there is the same as {kept}."
     if _is_there(kept, parent):
-        kept = _quarantined(name, os.urandom(4).hex())
+        kept = _quarantine_name(name, os.urandom(4).hex())
     os.rename(moved, kept, src_dir_fd=parent, dst_dir_fd=parent)
     return f"What was there is now called {kept}."
 
 
-def _quarantined(name: str, mark: str) -> str:
+def _quarantine_name(name: str, mark: str) -> str:
     short = os.fsdecode(os.fsencode(name)[:_NAME_MAX_BYTES])
     return f"{short}-{mark}{QUARANTINED}"
 
@@ -105,7 +105,7 @@ def _read(name: str, parent: int, rows: list[bytes], room: int) -> int | None:
         return None if len(rows[-1]) > room else room - len(rows[-1])
     if not stat.S_ISDIR(status.st_mode):
         return None
-    with opened(name, parent) as fd:
+    with open_directory(name, parent) as fd:
         return _read_entries(fd, rows, room)
 
 

@@ -14,13 +14,20 @@ import time
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import NamedTuple
 
-from nacre.protected_paths.open_path import DIRECTORY, Walk, obstacle_to, opened, parent_of, raise_if_lacking
+from nacre.protected_paths.open_path import (
+    DIRECTORY,
+    PathOpener,
+    first_non_directory,
+    open_directory,
+    parent_of,
+    raise_if_shortage,
+)
 from nacre.protected_paths.quarantine import QUARANTINED as QUARANTINED  # for who takes it from here
 from nacre.protected_paths.quarantine import quarantine
 
-_MOST = 8 * 1024 * 1024
+_MAX_CONTENT_BYTES = 8 * 1024 * 1024
 """Bytes that are remembered in all; of what is beyond, only that it has changed can be said."""
-_ENTRIES = 5000
+_MAX_ENTRIES = 5000
 """Files and directories that are remembered in all; a directory beyond is not looked into."""
 _CONTENTS_MAX = 1000
 _CONTENT_MAX_BYTES = 8 * 1024
@@ -28,13 +35,13 @@ _CONTENT_MAX_BYTES = 8 * 1024
 _UNSETTLED_NS = 100_000_000
 """Nanoseconds: a file that has changed so recently may change again without its times telling."""
 _contents: dict[tuple[int, ...], bytes] = {}
-_DEEPEST = 32
+_MAX_DEPTH = 32
 """Directories in directories that are looked into."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Not waiting: by now it may be a pipe."""
 
 
-class Node(NamedTuple):
+class PathEntry(NamedTuple):
     """A file, a link, or a directory with what is in it."""
 
     mode: int
@@ -43,7 +50,7 @@ class Node(NamedTuple):
     directory that was looked into nothing."""
     content: bytes | None
     """Of a file, or the target of a link; None if it is too large, or neither."""
-    below: dict[str, Node]
+    below: dict[str, PathEntry]
 
     @property
     def whole(self) -> bool:
@@ -53,22 +60,22 @@ class Node(NamedTuple):
         return self.content is not None
 
 
-class Snapshot:
+class RootSnapshot:
     """The content of a path before any run that may change it began."""
 
     __slots__ = ("__weakref__", "node", "obstacle")
 
-    def __init__(self, node: Node | None, obstacle: str) -> None:
+    def __init__(self, node: PathEntry | None, obstacle: str) -> None:
         self.node = node
         self.obstacle = obstacle
         """The obstacle on the way to it."""
 
 
-class Guard:
+class PathSnapshot:
     """What is at some paths now."""
 
     def __init__(
-        self, paths: Iterable[str], roots: Iterable[str], shared: MutableMapping[str, Snapshot] | None = None
+        self, paths: Iterable[str], roots: Iterable[str], shared: MutableMapping[str, RootSnapshot] | None = None
     ) -> None:
         """`roots` is where the command may write: what stands in the way of a path is removed below them only.
         `shared`: snapshots of runs that have not ended, which are taken for this one, too, and given to later ones.
@@ -77,28 +84,29 @@ class Guard:
         be removed as something new.
         """
         self._roots = tuple(root.rstrip("/") + "/" for root in roots)
-        self._room, self._entries = _MOST, _ENTRIES
+        self._content_bytes_left, self._entries = _MAX_CONTENT_BYTES, _MAX_ENTRIES
         known = {} if shared is None else shared
-        with Walk() as walk:
+        with PathOpener() as walk:
             self._before = {
-                path: known.get(path) or Snapshot(self._look(path, walk), walk.obstacle(path)) for path in paths
+                path: known.get(path) or RootSnapshot(self._read_entry(path, walk), walk.first_non_directory(path))
+                for path in paths
             }
         known.update(self._before)
 
     @classmethod
-    def of(cls, before: dict[str, Snapshot], roots: Iterable[str]) -> Guard:
+    def from_roots(cls, before: dict[str, RootSnapshot], roots: Iterable[str]) -> PathSnapshot:
         """One that compares with these."""
         guard = cls((), roots)
         guard._before = before
         return guard
 
     @property
-    def snapshots(self) -> dict[str, Snapshot]:
+    def snapshots(self) -> dict[str, RootSnapshot]:
         return self._before
 
     def restore(self, stays: Callable[[str], bool] = lambda _: False) -> list[str]:
         """Undo what has changed since; a sentence each. `stays`: whether a change to this path may."""
-        with Walk() as walk:
+        with PathOpener() as walk:
             changed = [path for path in self._before if self._has_changed(path, walk) and not stays(path)]
         return [said for path in changed if (said := self.restore_one(path))]
 
@@ -112,39 +120,39 @@ class Guard:
     def restore_one(self, path: str) -> str:
         """Undo what has changed there; a sentence, or nothing."""
         snapshot = self._before.get(path)
-        return "" if snapshot is None else self._settle(path, snapshot)
+        return "" if snapshot is None else self._restore_entry(path, snapshot)
 
-    def _has_changed(self, path: str, walk: Walk) -> bool:
+    def _has_changed(self, path: str, walk: PathOpener) -> bool:
         """The cheap look at all of them, before any is touched."""
         try:
-            if walk.obstacle(path) != self._before[path].obstacle:
+            if walk.first_non_directory(path) != self._before[path].obstacle:
                 return True
-            return bool(_deed(self._before[path].node, *walk.parent(path)))
+            return bool(_describe_change(self._before[path].node, *walk.parent(path)))
         except OSError:
             return self._before[path].node is not None
 
-    def _settle(self, path: str, snapshot: Snapshot) -> str:
+    def _restore_entry(self, path: str, snapshot: RootSnapshot) -> str:
         before = snapshot.node
-        planted = self._clear_the_way(path)
+        planted = self._remove_obstacle(path)
         if planted and before is None:
             return f"{path} is protected: {planted}"
-        deed = _deed_at(path, before)
+        deed = _describe_change_at(path, before)
         if not deed:
             return ""
         try:
             with parent_of(path) as (parent, name):
-                snapshot.node, kept = _put_back(name, before, parent)
+                snapshot.node, kept = _restore(name, before, parent)
         except OSError as error:
             cleared = f" Also, {planted}" if planted else ""
             return f"{path} is protected, was {deed}, and could not be put back: {error.strerror}.{cleared}"
         done = "removed" if before is None else "put back"
         return f"{path} is protected: it was {deed}, and has been {done}.{kept and ' '}{kept}"
 
-    def _clear_the_way(self, path: str) -> str:
+    def _remove_obstacle(self, path: str) -> str:
         """Remove what was put where a directory that leads to the path was, or was not. Returns the rest of a sentence;
         empty if there was nothing."""
         try:
-            obstacle = obstacle_to(path)
+            obstacle = first_non_directory(path)
             if not obstacle or obstacle == self._before[path].obstacle or not obstacle.startswith(self._roots):
                 return ""
             with parent_of(obstacle) as (parent, name):
@@ -154,43 +162,43 @@ class Guard:
             return ""
         return f"a {'link' if stat.S_ISLNK(mode) else 'file'} was put at {obstacle}, and has been removed. {kept}"
 
-    def _look(self, path: str, walk: Walk) -> Node | None:
+    def _read_entry(self, path: str, walk: PathOpener) -> PathEntry | None:
         try:
             parent, name = walk.parent(path)
-            return self._node(name, parent)
+            return self._make_entry(name, parent)
         except OSError as error:
-            raise_if_lacking(error)
+            raise_if_shortage(error)
             return None
 
-    def _node(self, name: str, parent: int, depth: int = 0) -> Node:
+    def _make_entry(self, name: str, parent: int, depth: int = 0) -> PathEntry:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         mode = status.st_mode
         self._entries -= 1
         if stat.S_ISDIR(mode):
-            below = self._below(name, parent, depth)
-            return Node(mode, _marks(status), None, {}) if below is None else Node(mode, (), None, below)
-        content = _remembered_content(name, parent, status, self._room)
+            below = self._read_children(name, parent, depth)
+            return PathEntry(mode, _marks(status), None, {}) if below is None else PathEntry(mode, (), None, below)
+        content = _remembered_content(name, parent, status, self._content_bytes_left)
         if content is None:
-            return Node(mode, _marks(status), None, {})
-        self._room -= len(content)
-        return Node(mode, (status.st_ino, status.st_nlink), content, {})
+            return PathEntry(mode, _marks(status), None, {})
+        self._content_bytes_left -= len(content)
+        return PathEntry(mode, (status.st_ino, status.st_nlink), content, {})
 
-    def _below(self, name: str, parent: int, depth: int) -> dict[str, Node] | None:
+    def _read_children(self, name: str, parent: int, depth: int) -> dict[str, PathEntry] | None:
         """What is in a directory; None where it is closed to us, or more or deeper than anybody needs."""
-        if depth == _DEEPEST:
+        if depth == _MAX_DEPTH:
             return None
         try:
-            with opened(name, parent) as fd:
+            with open_directory(name, parent) as fd:
                 names = _names(fd, self._entries)
                 if names is None:
                     return None
-                found: dict[str, Node] = {}
+                found: dict[str, PathEntry] = {}
                 for child in names:
                     with contextlib.suppress(FileNotFoundError):  # gone meanwhile
-                        found[child] = self._node(child, fd, depth + 1)
+                        found[child] = self._make_entry(child, fd, depth + 1)
                 return found
         except OSError as error:
-            raise_if_lacking(error)
+            raise_if_shortage(error)
             return None
 
 
@@ -225,31 +233,31 @@ def _content(name: str, parent: int, status: os.stat_result, most: int) -> bytes
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise_if_lacking(error)
+        raise_if_shortage(error)
         return None
     return None if content is None or len(content) > most else content
 
 
-def _deed_at(path: str, before: Node | None) -> str:
+def _describe_change_at(path: str, before: PathEntry | None) -> str:
     try:
         with parent_of(path) as (parent, name):
-            return _deed(before, parent, name)
+            return _describe_change(before, parent, name)
     except OSError:
         return "" if before is None else "removed"
 
 
-def _deed(before: Node | None, parent: int, name: str) -> str:
+def _describe_change(before: PathEntry | None, parent: int, name: str) -> str:
     """What has been done to it; empty for nothing."""
     try:
         if before is None:
             os.stat(name, dir_fd=parent, follow_symlinks=False)
             return "made"
-        return "" if _is_still(before, name, parent) else "changed"
+        return "" if _is_unchanged(before, name, parent) else "changed"
     except OSError:
         return "" if before is None else "removed"
 
 
-def _is_still(node: Node, name: str, parent: int) -> bool:
+def _is_unchanged(node: PathEntry, name: str, parent: int) -> bool:
     """Looks at no more than was there before. OSError: it is gone."""
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     if status.st_mode != node.mode:
@@ -261,12 +269,12 @@ def _is_still(node: Node, name: str, parent: int) -> bool:
     if node.marks:
         return node.marks == _marks(status)
     try:
-        with opened(name, parent) as fd:
+        with open_directory(name, parent) as fd:
             names = _names(fd, len(node.below))
             return (
                 names is not None
                 and node.below.keys() == set(names)
-                and all(_is_still(below, child, fd) for child, below in node.below.items())
+                and all(_is_unchanged(below, child, fd) for child, below in node.below.items())
             )
     except OSError:
         return False
@@ -283,7 +291,7 @@ def _names(fd: int, most: int) -> list[str] | None:
     return found
 
 
-def _put_back(name: str, before: Node | None, parent: int) -> tuple[Node | None, str]:
+def _restore(name: str, before: PathEntry | None, parent: int) -> tuple[PathEntry | None, str]:
     """A new one is made beside it first: whoever looks finds one or the other. Returns what is there now, and a
     sentence about the other one, if there was any."""
     if before is not None and not before.whole:
@@ -300,9 +308,9 @@ def _put_back(name: str, before: Node | None, parent: int) -> tuple[Node | None,
     return made, quarantine(gone, name, parent) if gone else ""
 
 
-def _make(name: str, node: Node, parent: int) -> Node:
+def _make(name: str, node: PathEntry, parent: int) -> PathEntry:
     """The same again, with the inodes that it has now."""
-    below_now: dict[str, Node] = {}
+    below_now: dict[str, PathEntry] = {}
     if stat.S_ISLNK(node.mode):
         os.symlink(os.fsdecode(node.content or b""), name, dir_fd=parent)
     elif stat.S_ISDIR(node.mode):

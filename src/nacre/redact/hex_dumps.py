@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, product
 from typing import NamedTuple, TypeAlias
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.redact.dump_notations import NAMES, NOTATIONS, Notation, traces_of
 
 Span: TypeAlias = tuple[int, int]
@@ -23,7 +23,7 @@ _MIN_PART_BYTES = 4
 _MAX_CHARS_PER_BYTE = 32
 _MAX_LINE_CHARS = 512
 _NUMBER = r"-?(?:0[xX])?[0-9A-Fa-f]{1,512}+,?"
-_NUMBERS = later(
+_NUMBERS = lazy_regex(
     rf"\n(?:[0-9A-Fa-f]{{1,16}}:[ \t]*+"
     rf"(?P<xxd>{_NUMBER}(?: {_NUMBER})*(?: {{2,15}}[0-9A-Fa-f]{{2,14}}(?=  ))?)(?![^\s])"
     rf"|(?:[0-9A-Fa-f]{{4,16}}+(?=[ \t]+[^\s]))?[ \t]*+"
@@ -35,16 +35,16 @@ _CELL = (
     rf"   [^\n]|  \\[0abfnrtv]|  \*\*| [0-3][0-7]{{2}}|  (?:{'|'.join(name for name in NAMES if len(name) == 2)})"
     rf"| (?:{'|'.join(name for name in NAMES if len(name) == 3)})"
 )
-_CELLS = later(
+_CELLS = lazy_regex(
     rf"\n(?:[0-9A-Fa-f]{{1,16}}+| {{6,16}}?)?(?=(?P<cells>(?:{_CELL})+))(?P=cells)[ ]*+(?:\\|[0-7]{{1,2}})?(?=\n|\Z)"
 )
 """A line of characters in columns, as of `od -c`. They are read once, by the lookahead: a line of blanks would be read
 again from each of them."""
-_EACH_CELL = later(_CELL)
-_WORD = later(r"[^\s]+")
-_FRAGMENT = later(r"\n?[0-9A-Fa-f]{0,16}:?[ \t]*")
+_EACH_CELL = lazy_regex(_CELL)
+_WORD = lazy_regex(r"[^\s]+")
+_FRAGMENT = lazy_regex(r"\n?[0-9A-Fa-f]{0,16}:?[ \t]*")
 """May be left of a dump's line that was cut."""
-_UNFINISHED = later(r"[0-9A-Fa-f]{0,512}:?(?:[ \t][^\n]*)?")
+_UNFINISHED = lazy_regex(r"[0-9A-Fa-f]{0,512}:?(?:[ \t][^\n]*)?")
 
 
 _CUTS = ("", "word", "digit")
@@ -69,7 +69,7 @@ def find_in_dumps(
 ) -> list[Span]:
     """Places of the values' bytes. `_cut`: there was more of the text, and a part of a value counts at that end."""
     spans: list[Span] = []
-    reach = _reach(values)
+    reach = _max_dump_chars(values)
     if starts_cut:
         first = text[: min(_line_end(text, reach), 2 * reach)]  # a line may be endless
         for offset in ("", "0000: "):  # which may be missing
@@ -89,13 +89,13 @@ def find_in_dumps(
     return spans
 
 
-def begun_in_dump(text: str, values: tuple[bytes, ...]) -> int:
+def partial_match_in_dump(text: str, values: tuple[bytes, ...]) -> int:
     """Where the lines of a dump begin that may hold a part of a value which goes on after the text; else its end."""
     last = text.rfind("\n") + 1
     if (last < len(text) and _UNFINISHED.fullmatch(text, last) is None) or not values:
         return len(text)
     place = last
-    region = _line_start(text, last - _reach(values)), last
+    region = _line_start(text, last - _max_dump_chars(values)), last
     for notation in NOTATIONS:
         for block in _blocks(text, region, notation.cells):
             if block[-1].end + 1 == last:
@@ -140,7 +140,7 @@ def _regions(text: str, places: list[int], reach: int) -> Iterator[Span]:
         yield _line_start(text, start), _line_end(text, end)
 
 
-def _reach(values: tuple[bytes, ...]) -> int:
+def _max_dump_chars(values: tuple[bytes, ...]) -> int:
     """Characters that a dump may need for a value."""
     return _MAX_CHARS_PER_BYTE * max(map(len, values)) + _MAX_LINE_CHARS
 
@@ -239,7 +239,7 @@ def _in_block(
                 begin = ends[index] - len(parts[index])
                 if begin < last and parts[index]:
                     part = max(first - begin, 0), min(last - begin, len(parts[index]))
-                    yield from _shown(text, whole[index], notation, parts[index], part)
+                    yield from _digit_spans(text, whole[index], notation, parts[index], part)
             if at_end and last == len(data):
                 yield whole[-1].last, len(text)
 
@@ -290,7 +290,7 @@ def _overlap(before: bytes, after: bytes, least: int) -> int:
     return len(end) - place if place >= 0 else 0
 
 
-def _shown(text: str, line: _Line, notation: Notation, data: bytes, part: Span) -> Iterator[Span]:
+def _digit_spans(text: str, line: _Line, notation: Notation, data: bytes, part: Span) -> Iterator[Span]:
     """The digits of some of a line's bytes, and what stands for them beside."""
     first, last = part
     count = 0
@@ -308,14 +308,14 @@ def _shown(text: str, line: _Line, notation: Notation, data: bytes, part: Span) 
         begin -= 1
     yield begin, shown[-1]
     rest = text[line.last : line.end]
-    beside = _beside(rest, data)
+    beside = _find_text_column(rest, data)
     if beside is not None:
         yield line.last + beside + first, min(line.last + beside + last, line.end)
     elif rest.strip():
         yield line.last + len(rest) - len(rest.lstrip()), line.end
 
 
-def _beside(rest: str, data: bytes) -> int | None:
+def _find_text_column(rest: str, data: bytes) -> int | None:
     """Where the same bytes stand as text, a character each; None: not known."""
     wanted = "".join([chr(byte) if 32 <= byte < 127 else "." for byte in data])
     for start in (2, len(rest) - len(data), len(rest) - len(data) - 1):

@@ -1,9 +1,9 @@
 """Masks values that nobody is to read, in text. Pure.
 
 Also as they look in base64 (at all three alignments, both alphabets, padded or not, wrapped or not), in hexadecimal,
-in a URL and in a JSON string; of a value of several lines, each long line by itself. Values of less than `SHORTEST`
-characters are left alone: they are part of too many other words. At an end where text is missing, the beginning or the
-end of a value counts as well. Knows no secrets by their looks: it masks what it is given.
+in a URL and in a JSON string; of a value of several lines, each long line by itself. Values of less than
+`MIN_SECRET_CHARS` characters are left alone: they are part of too many other words. At an end where text is missing,
+the beginning or the end of a value counts as well. Knows no secrets by their looks: it masks what it is given.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from itertools import accumulate
 from urllib.parse import quote, quote_plus
 
 from nacre.ansi.render import INVISIBLE
-from nacre.base.lazy_regex import later
-from nacre.redact.hex_dumps import begun_in_dump, find_in_dumps
+from nacre.base.lazy_regex import lazy_regex
+from nacre.redact.hex_dumps import find_in_dumps, partial_match_in_dump
 
-SHORTEST = 6
+MIN_SECRET_CHARS = 6
 """Characters of a value that is masked."""
 MASK = "[secret]"
-_LINE = 16
+_MIN_LINE_CHARS = 16
 """Characters of a line that is masked by itself."""
-_PART = 4
+_MIN_PART_CHARS = 4
 """Characters of a part of a value, at an end where text is missing, that is masked."""
-_FEW = 128
+_SEARCH_EACH_UP_TO_FORMS = 128
 """So many forms are searched one by one; more of them by their first letters."""
-_LETTERS = SHORTEST - 1
-_BLOCK = 64 * 1024
+_KEY_CHARS = MIN_SECRET_CHARS - 1
+_BLOCK_CHARS = 64 * 1024
 _SAFE = ("", "/", "!'()*~", "!*'();:@&=+$,/?#[]~")
 """What is left as it is: by `quote` of Python, in paths, by encodeURIComponent and by encodeURI of JavaScript."""
-_PEM = later(r"-----(?:BEGIN|END) [A-Z ]+-----")
+_PEM = lazy_regex(r"-----(?:BEGIN|END) [A-Z ]+-----")
 
-_MANY = 500
+_MAX_MASK_DOTS = 500
 """More dots than these are not ours."""
 
 
 def mask(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
     """The text with every secret in it masked."""
     spans = _spans(text, secrets, starts_cut, ends_cut)
-    return _masked(text, spans) if spans else text
+    return _apply_masks(text, spans) if spans else text
 
 
-def mask_raw(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
+def mask_ansi(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
     """The same of a text that has its escape sequences still: a colour within a secret goes with it."""
     spans = _spans(text, secrets := tuple(secrets), starts_cut, ends_cut)
     if "\x1b" in text:
@@ -57,13 +57,13 @@ def mask_raw(text: str, secrets: Iterable[str], *, starts_cut: bool = False, end
             (start + gone[bisect_right(places, start)], end + gone[bisect_right(places, end - 1)])
             for start, end in _spans(INVISIBLE.sub("", text), secrets, starts_cut, ends_cut)
         ]
-    return _masked(text, spans) if spans else text
+    return _apply_masks(text, spans) if spans else text
 
 
-def mask_said(text: str, secrets: Iterable[str]) -> str:
+def mask_note(text: str, secrets: Iterable[str]) -> str:
     """The same of what nacre says: where it has cut a text, which it shows by `…`, there may be a part of a secret."""
-    masked = mask_raw(text, secrets := tuple(secrets))
-    if not 0 < masked.count("…") <= _MANY:
+    masked = mask_ansi(text, secrets := tuple(secrets))
+    if not 0 < masked.count("…") <= _MAX_MASK_DOTS:
         return masked
     first, *others = masked.split("…")
     parts = [mask(first, secrets, ends_cut=True)]
@@ -71,20 +71,20 @@ def mask_said(text: str, secrets: Iterable[str]) -> str:
     return "…".join((*parts, mask(others[-1], secrets, starts_cut=True)))
 
 
-def begun(text: str, secrets: Iterable[str]) -> int:
+def partial_match_length(text: str, secrets: Iterable[str]) -> int:
     """Characters at the end of a text, of which the rest is yet to come, that may be a secret's beginning, or its end:
     who shows a text in pieces keeps them for the next one."""
-    hidden = tuple(sorted({each for each in secrets if len(each) >= SHORTEST}))
+    hidden = tuple(sorted({each for each in secrets if len(each) >= MIN_SECRET_CHARS}))
     forms, encoded = _forms(hidden)
     if not forms or not text:
         return 0
-    place = len(text) - max(_begun(form, text, 1) for form in forms)
+    place = len(text) - max(_prefix_length(form, text, 1) for form in forms)
     if encoded:  # it may be broken over lines
         letters = [at for at, letter in enumerate(text) if not letter.isspace()]
         together = "".join([text[at] for at in letters])
-        if part := max(_begun(form, together) for form in encoded):
+        if part := max(_prefix_length(form, together) for form in encoded):
             place = min(place, letters[-part])
-    place = min(place, begun_in_dump(text, _in_bytes(hidden)))
+    place = min(place, partial_match_in_dump(text, _in_bytes(hidden)))
     for start, end in sorted(_spans(text, secrets, False, False), reverse=True):
         if start < place < end:  # the end of one may begin another
             place = start
@@ -92,20 +92,20 @@ def begun(text: str, secrets: Iterable[str]) -> int:
 
 
 def _spans(text: str, secrets: Iterable[str], starts_cut: bool, ends_cut: bool) -> list[tuple[int, int]]:
-    hidden = tuple(sorted({each for each in secrets if len(each) >= SHORTEST}))
+    hidden = tuple(sorted({each for each in secrets if len(each) >= MIN_SECRET_CHARS}))
     forms, encoded = _forms(hidden)
     if not forms or not text:
         return []
-    spans = [*_found(text, forms), *_found_wrapped(text, encoded)]
+    spans = [*_find_forms(text, forms), *_find_wrapped_base64(text, encoded)]
     spans += find_in_dumps(text, _in_bytes(hidden), starts_cut=starts_cut, ends_cut=ends_cut)
-    if ends_cut and (part := max(_begun(form, text) for form in forms)):
+    if ends_cut and (part := max(_prefix_length(form, text) for form in forms)):
         spans.append((len(text) - part, len(text)))
-    if starts_cut and (part := max(_finished(form, text) for form in forms)):
+    if starts_cut and (part := max(_suffix_length(form, text) for form in forms)):
         spans.append((0, part))
     return spans
 
 
-def _masked(text: str, spans: list[tuple[int, int]]) -> str:
+def _apply_masks(text: str, spans: list[tuple[int, int]]) -> str:
     """Each line of a secret has a mask of its own: lines stay countable."""
     parts: list[str] = []
     covered = 0
@@ -118,14 +118,14 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join(parts)
 
 
-def _found(text: str, forms: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    if len(forms) > _FEW:
-        first = {form[:_LETTERS] for form in forms}
+def _find_forms(text: str, forms: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    if len(forms) > _SEARCH_EACH_UP_TO_FORMS:
+        first = {form[:_KEY_CHARS] for form in forms}
         met = set()
-        for block in range(0, len(text), _BLOCK):
-            part = text[block : block + _BLOCK + _LETTERS]
-            met |= first.intersection([part[place : place + _LETTERS] for place in range(len(part))])
-        forms = tuple(form for form in forms if form[:_LETTERS] in met)
+        for block in range(0, len(text), _BLOCK_CHARS):
+            part = text[block : block + _BLOCK_CHARS + _KEY_CHARS]
+            met |= first.intersection([part[place : place + _KEY_CHARS] for place in range(len(part))])
+        forms = tuple(form for form in forms if form[:_KEY_CHARS] in met)
     for form in forms:
         place = text.find(form)
         while place >= 0:
@@ -133,14 +133,14 @@ def _found(text: str, forms: tuple[str, ...]) -> Iterator[tuple[int, int]]:
             place = text.find(form, place + len(form))
 
 
-def _found_wrapped(text: str, encoded: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+def _find_wrapped_base64(text: str, encoded: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     """`base64` breaks its lines."""
     if not encoded or "\n" not in text:
         return
     ends: list[int] = []
-    for start, end in _found(text.replace("\n", ""), encoded):
+    for start, end in _find_forms(text.replace("\n", ""), encoded):
         ends = ends or [place - count for count, place in enumerate(_newlines(text))]
-        yield _unflat(start, ends), _unflat(end - 1, ends) + 1
+        yield _position_with_newlines(start, ends), _position_with_newlines(end - 1, ends) + 1
 
 
 def _newlines(text: str) -> Iterator[int]:
@@ -150,12 +150,12 @@ def _newlines(text: str) -> Iterator[int]:
         place = text.find("\n", place + 1)
 
 
-def _unflat(place: int, ends: list[int]) -> int:
+def _position_with_newlines(place: int, ends: list[int]) -> int:
     """The place in the text of a place in the text without its newlines, of which each is known by where it stood."""
     return place + bisect_right(ends, place)
 
 
-def _begun(form: str, text: str, least: int = _PART) -> int:
+def _prefix_length(form: str, text: str, least: int = _MIN_PART_CHARS) -> int:
     """Characters at the end of the text that begin the form: as many as may be, but not all of it."""
     first, end = form[:least], text[max(0, len(text) - len(form) + 1) :]
     place = end.find(first)
@@ -164,13 +164,13 @@ def _begun(form: str, text: str, least: int = _PART) -> int:
     return len(end) - place if place >= 0 else 0
 
 
-def _finished(form: str, text: str) -> int:
+def _suffix_length(form: str, text: str) -> int:
     """Characters at the start of the text that end the form."""
-    last, start = form[-_PART:], text[: len(form) - 1]
+    last, start = form[-_MIN_PART_CHARS:], text[: len(form) - 1]
     place = start.rfind(last)
-    while place >= 0 and not form.endswith(start[: place + _PART]):
-        place = start.rfind(last, 0, place + _PART - 1)
-    return place + _PART if place >= 0 else 0
+    while place >= 0 and not form.endswith(start[: place + _MIN_PART_CHARS]):
+        place = start.rfind(last, 0, place + _MIN_PART_CHARS - 1)
+    return place + _MIN_PART_CHARS if place >= 0 else 0
 
 
 @lru_cache(maxsize=16)
@@ -190,18 +190,20 @@ def _forms(secrets: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
             bases = set(_bases(value.encode("utf-8", "surrogateescape")))
             forms |= bases
             encoded |= bases
-    return _ordered(forms), _ordered(encoded)
+    return _sort_forms(forms), _sort_forms(encoded)
 
 
 def _variants(secret: str) -> set[str]:
     """The value as it may be printed, and its long lines."""
     printed = secret.replace("\r\n", "\n")
-    lines = [line for line in printed.split("\n") if len(line) >= _LINE and not _PEM.fullmatch(line)]
-    return {value for value in (secret, printed, printed.strip(), *lines) if len(value) >= SHORTEST}
+    lines = [line for line in printed.split("\n") if len(line) >= _MIN_LINE_CHARS and not _PEM.fullmatch(line)]
+    return {value for value in (secret, printed, printed.strip(), *lines) if len(value) >= MIN_SECRET_CHARS}
 
 
-def _ordered(forms: set[str]) -> tuple[str, ...]:
-    return tuple(sorted((form for form in forms if len(form) >= SHORTEST - 1), key=lambda form: (-len(form), form)))
+def _sort_forms(forms: set[str]) -> tuple[str, ...]:
+    return tuple(
+        sorted((form for form in forms if len(form) >= MIN_SECRET_CHARS - 1), key=lambda form: (-len(form), form))
+    )
 
 
 def _plain(value: str) -> set[str]:

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.environment import looks_secret
 
-_PATH = later(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,30})+/?")
+_PATH = lazy_regex(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,30})+/?")
 """Of a secret's file (`NETRC`), which is no secret itself."""
 _KNOWN_TO_ALL = frozenset("postgres password changeme example default secret production development localhost".split())
 """What people write where a secret is asked for and none is needed. Masked, it would hide every other mention."""
-_LOGIN = later(r"://[^/?#\s:@]*:([^\s@]{6,500})@")
+_LOGIN = lazy_regex(r"://[^/?#\s:@]*:([^\s@]{6,500})@")
 
 
-class Hidden:
-    __slots__ = ("_found", "_inherited", "_kept", "given")
+class Redactor:
+    __slots__ = ("_found", "_inherited", "_kept", "explicit")
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Hidden:
         kept: Mapping[str, str] | None = None,
     ) -> None:
         """The caller's `secrets`, and of what was `inherited` what looks like one and is not `kept`."""
-        self.given = tuple(secrets)
+        self.explicit = tuple(secrets)
         self._inherited = {} if inherited is None else inherited
         self._kept = {} if kept is None else kept
         self._found: tuple[str, ...] | None = None
@@ -47,7 +47,7 @@ class Hidden:
             removed = [value for value in removed if not _PATH.fullmatch(value)]
             removed += [match[1] for value in removed if (match := _LOGIN.search(value))]
             removed = [value for value in removed if value.lower() not in _KNOWN_TO_ALL]
-            self._found = tuple(dict.fromkeys((*self.given, *removed)))
+            self._found = tuple(dict.fromkeys((*self.explicit, *removed)))
         return self._found
 
     def mask(self, text: str, *, starts_cut: bool = False, ends_cut: bool = False) -> str:
@@ -56,11 +56,11 @@ class Hidden:
         values = self.values()
         if not values or not text:
             return text
-        from nacre.redact.mask import mask_raw, mask_said  # not loaded for those who hide nothing
+        from nacre.redact.mask import mask_ansi, mask_note  # not loaded for those who hide nothing
 
         if starts_cut or ends_cut:
-            return mask_raw(text, values, starts_cut=starts_cut, ends_cut=ends_cut)
-        return mask_said(text, values)
+            return mask_ansi(text, values, starts_cut=starts_cut, ends_cut=ends_cut)
+        return mask_note(text, values)
 
     def mask_all(self, data: Any) -> Any:
         """Every text in plain data."""
@@ -74,28 +74,28 @@ class Hidden:
         return "None"
 
     def __eq__(self, other: object) -> bool:
-        return other is None or isinstance(other, Hidden)
+        return other is None or isinstance(other, Redactor)
 
     def __hash__(self) -> int:
         return hash(None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _nothing, ()
+        return _no_values, ()
 
 
-def _nothing() -> None:
+def _no_values() -> None:
     return None
 
 
-_of_tasks: dict[str, None] = {}
+_task_secrets: dict[str, None] = {}
 """What was named as secret for runs that became tasks of this process: who reads those later has no context."""
 
 
-def remember(hidden: Hidden | None) -> None:
+def register_task_secrets(hidden: Redactor | None) -> None:
     """Its run goes on as a task."""
     if hidden is not None:
-        _of_tasks.update(dict.fromkeys(hidden.given))
+        _task_secrets.update(dict.fromkeys(hidden.explicit))
 
 
-def remembered() -> tuple[str, ...]:
-    return tuple(_of_tasks)
+def task_secrets() -> tuple[str, ...]:
+    return tuple(_task_secrets)

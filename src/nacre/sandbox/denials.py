@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 
 from nacre.result import Captured, Exited, Outcome, Signalled
 from nacre.sandbox.protected_names import OWN_CODE
-from nacre.sandbox.resolve import DEVICES, Wanted, network_rules
+from nacre.sandbox.resolve import DEVICES, SandboxRequest, network_rules
 from nacre.sandbox.workspace import is_below
 from nacre.types import Network, Plan
 
@@ -67,41 +67,41 @@ _MAX_LINE_CHARS = 10_000
 """A path the kernel takes has at most 4096 bytes, and some messages name two. The rest of a longer line is ignored."""
 _MAX_LINES_CHARS = 400_000
 """Over all lines: a program may print anything, and whatever is done with it has a bound."""
-_COMPLAINTS = 50
+_MAX_COMPLAINTS = 50
 _MAX_COMPLAINTS_CHARS = 100_000
-_WORDS = 8
-_MOST = 3
+_MAX_WORDS = 8
+_MAX_DENIALS = 3
 _PATH_MAX, _NAME_MAX = 4096, 255
 """Bytes, which are at least so many characters, that the kernel takes for a path, and for one name in it."""
 _MAX_PATH_CHARS = 4200
 """Enough for any path the kernel takes, in quotes; only one that is mostly escapes is longer."""
 _PATH_END_CHARS = 2000
 """The end of such a path, which tells most, is kept."""
-_PORTS = 5
-_TEXT = 100_000
+_MAX_LISTED_PORTS = 5
+_SEARCHED_COMMAND_CHARS = 100_000
 """Characters of the command that are searched for a path."""
 _SIGSYS = 31
-_THIRD = 3
-_REMEMBERED = 1000
+_REPEAT_NOTE_COUNT = 3
+_MAX_CONVERSATIONS = 1000
 
 
 class Denial(NamedTuple):
     rule: str
     """As in `Result.enforced`."""
-    deed: str
+    action: str
     likely: bool = False
 
 
-class Word(NamedTuple):
+class _PathCandidate(NamedTuple):
     """What may be a path: it was marked as one, or stands where one would, or ends a sentence there."""
 
     text: str
     kind: Literal["marked", "bare", "guess"] = "marked"
 
 
-class Scene(NamedTuple):
+class _Context(NamedTuple):
     plan: Plan
-    wanted: Wanted
+    wanted: SandboxRequest
     text: str
     """The command."""
     runs: bool
@@ -117,15 +117,15 @@ _INSTEAD = {
 
 def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -> list[str]:
     """At most a few, each once; none for a success, whatever it printed."""
-    wanted = plan.wanted
+    wanted = plan.sandbox_request
     if wanted is None or outcome == Exited(0):
         return []
     found: dict[Denial, None] = {}
-    lines = _last_of(output.text.splitlines(), _LINES, _MAX_LINES_CHARS)
+    lines = _last_lines(output.text.splitlines(), _LINES, _MAX_LINES_CHARS)
     complaints = [line for line in lines if _DENIED.search(line) or _is_network(line)]
-    text = plan.text[:_TEXT].decode("utf-8", "replace")
-    scene = Scene(plan, wanted, text, runs=any(_RUN.search(line) for line in lines))
-    for line in _last_of(complaints, _COMPLAINTS, _MAX_COMPLAINTS_CHARS):
+    text = plan.text[:_SEARCHED_COMMAND_CHARS].decode("utf-8", "replace")
+    scene = _Context(plan, wanted, text, runs=any(_RUN.search(line) for line in lines))
+    for line in _last_lines(complaints, _MAX_COMPLAINTS, _MAX_COMPLAINTS_CHARS):
         with contextlib.suppress(OSError):  # a path that we may not even look at
             for denial in _in_line(line, scene):
                 if denial.rule in plan.enforced:
@@ -133,11 +133,11 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
                     break
     if outcome in (Signalled(_SIGSYS), Exited(128 + _SIGSYS)):
         found[Denial("kernel", "a system call that no confined command may make", likely=True)] = None
-    said = sorted(found, key=lambda each: each.likely)[:_MOST]
-    return [_said(denial, wanted, conversation, scratch=plan.scratch) for denial in said]
+    said = sorted(found, key=lambda each: each.likely)[:_MAX_DENIALS]
+    return [_describe_denial(denial, wanted, conversation, scratch=plan.private_tmpdir) for denial in said]
 
 
-def _last_of(lines: list[str], max_lines: int, max_chars: int) -> list[str]:
+def _last_lines(lines: list[str], max_lines: int, max_chars: int) -> list[str]:
     """The last lines, as many as fit both bounds, each cut to its own."""
     kept: list[str] = []
     for line in reversed(lines[-max_lines:]):
@@ -148,8 +148,8 @@ def _last_of(lines: list[str], max_lines: int, max_chars: int) -> list[str]:
     return kept[::-1]
 
 
-def _said(denial: Denial, wanted: Wanted, conversation: str, *, scratch: bool) -> str:
-    rule = denial.rule if denial.rule.count(",") < _PORTS else denial.rule.partition(":")[0]
+def _describe_denial(denial: Denial, wanted: SandboxRequest, conversation: str, *, scratch: bool) -> str:
+    rule = denial.rule if denial.rule.count(",") < _MAX_LISTED_PORTS else denial.rule.partition(":")[0]
     instead = _INSTEAD.get(denial.rule, _NEEDS)
     if denial.rule == "metadata" and not (scratch and wanted.workspace is None):
         instead = _NEEDS
@@ -157,7 +157,8 @@ def _said(denial: Denial, wanted: Wanted, conversation: str, *, scratch: bool) -
         instead = ("write below $TMPDIR, or " if scratch else "") + "say where you need to write."
     return (
         f"{'Likely blocked' if denial.likely else 'Blocked'} by access={wanted.access!r} ({rule}): "
-        f"{denial.deed}. {_again(conversation, denial.deed)}Retrying or working around it is pointless: {instead}"
+        f"{denial.action}. {_repeat_note(conversation, denial.action)}Retrying or working around it is "
+        f"pointless: {instead}"
     )
 
 
@@ -165,24 +166,24 @@ def _is_network(line: str) -> bool:
     return bool(_NETWORK.search(line) or (_SOCKETS.search(line) and _FAILURE.search(line)))
 
 
-def _in_line(line: str, scene: Scene) -> Iterator[Denial]:
+def _in_line(line: str, scene: _Context) -> Iterator[Denial]:
     """What one line of output may be about."""
     if _DENIED.search(line):
         if match := _KILL.search(line):
             yield Denial("signals", f"signalling process {match[1]}, which is not of this command")
         named = [(word, path) for word in _words(line) if (path := _path(word.text, scene.plan.cwd)) is not None]
         if _PERM.search(line) or (_METADATA.search(line) and _CLOSED.search(line)):
-            yield from _about_metadata(line, [path for _, path in named], scene)
+            yield from _denial_of_metadata(line, [path for _, path in named], scene)
         if not _PERM.search(line):
             for word, path in named:
-                yield from _about(word, path, line, scene)
+                yield from _denial_of_path(word, path, line, scene)
     network = scene.wanted.network
     if network is not True and _is_network(line):
         for rule in network_rules(network):
             yield Denial(rule, f"the network ({_network(network)})", likely=True)
 
 
-def _words(line: str) -> Iterator[Word]:
+def _words(line: str) -> Iterator[_PathCandidate]:
     """Words in quotes and absolute paths; where there are none, what stands before the complaint. Never the name of who
     complains."""
     name, _, rest = _DENIED.split(line)[0].partition(": ")
@@ -190,20 +191,22 @@ def _words(line: str) -> Iterator[Word]:
     if rest:
         line = line[len(name) + 2 :]
     quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(line))
-    absolute = (match[1] for match in islice(_ABSOLUTE.finditer(line), _WORDS))
+    absolute = (match[1] for match in islice(_ABSOLUTE.finditer(line), _MAX_WORDS))
     last = rest.rpartition(": ")[2]
     whole = [last] if last.startswith("/") and " " in last else []  # bash: line 1: /a file: Permission denied
-    words = [*islice(quoted, _WORDS), *whole, *absolute]
+    words = [*islice(quoted, _MAX_WORDS), *whole, *absolute]
     words = [word for word in dict.fromkeys(words) if not _DENIED.search(word)]
     if words:
-        yield from map(Word, words[-1:] if re.search(r"\bcopy\b", line) else words)  # what is copied is only read
+        yield from map(
+            _PathCandidate, words[-1:] if re.search(r"\bcopy\b", line) else words
+        )  # what is copied is only read
     elif rest and not _is_network(line) and not set(rest) & set("'\"`\u2018\u2019"):
         *others, last = rest.split(": ")
         if others and _METADATA.search(last):
             last = others[-1]  # tar: FILE: Cannot utime
-        yield Word(last, "bare")
+        yield _PathCandidate(last, "bare")
         if " " in last:
-            yield Word(last.rpartition(" ")[2], "guess")  # cannot open output file FILE
+            yield _PathCandidate(last.rpartition(" ")[2], "guess")  # cannot open output file FILE
 
 
 def _path(word: str, cwd: str) -> str | None:
@@ -214,7 +217,7 @@ def _path(word: str, cwd: str) -> str | None:
     return path if len(os.path.basename(path)) <= _NAME_MAX else None
 
 
-def _about_metadata(line: str, paths: list[str], scene: Scene) -> Iterator[Denial]:
+def _denial_of_metadata(line: str, paths: list[str], scene: _Context) -> Iterator[Denial]:
     """No path is named: after a `cd` into the private TMPDIR there would be none to test."""
     evident = _METADATA.search(line) is not None
     if evident and _OWNERS.search(line) and os.geteuid() != 0:
@@ -224,7 +227,7 @@ def _about_metadata(line: str, paths: list[str], scene: Scene) -> Iterator[Denia
         return
     workspace = scene.wanted.workspace
     if workspace is None:
-        where = ", also in $TMPDIR" if scene.plan.scratch else ""
+        where = ", also in $TMPDIR" if scene.plan.private_tmpdir else ""
     elif _CLOSED.search(line) and not any(is_below(os.path.realpath(p), r) for p in paths for r in workspace.roots):
         where = " outside the workspace"
     elif _PERM.search(line) and _MODES.search(line):  # all that the filter keeps of a mode there
@@ -243,36 +246,36 @@ def _owner(path: str) -> int | None:
         return None
 
 
-def _about(word: Word, path: str, line: str, scene: Scene) -> Iterator[Denial]:
+def _denial_of_path(word: _PathCandidate, path: str, line: str, scene: _Context) -> Iterator[Denial]:
     """What the plan has to say about a path; nothing if this user could not have done it anyway."""
     real, workspace = os.path.realpath(path), scene.wanted.workspace
     if any(is_below(real, hidden) for hidden in scene.wanted.hidden):
-        yield Denial("hidden", f"reading {_quoted(path)}")
+        yield Denial("hidden", f"reading {_quote_path(path)}")
         return
     if workspace is not None:
-        kept = [each for each in workspace.protected if each not in scene.plan.watched]
+        kept = [each for each in workspace.protected if each not in scene.plan.compared_paths]
         if _CLOSED.search(line) and any(is_below(real, each) or is_below(path, each) for each in kept):
-            yield Denial("writes", f"changing {_quoted(path)}, which {_why_kept(real, scene)}")
+            yield Denial("writes", f"changing {_quote_path(path)}, which {_protection_reason(real, scene)}")
         if any(is_below(real, root) for root in workspace.roots):
             return
-    if _BUSY.search(line) or real in DEVICES or _is_scratch(real, scene.plan) or not _could_write(path):
+    if _BUSY.search(line) or real in DEVICES or _is_private_tmpdir(real, scene.plan) or not _could_write(path):
         return
     likely = _is_likely_a_write(word.text, path, line, scene)
-    if likely is not None and _is_meant(word, path, line, scene):
+    if likely is not None and _is_target(word, path, line, scene):
         deed = "changing" if os.path.lexists(path) else "writing"
         outside = "" if workspace is None else ", which is outside the workspace"
         elsewhere = not os.path.isabs(word.text) and _MOVES.search(scene.text) is not None
         by_name = word.kind == "marked" or (word.text in scene.text and " " not in word.text)
-        yield Denial("writes", f"{deed} {_quoted(path)}{outside}", likely=likely or elsewhere or not by_name)
+        yield Denial("writes", f"{deed} {_quote_path(path)}{outside}", likely=likely or elsewhere or not by_name)
 
 
-def _why_kept(real: str, scene: Scene) -> str:
+def _protection_reason(real: str, scene: _Context) -> str:
     if any(is_below(real, own) for own in scene.wanted.own_code):
         return f"nacre itself runs from (unprotected=({OWN_CODE!r},) would allow it; better install nacre elsewhere)"
     return "is protected"
 
 
-def _is_likely_a_write(word: str, path: str, line: str, scene: Scene) -> bool | None:
+def _is_likely_a_write(word: str, path: str, line: str, scene: _Context) -> bool | None:
     """Likely, or for certain (False), or nothing speaks for it (None)."""
     if _is_written(word, line, scene):
         return False
@@ -287,7 +290,7 @@ def _is_likely_a_write(word: str, path: str, line: str, scene: Scene) -> bool | 
     return None if may_be_a_start and not _may(path, stat.S_IXUSR) else True
 
 
-def _is_written(word: str, line: str, scene: Scene) -> bool:
+def _is_written(word: str, line: str, scene: _Context) -> bool:
     """By the words around it, or by a redirection in the command."""
     said = line.replace(word, "")
     said = said.partition(": ")[2] or said  # `make` and `link` are programs, too
@@ -296,14 +299,14 @@ def _is_written(word: str, line: str, scene: Scene) -> bool:
     return re.search(r">[>|&]?\s*['\"]?" + re.escape(word) + r"(?:['\"\s;&|)]|$)", scene.text) is not None
 
 
-def _is_meant(word: Word, path: str, line: str, scene: Scene) -> bool:
+def _is_target(word: _PathCandidate, path: str, line: str, scene: _Context) -> bool:
     """Whether what does not exist is a path at all, and not a sentence."""
     if os.path.lexists(path) or word.text in scene.text:
         return True
     return " " not in word.text and (word.kind != "guess" or _is_written(word.text, line, scene))
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     """As data: whole, on one line, in quotes."""
     shown = repr(path)
     if len(shown) <= _MAX_PATH_CHARS:
@@ -311,12 +314,12 @@ def _quoted(path: str) -> str:
     return f"{shown[: _MAX_PATH_CHARS - _PATH_END_CHARS - 1]}\u2026{shown[-_PATH_END_CHARS:]}"
 
 
-def _is_scratch(path: str, plan: Plan) -> bool:
+def _is_private_tmpdir(path: str, plan: Plan) -> bool:
     """The private TMPDIR, as the keeper names it."""
-    return plan.scratch and _SCRATCH.search(path) is not None
+    return plan.private_tmpdir and _PRIVATE_TMPDIR.search(path) is not None
 
 
-_SCRATCH = re.compile(r"/nacre-[^/]+/tmp-\d+(?:/|$)")
+_PRIVATE_TMPDIR = re.compile(r"/nacre-[^/]+/tmp-\d+(?:/|$)")
 
 
 def _may(path: str, right: int) -> bool:
@@ -345,7 +348,7 @@ def _could_write(path: str) -> bool:
 
 def _network(network: Network) -> str:
     if isinstance(network, tuple):
-        if len(network) > _PORTS:
+        if len(network) > _MAX_LISTED_PORTS:
             return "only TCP to some ports is open"
         return f"only TCP to port {' or '.join(map(str, network))} is open"
     return "only a loopback of its own is open" if network == "loopback" else "there is none"
@@ -355,13 +358,13 @@ _counts: OrderedDict[tuple[str, str], int] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _again(conversation: str, deed: str) -> str:
+def _repeat_note(conversation: str, deed: str) -> str:
     """How often this conversation has run into it. Those without a name may be any number of them."""
     if not conversation:
         return ""
     with _lock:
         key = conversation, deed
         _counts[key] = count = _counts.pop(key, 0) + 1
-        while len(_counts) > _REMEMBERED:
+        while len(_counts) > _MAX_CONVERSATIONS:
             _counts.popitem(last=False)
-    return f"This is attempt {count} at the same thing. " if count >= _THIRD else ""
+    return f"This is attempt {count} at the same thing. " if count >= _REPEAT_NOTE_COUNT else ""

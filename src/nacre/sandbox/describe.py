@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from nacre.sandbox.resolve import Wanted, network_rules
+from nacre.sandbox.resolve import SandboxRequest, network_rules
 
 _POINTLESS = (
     "The kernel enforces this. When something is denied, do not retry and do not look for a way round: there is none. "
     "Say what you need instead."
 )
-ORDERS = (
+AGENT_CONFIG = (
     "git's hooks and configuration, and what steers agents, editors and shells (AGENTS.md, CLAUDE.md, .claude, "
     ".cursor, .vscode, .envrc, .husky and the like)"
 )
-_ALSO = "; new ones are removed afterwards"
+_REMOVED_NOTE = "; new ones are removed afterwards"
 
 
-def describe(wanted: Wanted, enforced: Collection[str], *, scratch: bool) -> str:
+def describe(wanted: SandboxRequest, enforced: Collection[str], *, scratch: bool) -> str:
     """A paragraph for the description of the tool. `enforced` as in a result."""
     workspace, unheld = wanted.workspace, ""
     parts = [_writes(wanted, scratch=scratch)] if "writes" in enforced else []
@@ -27,9 +27,9 @@ def describe(wanted: Wanted, enforced: Collection[str], *, scratch: bool) -> str
     if "metadata" in enforced:
         parts.append(_metadata(wanted, scratch=scratch))
     if "protected" in enforced or "protected-existing" in enforced:
-        parts.append(f"{ORDERS} can only be read{_ALSO if 'protected-existing' in enforced else ''}.")
+        parts.append(f"{AGENT_CONFIG} can only be read{_REMOVED_NOTE if 'protected-existing' in enforced else ''}.")
     elif workspace is not None:  # not by the kernel
-        unheld = f"{ORDERS} are put back if changed."
+        unheld = f"{AGENT_CONFIG} are put back if changed."
     if "hidden" in enforced:
         parts.append(f"These cannot be read: {', '.join(wanted.hidden)}.")
     deeds = [deed for rule, deed in (("signals", "signalled"), ("tracing", "traced")) if rule in enforced]
@@ -39,21 +39,21 @@ def describe(wanted: Wanted, enforced: Collection[str], *, scratch: bool) -> str
     return " ".join(parts)
 
 
-def _writes(wanted: Wanted, *, scratch: bool) -> str:
+def _writes(wanted: SandboxRequest, *, scratch: bool) -> str:
     tmp = "a private $TMPDIR, which is empty at the start of each command and removed at its end"
     if wanted.workspace is not None:
         return f"Commands can write only below {', '.join(wanted.workspace.roots)} and in {tmp}."
     return f"Commands can read, and write nothing but {tmp}." if scratch else "Commands can read and write nothing."
 
 
-def _metadata(wanted: Wanted, *, scratch: bool) -> str:
+def _metadata(wanted: SandboxRequest, *, scratch: bool) -> str:
     if wanted.workspace is not None:
         return "Permissions, owners and times of files outside cannot be changed."
     also = ", in $TMPDIR neither: touch, chmod, cp -p and plain tar x fail there" if scratch else ""
     return f"Permissions, owners and times of files cannot be changed{also}."
 
 
-def _network(wanted: Wanted, enforced: Collection[str]) -> list[str]:
+def _network(wanted: SandboxRequest, enforced: Collection[str]) -> list[str]:
     network = wanted.network
     if network is True:
         return ["The network can be used."]

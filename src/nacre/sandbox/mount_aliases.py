@@ -42,12 +42,12 @@ def other_paths(paths: Iterable[str], mounts: Iterable[Mount]) -> Iterator[str]:
         own = by_number.get(_mount_number(path)) or _mount_above(path, by_number.values())
         if own is None or not is_below(path, own.point):
             continue
-        shown = _joined(own.root, _below(path, own.point))
+        shown = _join_path(own.root, _relative_to(path, own.point))
         for other in by_number.values():
             if other.device != own.device:
                 continue
             if is_below(shown, other.root):
-                found = _joined(other.point, _below(shown, other.root))
+                found = _join_path(other.point, _relative_to(shown, other.root))
             elif is_below(other.root, shown):
                 found = other.point
             else:
@@ -74,11 +74,11 @@ def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
     return (DEVICES, *other_paths((DEVICES, f"{DEVICES}/pts"), mounts))
 
 
-def _below(path: str, top: str) -> str:
+def _relative_to(path: str, top: str) -> str:
     return path.removeprefix(top).lstrip("/")
 
 
-def _joined(top: str, rest: str) -> str:
+def _join_path(top: str, rest: str) -> str:
     return os.path.join(top, rest) if rest else top
 
 

@@ -16,7 +16,7 @@ from nacre.sandbox.kernel import landlock
 from nacre.sandbox.kernel.syscalls import ARCHITECTURES
 
 _PR_GET_SECCOMP = 21
-_TIME_TO_ANSWER = 5.0
+_PROBE_TIMEOUT_S = 5.0
 
 
 @frozen(kw_only=True)
@@ -35,7 +35,7 @@ class Kernel:
     """Whether those mounts take a user namespace, since we are not root."""
     networks: bool = False
     """Whether we may have network namespaces."""
-    lack: str = ""
+    missing: str = ""
     """Why there is no Landlock, and what to do about it."""
 
     @property
@@ -49,24 +49,24 @@ def kernel() -> Kernel:
     """This one."""
     found = probe()
     if not found.confines:
-        logging.getLogger("nacre").warning("Commands cannot be confined here. %s", found.lack)
+        logging.getLogger("nacre").warning("Commands cannot be confined here. %s", found.missing)
     return found
 
 
 def probe() -> Kernel:
     machine = os.uname().machine
     if sys.platform != "linux":
-        return Kernel(machine=machine, lack=f"Confinement needs Linux with Landlock; this is {sys.platform}.")
+        return Kernel(machine=machine, missing=f"Confinement needs Linux with Landlock; this is {sys.platform}.")
     if not system.LINUX:
-        return Kernel(machine=machine, lack=f"{system.PORTABLE_FLAG} is set, which switches confinement off.")
+        return Kernel(machine=machine, missing=f"{system.PORTABLE_FLAG} is set, which switches confinement off.")
     try:
         abi = landlock.abi()
     except OSError as error:
-        return Kernel(machine=machine, seccomp=_has_seccomp(machine), lack=_lack(error))
+        return Kernel(machine=machine, seccomp=_has_seccomp(machine), missing=_missing(error))
     mounts, terminals, networks = _namespaces()
     return Kernel(
         machine=machine,
-        landlock=min(abi, landlock.NEWEST),
+        landlock=min(abi, landlock.MAX_ABI),
         seccomp=_has_seccomp(machine),
         mounts=mounts,
         terminals=terminals,
@@ -111,7 +111,7 @@ def _in_user_namespace() -> frozenset[str]:
     return words
 
 
-def _lack(error: OSError) -> str:
+def _missing(error: OSError) -> str:
     if error.errno == errno.EOPNOTSUPP:
         return "Landlock is built into this kernel but switched off: add `landlock` to `lsm=` on its command line."
     if error.errno == errno.ENOSYS:
@@ -144,7 +144,9 @@ def _namespaces() -> tuple[bool, bool, bool]:
     answers = [False, False, False]
 
     def attempt() -> None:
-        for index, try_it in enumerate((apply.own_mounts, apply.own_terminals, apply.own_network)):
+        for index, try_it in enumerate(
+            (apply.new_mount_namespace, apply.mount_private_terminals, apply.new_network_namespace)
+        ):
             if index == 1 and not answers[0]:
                 continue  # it would mount where everybody sees it
             try:
@@ -160,5 +162,5 @@ def _namespaces() -> tuple[bool, bool, bool]:
         from nacre.sandbox.clone3 import no_thread
 
         raise no_thread() from error
-    thread.join(_TIME_TO_ANSWER)
+    thread.join(_PROBE_TIMEOUT_S)
     return answers[0], answers[1], answers[2]

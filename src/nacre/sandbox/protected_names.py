@@ -147,7 +147,7 @@ OF_VARIABLES = (
 TABLE = (ProtectedName(GIT, _GIT), ProtectedName(BARE, _BARE), ProtectedName(OWN_CODE, _OWN_CODE), *AT_ROOTS, *IN_HOME)
 
 
-def is_free(name: str, unprotected: tuple[str, ...]) -> bool:
+def is_unprotected(name: str, unprotected: tuple[str, ...]) -> bool:
     """Whether a caller has freed it, or a directory on the way to it."""
     return any(name == each or name.startswith(f"{each}/") for each in unprotected)
 

@@ -16,14 +16,14 @@ from typing import Literal, TypeAlias
 from nacre.base.frozen import frozen
 from nacre.errors import AccessUnavailable
 from nacre.sandbox.kernel import landlock
-from nacre.sandbox.kernel.ruleset import CLOSE, HIDE, MEMORY, MIN_THREADS, OPEN, TERMINALS, Confinement
+from nacre.sandbox.kernel.ruleset import HIDDEN, MIN_THREADS, PTS, READ_ONLY, SHM, WRITABLE, Ruleset
 from nacre.sandbox.kernel.seccomp import Sockets, program
 from nacre.sandbox.probe import Kernel
 from nacre.sandbox.protected_names import OWN_CODE
 from nacre.sandbox.workspace import Workspace, is_below
 from nacre.types import GIB, Limits, Network
 
-Confined: TypeAlias = Literal["restricted", "workspace"]
+ConfinedAccess: TypeAlias = Literal["restricted", "workspace"]
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 """Writing to one of these changes nothing."""
@@ -57,10 +57,10 @@ def caches_to_move(env: Mapping[str, str], workspace: Workspace) -> tuple[tuple[
 
 
 @frozen(kw_only=True)
-class Wanted:
+class SandboxRequest:
     """The access that a caller asks for, every path real and absolute."""
 
-    access: Confined
+    access: ConfinedAccess
     network: Network = False
     unix_sockets: bool = False
     partial: bool = False
@@ -68,13 +68,13 @@ class Wanted:
     hidden: tuple[str, ...] = ()
     exposed: tuple[str, ...] = ()
     """Hidden files that another name shows: see `other_names.py`."""
-    around: tuple[str, ...] = ()
+    readable_siblings: tuple[str, ...] = ()
     """Everything but devices and what is hidden."""
-    tops: tuple[str, ...] = ()
+    top_directories: tuple[str, ...] = ()
     """Everything but devices."""
     own_code: tuple[str, ...] = ()
     """Among what the workspace protects: where nacre itself is run from, which has to be out of reach."""
-    own_places: tuple[str, ...] = ()
+    own_directories: tuple[str, ...] = ()
     """The same for where nacre writes tasks and output."""
     caches: tuple[tuple[str, str], ...] = ()
     """Variables to point into the private TMPDIR, and where there."""
@@ -82,20 +82,20 @@ class Wanted:
     @property
     def own(self) -> tuple[str, ...]:
         """Paths of nacre's own: protected by mounts alone, since it is too much to be compared, or nacre writes it."""
-        return (*self.own_code, *self.own_places)
+        return (*self.own_code, *self.own_directories)
 
 
 @frozen(kw_only=True)
-class Enforceable:
+class SandboxPlan:
     """The access that can be enforced here."""
 
-    confinement: bytes
+    ruleset: bytes
     """As the keeper takes it."""
-    wanted: Wanted | None = None
+    request: SandboxRequest | None = None
     enforced: tuple[str, ...]
-    watched: tuple[str, ...] = ()
+    compared_paths: tuple[str, ...] = ()
     """Protected paths that no kernel guards here: compared before and after."""
-    roots: tuple[str, ...] = ()
+    writable_roots: tuple[str, ...] = ()
     """Directories in which the command may write."""
     repositories: tuple[str, ...] = ()
     """Git directories in which it may leave no links, and no steps that run programs."""
@@ -104,20 +104,22 @@ class Enforceable:
     covered: tuple[str, ...] = ()
     """Hidden paths that mounts alone hide."""
     own_code: tuple[str, ...] = ()
-    """Paths among `mounted` that are not compared: see `Wanted.own`."""
-    words: str = ""
+    """Paths among `mounted` that are not compared: see `SandboxRequest.own`."""
+    description: str = ""
     """For the model, where `wanted` does not tell all."""
-    place: object = None
+    engine_data: object = None
     """A value that an engine needs again when it starts the run."""
 
 
 @lru_cache(maxsize=64)  # an agent's commands are confined alike
-def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
+def resolve(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> SandboxPlan:
     """AccessUnavailable: less than the mode promises."""
     if not kernel.confines:
-        raise _unavailable(wanted.access, kernel.lack, "Use access='unrestricted' where the command may do anything.")
-    enforced = _enforced(wanted, kernel)
-    missing = [name for name in _promised(wanted) if name not in enforced]
+        raise _unavailable(
+            wanted.access, kernel.missing, "Use access='unrestricted' where the command may do anything."
+        )
+    enforced = _enforced_parts(wanted, kernel)
+    missing = [name for name in _required_parts(wanted) if name not in enforced]
     if missing and not wanted.partial:
         raise _unavailable(
             wanted.access,
@@ -130,21 +132,21 @@ def enforceable(wanted: Wanted, kernel: Kernel, limits: Limits) -> Enforceable:
             wanted.own_code[0],
             "Nothing here can keep a command from changing that: it takes root, or user namespaces for everybody.",
         )
-    if wanted.own_places and not kernel.mounts and not wanted.partial:
+    if wanted.own_directories and not kernel.mounts and not wanted.partial:
         raise _unavailable(
             wanted.access,
-            f"nacre writes tasks and output to {wanted.own_places[0]!r}, inside the workspace, and nothing keeps "
+            f"nacre writes tasks and output to {wanted.own_directories[0]!r}, inside the workspace, and nothing keeps "
             "a command here from forging some: it takes root, or user namespaces for everybody.",
             "Name an `output_dir` and `spill_dir` outside the workspace, or none for the usual ones.",
         )
-    confinement = _confinement(wanted, kernel, limits)
-    bound(confinement, limits)
-    return Enforceable(
-        confinement=confinement.encode(),
-        wanted=wanted,
+    confinement = _build_ruleset(wanted, kernel, limits)
+    add_limits(confinement, limits)
+    return SandboxPlan(
+        ruleset=confinement.encode(),
+        request=wanted,
         enforced=tuple(enforced),
-        watched=_watched(wanted, kernel),
-        roots=() if wanted.workspace is None else wanted.workspace.roots,
+        compared_paths=_compared_paths(wanted, kernel),
+        writable_roots=() if wanted.workspace is None else wanted.workspace.roots,
         repositories=() if wanted.workspace is None else wanted.workspace.repositories,
         mounted=() if wanted.workspace is None or not kernel.mounts else wanted.workspace.protected,
         covered=_in_roots(wanted) if kernel.mounts else (),
@@ -180,11 +182,11 @@ def network_rules(network: Network) -> tuple[str, ...]:
     return ("network-loopback", "network") if network == "loopback" else () if network else ("network", "tcp")
 
 
-def _promised(wanted: Wanted) -> list[str]:
+def _required_parts(wanted: SandboxRequest) -> list[str]:
     return ["writes", *network_rules(wanted.network)[:1], *(["hidden"] if wanted.hidden else [])]
 
 
-def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
+def _enforced_parts(wanted: SandboxRequest, kernel: Kernel) -> list[str]:
     """Each part of it by name, in the order a reader wants it."""
     abi, seccomp = kernel.landlock, kernel.seccomp
     restricted = wanted.access == "restricted"
@@ -207,7 +209,7 @@ def _enforced(wanted: Wanted, kernel: Kernel) -> list[str]:
     return [name for name, has in parts.items() if has]
 
 
-def _protected_parts(wanted: Wanted, kernel: Kernel) -> dict[str, bool]:
+def _protected_parts(wanted: SandboxRequest, kernel: Kernel) -> dict[str, bool]:
     """No mount can hold a path that does not exist, or is a link: those are compared before and after."""
     if wanted.workspace is None or not kernel.mounts:
         return {}
@@ -223,7 +225,7 @@ def _network_parts(network: Network, kernel: Kernel) -> dict[str, bool]:
     return {} if network else {"network": seccomp, "tcp": not seccomp and abi >= 4}
 
 
-def _watched(wanted: Wanted, kernel: Kernel) -> tuple[str, ...]:
+def _compared_paths(wanted: SandboxRequest, kernel: Kernel) -> tuple[str, ...]:
     if wanted.workspace is None:
         return ()
     if kernel.mounts:
@@ -231,23 +233,23 @@ def _watched(wanted: Wanted, kernel: Kernel) -> tuple[str, ...]:
     return (*(path for path in wanted.workspace.protected if path not in wanted.own), *wanted.workspace.missing)
 
 
-def _in_roots(wanted: Wanted) -> tuple[str, ...]:
+def _in_roots(wanted: SandboxRequest) -> tuple[str, ...]:
     """Landlock gives and cannot take back: only a mount can hide what is inside what may be written."""
     roots = () if wanted.workspace is None else wanted.workspace.roots
     return tuple(path for path in wanted.hidden if any(is_below(path, root) for root in roots))
 
 
-def _is_carved(wanted: Wanted, kernel: Kernel) -> bool:
+def _hidden_by_landlock(wanted: SandboxRequest, kernel: Kernel) -> bool:
     """Whether Landlock keeps hidden paths from being read. With mounts it does as well where it can: one comes off when
     somebody outside replaces what it covers."""
     inside = _in_roots(wanted)
     return bool(wanted.hidden) and (len(inside) < len(wanted.hidden) if kernel.mounts else not inside)
 
 
-def _confinement(wanted: Wanted, kernel: Kernel, limits: Limits) -> Confinement:
-    files, tcp, scopes = landlock.handled(kernel.landlock)
+def _build_ruleset(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> Ruleset:
+    files, tcp, scopes = landlock.handled_rights(kernel.landlock)
     network, workspace = wanted.network, wanted.workspace
-    carved = _is_carved(wanted, kernel)
+    carved = _hidden_by_landlock(wanted, kernel)
     reading = landlock.READING if carved else landlock.READ_FILE
     files &= ~landlock.READING | reading
     use = reading | landlock.WRITE_FILE | landlock.TRUNCATE | landlock.IOCTL_DEV
@@ -255,17 +257,20 @@ def _confinement(wanted: Wanted, kernel: Kernel, limits: Limits) -> Confinement:
     mounts: list[tuple[bytes, str]] = []
     if workspace is not None:
         grants += [(landlock.EVERYTHING, root) for root in (*workspace.roots, SHARED_MEMORY)]
-        mounts += [(OPEN, path) for path in sorted({*workspace.roots, *workspace.pinned})]
-        mounts.append((MEMORY, SHARED_MEMORY))
+        mounts += [(WRITABLE, path) for path in sorted({*workspace.roots, *workspace.pinned})]
+        mounts.append((SHM, SHARED_MEMORY))
         if kernel.terminals:  # else these would be the user's own
             grants += [(landlock.READ_FILE | landlock.WRITE_FILE | landlock.IOCTL_DEV, path) for path in _TERMINALS]
-            mounts.append((TERMINALS, _TERMINALS[1]))
-        mounts += [(CLOSE, path) for path in workspace.protected]
+            mounts.append((PTS, _TERMINALS[1]))
+        mounts += [(READ_ONLY, path) for path in workspace.protected]
     if carved:
         grants.append((landlock.READ_DIR, "/"))
-    grants += [(reading, path) for path in (*(wanted.around if carved else wanted.tops), *_READABLE_DEVICES)]
-    mounts += [(HIDE, path) for path in wanted.hidden]
-    return Confinement(
+    grants += [
+        (reading, path)
+        for path in (*(wanted.readable_siblings if carved else wanted.top_directories), *_READABLE_DEVICES)
+    ]
+    mounts += [(HIDDEN, path) for path in wanted.hidden]
+    return Ruleset(
         powerless=True,
         landlock=(files, 0 if network is True or (network == "loopback" and kernel.networks) else tcp, scopes),
         grants=[(rights, os.fsencode(path)) for rights, path in grants],
@@ -279,7 +284,7 @@ def _confinement(wanted: Wanted, kernel: Kernel, limits: Limits) -> Confinement:
     )
 
 
-def _filter(wanted: Wanted, kernel: Kernel, limits: Limits) -> bytes:
+def _filter(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> bytes:
     if not kernel.seccomp:
         return b""
     restricted = wanted.access == "restricted"
@@ -301,26 +306,26 @@ def _filter(wanted: Wanted, kernel: Kernel, limits: Limits) -> bytes:
     )
 
 
-def limited(limits: Limits) -> Enforceable:
+def limits_only(limits: Limits) -> SandboxPlan:
     """Free to do anything, within limits."""
-    confinement = Confinement()
-    bound(confinement, limits)
-    return Enforceable(confinement=confinement.encode(), enforced=("limits",))
+    confinement = Ruleset()
+    add_limits(confinement, limits)
+    return SandboxPlan(ruleset=confinement.encode(), enforced=("limits",))
 
 
-def bound(confinement: Confinement, limits: Limits) -> None:
+def add_limits(confinement: Ruleset, limits: Limits) -> None:
     """Add what one run may cost: counted by the keeper over all its processes, and set for each as a second line."""
     rows: list[tuple[int, int]] = [(resource.RLIMIT_CORE, 0)]
     if limits.memory is not None:
-        confinement.watched.append((b"memory", limits.memory))
+        confinement.watched_limits.append((b"memory", limits.memory))
         # what a process asks for, not what it uses: more than it may have, or programs fail that would not need it all
         rows.append((resource.RLIMIT_DATA, limits.memory + max(limits.memory, GIB)))
     if limits.cpu is not None:
-        confinement.watched.append((b"cpu", float(limits.cpu)))
+        confinement.watched_limits.append((b"cpu", float(limits.cpu)))
         rows.append((resource.RLIMIT_CPU, math.ceil(limits.cpu) + 1))
     if limits.processes is not None:
-        confinement.watched.append((b"processes", limits.processes))
-        confinement.watched.append((b"threads", max(_THREADS_PER_PROCESS * limits.processes, MIN_THREADS)))
+        confinement.watched_limits.append((b"processes", limits.processes))
+        confinement.watched_limits.append((b"threads", max(_THREADS_PER_PROCESS * limits.processes, MIN_THREADS)))
     if limits.file_size is not None:
         rows.append((resource.RLIMIT_FSIZE, limits.file_size))
     if limits.open_files is not None:

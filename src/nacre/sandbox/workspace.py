@@ -14,14 +14,14 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from nacre.base.frozen import frozen
-from nacre.sandbox.protected_names import AT_ROOTS, BARE, GIT, IN_HOME, OF_VARIABLES, is_free
+from nacre.sandbox.protected_names import AT_ROOTS, BARE, GIT, IN_HOME, OF_VARIABLES, is_unprotected
 
 _OF_GIT = ("hooks", "config", "config.worktree", "commondir")
 """What makes git run programs, or look for that elsewhere: it believes a `commondir` in any repository."""
 _OF_WORKTREE = ("config.worktree", "commondir", "gitdir")
-_MODULES = 1000
+_MAX_SUBMODULE_DIRECTORIES = 1000
 """Directories that are searched for repositories of submodules, or of linked worktrees."""
-_LINKED = 10_000
+_MAX_HIDDEN_FILES = 10_000
 """Hidden files that are looked at for other names of theirs."""
 
 
@@ -41,7 +41,7 @@ class Workspace:
     """Git directories that may be written, or be made: looked through for what a command may not leave there."""
 
 
-def look(
+def discover(
     cwd: str,
     writable: Iterable[str] = (),
     protected: Iterable[str] = (),
@@ -52,11 +52,11 @@ def look(
     here = os.path.realpath(cwd)
     given = tuple(dict.fromkeys([here, *(os.path.realpath(path) for path in writable)]))
     roots = dict.fromkeys(given)
-    asked = [_resolved(path) for path in protected]
+    asked = [_resolve_parent(path) for path in protected]
     freed = tuple(unprotected)
-    named = _named(given, freed)
+    named = _protected_names(given, freed)
     kept = [*named, *asked]
-    if not is_free(BARE, freed):
+    if not is_unprotected(BARE, freed):
         kept += [path for root in given for path in _makes_bare(root)]
     directories: dict[str, None] = {}
     pointer = _find_git(here)
@@ -65,12 +65,12 @@ def look(
             if os.path.isdir(directory) and _is_ours(directory):
                 roots[directory] = directories[directory] = None
     for each in dict.fromkeys([*([pointer] if pointer else []), *(os.path.join(root, ".git") for root in given)]):
-        if os.path.lexists(each) and not is_free(GIT, freed) and not _is_real_directory(each):
+        if os.path.lexists(each) and not is_unprotected(GIT, freed) and not _is_real_directory(each):
             kept.append(each)
-        directories |= dict.fromkeys(_led_to(each))
+        directories |= dict.fromkeys(_gitlink_directories(each))
     directories |= dict.fromkeys(root for root in given if _is_repository(root))
-    for directory in () if is_free(GIT, freed) else tuple(directories):
-        kept += _of_repository(directory)
+    for directory in () if is_unprotected(GIT, freed) else tuple(directories):
+        kept += _repository_parts(directory)
     kinds = {path: _kind(path) for path in dict.fromkeys(kept)}
     for path in [path for path, kind in kinds.items() if kind == stat.S_IFLNK]:
         real = os.path.realpath(path)
@@ -79,19 +79,19 @@ def look(
     starts = tuple(f"{root.rstrip('/')}/" for root in tops)
     inside = {path: kind for path, kind in kinds.items() if path.startswith(starts) or path in roots}
     solid = tuple(path for path, kind in inside.items() if kind not in (0, stat.S_IFLNK))
-    ways = [way for path in solid for way in _ways(path, directories)]
+    ways = [way for path in solid for way in _directories_to(path, directories)]
     deeper = [path for path in named if kinds[path] and os.path.dirname(path) not in given]
-    ways += [way for path in (*deeper, *asked, *hidden) for way in _ways(path, tops)]
+    ways += [way for path in (*deeper, *asked, *hidden) for way in _directories_to(path, tops)]
     return Workspace(
         roots=tops,
         pinned=tuple(path for path in dict.fromkeys((*directories, *ways)) if _can_be_pinned(path, tops)),
         protected=solid,
         missing=tuple(path for path, kind in inside.items() if kind in (0, stat.S_IFLNK)),
-        repositories=() if is_free(GIT, freed) else _writable_repositories(given, directories, tops),
+        repositories=() if is_unprotected(GIT, freed) else _writable_repositories(given, directories, tops),
     )
 
 
-def _named(roots: tuple[str, ...], freed: tuple[str, ...]) -> list[str]:
+def _protected_names(roots: tuple[str, ...], freed: tuple[str, ...]) -> list[str]:
     """The table's names, where each of them is looked for."""
     at_roots, in_home = _names(freed)
     found = [f"{root.rstrip('/')}/{name}" for root in roots for name in at_roots]
@@ -111,8 +111,8 @@ def _named(roots: tuple[str, ...], freed: tuple[str, ...]) -> list[str]:
 @lru_cache(maxsize=16)
 def _names(freed: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those of roots, and those of the home directory."""
-    at_roots = tuple(each.name for each in AT_ROOTS if not is_free(each.name, freed))
-    return at_roots, tuple(each.name for each in IN_HOME if not is_free(each.name, freed))
+    at_roots = tuple(each.name for each in AT_ROOTS if not is_unprotected(each.name, freed))
+    return at_roots, tuple(each.name for each in IN_HOME if not is_unprotected(each.name, freed))
 
 
 def _writable_repositories(given: Iterable[str], found: Iterable[str], tops: Collection[str]) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _is_real_directory(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
 
 
-def _led_to(pointer: str) -> list[str]:
+def _gitlink_directories(pointer: str) -> list[str]:
     """The directories in which git looks from a `.git`, believed or not: protecting one gives nothing away."""
     own = os.path.realpath(pointer)
     if os.path.isfile(own):
@@ -153,7 +153,7 @@ def _is_repository(directory: str) -> bool:
     return os.path.isfile(os.path.join(directory, "HEAD")) and os.path.isdir(os.path.join(directory, "objects"))
 
 
-def _of_repository(directory: str) -> list[str]:
+def _repository_parts(directory: str) -> list[str]:
     """What in it makes git run programs, there and in its worktrees and submodules."""
     kept = [os.path.join(directory, name) for name in _OF_GIT]
     for linked in _worktrees(directory):
@@ -166,7 +166,7 @@ def _of_repository(directory: str) -> list[str]:
     return kept
 
 
-def _ways(path: str, tops: Collection[str]) -> list[str]:
+def _directories_to(path: str, tops: Collection[str]) -> list[str]:
     """Every directory from the nearest of these, which is none of them, down to a path; none if it is in none."""
     found: list[str] = []
     above = os.path.dirname(path)
@@ -195,7 +195,7 @@ def is_below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def _resolved(path: str) -> str:
+def _resolve_parent(path: str) -> str:
     """Its directory, that is: the last part may be a link itself, or not exist."""
     head, tail = os.path.split(path.rstrip("/") or "/")
     return os.path.join(os.path.realpath(head), tail)
@@ -265,7 +265,7 @@ def _modules(common: str) -> list[str]:
     """The repositories of submodules, which lie as deep as their names have parts, and of theirs."""
     found: list[str] = []
     todo, looks = [os.path.join(common, "modules")], 0
-    while todo and looks < _MODULES:
+    while todo and looks < _MAX_SUBMODULE_DIRECTORIES:
         directory, looks = todo.pop(), looks + 1
         with contextlib.suppress(OSError):
             for entry in os.scandir(directory):
@@ -282,7 +282,11 @@ def _worktrees(common: str) -> list[str]:
     """The directories that it has for linked worktrees."""
     try:
         with os.scandir(os.path.join(common, "worktrees")) as entries:
-            return [entry.path for entry in itertools.islice(entries, _MODULES) if entry.is_dir(follow_symlinks=False)]
+            return [
+                entry.path
+                for entry in itertools.islice(entries, _MAX_SUBMODULE_DIRECTORIES)
+                if entry.is_dir(follow_symlinks=False)
+            ]
     except OSError:
         return []
 
@@ -304,7 +308,7 @@ def list_tops() -> tuple[str, ...]:
         return tuple(sorted(each.path for each in entries if each.path != DEVICES and not each.is_symlink()))
 
 
-def around(hidden: Iterable[str], devices: tuple[str, ...] = (DEVICES,)) -> tuple[str, ...]:
+def readable_siblings(hidden: Iterable[str], devices: tuple[str, ...] = (DEVICES,)) -> tuple[str, ...]:
     """Everything there is but devices and what is hidden: the neighbours of each, and of each directory that leads to
     it. No links: one of them may lead back to what is hidden, and what the others lead to is there under its own name.
     No other names of a hidden file either: what is granted is the file, by whatever name."""
@@ -350,7 +354,7 @@ def _identities(hidden: Iterable[str]) -> set[tuple[int, int]] | None:
         inside = (os.path.join(above, name) for above, _, names in os.walk(top) for name in names)
         for path in itertools.chain([top], inside):
             looks += 1
-            if looks > _LINKED:
+            if looks > _MAX_HIDDEN_FILES:
                 return None
             if (status := _if_it_has_more_names(path)) is not None:
                 found.add(_identity(status))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from nacre.shell.option_tables import SHAPES
-from nacre.shell.options import Given, Shape, taking
-from nacre.shell.symbolic import could_be, shown
+from nacre.shell.option_tables import OPTION_SPECS
+from nacre.shell.options import OptionSpec, ParsedOptions, spec_for
+from nacre.shell.symbolic import may_equal, to_display
 from nacre.shell.syntax.nodes import Block
 
 _NOTHING: Mapping[str, str] = {}
-_ANY = Shape()
-EVERY = 1 << 30
+_ANY = OptionSpec()
+MAX_ARGUMENTS = 1 << 30
 """More arguments than there can be."""
 
 
-class Opened:
+class Redirection:
     """A redirection as it would take effect."""
 
     __slots__ = ("descriptor", "operator", "target")
@@ -35,8 +35,24 @@ class Command:
     """One program, builtin or function that would run."""
 
     __slots__ = (
-        "after", "argv", "assigned", "calls", "cwd", "end", "firm", "home", "memo", "name", "parent", "pipe_in",
-        "pipe_out", "redirects", "script", "settled", "start", "stdin",
+        "argv",
+        "assigned",
+        "cache",
+        "certain_args",
+        "cwd",
+        "cwd_certain",
+        "end",
+        "home",
+        "is_function_call",
+        "name",
+        "operator_before",
+        "parent",
+        "pipe_in",
+        "pipe_out",
+        "redirects",
+        "script",
+        "start",
+        "stdin",
     )  # fmt: skip
 
     def __init__(self, argv: tuple[str, ...], start: int, end: int, *, cwd: str, home: str) -> None:
@@ -46,7 +62,7 @@ class Command:
         self.end = end
         self.cwd = cwd
         self.home = home
-        self.redirects: tuple[Opened, ...] = ()
+        self.redirects: tuple[Redirection, ...] = ()
         self.assigned: Mapping[str, str] = _NOTHING
         """`NAME=value` before it."""
         self.stdin: str | None = None
@@ -55,16 +71,16 @@ class Command:
         """The text that it would execute, if it is a shell or an interpreter."""
         self.parent: Command | None = None
         """The wrapper that runs it: `sudo`, `bash -c`."""
-        self.after = ""
+        self.operator_before = ""
         """How it, or what it is a part of, hangs on a command before it: `;` (also a newline, `&`, `then`) or `&&`."""
-        self.calls = False
+        self.is_function_call = False
         """It is a function of the script's own, whatever else has that name."""
-        self.memo: dict[str, object] = {}
+        self.cache: dict[str, object] = {}
         """What rules have worked out about it, for the next rule."""
-        self.firm = EVERY
+        self.certain_args = MAX_ARGUMENTS
         """So many of its arguments, from the first on, are surely in their places: an unquoted `$x` may be no word, or
         several, and so may a glob."""
-        self.settled = True
+        self.cwd_certain = True
         """It surely runs in `cwd`: no `cd` that may have failed stands before it."""
         self.pipe_in = self.pipe_out = 0
         """The pipes it reads from and writes into, 0 where there is none. Every `|`, `<(…)`, `>(…)` is a pipe with a
@@ -75,7 +91,7 @@ class Command:
     @property
     def words(self) -> str:
         """As a reader would write it."""
-        return " ".join(shown(word) for word in self.argv)
+        return " ".join(to_display(word) for word in self.argv)
 
     @property
     def args(self) -> tuple[str, ...]:
@@ -91,7 +107,7 @@ class Command:
         return tuple(reversed(names))
 
     def runs(self, *names: str) -> bool:
-        return self.name in names or any(could_be(self.name, name) for name in names)
+        return self.name in names or any(may_equal(self.name, name) for name in names)
 
     def options(self) -> Iterator[str]:
         """Every word that is an option, up to `--`."""
@@ -102,18 +118,18 @@ class Command:
                 yield word
 
     @property
-    def given(self) -> Given:
+    def parsed(self) -> ParsedOptions:
         """The arguments, sorted by what this program's options take, as far as that is known."""
-        known = self.memo.get("given")
-        if not isinstance(known, Given):
-            known = self.memo["given"] = SHAPES.get(self.name, _ANY).sort(self.argv[1:])
+        known = self.cache.get("given")
+        if not isinstance(known, ParsedOptions):
+            known = self.cache["given"] = OPTION_SPECS.get(self.name, _ANY).parse(self.argv[1:])
         return known
 
-    def has(self, *flags: str) -> bool:
+    def has_flag(self, *flags: str) -> bool:
         """Any of these options: `-f` also in a cluster (`-rf`), `--force` also abbreviated (`--for`)."""
         letters, long, other = _kinds(flags)
-        if self.name in SHAPES:
-            return any(_among(name, long) if name[1] == "-" else name in flags for name, _ in self.given.options)
+        if self.name in OPTION_SPECS:
+            return any(_among(name, long) if name[1] == "-" else name in flags for name, _ in self.parsed.options)
         for word in self.argv[1:]:
             if word[:1] != "-":
                 continue
@@ -128,10 +144,10 @@ class Command:
 
     def operands(self, *valued: str) -> list[str]:
         """The words that are no options. `valued`: those that take a value (`-C`, `--file`), if nobody knows better."""
-        if self.name in SHAPES:
-            return list(self.given.operands)
+        if self.name in OPTION_SPECS:
+            return list(self.parsed.operands)
         if valued:
-            return taking(valued).sort(self.argv[1:]).operands
+            return spec_for(valued).parse(self.argv[1:]).operands
         found, only = [], False
         for word in self.argv[1:]:
             if only or word[:1] != "-" or word == "-":
@@ -153,12 +169,12 @@ def _kinds(flags: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...], tup
     return letters, long, tuple(flag for flag in flags if len(flag) > 2 and not flag.startswith("--"))
 
 
-def forget_known(commands: list[Command], first: int, known: set[tuple[object, ...]]) -> int:
+def drop_known(commands: list[Command], first: int, known: set[tuple[object, ...]]) -> int:
     """Of the commands from there on only those stay that are not known; from now on they are. Gives how many go."""
     stays = []
     for command in commands[first:]:
         opened = [(each.operator, each.target) for each in command.redirects]
-        settled = command.cwd, command.settled
+        settled = command.cwd, command.cwd_certain
         pipes = command.pipe_in, command.pipe_out
         deed = command.argv, command.start, *settled, *pipes, command.stdin, command.script, *opened
         if deed not in known:
@@ -172,22 +188,32 @@ def forget_known(commands: list[Command], first: int, known: set[tuple[object, .
 class Script:
     """A text, read."""
 
-    __slots__ = ("block", "bombs", "broken", "closed", "commands", "doubtful", "foreign", "text", "unknown")
+    __slots__ = (
+        "block",
+        "commands",
+        "env_runs_code",
+        "fork_bombs",
+        "gave_up",
+        "maybe_syntax_error",
+        "syntax_error",
+        "text",
+        "unknown",
+    )
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.block: Block | None = None
         """The tree it was read into."""
         self.commands: list[Command] = []
-        self.bombs: list[tuple[int, int]] = []
+        self.fork_bombs: list[tuple[int, int]] = []
         """Functions that start copies of themselves without end."""
-        self.broken = False
+        self.syntax_error = False
         """bash would stumble over its syntax, after having run what stands before."""
-        self.doubtful = False
+        self.maybe_syntax_error = False
         """A text that it seems to run is broken; we may have guessed it wrong."""
-        self.closed = ""
+        self.gave_up = ""
         """Why it could not be read to the end: deeper or longer than we follow."""
-        self.foreign = False
+        self.env_runs_code = False
         """The environment it is given, or its input, runs code of its own."""
         self.unknown: dict[str, None] = {}
         """What only running it would tell: names of variables, substitutions."""

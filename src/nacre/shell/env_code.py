@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
 _EXPANDED = frozenset(("BASH_ENV", "ENV", "PS4"))
 """bash expands these, and so runs the substitutions in them."""
-_COMMANDS = later(
+_COMMANDS = lazy_regex(
     r"GIT_(?:CONFIG_VALUE_\d+|SSH_COMMAND|SSH|EXTERNAL_DIFF|PAGER|EDITOR|SEQUENCE_EDITOR|ASKPASS|PROXY_COMMAND)|SSH_ASKPASS|SUDO_ASKPASS|"
     r"PAGER|EDITOR|VISUAL|MANPAGER|BROWSER|LESSOPEN|LESSCLOSE|RSYNC_RSH|CVS_RSH|FZF_DEFAULT_COMMAND|PROMPT_COMMAND"
 )
 """These are command lines."""
-_FOREIGN = later(
+_FOREIGN = lazy_regex(
     r"BASH_FUNC_.*|LD_.*|DYLD_.*|PATH|GIT_.*|PYTHON(?:PATH|STARTUP|HOME)|PERL5?(?:LIB|OPT)|RUBY(?:LIB|OPT)|NODE_(?:OPTIONS|PATH)|"
     r"GCONV_PATH|IFS|SHELLOPTS|BASHOPTS|TAR_OPTIONS|GREP_OPTIONS|RIPGREP_CONFIG_PATH|LESS"
 )

@@ -1,6 +1,7 @@
 """Words → options, their values, and what is left: one way to read them for everybody who asks.
 
-Which options take a value is a program's own affair: its `Shape`. Long names may be cut short, as GNU's programs allow.
+Which options take a value is a program's own affair: its `OptionSpec`. Long names may be cut short, as GNU's programs
+allow.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-_ASSIGNMENT = later(r"[A-Za-z_][\w%]*=", re.ASCII)
+_ASSIGNMENT = lazy_regex(r"[A-Za-z_][\w%]*=", re.ASCII)
 _OFF = ("false", "no", "0", "none")
 
 
-class Given:
+class ParsedOptions:
     """A program's arguments, sorted."""
 
     __slots__ = ("dashed", "operands", "options")
@@ -30,7 +31,7 @@ class Given:
     def has(self, *names: str) -> bool:
         return any(name in names for name, _ in self.options)
 
-    def on(self, *names: str) -> bool:
+    def is_set(self, *names: str) -> bool:
         """The last word on a switch: `--force --no-force` is off, and so is `--all=false`."""
         state = False
         for name, value in self.options:
@@ -44,7 +45,7 @@ class Given:
         return [value for name, value in self.options if name in names and value is not None]
 
 
-class Shape:
+class OptionSpec:
     """The options of a program that take a word of their own, and, of a wrapper, what stands before its command."""
 
     __slots__ = ("assignments", "attached", "exact", "long", "names", "operands", "short")
@@ -104,9 +105,9 @@ class Shape:
             return "no-" + next((each for each in self.names if each.startswith(name[3:])), name[3:])
         return name
 
-    def sort(self, words: Iterable[str]) -> Given:
+    def parse(self, words: Iterable[str]) -> ParsedOptions:
         """Options may stand anywhere before `--`."""
-        given, words = Given(), tuple(words)
+        given, words = ParsedOptions(), tuple(words)
         index = 0
         while index < len(words):
             word = words[index]
@@ -151,9 +152,9 @@ class Shape:
             index += 1 + self.option(word, argv[index + 1] if index + 1 < len(argv) else None)[1]
         return index
 
-    def leading(self, argv: tuple[str, ...]) -> Given:
+    def leading(self, argv: tuple[str, ...]) -> ParsedOptions:
         """Options only up to the first word that is none, as a wrapper reads them."""
-        return self.sort(argv[1 : self.first(argv)])
+        return self.parse(argv[1 : self.first(argv)])
 
     def value(self, argv: tuple[str, ...], *names: str) -> str | None:
         """The value of an option, however it is spelled: `-o x`, `-ox`, `-vox`, `--output=x`, `--outp x`."""
@@ -162,21 +163,21 @@ class Shape:
 
 
 @lru_cache(256)
-def taking(valued: tuple[str, ...]) -> Shape:
+def spec_for(valued: tuple[str, ...]) -> OptionSpec:
     """The shape of a program of which only these options matter: `-C`, `--file`, `-out`."""
     exact = [each for each in valued if len(each) > 2 and not each.startswith("--")]
     letters = [each for each in valued if len(each) == 2]
     long = " ".join(each[2:] for each in valued if each.startswith("--"))
     if exact:
-        return Shape("", long, exact=" ".join((*exact, *letters)))
-    return Shape("".join(each[1] for each in letters), long)
+        return OptionSpec("", long, exact=" ".join((*exact, *letters)))
+    return OptionSpec("".join(each[1] for each in letters), long)
 
 
 @lru_cache(256)
-def reading(letters: str, longs: str) -> Shape:
+def spec_from_letters(letters: str, longs: str) -> OptionSpec:
     """By letters that take a value, and long names, of which `name=` takes one."""
     names = longs.split()
-    shape = Shape(letters)
+    shape = OptionSpec(letters)
     shape.names = tuple(name.rstrip("=") for name in names)
     shape.long = frozenset(name[:-1] for name in names if name.endswith("="))
     return shape

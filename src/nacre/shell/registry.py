@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nacre.shell.interpreter.commands import Follows
+    from nacre.shell.interpreter.commands import ProgramHandler
 
-LISTED = {
+MODULES = {
     "printers": (
         "GET aria2c aws base32 base64 basename basenc bunzip2 bzcat bzip2 cat column cp curl curlie cut date "
         "dirname dos2unix echo egrep envsubst expand fetch fgrep fmt fold ftp gbase64 gcloud gh gpg grep gsutil "
@@ -46,34 +46,34 @@ LISTED = {
         "hash pushd pwd read readarray readonly return set shift shopt test true typeset umask unalias unset wait"
     ),
 }
-_MODULES = {name: module for module, names in LISTED.items() for name in names.split()}
+_MODULE_NAMES = {name: module for module, names in MODULES.items() for name in names.split()}
 
 
 def is_known(name: str) -> bool:
-    return _listed(name) in _MODULES
+    return _registered_name(name) in _MODULE_NAMES
 
 
-def _listed(name: str) -> str:
+def _registered_name(name: str) -> str:
     """The dynamic loader has a name for each kind of machine."""
     return "ld.so" if name.startswith(("ld-linux", "ld-musl-", "ld64")) and ".so." in name else name
 
 
-class Followers:
+class ProgramRegistry:
     """The follower of a program, by its name."""
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Follows] = {}
+        self._loaded: dict[str, ProgramHandler] = {}
 
-    def get(self, name: str) -> Follows | None:
-        name = _listed(name)
+    def get(self, name: str) -> ProgramHandler | None:
+        name = _registered_name(name)
         known = self._loaded.get(name)
-        if known is None and name in _MODULES:
-            self._loaded.update(import_module(f"nacre.shell.programs.{_MODULES[name]}").FOLLOWERS)
+        if known is None and name in _MODULE_NAMES:
+            self._loaded.update(import_module(f"nacre.shell.programs.{_MODULE_NAMES[name]}").HANDLERS)
             return self._loaded[name]
         return known
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
+        return iter(_MODULE_NAMES)
 
 
-FOLLOWERS = Followers()
+HANDLERS = ProgramRegistry()

@@ -11,66 +11,66 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
 UNKNOWN = "\ufdd0"
 """Any text, perhaps none: `$X`."""
-SOME = "\ufdd1"
+UNKNOWN_NONEMPTY = "\ufdd1"
 """Any text but none: `${X:?}`, `$(mktemp)`."""
 DOWNLOADED = "\ufdd2"
 """What came over the network."""
 DECODED = "\ufdd3"
 """What came out of base64 and its like."""
-PARENT = "\ufdd4"
+PARENT_PID = "\ufdd4"
 """The process id of whoever runs the shell: `$PPID`."""
-SELF = "\ufdd5"
+SHELL_PID = "\ufdd5"
 """The shell's own: `$$`."""
 STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
-BELOW = STAR * 3
+ALL_FOUND = STAR * 3
 """At the end of a path: all that `find` finds there, in whatever depth. Nobody writes such a glob."""
-LOST = "\ufdd9"
+TOO_LONG = "\ufdd9"
 """A text that was known, and too long to be kept."""
 
 KEYED = "\0"
-_HOLES = later(f"[{UNKNOWN}-{SELF}{LOST}]")
-_EMPTY = later(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
-_RUN = later(f"[{STAR}{QUESTION}]+")
-_GLOBS = later(f"[{STAR}-{BRACKET}]")
-_MOST_HOLES = 64
-_MARKS = later("[\ufdd0-\ufdef]")
-_SET = later(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
+_UNKNOWNS = lazy_regex(f"[{UNKNOWN}-{SHELL_PID}{TOO_LONG}]")
+_EMPTY = lazy_regex(f"[{UNKNOWN}{DOWNLOADED}{DECODED}]+")
+_RUN = lazy_regex(f"[{STAR}{QUESTION}]+")
+_GLOBS = lazy_regex(f"[{STAR}-{BRACKET}]")
+_MAX_UNKNOWNS = 64
+_MARKS = lazy_regex("[\ufdd0-\ufdef]")
+_SET = lazy_regex(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
 """What follows the bracket that opens a set of characters; the first character of it may be `]`."""
-_FOREIGN = later("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
-_EXTENDED = later(r"[!*+?]\([^()]*\)")
+_FOREIGN = lazy_regex("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
+_EXTENDED = lazy_regex(r"[!*+?]\([^()]*\)")
 _TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
 _TO_SOURCE = str.maketrans({STAR: "*", QUESTION: "?", BRACKET: "["})
-_TO_PAPER = str.maketrans(
+_TO_DISPLAY = str.maketrans(
     {
         STAR: "*",
         QUESTION: "?",
         BRACKET: "[",
         UNKNOWN: "…",
-        SOME: "…",
-        LOST: "…",
+        UNKNOWN_NONEMPTY: "…",
+        TOO_LONG: "…",
         DOWNLOADED: "…",
         DECODED: "…",
-        PARENT: "$PPID",
-        SELF: "$$",
+        PARENT_PID: "$PPID",
+        SHELL_PID: "$$",
     }
 )
 
 
-def clean(text: str) -> str:
+def remove_markers(text: str) -> str:
     """A text from outside, without our marks, and without what no bytes can stand for."""
     return text if text.isascii() else _FOREIGN.sub("\ufffd", text)
 
 
-def whole(text: str) -> bool:
+def is_fully_known(text: str) -> bool:
     """Every character of it is known; it may hold globs."""
-    return text.isascii() or _HOLES.search(text) is None
+    return text.isascii() or _UNKNOWNS.search(text) is None
 
 
-def plain(text: str) -> bool:
+def is_literal(text: str) -> bool:
     """Every character of it is known and stands for itself."""
     return text.isascii() or _MARKS.search(text) is None
 
@@ -79,7 +79,7 @@ def has_glob(text: str) -> bool:
     return not text.isascii() and _GLOBS.search(text) is not None
 
 
-def globbed(text: str) -> str:
+def mark_globs(text: str) -> str:
     """Unquoted text: its globs are globs."""
     if "(" in text:
         text = _EXTENDED.sub(STAR, text)
@@ -88,36 +88,39 @@ def globbed(text: str) -> str:
     return text
 
 
-def source(text: str) -> str:
+def to_source(text: str) -> str:
     """As bash would be given it to read again."""
     return text if text.isascii() else text.translate(_TO_SOURCE)
 
 
-def shown(text: str) -> str:
+def to_display(text: str) -> str:
     """For a reader."""
-    return text if text.isascii() else text.replace(BELOW, "**").translate(_TO_PAPER)
+    return text if text.isascii() else text.replace(ALL_FOUND, "**").translate(_TO_DISPLAY)
 
 
-def least(text: str) -> str:
+def with_unknowns_empty(text: str) -> str:
     """With as little in the holes as there can be: what `"$X"/*` is when X is empty."""
     return text if text.isascii() else text.replace(UNKNOWN, "").replace(DOWNLOADED, "").replace(DECODED, "")
 
 
-def origin(text: str) -> str:
+def origin_marker(text: str) -> str:
     """What is left of a text of which nothing is known but where it comes from."""
     return DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else UNKNOWN
 
 
-def emptied(text: str) -> list[str]:
+def each_unknown_empty(text: str) -> list[str]:
     """What a text is when one of its unknowns is empty, each in turn; itself, if it has none."""
     holes = [] if text.isascii() else [found.span() for found in _EMPTY.finditer(text)]
     if len(holes) < 2:
-        return [least(text)]
-    found = [_EMPTY.sub(SOME, text[:start]) + _EMPTY.sub(SOME, text[end:]) for start, end in holes[:_MOST_HOLES]]
-    return found if len(holes) <= _MOST_HOLES else [*found, least(text)]
+        return [with_unknowns_empty(text)]
+    found = [
+        _EMPTY.sub(UNKNOWN_NONEMPTY, text[:start]) + _EMPTY.sub(UNKNOWN_NONEMPTY, text[end:])
+        for start, end in holes[:_MAX_UNKNOWNS]
+    ]
+    return found if len(holes) <= _MAX_UNKNOWNS else [*found, with_unknowns_empty(text)]
 
 
-def pattern(text: str) -> str:
+def glob_to_regex(text: str) -> str:
     """A glob as a regular expression."""
     out: list[str] = []
     position = 0
@@ -130,18 +133,18 @@ def pattern(text: str) -> str:
             position = run.end()  # `*?*?*` as `??*`: stars in a row would be tried in every combination
             out.append("." * run[0].count(QUESTION) + (".*" if STAR in run[0] else ""))
         elif character == BRACKET and (found := _SET.match(text, position)):
-            out.append(_set(found[1] != "", source(found[2])))
+            out.append(_bracket_to_regex(found[1] != "", to_source(found[2])))
             position = found.end()
-        elif character in (UNKNOWN, SOME, DOWNLOADED, DECODED, LOST):
+        elif character in (UNKNOWN, UNKNOWN_NONEMPTY, DOWNLOADED, DECODED, TOO_LONG):
             out.append(".*")
         else:
             out.append(re.escape(character))
     return "".join(out)
 
 
-def _set(negated: bool, inside: str) -> str:
+def _bracket_to_regex(negated: bool, inside: str) -> str:
     """`[…]` of a glob. One that we do not take apart may be any character."""
-    if _HOLES.search(inside) or re.search(r"\[[:.=]", inside):
+    if _UNKNOWNS.search(inside) or re.search(r"\[[:.=]", inside):
         return "."
     out = []
     for low, high, single in re.findall(r"(.)-(.)|(.)", inside, re.DOTALL):
@@ -154,7 +157,7 @@ def _set(negated: bool, inside: str) -> str:
     return f"[{'^' if negated else ''}{''.join(out)}]"
 
 
-def could_be(text: str, name: str) -> bool:
+def may_equal(text: str, name: str) -> bool:
     """Whether a command word, possibly a glob such as `/bin/r?`, may name this; `*` names nothing in particular."""
     if text == name:
         return True
@@ -164,16 +167,16 @@ def could_be(text: str, name: str) -> bool:
 
 @lru_cache(256)
 def _glob(text: str) -> re.Pattern[str] | None:
-    if not has_glob(text) or not whole(text) or (STAR in text and not re.search(r"\w", text)):
+    if not has_glob(text) or not is_fully_known(text) or (STAR in text and not re.search(r"\w", text)):
         return None
-    return re.compile(pattern(text), re.DOTALL)
+    return re.compile(glob_to_regex(text), re.DOTALL)
 
 
-LONGEST = 200_000
+MAX_CHARS = 200_000
 
 
-def bounded(text: str) -> str:
+def cap_length(text: str) -> str:
     """Of a text too long to keep, only where it comes from. Whoever would read it, or take words from it, gives up."""
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_CHARS:
         return text
-    return LOST + (DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else "")
+    return TOO_LONG + (DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else "")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from nacre.tasks.store.log_reader import Output
     from nacre.tasks.store.task import Task
     from nacre.tasks.tasks import Tasks
-    from nacre.tasks.wait import Exit, Port, Quiet, Waited
+    from nacre.tasks.wait import Exit, Port, Quiet, WaitResult
 
-__all__ = ["Exit", "Match", "Output", "Port", "Quiet", "Task", "Tasks", "Waited"]
+__all__ = ["Exit", "Match", "Output", "Port", "Quiet", "Task", "Tasks", "WaitResult"]
 
 _HOMES = {
     "Exit": "wait",
@@ -25,7 +25,7 @@ _HOMES = {
     "Quiet": "wait",
     "Task": "store.task",
     "Tasks": "tasks",
-    "Waited": "wait",
+    "WaitResult": "wait",
 }
 
 

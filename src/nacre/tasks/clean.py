@@ -15,18 +15,18 @@ from nacre.base.frozen import frozen
 from nacre.errors import InvalidRequest
 from nacre.keeper.protocol.private_tmpdir import remove_below
 from nacre.keeper.protocol.task_dir import CONTROL, LIVE, PROCESS, STATUS, TASK
-from nacre.planning.validate import size_of
-from nacre.tasks.handle import Place
-from nacre.tasks.kill import begun_of, remains
-from nacre.tasks.store.directory import Folder, Unusable, open_store
-from nacre.tasks.store.status import is_id, look, names_in
-from nacre.tasks.store.store import KEPT, KEPT_BYTES, KEPT_FOR
+from nacre.planning.validate import check_byte_count
+from nacre.tasks.handle import TaskHandle
+from nacre.tasks.kill import process_file_of, surviving_processes
+from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory, open_store
+from nacre.tasks.store.status import is_id, names_in, read_task
+from nacre.tasks.store.store import KEEP_BYTES, KEEP_SECONDS, KEEP_TASKS
 from nacre.tasks.store.task import Task
 
-_DOOMED = ".removed-"
-_SWEPT = ".swept"
-_HOUR = 3600.0
-_HALF_MADE = 60.0
+_REMOVED_PREFIX = ".removed-"
+_LAST_CLEAN_FILE = ".swept"
+_AUTO_CLEAN_INTERVAL_S = 3600.0
+_CREATE_TIMEOUT_S = 60.0
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -43,22 +43,24 @@ class Cleaned:
 def clean(store: str, *, older_than: float, keep_bytes: int, keep: int) -> Cleaned:
     if isinstance(older_than, bool) or not isinstance(older_than, int | float) or not 0 <= older_than <= math.inf:
         raise InvalidRequest("bad_age", f"`older_than` is {older_than!r}.", field="older_than", hint="Give seconds.")
-    size_of(keep_bytes, "keep_bytes")
-    size_of(keep, "keep")
+    check_byte_count(keep_bytes, "keep_bytes")
+    check_byte_count(keep, "keep")
     fd = open_store(store)
     if fd is None:
         return Cleaned(removed=(), bytes=0, problems=())
     try:
-        return _Sweep(store, fd).run(older_than, keep_bytes, keep)
+        return _Cleaner(store, fd).run(older_than, keep_bytes, keep)
     finally:
         os.close(fd)
 
 
-def tidy(store: str) -> None:
+def auto_clean(store: str) -> None:
     """What `clean` does by itself, once an hour at most: nobody has to think of it."""
-    note = os.path.join(store, _SWEPT)
+    note = os.path.join(store, _LAST_CLEAN_FILE)
     try:
-        if abs(time.time() - os.stat(note, follow_symlinks=False).st_mtime) < _HOUR:  # the clock may be set back
+        if (
+            abs(time.time() - os.stat(note, follow_symlinks=False).st_mtime) < _AUTO_CLEAN_INTERVAL_S
+        ):  # the clock may be set back
             return
     except FileNotFoundError:
         pass
@@ -67,10 +69,10 @@ def tidy(store: str) -> None:
     with contextlib.suppress(OSError):
         os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         os.utime(note, follow_symlinks=False)
-        clean(store, older_than=KEPT_FOR, keep_bytes=KEPT_BYTES, keep=KEPT)
+        clean(store, older_than=KEEP_SECONDS, keep_bytes=KEEP_BYTES, keep=KEEP_TASKS)
 
 
-class _Sweep:
+class _Cleaner:
     def __init__(self, store: str, fd: int) -> None:
         self._store = store
         self._fd = fd
@@ -81,7 +83,7 @@ class _Sweep:
     def run(self, older_than: float, keep_bytes: int, keep: int) -> Cleaned:
         now = time.time()
         names = [name for name in names_in(self._fd) if is_id(name)]
-        found = [(task, self._size(task.id)) for name in names if (task := self._over(name, now)) is not None]
+        found = [(task, self._size(task.id)) for name in names if (task := self._removable_task(name, now)) is not None]
         found.sort(key=lambda each: (_end(each[0]), each[0].id))
         count, total = len(found), sum(size for _, size in found)
         for task, size in found:
@@ -89,21 +91,21 @@ class _Sweep:
                 self._remove(task.id, size)
                 count, total = count - 1, total - size
         self._finish_others()
-        self._tidy_live()
+        self._clean_live_names()
         return Cleaned(removed=tuple(self._removed), bytes=self._bytes, problems=tuple(self._problems))
 
-    def _over(self, name: str, now: float) -> Task | None:
+    def _removable_task(self, name: str, now: float) -> Task | None:
         """A task that may be removed."""
         try:
-            task = look(self._store, self._fd, name)
+            task = read_task(self._store, self._fd, name)
             if task is None or task.alive:
                 return None
             if task.state == "broken":
                 self._remove_half_made(name, now)
                 return None
             if task.state == "lost":
-                begun = begun_of(Place(self._store, name))
-                return None if begun is not None and remains(begun) else task
+                begun = process_file_of(TaskHandle(self._store, name))
+                return None if begun is not None and surviving_processes(begun) else task
             return task
         except OSError as error:
             self._problems.append(f"{name}: {error.strerror}")
@@ -112,24 +114,24 @@ class _Sweep:
     def _remove_half_made(self, name: str, now: float) -> None:
         """Its creator died before it was a task."""
         try:
-            with Folder(self._store, self._fd, name) as folder:
+            with TaskDirectory(self._store, self._fd, name) as folder:
                 half = not {TASK, PROCESS, STATUS, CONTROL} & set(folder.names())
-                if not half or folder.age(now) < _HALF_MADE:
+                if not half or folder.age(now) < _CREATE_TIMEOUT_S:
                     return
-        except (FileNotFoundError, Unusable):
+        except (FileNotFoundError, InvalidTaskDirectory):
             return
         self._remove(name, self._size(name))
 
     def _size(self, name: str) -> int:
         """Bytes that it takes on the disk."""
         try:
-            with Folder(self._store, self._fd, name) as folder, os.scandir(folder.fd) as entries:
+            with TaskDirectory(self._store, self._fd, name) as folder, os.scandir(folder.fd) as entries:
                 return sum([entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries])
-        except (OSError, Unusable):
+        except (OSError, InvalidTaskDirectory):
             return 0
 
     def _remove(self, name: str, size: int) -> None:
-        doomed = f"{_DOOMED}{name}"
+        doomed = f"{_REMOVED_PREFIX}{name}"
         try:
             os.rename(name, doomed, src_dir_fd=self._fd, dst_dir_fd=self._fd)
         except FileNotFoundError:
@@ -151,14 +153,14 @@ class _Sweep:
 
     def _finish_others(self) -> None:
         for name in os.listdir(self._fd):
-            if name.startswith(_DOOMED) and name.removeprefix(_DOOMED) not in self._removed:
+            if name.startswith(_REMOVED_PREFIX) and name.removeprefix(_REMOVED_PREFIX) not in self._removed:
                 try:
-                    Folder(self._store, self._fd, name).__exit__()
-                except (OSError, Unusable):
+                    TaskDirectory(self._store, self._fd, name).__exit__()
+                except (OSError, InvalidTaskDirectory):
                     continue  # not ours
                 self._finish(name)
 
-    def _tidy_live(self) -> None:
+    def _clean_live_names(self) -> None:
         """Names of tasks that are not there any more, or have ended: their keeper would have removed them."""
         try:
             live = os.open(LIVE, _DIRECTORY, dir_fd=self._fd)
@@ -178,7 +180,7 @@ class _Sweep:
 
     def _has_ended(self, name: str) -> bool:
         try:
-            task = look(self._store, self._fd, name)
+            task = read_task(self._store, self._fd, name)
             if task is not None:
                 return task.state == "ended"
             os.stat(name, dir_fd=self._fd, follow_symlinks=False)

@@ -7,9 +7,9 @@ import contextlib
 import os
 from collections.abc import AsyncGenerator
 
-from nacre.tasks.handle import Place
+from nacre.tasks.handle import TaskHandle
 from nacre.tasks.store.directory import open_store
-from nacre.tasks.store.status import is_id, look, names_in
+from nacre.tasks.store.status import is_id, names_in, read_task
 from nacre.tasks.store.task import Task
 
 
@@ -19,8 +19,8 @@ async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]
     known: set[str] = set()
     jobs: set[asyncio.Task[None]] = set()
 
-    async def watch(place: Place) -> None:
-        task = await place.over()
+    async def watch(place: TaskHandle) -> None:
+        task = await place.wait_until_ended()
         if task.state != "broken":
             ended.put_nowait(task)
 
@@ -28,7 +28,7 @@ async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]
         for task in _new(store, known):
             known.add(task.id)
             if task.alive:
-                job = asyncio.ensure_future(watch(Place(store, task.id, task)))
+                job = asyncio.ensure_future(watch(TaskHandle(store, task.id, task)))
                 jobs.add(job)
                 job.add_done_callback(jobs.discard)
             elif not first and task.state != "broken":
@@ -62,6 +62,6 @@ def _new(store: str, known: set[str]) -> list[Task]:
         return []
     try:
         names = [name for name in names_in(fd) if is_id(name) and name not in known]
-        return [task for name in names if (task := look(store, fd, name)) is not None]
+        return [task for name in names if (task := read_task(store, fd, name)) is not None]
     finally:
         os.close(fd)

@@ -11,32 +11,32 @@ from typing import Literal
 
 from nacre.capture import Collector
 from nacre.errors import InvalidRequest
-from nacre.keeper.client.connection import Folder
-from nacre.keeper.client.events import Adopted, Happening, NotAdopted, Vanished
-from nacre.keeper.client.handle import Live
-from nacre.keeper.client.run import LiveRun
-from nacre.keeper.protocol.messages import Adoption
+from nacre.keeper.client.connection import TaskDirHandle
+from nacre.keeper.client.events import Adopted, AdoptionFailed, KeeperLost, RunEvent
+from nacre.keeper.client.handle import RunHandle
+from nacre.keeper.client.run import LocalRun
+from nacre.keeper.protocol.messages import AdoptMessage
 from nacre.keeper.protocol.task_dir import LOG, STDIN
-from nacre.keeper.protocol.task_log import Log
+from nacre.keeper.protocol.task_log import TaskLog
 from nacre.protected_paths import Protection
 from nacre.protected_paths.restore_task import digest_of
-from nacre.redact.redactor import remember
+from nacre.redact.redactor import register_task_secrets
 from nacre.result import TaskRef
 from nacre.tasks.store import store as stores
 from nacre.types import Plan, Request, ToolContext
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_PATIENCE = 5.0
+_REPLY_TIMEOUT_S = 5.0
 """Seconds for a keeper to answer."""
 
 
-def place_for(plan: Plan) -> str:
+def task_root(plan: Plan) -> str:
     return plan.task_dir or stores.default_directory()
 
 
-def check_room(plan: Plan) -> None:
+def check_task_limit(plan: Plan) -> None:
     """InvalidRequest: there are too many tasks already."""
-    place = place_for(plan)
+    place = task_root(plan)
     if len(stores.live_names(place)) < plan.tasks:
         return
     from nacre.tasks.tasks import Tasks  # some of those may be lost: look closer
@@ -53,7 +53,7 @@ def check_room(plan: Plan) -> None:
 
 
 @contextmanager
-def new_folder(
+def new_task_dir(
     request: Request,
     ctx: ToolContext,
     plan: Plan,
@@ -61,9 +61,9 @@ def new_folder(
     *,
     began: float | None = None,
     protection: Protection | None = None,
-) -> Iterator[Folder]:
+) -> Iterator[TaskDirHandle]:
     """A task's directory, open; whoever does not want it discards it. InvalidRequest: it cannot be kept."""
-    place = place_for(plan)
+    place = task_root(plan)
     saved = b"" if protection is None else protection.save()
     try:
         name, path = stores.create(
@@ -86,7 +86,7 @@ def new_folder(
             protection=saved,
         )
     except OSError as error:
-        raise stores.not_kept(place, error) from error
+        raise stores.store_error(place, error) from error
     with ExitStack() as stack:
         try:
             fd, stdin = os.open(path, _FOLDER), None
@@ -99,12 +99,12 @@ def new_folder(
                 os.set_blocking(stdin, True)
         except OSError as error:
             stores.discard(path)
-            raise stores.not_kept(place, error) from error
-        yield Folder(name, path, fd, stdin, digest_of(saved).encode() if saved else b"")
+            raise stores.store_error(place, error) from error
+        yield TaskDirHandle(name, path, fd, stdin, digest_of(saved).encode() if saved else b"")
 
 
-def reference(folder: Folder, plan: Plan, pid: int, pgid: int) -> TaskRef:
-    remember(plan.hidden)
+def task_ref(folder: TaskDirHandle, plan: Plan, pid: int, pgid: int) -> TaskRef:
+    register_task_secrets(plan.redactor)
     return TaskRef(folder.task, pid, pgid, os.path.join(folder.path, _log_name(plan, folder.task)))
 
 
@@ -113,52 +113,52 @@ def _log_name(plan: Plan, id: str) -> str:
 
 
 async def promote(
-    run: Live,
+    run: RunHandle,
     collector: Collector,
     request: Request,
     ctx: ToolContext,
     plan: Plan,
     began: float,
     protection: Protection | None,
-) -> tuple[TaskRef | None, list[Happening]]:
+) -> tuple[TaskRef | None, list[RunEvent]]:
     """The task that it goes on as, or what has happened meanwhile: it has ended.
 
     Nobody reads from it while this lasts. InvalidRequest: it cannot become one.
     """
-    if not isinstance(run, LiveRun):
+    if not isinstance(run, LocalRun):
         return None, []
-    with new_folder(request, ctx, plan, "promoted", began=began, protection=protection) as folder:
+    with new_task_dir(request, ctx, plan, "promoted", began=began, protection=protection) as folder:
         try:
-            seen = _begin_log(folder, plan, collector)
-            answer, meanwhile = await _ask(run, folder, plan, seen=seen, detached=True, live=True)
+            seen = _seed_log(folder, plan, collector)
+            answer, meanwhile = await _request_adoption(run, folder, plan, seen=seen, detached=True, live=True)
         except OSError as error:
             stores.discard(folder.path)
-            raise stores.not_kept(place_for(plan), error) from error
+            raise stores.store_error(task_root(plan), error) from error
         except BaseException:
             stores.discard(folder.path)
             raise
         if isinstance(answer, Adopted):
-            return reference(folder, plan, answer.pid, answer.pgid), meanwhile
+            return task_ref(folder, plan, answer.pid, answer.pgid), meanwhile
         stores.discard(folder.path)
         if not answer.gone:
-            raise stores.not_kept(place_for(plan), OSError(0, answer.reason))
+            raise stores.store_error(task_root(plan), OSError(0, answer.reason))
         return None, meanwhile
 
 
 async def adopt(
-    run: LiveRun, request: Request, ctx: ToolContext, plan: Plan, began: float, protection: Protection | None
+    run: LocalRun, request: Request, ctx: ToolContext, plan: Plan, began: float, protection: Protection | None
 ) -> TaskRef | str:
     """What it left running as a task, or why not; nothing if that has ended by now."""
     try:
-        check_room(plan)
-        with new_folder(request, ctx, plan, "adopted", began=began, protection=protection) as folder:
+        check_task_limit(plan)
+        with new_task_dir(request, ctx, plan, "adopted", began=began, protection=protection) as folder:
             try:
-                answer, _ = await _ask(run, folder, plan, seen=0, detached=plan.detach, live=False)
+                answer, _ = await _request_adoption(run, folder, plan, seen=0, detached=plan.detach, live=False)
             except BaseException:
                 stores.discard(folder.path)
                 raise
             if isinstance(answer, Adopted):
-                return reference(folder, plan, answer.pid, answer.pgid)
+                return task_ref(folder, plan, answer.pid, answer.pgid)
             stores.discard(folder.path)
             return "" if answer.gone else f"{answer.reason}."
     except InvalidRequest as error:
@@ -167,44 +167,44 @@ async def adopt(
         return f"{error.strerror}."
 
 
-async def _ask(
-    run: LiveRun, folder: Folder, plan: Plan, *, seen: int, detached: bool, live: bool
-) -> tuple[Adopted | NotAdopted, list[Happening]]:
+async def _request_adoption(
+    run: LocalRun, folder: TaskDirHandle, plan: Plan, *, seen: int, detached: bool, live: bool
+) -> tuple[Adopted | AdoptionFailed, list[RunEvent]]:
     """The keeper's answer, and what has happened before it came."""
-    adoption = Adoption(
+    adoption = AdoptMessage(
         task=os.fsencode(folder.task),
-        cap=plan.log,
-        seen=seen,
+        log_cap=plan.log,
+        total_bytes=seen,
         detached=detached,
         live=live,
         protection=folder.protection,
     )
-    meanwhile: list[Happening] = []
-    if not run.ask_adoption(adoption, folder.fd):
-        return NotAdopted("it has ended", gone=True), meanwhile
+    meanwhile: list[RunEvent] = []
+    if not run.request_adoption(adoption, folder.fd):
+        return AdoptionFailed("it has ended", gone=True), meanwhile
     run.wake_keeper()
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_REPLY_TIMEOUT_S):
             while True:
                 happening = await run.next()
-                if isinstance(happening, Adopted | NotAdopted):
+                if isinstance(happening, Adopted | AdoptionFailed):
                     return happening, meanwhile
                 meanwhile.append(happening)
-                if isinstance(happening, Vanished):
-                    return NotAdopted("its keeper is gone", gone=True), meanwhile
+                if isinstance(happening, KeeperLost):
+                    return AdoptionFailed("its keeper is gone", gone=True), meanwhile
     except TimeoutError:
-        return NotAdopted("its keeper does not answer"), meanwhile
+        return AdoptionFailed("its keeper does not answer"), meanwhile
     finally:
-        run.withdraw_adoption()  # its folder is open only until then
+        run.cancel_adoption()  # its folder is open only until then
 
 
-def _begin_log(folder: Folder, plan: Plan, collector: Collector) -> int:
+def _seed_log(folder: TaskDirHandle, plan: Plan, collector: Collector) -> int:
     """Everything that was printed so far; gives how much that was."""
-    log = Log(folder.fd, plan.log)
+    log = TaskLog(folder.fd, plan.log)
     try:
-        for block in collector.so_far():
+        for block in collector.replay():
             log.write(block)
-        log.skip(collector.seen - log.seen)
-        return log.seen
+        log.skip(collector.total_bytes - log.total_bytes)
+        return log.total_bytes
     finally:
         log.close()

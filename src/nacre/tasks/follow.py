@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from nacre.base.frozen import replace
-from nacre.tasks.handle import Place
-from nacre.tasks.store.directory import Unusable
-from nacre.tasks.store.log_reader import LIMIT, Output, output_soon
+from nacre.tasks.handle import TaskHandle
+from nacre.tasks.store.directory import InvalidTaskDirectory
+from nacre.tasks.store.log_reader import MAX_READ_BYTES, Output, read_output_async
 
-_PAUSE = 0.05
+_POLL_INTERVAL_S = 0.05
 
 
-def _pass() -> None: ...
+def _sleep_until_output() -> None: ...
 
 
 async def follow(
-    place: Place, since: int, limit: int = LIMIT, caught_up: Callable[[], None] = _pass
+    place: TaskHandle, since: int, limit: int = MAX_READ_BYTES, caught_up: Callable[[], None] = _sleep_until_output
 ) -> AsyncGenerator[Output, None]:
     """The last one is of a task that does not run any more, and may be empty.
 
@@ -27,9 +27,9 @@ async def follow(
     refused = False
     while True:
         try:
-            with place.opened() as folder:
-                now = await output_soon(folder, since, None, limit)
-        except (FileNotFoundError, Unusable):
+            with place.open_directory() as folder:
+                now = await read_output_async(folder, since, None, limit)
+        except (FileNotFoundError, InvalidTaskDirectory):
             if output is None:
                 raise
             task = replace(output.task, state="broken", outcome=None, idle=None, problem="it was removed")
@@ -46,8 +46,8 @@ async def follow(
             return
         caught_up()
         if refused:  # it lives, and will not say more
-            await asyncio.sleep(_PAUSE)
-        line = place.reach()
+            await asyncio.sleep(_POLL_INTERVAL_S)
+        line = place.connect()
         if line is None:
             refused = True
             continue

@@ -7,22 +7,22 @@ import os
 from collections.abc import Iterator
 
 from nacre.base.frozen import replace
-from nacre.tasks.store.control_client import NEVER, Line, connect, too_many
-from nacre.tasks.store.directory import Folder, Unusable, open_store
-from nacre.tasks.store.status import broken, look
+from nacre.tasks.store.control_client import UNTIL_END, ControlConnection, connect, has_too_many
+from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory, open_store
+from nacre.tasks.store.status import read_task, unreadable_task
 from nacre.tasks.store.task import Task
 
-_FIRST_PAUSE, _LAST_PAUSE = 0.02, 0.5
+_MIN_RETRY_DELAY_S, _MAX_RETRY_DELAY_S = 0.02, 0.5
 """Seconds until a keeper that cannot be reached (it is starting, or has too many callers) is tried again."""
 
 
-class Place:
-    __slots__ = ("_known", "id", "store")
+class TaskHandle:
+    __slots__ = ("_last_task", "id", "store")
 
     def __init__(self, store: str, name: str, known: Task | None = None) -> None:
         self.store = store
         self.id = name
-        self._known = known
+        self._last_task = known
 
     def find(self) -> Task | None:
         """How it stands; None if it is not there."""
@@ -30,58 +30,58 @@ class Place:
         if store is None:
             return None
         try:
-            return look(self.store, store, self.id)
+            return read_task(self.store, store, self.id)
         finally:
             os.close(store)
 
-    def look(self) -> Task:
+    def read(self) -> Task:
         """How it stands. One that has been removed meanwhile is broken."""
         found = self.find()
         if found is None:
-            gone = broken(self.store, self.id, "it was removed")
-            if self._known is None or self._known.state == "broken":
+            gone = unreadable_task(self.store, self.id, "it was removed")
+            if self._last_task is None or self._last_task.state == "broken":
                 return gone
-            return replace(self._known, state="broken", outcome=None, idle=None, problem=gone.problem)
-        self._known = found
+            return replace(self._last_task, state="broken", outcome=None, idle=None, problem=gone.problem)
+        self._last_task = found
         return found
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[Folder]:
+    def open_directory(self) -> Iterator[TaskDirectory]:
         """FileNotFoundError: it is not there."""
         store = open_store(self.store)
         if store is None:
             raise FileNotFoundError(self.store)
         try:
-            folder = Folder(self.store, store, self.id)
+            folder = TaskDirectory(self.store, store, self.id)
         finally:
             os.close(store)
         with folder:
             yield folder
 
-    def reach(self, *, to_wait: bool = True) -> Line | None:
+    def connect(self, *, to_wait: bool = True) -> ControlConnection | None:
         """Its keeper; None if it cannot be reached now. Who only waits can do without, if there are many who do."""
-        if to_wait and too_many():
+        if to_wait and has_too_many():
             return None
         try:
-            with self.opened() as folder:
+            with self.open_directory() as folder:
                 line = connect(folder)
-        except (OSError, Unusable):
+        except (OSError, InvalidTaskDirectory):
             return None
-        return None if line is None else Line(line)
+        return None if line is None else ControlConnection(line)
 
-    async def over(self) -> Task:
+    async def wait_until_ended(self) -> Task:
         """As it is when it does not run any more."""
         import asyncio  # only whoever waits has loaded it
 
-        pause = _FIRST_PAUSE
+        pause = _MIN_RETRY_DELAY_S
         while True:
             with contextlib.suppress(OSError):  # no descriptor left to look with: perhaps there is one later
-                if not (task := self.look()).alive:
+                if not (task := self.read()).alive:
                     return task
-                if (line := self.reach()) is not None:
+                if (line := self.connect()) is not None:
                     with line:
-                        await line.watch(NEVER)
-                    if not (task := self.look()).alive:
+                        await line.watch(UNTIL_END)
+                    if not (task := self.read()).alive:
                         return task
             await asyncio.sleep(pause)
-            pause = min(_LAST_PAUSE, pause * 2)
+            pause = min(_MAX_RETRY_DELAY_S, pause * 2)

@@ -12,7 +12,7 @@ from nacre.tasks.store.store import live_names
 
 _PREFIX = "bash-"
 _BEGINNING = re.compile(r"[0-9a-f]{4,8}")
-_NAMED = 5
+_MAX_NAMED_TASKS = 5
 
 
 def resolve(store: str, id: str) -> str:
@@ -50,7 +50,7 @@ def _hint(store: str, wanted: str, ids: list[str]) -> str:
         return f"There are no tasks in {store}."
     import difflib  # takes long to load, and is hardly ever needed
 
-    near = difflib.get_close_matches(_PREFIX + wanted.removeprefix(_PREFIX)[:40], ids, _NAMED, 0.7)
+    near = difflib.get_close_matches(_PREFIX + wanted.removeprefix(_PREFIX)[:40], ids, _MAX_NAMED_TASKS, 0.7)
     live = sorted(set(live_names(store)) & set(ids))
     if near:
         return f"Did you mean {_some(near)}?"
@@ -58,8 +58,8 @@ def _hint(store: str, wanted: str, ids: list[str]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    rest = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - _MAX_NAMED_TASKS
+    return ", ".join(names[:_MAX_NAMED_TASKS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _ids(store: str) -> list[str]:

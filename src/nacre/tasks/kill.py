@@ -19,23 +19,23 @@ from nacre.base.system import LINUX
 from nacre.errors import InvalidRequest
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.proc_check import proc_problem
-from nacre.keeper.protocol.procfs import Seen, tag_in
+from nacre.keeper.protocol.procfs import ProcessInfo, tag_in
 from nacre.keeper.protocol.task_dir import PROCESS
 from nacre.result import Process
-from nacre.tasks.handle import Place
-from nacre.tasks.store.control_client import Line
-from nacre.tasks.store.directory import Unusable
-from nacre.tasks.store.records import Begun, begun_from
+from nacre.tasks.handle import TaskHandle
+from nacre.tasks.store.control_client import ControlConnection
+from nacre.tasks.store.directory import InvalidTaskDirectory
+from nacre.tasks.store.records import ProcessFile, parse_process_file
 from nacre.tasks.store.status import same_boot
 from nacre.tasks.store.task import Task
 
-_LATE = 15.0
+_KEEPER_MARGIN_S = 15.0
 """Seconds beyond the grace in which a keeper has ended it, or will not."""
-_LOST_CAUSE = 5.0
+_UNKILLABLE_AFTER_S = 5.0
 """Seconds after KILL in which something dies, or will not."""
-_FIRST_PAUSE, _LAST_PAUSE = 0.01, 0.2
-_LONGEST = 3600.0
-_AT_ONCE = 100
+_MIN_POLL_S, _MAX_POLL_S = 0.01, 0.2
+_MAX_GRACE_S = 3600.0
+_MAX_PIDFDS = 100
 """Handles held at a time."""
 _LOWEST_TAG = 1 << 22
 """A smaller one is an ordinary limit on file locks, which any process of the user may have."""
@@ -63,55 +63,55 @@ def signal_number(value: int | str) -> int:
 
 
 def checked_grace(grace: float) -> float:
-    if isinstance(grace, bool) or not isinstance(grace, int | float) or not 0 <= grace <= _LONGEST:
+    if isinstance(grace, bool) or not isinstance(grace, int | float) or not 0 <= grace <= _MAX_GRACE_S:
         raise InvalidRequest(
-            "bad_grace", f"`grace` is {grace!r}.", field="grace", hint=f"Give seconds, from 0 to {_LONGEST:g}."
+            "bad_grace", f"`grace` is {grace!r}.", field="grace", hint=f"Give seconds, from 0 to {_MAX_GRACE_S:g}."
         )
     return float(grace)
 
 
-async def kill(place: Place, number: int, grace: float) -> Task:
+async def kill(place: TaskHandle, number: int, grace: float) -> Task:
     """The task as it is when it is over, or when it will not be."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(grace + _LATE):
-            pause = _FIRST_PAUSE
-            begun = begun_of(place)
+        async with asyncio.timeout(grace + _KEEPER_MARGIN_S):
+            pause = _MIN_POLL_S
+            begun = process_file_of(place)
             _wake(begun)
-            while place.look().alive:
-                if (line := place.reach(to_wait=False)) is not None:
+            while place.read().alive:
+                if (line := place.connect(to_wait=False)) is not None:
                     with line:
                         _wake_listener(begun, line)
                         if await line.kill(number, grace):
-                            await place.over()
+                            await place.wait_until_ended()
                             break
                 await asyncio.sleep(pause)
-                pause = min(_LAST_PAUSE, pause * 2)
-    task = place.look()
-    return await _end_rest(place, task, number, grace) if task.state == "lost" else task
+                pause = min(_MAX_POLL_S, pause * 2)
+    task = place.read()
+    return await _kill_remaining(place, task, number, grace) if task.state == "lost" else task
 
 
-def _wake(begun: Begun | None) -> None:
+def _wake(begun: ProcessFile | None) -> None:
     """Its keeper: somebody may have stopped it."""
     known = begun is not None and begun.keeper > 1 and begun.keeper_start and same_boot(begun.boot)
     if proc_problem():
         return  # its number is another's here
-    if begun is not None and known and procfs.started(begun.keeper) == begun.keeper_start:
-        seen = procfs.look(begun.keeper)
+    if begun is not None and known and procfs.start_time(begun.keeper) == begun.keeper_start:
+        seen = procfs.read_process(begun.keeper)
         if seen is None or seen.command not in _KEEPERS:
             return
         with contextlib.suppress(OSError):
             os.kill(begun.keeper, signal.SIGCONT)
 
 
-def _wake_listener(begun: Begun | None, line: Line) -> None:
+def _wake_listener(begun: ProcessFile | None, line: ControlConnection) -> None:
     """Wakes the keeper where /proc hides it from its own user (hidepid=2): while it listens, its pid is its own."""
     if begun is not None and begun.keeper > 1 and line.listener() == begun.keeper:
         with contextlib.suppress(OSError):
             os.kill(begun.keeper, signal.SIGCONT)
 
 
-async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task:
-    begun = begun_of(place)
+async def _kill_remaining(place: TaskHandle, task: Task, number: int, grace: float) -> Task:
+    begun = process_file_of(place)
     if begun is None or not same_boot(begun.boot):
         return task
     if problem := proc_problem():
@@ -122,11 +122,11 @@ async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task
             hint=problem,
         )
     kill_at = time.monotonic() + grace
-    give_up = kill_at + _LOST_CAUSE
+    give_up = kill_at + _UNKILLABLE_AFTER_S
     told: set[int] = set()
     known: dict[int, int] = {}
-    pause = _FIRST_PAUSE
-    while left := remains(begun, known):
+    pause = _MIN_POLL_S
+    while left := surviving_processes(begun, known):
         now = time.monotonic()
         if now > give_up:
             break
@@ -134,19 +134,19 @@ async def _end_rest(place: Place, task: Task, number: int, grace: float) -> Task
         fresh = left.keys() - (set() if killing else told)
         told |= _signal(fresh, begun, known, signal.SIGKILL if killing else number)
         await asyncio.sleep(pause)
-        pause = min(_LAST_PAUSE, pause * 1.5)
+        pause = min(_MAX_POLL_S, pause * 1.5)
     rest = [Process(seen.pid, seen.pgid, procfs.command_line(seen)) for seen in left.values()]
     return replace(task, running=tuple(rest))
 
 
-def begun_of(place: Place) -> Begun | None:
-    with contextlib.suppress(OSError, Unusable), place.opened() as folder:
+def process_file_of(place: TaskHandle) -> ProcessFile | None:
+    with contextlib.suppress(OSError, InvalidTaskDirectory), place.open_directory() as folder:
         data = folder.json(PROCESS)
-        return None if data is None else begun_from(data)
+        return None if data is None else parse_process_file(data)
     return None
 
 
-def remains(begun: Begun, known: dict[int, int] | None = None) -> dict[int, Seen]:
+def surviving_processes(begun: ProcessFile, known: dict[int, int] | None = None) -> dict[int, ProcessInfo]:
     """What is still alive of a task whose keeper is dead, this process excepted.
 
     `known`, by number when they started, is who was found before: a group is not to be told by a leader that is dead.
@@ -155,13 +155,13 @@ def remains(begun: Begun, known: dict[int, int] | None = None) -> dict[int, Seen
         return {}
     known = {} if known is None else known
     if LINUX:
-        found = procfs.tagged(begun.tag, begun.tag) if begun.tag >= _LOWEST_TAG else {}
+        found = procfs.find_by_tag(begun.tag, begun.tag) if begun.tag >= _LOWEST_TAG else {}
         if (first := _first_process(begun)) is not None:
-            found |= procfs.tree({first.pid, *(_group(first.pgid) if first.pgid == begun.pgid else ())})
-        found |= procfs.tree({pid for pid, start in known.items() if procfs.started(pid) == start})
-        known.update({pid: start for pid in found.keys() - known.keys() if (start := procfs.started(pid))})
+            found |= procfs.descendants({first.pid, *(_group(first.pgid) if first.pgid == begun.pgid else ())})
+        found |= procfs.descendants({pid for pid, start in known.items() if procfs.start_time(pid) == start})
+        known.update({pid: start for pid in found.keys() - known.keys() if (start := procfs.start_time(pid))})
     else:
-        rows = [seen for seen in procfs.listing() if seen.alive and begun.tag]
+        rows = [seen for seen in procfs.ps_processes() if seen.is_alive and begun.tag]
         found = {seen.pid: seen for seen in rows if tag_in(seen.command) == begun.tag}
     found.pop(os.getpid(), None)
     return found
@@ -171,30 +171,30 @@ def _group(pgid: int) -> list[int]:
     if pgid <= 1:
         return []
     numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    return [pid for pid in numbers if (seen := procfs.look(pid)) is not None and seen.pgid == pgid]
+    return [pid for pid in numbers if (seen := procfs.read_process(pid)) is not None and seen.pgid == pgid]
 
 
-def _first_process(begun: Begun) -> Seen | None:
+def _first_process(begun: ProcessFile) -> ProcessInfo | None:
     """The process that the task began with, if it lives. Anybody can write its number and its start into a file: it
     has to carry the tag, or be a shell of nacre's, which may have shed it."""
-    if begun.pid <= 1 or not begun.start or not begun.boot or procfs.started(begun.pid) != begun.start:
+    if begun.pid <= 1 or not begun.start or not begun.boot or procfs.start_time(begun.pid) != begun.start:
         return None
-    seen = procfs.look(begun.pid)
+    seen = procfs.read_process(begun.pid)
     if seen is None:
         return None
     has_tag = begun.tag >= _LOWEST_TAG and procfs.tag_of(begun.pid) == begun.tag
-    return seen if has_tag or procfs.is_fork(seen) else None
+    return seen if has_tag or procfs.has_not_execed(seen) else None
 
 
-def _signal(pids: Collection[int], begun: Begun, known: dict[int, int], number: int) -> set[int]:
+def _signal(pids: Collection[int], begun: ProcessFile, known: dict[int, int], number: int) -> set[int]:
     """Those that are still of this task once there is a handle on them: from then on their numbers stay theirs."""
     handles: dict[int, int] = {}
     told: set[int] = set()
     try:
-        for pid in itertools.islice(pids, _AT_ONCE):
+        for pid in itertools.islice(pids, _MAX_PIDFDS):
             with contextlib.suppress(OSError, AttributeError):
                 handles[pid] = os.pidfd_open(pid)
-        for pid in remains(begun, known).keys() & pids:
+        for pid in surviving_processes(begun, known).keys() & pids:
             with contextlib.suppress(OSError):
                 if pid in handles or not handles:
                     told.add(pid)

@@ -6,12 +6,12 @@ import codecs
 import re
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.errors import InvalidRequest
 
-_LONGEST = 16 * 1024
+_MAX_PENDING_CHARS = 16 * 1024
 """Characters of an unfinished line that are kept; a match that is longer may be missed."""
-_COLOURS = later(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_COLOURS = lazy_regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 @frozen
@@ -22,7 +22,7 @@ class Match:
     since: int = 0
     """From this byte on; a `cursor`."""
 
-    def compiled(self) -> re.Pattern[str]:
+    def compile_pattern(self) -> re.Pattern[str]:
         try:
             compiled = re.compile(self.pattern)
             if not isinstance(compiled.pattern, str):
@@ -37,7 +37,7 @@ class Match:
             ) from error
 
 
-class Lines:
+class LineMatcher:
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -50,13 +50,13 @@ class Lines:
             self._rest = ""
         *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
         for line in lines:
-            if (found := self._found(line)) is not None:
+            if (found := self._matching_line(line)) is not None:
                 return found
-        found = self._found(self._rest) if self._rest else None
-        self._rest = self._rest[-_LONGEST:]
+        found = self._matching_line(self._rest) if self._rest else None
+        self._rest = self._rest[-_MAX_PENDING_CHARS:]
         return found
 
-    def _found(self, line: str) -> str | None:
+    def _matching_line(self, line: str) -> str | None:
         line = line.removesuffix("\r")
         if self._pattern.search(line):
             return line

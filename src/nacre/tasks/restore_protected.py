@@ -16,10 +16,10 @@ from nacre.keeper.protocol.restore_paths import UNRESTORED, has_protection
 from nacre.keeper.protocol.task_dir import PROTECTION, STATUS
 from nacre.protected_paths import Protection
 from nacre.protected_paths.restore_task import restore, write_notes
-from nacre.tasks.handle import Place
-from nacre.tasks.kill import begun_of, remains
-from nacre.tasks.store.directory import Folder, Unusable
-from nacre.tasks.store.records import Begun
+from nacre.tasks.handle import TaskHandle
+from nacre.tasks.kill import process_file_of, surviving_processes
+from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory
+from nacre.tasks.store.records import ProcessFile
 from nacre.tasks.store.status import same_boot
 from nacre.tasks.store.store import default_directory
 
@@ -44,24 +44,24 @@ def _has_ended(protection: Protection, directory: str) -> bool:
     can have changed."""
     if os.path.lexists(os.path.join(directory, STATUS)):
         return True
-    place = Place(*os.path.split(directory))
+    place = TaskHandle(*os.path.split(directory))
     try:
         task = place.find()
         if task is None or task.state == "ended":
             return True
-        begun = begun_of(place)
-        if task.state != "lost" or (begun is not None and remains(begun)):
+        begun = process_file_of(place)
+        if task.state != "lost" or (begun is not None and surviving_processes(begun)):
             return False
-        with place.opened() as folder:
+        with place.open_directory() as folder:
             if has_protection(folder.fd):  # else another has undone it
                 write_notes(folder.fd, protection.restore())
                 os.unlink(PROTECTION, dir_fd=folder.fd)
-    except (OSError, InvalidRequest, Unusable):
+    except (OSError, InvalidRequest, InvalidTaskDirectory):
         return False  # the next run sees
     return True
 
 
-def settle_lost(folder: Folder, begun: Begun) -> None:
+def settle_lost(folder: TaskDirectory, begun: ProcessFile) -> None:
     """Undo what a task has done whose keeper was killed, once nothing of it is left. Only in the user's own store,
     since no workspace can hold that: elsewhere a command may have written what would be put back. Not after a restart
     of the machine: by then most of what has changed is the user's."""
@@ -70,13 +70,13 @@ def settle_lost(folder: Folder, begun: Begun) -> None:
     try:
         if not same_boot(begun.boot):
             _give_up(folder, "the machine was restarted")
-        elif not remains(begun):
+        elif not surviving_processes(begun):
             restore(folder.fd)
     except (OSError, ValueError):
         with contextlib.suppress(OSError):
             _give_up(folder, "its keeper was killed, and the comparison failed")
 
 
-def _give_up(folder: Folder, why: str) -> None:
+def _give_up(folder: TaskDirectory, why: str) -> None:
     write_notes(folder.fd, [UNRESTORED % why])
     os.unlink(PROTECTION, dir_fd=folder.fd)

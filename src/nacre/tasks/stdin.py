@@ -10,15 +10,15 @@ from typing import NoReturn
 
 from nacre.errors import InvalidRequest
 from nacre.keeper.protocol.task_dir import STDIN
-from nacre.tasks.handle import Place
-from nacre.tasks.store.directory import Unusable
+from nacre.tasks.handle import TaskHandle
+from nacre.tasks.store.directory import InvalidTaskDirectory
 
 _PIPE = os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-_PAUSE = 0.02
-_AT_ONCE = 64 * 1024
+_POLL_INTERVAL_S = 0.02
+_MAX_WRITE_BYTES = 64 * 1024
 
 
-async def write(place: Place, data: bytes) -> None:
+async def write(place: TaskHandle, data: bytes) -> None:
     """Returns when the pipe has taken all of it. InvalidRequest: nobody reads it (any more)."""
     fd = await _open(place)
     loop = asyncio.get_running_loop()
@@ -26,7 +26,7 @@ async def write(place: Place, data: bytes) -> None:
     try:
         while view:
             try:
-                view = view[os.write(fd, view[:_AT_ONCE]) :]
+                view = view[os.write(fd, view[:_MAX_WRITE_BYTES]) :]
             except BlockingIOError:
                 room = loop.create_future()
                 loop.add_writer(fd, _settle, room)
@@ -40,19 +40,19 @@ async def write(place: Place, data: bytes) -> None:
         os.close(fd)
 
 
-async def close_stdin(place: Place, *, may_have_ended: bool = False) -> None:
+async def close_stdin(place: TaskHandle, *, may_have_ended: bool = False) -> None:
     """It reads the end of its input once it has read the rest. `may_have_ended`: what was written was enough for it."""
     while True:
-        task = place.look()
+        task = place.read()
         if may_have_ended and not task.alive:
             return
         if not task.alive or not task.stdin:
             _refuse(place, "")
-        if (line := place.reach(to_wait=False)) is not None:
+        if (line := place.connect(to_wait=False)) is not None:
             with line:
                 if await line.close_stdin():
                     return
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_POLL_INTERVAL_S)
 
 
 def _settle(room: asyncio.Future[None]) -> None:
@@ -60,31 +60,31 @@ def _settle(room: asyncio.Future[None]) -> None:
         room.set_result(None)
 
 
-async def _open(place: Place) -> int:
+async def _open(place: TaskHandle) -> int:
     while True:
-        task = place.look()
+        task = place.read()
         if not task.alive or not task.stdin:
             _refuse(place, "")
         try:
-            with place.opened() as folder:
+            with place.open_directory() as folder:
                 fd = os.open(STDIN, _PIPE, dir_fd=folder.fd)
             status = os.fstat(fd)
             if stat.S_ISFIFO(status.st_mode) and status.st_uid == os.geteuid():
                 return fd
             os.close(fd)
-            raise Unusable(f"{STDIN} is not a pipe")
+            raise InvalidTaskDirectory(f"{STDIN} is not a pipe")
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 raise
             if task.pid is not None:  # else nobody reads it yet
                 _refuse(place, "It has closed its standard input.")
-        except Unusable:
+        except InvalidTaskDirectory:
             _refuse(place, "Its standard input is not a pipe of nacre's.")
-        await asyncio.sleep(_PAUSE)
+        await asyncio.sleep(_POLL_INTERVAL_S)
 
 
-def _refuse(place: Place, why: str) -> NoReturn:
-    task = place.look()
+def _refuse(place: TaskHandle, why: str) -> NoReturn:
+    task = place.read()
     if not task.alive:
         raise InvalidRequest(
             "task_ended",

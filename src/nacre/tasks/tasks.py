@@ -17,22 +17,22 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NoReturn
 
-from nacre.base.threads import blocking
+from nacre.base.threads import block_on
 from nacre.errors import InvalidRequest
 from nacre.keeper.protocol.task_dir import LIVE
-from nacre.planning.validate import absolute, encoded, size_of
-from nacre.tasks.handle import Place
+from nacre.planning.validate import absolute, check_byte_count, encode_text
+from nacre.tasks.handle import TaskHandle
 from nacre.tasks.ids import no_such_task, resolve
-from nacre.tasks.store.directory import Unusable, open_store
-from nacre.tasks.store.log_reader import LIMIT, Output, output_of
-from nacre.tasks.store.status import look, names_in
-from nacre.tasks.store.store import KEPT, KEPT_BYTES, KEPT_FOR, default_directory
+from nacre.tasks.store.directory import InvalidTaskDirectory, open_store
+from nacre.tasks.store.log_reader import MAX_READ_BYTES, Output, read_output
+from nacre.tasks.store.status import names_in, read_task
+from nacre.tasks.store.store import KEEP_BYTES, KEEP_SECONDS, KEEP_TASKS, default_directory
 from nacre.tasks.store.task import Task
 from nacre.types import StrPath
 
 if TYPE_CHECKING:
     from nacre.tasks.clean import Cleaned
-    from nacre.tasks.wait import Until, Waited
+    from nacre.tasks.wait import WaitCondition, WaitResult
 
 
 class Tasks:
@@ -45,7 +45,9 @@ class Tasks:
         if store is None:
             return []
         try:
-            found = [task for name in _names(store, all) if (task := look(self.directory, store, name)) is not None]
+            found = [
+                task for name in _names(store, all) if (task := read_task(self.directory, store, name)) is not None
+            ]
         finally:
             os.close(store)
         return sorted([task for task in found if all or task.alive], key=_by_age)
@@ -54,16 +56,16 @@ class Tasks:
         """By its id, or by its beginning if that is enough (at least four digits). NoSuchTask."""
         return self._find(id)[1]
 
-    def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = LIMIT) -> Output:
+    def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = MAX_READ_BYTES) -> Output:
         """What it has printed from byte `since` on (-N: the last N), or the last `lines` of that."""
         place, task = self._find(id)
         _check_reading(since, lines, limit)
         try:
-            with place.opened() as folder:
-                return output_of(folder, since, lines, limit)
+            with place.open_directory() as folder:
+                return read_output(folder, since, lines, limit)
         except FileNotFoundError:
             raise no_such_task(self.directory, id) from None
-        except Unusable as error:
+        except InvalidTaskDirectory as error:
             _refuse(task, str(error))
 
     async def follow(self, id: str, *, since: int = 0) -> AsyncGenerator[Output, None]:
@@ -78,7 +80,7 @@ class Tasks:
                     yield output
         except FileNotFoundError:
             raise no_such_task(self.directory, id) from None
-        except Unusable as error:
+        except InvalidTaskDirectory as error:
             _refuse(task, str(error))
 
     async def wait(
@@ -87,13 +89,13 @@ class Tasks:
         *,
         any: bool = False,
         timeout: float | None = None,
-        until: Until | None = None,
-    ) -> Waited:
+        until: WaitCondition | None = None,
+    ) -> WaitResult:
         """Until it comes true for all of them (or `any`), they have ended, or the time is up. None: `Exit()`."""
-        from nacre.tasks.wait import Exit, check, wait
+        from nacre.tasks.wait import Exit, validate, wait
 
         until = Exit() if until is None else until
-        check(until, timeout)
+        validate(until, timeout)
         found = [self._find(id) for id in ([ids] if isinstance(ids, str) else ids)]
         places = {place.id: place for place, _ in found}
         return await wait(builtins.list(places.values()), any=any, timeout=timeout, until=until)
@@ -104,10 +106,10 @@ class Tasks:
         *,
         any: bool = False,
         timeout: float | None = None,
-        until: Until | None = None,
-    ) -> Waited:
+        until: WaitCondition | None = None,
+    ) -> WaitResult:
         """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
-        return blocking(self.wait(ids, any=any, timeout=timeout, until=until))
+        return block_on(self.wait(ids, any=any, timeout=timeout, until=until))
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         """End it and all that it started: `signal`, `grace` seconds, KILL. One that has ended is left as it is."""
@@ -118,14 +120,14 @@ class Tasks:
 
     def kill_sync(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         """The same, for code without an event loop."""
-        return blocking(self.kill(id, signal=signal, grace=grace))
+        return block_on(self.kill(id, signal=signal, grace=grace))
 
     async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
         """To its standard input; then close that, if asked. Waits for as long as it does not read."""
         from nacre.tasks import stdin as writing
 
         place, _ = self._find(id)
-        await writing.write(place, encoded(data, "data", nul_allowed=True) if isinstance(data, str) else data)
+        await writing.write(place, encode_text(data, "data", nul_allowed=True) if isinstance(data, str) else data)
         if close:
             await writing.close_stdin(place, may_have_ended=True)
 
@@ -145,18 +147,20 @@ class Tasks:
             async for task in ended:
                 yield task
 
-    def clean(self, *, older_than: float = KEPT_FOR, keep_bytes: int = KEPT_BYTES, keep: int = KEPT) -> Cleaned:
+    def clean(
+        self, *, older_than: float = KEEP_SECONDS, keep_bytes: int = KEEP_BYTES, keep: int = KEEP_TASKS
+    ) -> Cleaned:
         """Remove what has ended: older than so many seconds, and the oldest while there are more than that."""
         from nacre.tasks.clean import clean
 
         return clean(self.directory, older_than=older_than, keep_bytes=keep_bytes, keep=keep)
 
-    def _find(self, id: str) -> tuple[Place, Task]:
+    def _find(self, id: str) -> tuple[TaskHandle, Task]:
         name = resolve(self.directory, id)
-        task = Place(self.directory, name).find()
+        task = TaskHandle(self.directory, name).find()
         if task is None:
             raise no_such_task(self.directory, id)
-        return Place(self.directory, name, task), task
+        return TaskHandle(self.directory, name, task), task
 
 
 def _names(store: int, all: bool) -> builtins.list[str]:
@@ -181,7 +185,7 @@ def _check_reading(since: int, lines: int | None, limit: int) -> None:
         raise InvalidRequest("bad_cursor", f"`since` is {since!r}.", field="since", hint="Give a number of bytes.")
     if lines is not None and (isinstance(lines, bool) or not isinstance(lines, int) or lines < 0):
         raise InvalidRequest("bad_lines", f"`lines` is {lines!r}.", field="lines", hint="Give a number of lines.")
-    size_of(limit, "limit")
+    check_byte_count(limit, "limit")
 
 
 def _refuse(task: Task, problem: str) -> NoReturn:

@@ -18,16 +18,16 @@ from typing import TypeAlias, assert_never
 from nacre.base.frozen import frozen
 from nacre.errors import InvalidRequest
 from nacre.tasks.follow import follow
-from nacre.tasks.handle import Place
-from nacre.tasks.match import Lines, Match
+from nacre.tasks.handle import TaskHandle
+from nacre.tasks.match import LineMatcher, Match
 from nacre.tasks.store.task import Task
 
-_BLOCK = 64 * 1024
+_BLOCK_BYTES = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost")
-_PAUSE = 0.05
-_PORT_PAUSE = 0.05
-_PORT_PATIENCE = 1.0
-_CALM = 0.02
+_POLL_INTERVAL_S = 0.05
+_PORT_POLL_INTERVAL_S = 0.05
+_PORT_CONNECT_TIMEOUT_S = 1.0
+_FLOOD_POLL_INTERVAL_S = 0.02
 """Seconds between two looks at a task that prints without end."""
 
 
@@ -52,11 +52,11 @@ class Quiet:
     seconds: float
 
 
-Until: TypeAlias = Exit | Match | Port | Quiet
+WaitCondition: TypeAlias = Exit | Match | Port | Quiet
 
 
 @frozen(kw_only=True)
-class Waited:
+class WaitResult:
     tasks: tuple[Task, ...]
     """As they were at the end, in the order asked."""
     met: tuple[str, ...]
@@ -68,7 +68,7 @@ class Waited:
     """The line that matched, by id."""
 
 
-def check(until: Until, timeout: float | None) -> None:
+def validate(until: WaitCondition, timeout: float | None) -> None:
     """InvalidRequest: that cannot be waited for."""
     if timeout is not None and not is_seconds(timeout):
         raise InvalidRequest(
@@ -78,7 +78,7 @@ def check(until: Until, timeout: float | None) -> None:
         case Exit():
             return
         case Match():
-            until.compiled()
+            until.compile_pattern()
             return
         case Port(number, host):
             if type(number) is int and 0 < number < 65536 and isinstance(host, str) and host:
@@ -98,7 +98,7 @@ def is_seconds(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
-async def wait(places: Sequence[Place], *, any: bool, timeout: float | None, until: Until) -> Waited:
+async def wait(places: Sequence[TaskHandle], *, any: bool, timeout: float | None, until: WaitCondition) -> WaitResult:
     watchers = [_Watcher(place, until) for place in places]
     jobs = [asyncio.ensure_future(watcher.run()) for watcher in watchers]
     try:
@@ -107,12 +107,12 @@ async def wait(places: Sequence[Place], *, any: bool, timeout: float | None, unt
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
-    return Waited(
-        tasks=tuple([watcher.task or watcher.place.look() for watcher in watchers]),
-        met=tuple([watcher.place.id for watcher in watchers if watcher.met]),
-        ended=tuple([watcher.place.id for watcher in watchers if watcher.done and not watcher.met]),
+    return WaitResult(
+        tasks=tuple([watcher.task or watcher.handle.read() for watcher in watchers]),
+        met=tuple([watcher.handle.id for watcher in watchers if watcher.met]),
+        ended=tuple([watcher.handle.id for watcher in watchers if watcher.done and not watcher.met]),
         timed_out=timed_out,
-        match={watcher.place.id: watcher.line for watcher in watchers if watcher.line is not None},
+        match={watcher.handle.id: watcher.line for watcher in watchers if watcher.line is not None},
     )
 
 
@@ -127,9 +127,9 @@ async def _first_or_all(
     while pending:
         left = None if until is None else until - loop.time()
         if left is not None and left <= 0:
-            if all(watcher.looked for watcher in watchers):
+            if all(watcher.first_check_done for watcher in watchers):
                 return True
-            left = _CALM
+            left = _FLOOD_POLL_INTERVAL_S
         done, pending = await asyncio.wait(pending, timeout=left, return_when=which)
         for job in done:
             job.result()
@@ -141,10 +141,10 @@ async def _first_or_all(
 class _Watcher:
     """One task and what is waited for."""
 
-    def __init__(self, place: Place, until: Until) -> None:
-        self.place = place
+    def __init__(self, place: TaskHandle, until: WaitCondition) -> None:
+        self.handle = place
         self._until = until
-        self.looked = False
+        self.first_check_done = False
         """What there was at the beginning has been looked at."""
         self.met = self.done = False
         self.line: str | None = None
@@ -153,8 +153,8 @@ class _Watcher:
     async def run(self) -> None:
         match self._until:
             case Exit():
-                self.looked = True
-                self.task = await self.place.over()
+                self.first_check_done = True
+                self.task = await self.handle.wait_until_ended()
                 self.met = self.task.state != "broken"
             case Match():
                 self.met = await self._match(self._until)
@@ -164,16 +164,16 @@ class _Watcher:
                 self.met = await self._quiet(seconds)
             case _:
                 assert_never(self._until)
-        self.task = self.task or self.place.look()
+        self.task = self.task or self.handle.read()
         self.done = True
 
     async def _match(self, until: Match) -> bool:
-        lines = Lines(until.compiled())
+        lines = LineMatcher(until.compile_pattern())
 
         def caught_up() -> None:
-            self.looked = True
+            self.first_check_done = True
 
-        async with aclosing(follow(self.place, until.since, _BLOCK, caught_up)) as outputs:
+        async with aclosing(follow(self.handle, until.since, _BLOCK_BYTES, caught_up)) as outputs:
             async for output in outputs:
                 self.line = lines.feed(output.data, after_gap=output.dropped > 0)
                 if self.line is not None:
@@ -182,14 +182,14 @@ class _Watcher:
         return False
 
     async def _port(self, until: Port) -> bool:
-        ending = asyncio.ensure_future(self.place.over())
+        ending = asyncio.ensure_future(self.handle.wait_until_ended())
         try:
             while not ending.done():
-                if await _listens(until) and (task := self.place.look()).alive:
+                if await _listens(until) and (task := self.handle.read()).alive:
                     self.task = task
                     return True
-                self.looked = True
-                await asyncio.wait({ending}, timeout=_PORT_PAUSE)
+                self.first_check_done = True
+                await asyncio.wait({ending}, timeout=_PORT_POLL_INTERVAL_S)
             self.task = ending.result()
             return False
         finally:
@@ -198,21 +198,21 @@ class _Watcher:
 
     async def _quiet(self, seconds: float) -> bool:
         loop = asyncio.get_running_loop()
-        task = self.place.look()
-        self.looked = True
+        task = self.handle.read()
+        self.first_check_done = True
         while task.alive:
             seen = task.bytes
             last = loop.time() - (task.idle or 0.0)
             if last + seconds <= loop.time():
                 return True
-            if (line := self.place.reach()) is None:
-                await asyncio.sleep(min(_PAUSE, last + seconds - loop.time()))
+            if (line := self.handle.connect()) is None:
+                await asyncio.sleep(min(_POLL_INTERVAL_S, last + seconds - loop.time()))
             else:
                 with line, contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(last + seconds):
                         await line.watch(seen)
-                        await asyncio.sleep(_CALM)
-            task = self.place.look()
+                        await asyncio.sleep(_FLOOD_POLL_INTERVAL_S)
+            task = self.handle.read()
         return False
 
 
@@ -224,7 +224,7 @@ async def _listens(until: Port) -> bool:
             with socket.socket(family, socket.SOCK_STREAM) as probe:
                 probe.setblocking(False)
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # see `_is_connected_to_itself`
-                async with asyncio.timeout(_PORT_PATIENCE):
+                async with asyncio.timeout(_PORT_CONNECT_TIMEOUT_S):
                     await asyncio.get_running_loop().sock_connect(probe, (host, until.number))
                 if not _is_connected_to_itself(probe):
                     return True

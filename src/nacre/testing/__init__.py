@@ -10,8 +10,8 @@ that nobody expected fails the test. `pytest_plugins = ["nacre.testing.plugin"]`
 """
 
 from nacre.testing.assertions import assert_not_ran, assert_ran
-from nacre.testing.bash import Asked, ScriptedBash
+from nacre.testing.bash import RecordedCall, ScriptedBash
 from nacre.testing.results import result
 from nacre.testing.script import Reply, UnexpectedCommand
 
-__all__ = ["Asked", "Reply", "ScriptedBash", "UnexpectedCommand", "assert_not_ran", "assert_ran", "result"]
+__all__ = ["RecordedCall", "Reply", "ScriptedBash", "UnexpectedCommand", "assert_not_ran", "assert_ran", "result"]

@@ -14,14 +14,14 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from itertools import count
 
-from nacre.approval.approve import permission
+from nacre.approval.approve import approve
 from nacre.base.frozen import frozen, replace
-from nacre.bash import Bash, Carry
+from nacre.bash import Bash, SessionHooks
 from nacre.engines import Local
 from nacre.environment import host_environment
-from nacre.execution.finish import collector_for, unrun
-from nacre.execution.foreground import goes_on
-from nacre.observe.dispatch import Watch
+from nacre.execution.finish import collector_for, result_of_unstarted
+from nacre.execution.foreground import running_note
+from nacre.observe.dispatch import RunReporter
 from nacre.observe.events import Observer
 from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT, Profile
@@ -44,17 +44,19 @@ from nacre.result import (
 )
 from nacre.sandbox.kernel import landlock
 from nacre.sandbox.probe import Kernel
-from nacre.tasks.create import place_for
-from nacre.testing.results import PID, encoded, reference
-from nacre.testing.script import Answer, Matcher, Reply, Script, UnexpectedCommand
+from nacre.tasks.create import task_root
+from nacre.testing.results import PID, encode_text, make_task_ref
+from nacre.testing.script import Answer, Matcher, Reply, ReplyScript, UnexpectedCommand
 from nacre.types import Plan, Request, ToolContext
 
-_ABLE = Kernel(machine="x86_64", landlock=landlock.NEWEST, seccomp=True, mounts=True, terminals=True, networks=True)
+_CAPABLE_KERNEL = Kernel(
+    machine="x86_64", landlock=landlock.MAX_ABI, seccomp=True, mounts=True, terminals=True, networks=True
+)
 """On every machine the same."""
 
 
 @frozen(kw_only=True)
-class Asked:
+class RecordedCall:
     """A command that was asked for, and what came of it."""
 
     request: Request
@@ -77,13 +79,13 @@ class ScriptedBash(Bash):
     ) -> None:
         """`in_order`: commands come exactly as they are scripted, each once. `check`: what the profile's policy
         refuses is refused, and what it asks about needs `ToolContext.approve`, as ever."""
-        super().__init__(profile, engine=Local(_ABLE))
+        super().__init__(profile, engine=Local(_CAPABLE_KERNEL))
         self.observers = tuple(observers)  # and no trail that the environment asks for: nothing is run
-        self._script = Script(in_order=in_order)
+        self._script = ReplyScript(in_order=in_order)
         self._check = check
         self._numbers = count()
         self._lock = threading.Lock()
-        self.asked: list[Asked] = []
+        self.calls: list[RecordedCall] = []
         """In order."""
         self.unexpected: list[UnexpectedCommand] = []
         """What a program that catches everything would hide."""
@@ -91,7 +93,7 @@ class ScriptedBash(Bash):
     @property
     def commands(self) -> list[str]:
         """What was asked for, in order, refused or not."""
-        return [asked.request.command for asked in self.asked]
+        return [asked.request.command for asked in self.calls]
 
     def on(
         self,
@@ -123,7 +125,7 @@ class ScriptedBash(Bash):
             outcome=outcome,
             duration=duration,
             task=task,
-            remarks=remarks,
+            notes=remarks,
             cwd_after=cwd_after,
             exports=exports or {},
             until_cancelled=until_cancelled,
@@ -142,27 +144,27 @@ class ScriptedBash(Bash):
             came = "\n".join(f"  {command!r}" for command in self.commands) or "  nothing"
             raise AssertionError("Was to come, and did not: " + ", ".join(due) + f"\nWhat came:\n{came}")
 
-    async def _walk(
-        self, request: Request, ctx: ToolContext, carry: Carry | None, watch: Watch | None
+    async def _run_events(
+        self, request: Request, ctx: ToolContext, carry: SessionHooks | None, watch: RunReporter | None
     ) -> AsyncGenerator[Event, None]:
-        plan = plan_for(request, ctx, self.profile, host_environment(), self.engine.confined)
+        plan = plan_for(request, ctx, self.profile, host_environment(), self.engine.sandbox_plan)
         if carry is not None:
             plan = carry.prepare(plan)
         if watch is not None:
-            watch.planned(plan)
+            watch.on_plan(plan)
         with self._lock:
             before = self.commands
-            self.asked.append(Asked(request=request, ctx=ctx))
+            self.calls.append(RecordedCall(request=request, ctx=ctx))
         place = len(before)
         try:
             async with aclosing(self._events(request, ctx, plan, carry, watch, before)) as events:
                 async for event in events:
                     if isinstance(event, Ended):
-                        self.asked[place] = Asked(request=request, ctx=ctx, result=event.result)
+                        self.calls[place] = RecordedCall(request=request, ctx=ctx, result=event.result)
                     yield event
         except UnexpectedCommand as error:
             self.unexpected.append(error)
-            self.asked[place] = Asked(request=request, ctx=ctx, expected=False)
+            self.calls[place] = RecordedCall(request=request, ctx=ctx, expected=False)
             raise
 
     async def _events(
@@ -170,19 +172,19 @@ class ScriptedBash(Bash):
         request: Request,
         ctx: ToolContext,
         plan: Plan,
-        carry: Carry | None,
-        watch: Watch | None,
+        carry: SessionHooks | None,
+        watch: RunReporter | None,
         before: list[str],
     ) -> AsyncGenerator[Event, None]:
         if self._check:
-            heard = None if watch is None else watch.heard
-            permitted = await permission(request, ctx, plan, self.profile.policy, heard)
+            heard = None if watch is None else watch.on_verdict
+            permitted = await approve(request, ctx, plan, self.profile.policy, heard)
             if not isinstance(permitted, Plan):
-                yield Ended(unrun(request, plan, permitted))
+                yield Ended(result_of_unstarted(request, plan, permitted))
                 return
             plan = permitted
         if ctx.cancel is not None and ctx.cancel.cancelled:
-            yield Ended(unrun(request, plan, Cancelled()))
+            yield Ended(result_of_unstarted(request, plan, Cancelled()))
             return
         answer = await self._answer(request, before)
         number = next(self._numbers)
@@ -190,9 +192,9 @@ class ScriptedBash(Bash):
             events, reply, outcome = _as_given(answer, request, plan), Reply(), answer.outcome
         else:
             reply = Reply(stdout=answer) if isinstance(answer, str) else answer
-            events, (outcome, _) = _played(reply, request, ctx, plan, number), _end(reply, plan, number)
+            events, (outcome, _) = _replay(reply, request, ctx, plan, number), _end(reply, plan, number)
         if carry is not None and isinstance(outcome, Exited):
-            _tell(carry.state, reply, plan)
+            _write_exit_state(carry.state, reply, plan)
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -212,41 +214,41 @@ class ScriptedBash(Bash):
 async def _as_given(given: Result, request: Request, plan: Plan) -> AsyncGenerator[Event, None]:
     """A whole result, of this run."""
     if given.pid is not None:
-        yield Started(given.pid, plan.timeout, plan.hidden)
+        yield Started(given.pid, plan.timeout, plan.redactor)
     if data := given.out.head + given.out.tail:
         yield Chunk("stdout", data)
     if data := given.err.head + given.err.tail:
         yield Chunk("stderr", data)
-    remarks = (*plan.remarks, *given.remarks)
-    yield Ended(replace(given, command=request.command, cwd=plan.cwd, remarks=remarks, hidden=plan.hidden))
+    remarks = (*plan.notes, *given.notes)
+    yield Ended(replace(given, command=request.command, cwd=plan.cwd, notes=remarks, redactor=plan.redactor))
 
 
-async def _played(
+async def _replay(
     reply: Reply, request: Request, ctx: ToolContext, plan: Plan, number: int
 ) -> AsyncGenerator[Event, None]:
     outcome, duration = _end(reply, plan, number)
     if isinstance(outcome, NotStarted | Refused):
-        unbegun = unrun(request, plan, outcome)
-        yield Ended(replace(unbegun, remarks=(*unbegun.remarks, *reply.remarks)))
+        unbegun = result_of_unstarted(request, plan, outcome)
+        yield Ended(replace(unbegun, notes=(*unbegun.notes, *reply.notes)))
         return
     pid = PID + number
-    yield Started(pid, plan.timeout, plan.hidden)
+    yield Started(pid, plan.timeout, plan.redactor)
     collector = collector_for(plan)
     try:
         second: StreamName = "stdout" if plan.merge else "stderr"
         texts: list[tuple[StreamName, str | bytes]] = [("stdout", reply.stdout), (second, reply.stderr)]
         for name, text in [] if plan.background else texts:
-            if data := collector.feed(name, encoded(text)):
+            if data := collector.feed(name, encode_text(text)):
                 yield Chunk(name, data)
         for name, data in collector.flush():
             yield Chunk(name, data)
         if reply.until_cancelled:
-            await _cancelled(ctx)
+            await _wait_for_cancel(ctx)
     finally:
         spill = collector.close()
-    out, err, both = (Captured(),) * 3 if plan.background else collector.captured()
+    out, err, both = (Captured(),) * 3 if plan.background else collector.to_captured()
     task = _task(reply, outcome, plan, pid)
-    said = () if task is None or plan.background else (goes_on(task),)
+    said = () if task is None or plan.background else (running_note(task),)
     yield Ended(
         Result(
             command=request.command,
@@ -260,8 +262,8 @@ async def _played(
             task=task,
             spill=spill,
             enforced=plan.enforced,
-            remarks=(*plan.remarks, *reply.remarks, *said),
-            hidden=plan.hidden,
+            notes=(*plan.notes, *reply.notes, *said),
+            redactor=plan.redactor,
         )
     )
 
@@ -284,10 +286,10 @@ def _end(reply: Reply, plan: Plan, number: int) -> tuple[Outcome, float]:
 
 def _task(reply: Reply, outcome: Outcome, plan: Plan, pid: int) -> TaskRef | None:
     name = outcome.task if isinstance(outcome, Running) else reply.task
-    return reference(name, pid, place_for(plan)) if name else None
+    return make_task_ref(name, pid, task_root(plan)) if name else None
 
 
-async def _cancelled(ctx: ToolContext) -> None:
+async def _wait_for_cancel(ctx: ToolContext) -> None:
     """Somebody throws the switch, or cancels whoever waits here."""
     thrown, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -302,9 +304,9 @@ async def _cancelled(ctx: ToolContext) -> None:
             forget()
 
 
-def _tell(state: int, reply: Reply, plan: Plan) -> None:
+def _write_exit_state(state: int, reply: Reply, plan: Plan) -> None:
     """What a shell tells a session on its way out."""
     cwd = os.path.normpath(os.path.join(plan.cwd, reply.cwd_after))
     pairs = {**plan.env, **reply.exports}
     told = "".join([f"{cwd}\0", *(f"{name}={value}\0" for name, value in pairs.items()), "\0"])
-    os.pwrite(state, encoded(told), 0)
+    os.pwrite(state, encode_text(told), 0)

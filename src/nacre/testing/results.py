@@ -25,7 +25,7 @@ def result(
     remarks: tuple[str, ...] = (),
 ) -> Result:
     """`outcome`: another end than an exit. `task`: what goes on, by its id. What comes first is stdout."""
-    out, err = encoded(stdout), encoded(stderr)
+    out, err = encode_text(stdout), encode_text(stderr)
     outcome = outcome or Exited(exit_code)
     if isinstance(outcome, Running):
         task = task or outcome.task
@@ -33,25 +33,25 @@ def result(
         command=command,
         cwd=cwd,
         outcome=outcome,
-        out=captured(out),
-        err=captured(err),
-        both=captured(out + err),
+        out=make_captured(out),
+        err=make_captured(err),
+        both=make_captured(out + err),
         duration=duration,
         pid=None if isinstance(outcome, NotStarted | Refused) else PID,
-        task=reference(task, PID) if task else None,
+        task=make_task_ref(task, PID) if task else None,
         enforced=enforced,
-        remarks=remarks,
+        notes=remarks,
     )
 
 
-def encoded(text: str | bytes) -> bytes:
+def encode_text(text: str | bytes) -> bytes:
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
 
 
-def captured(data: bytes) -> Captured:
-    return Captured(head=data, seen=len(data))
+def make_captured(data: bytes) -> Captured:
+    return Captured(head=data, total_bytes=len(data))
 
 
-def reference(task: str, pid: int, place: str = "") -> TaskRef:
+def make_task_ref(task: str, pid: int, place: str = "") -> TaskRef:
     """A task that nobody runs; `Tasks` does not find it."""
     return TaskRef(task, pid, pid, os.path.join(place or default_directory(), task, LOG))

@@ -29,7 +29,7 @@ class Reply:
     `yield_after`, and it goes on as a task."""
     task: str = ""
     """The id under which it, or what it leaves running, goes on."""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     cwd_after: str = ""
     """Where its shell ends, for a `Session`."""
     exports: Mapping[str, str] = field(default_factory=dict)
@@ -38,8 +38,8 @@ class Reply:
     """It prints and then really waits, until the call is cancelled."""
 
 
-Said: TypeAlias = "Reply | Result | str"
-Answer: TypeAlias = "Said | Callable[[Request], Said | Awaitable[Said]]"
+ReplyText: TypeAlias = "Reply | Result | str"
+Answer: TypeAlias = "ReplyText | Callable[[Request], ReplyText | Awaitable[ReplyText]]"
 
 
 class UnexpectedCommand(AssertionError):
@@ -70,10 +70,10 @@ class Expectation:
         return f"{self} ({self.used} of {self.times} times)" if self.used else str(self)
 
     def __str__(self) -> str:
-        return described(self.matcher)
+        return describe_matcher(self.matcher)
 
 
-class Script:
+class ReplyScript:
     def __init__(self, *, in_order: bool) -> None:
         self._in_order = in_order
         self._lines: list[Expectation] = []
@@ -133,7 +133,7 @@ def matches(matcher: Matcher, request: Request) -> bool:
     return bool(matcher(request))
 
 
-def described(matcher: Matcher) -> str:
+def describe_matcher(matcher: Matcher) -> str:
     if isinstance(matcher, str):
         return repr(matcher)
     if isinstance(matcher, re.Pattern):

@@ -6,46 +6,48 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nacre.base.threads import beside
+from nacre.base.threads import run_in_thread
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
-from nacre.execution.finish import ending
-from nacre.planning.plan import spill_name
+from nacre.execution.finish import collect_result
+from nacre.planning.plan import file_prefix
 from nacre.planning.validate import absolute
 from nacre.profiles import Profile
-from nacre.redact.redactor import Hidden
+from nacre.redact.redactor import Redactor
 from nacre.result import Event
 from nacre.types import Request, ToolContext
 
 if TYPE_CHECKING:
     from nacre.views.answers import Answer
 
-_SHORT = 4000
+_INLINE_RENDER_MAX_BYTES = 4000
 """Bytes of output that are told sooner than a thread is started for it."""
 
 
-async def answered(
+async def answer_call(
     profile: Profile,
     arguments: Mapping[str, Any] | str,
     ctx: ToolContext,
     stream: Callable[[Request, ToolContext], AsyncGenerator[Event, None]],
 ) -> Answer:
-    from nacre.execution.passthrough import passed_on
-    from nacre.toolcall.parse import understood
-    from nacre.views.answers import answer, get_ready, problem
+    from nacre.execution.passthrough import pass_through
+    from nacre.toolcall.parse import parse_call
+    from nacre.views.answers import answer, error_answer, preload
 
-    get_ready(profile.view)
+    preload(profile.view)
     asked = None
     try:
-        asked = understood(arguments, profile)
-        events = stream if asked.capture else passed_on(stream)
-        result = await ending(events(asked.request, ctx))
+        asked = parse_call(arguments, profile)
+        events = stream if asked.capture else pass_through(stream)
+        result = await collect_result(events(asked.request, ctx))
     except InvalidRequest as error:
         view = None if asked is None else profile.view  # what the schema forbids is no call, and has no output
-        hidden = Hidden(ctx.secrets, host_environment())
-        return problem(error, view, complaint=profile.tool.complaint, hidden=hidden)
+        hidden = Redactor(ctx.secrets, host_environment())
+        return error_answer(error, view, complaint=profile.tool.error_text, hidden=hidden)
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
     directory = None if place is None else absolute(place, "output_dir")
-    name = spill_name(ctx.conversation_id)
+    name = file_prefix(ctx.conversation_id)
     told = partial(answer, result, profile.view, directory=directory, name=name)
-    return told() if result.seen < _SHORT else await beside(told)  # it may read the spill
+    return (
+        told() if result.total_bytes < _INLINE_RENDER_MAX_BYTES else await run_in_thread(told)
+    )  # it may read the spill

@@ -9,11 +9,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.base.preview import _SHOWN, shown
+from nacre.base.preview import _MAX_PREVIEW_CHARS, preview
 from nacre.errors import InvalidRequest
 
 
-class Arguments:
+class ArgumentReader:
     """Whatever is taken is known; `check_rest` complains about what is left."""
 
     def __init__(self, arguments: object, *, lenient: bool = True) -> None:
@@ -24,76 +24,76 @@ class Arguments:
                 field="",
                 hint='Pass an object, such as {"command": "ls"}.',
             )
-        self._given = {str(name): value for name, value in arguments.items() if value is not None}
+        self._arguments = {str(name): value for name, value in arguments.items() if value is not None}
         self._null = {str(name) for name, value in arguments.items() if value is None}
         self._known: list[str] = []
         self._lenient = lenient
 
     def has(self, name: str) -> bool:
-        return name in self._given
+        return name in self._arguments
 
     def is_null(self, name: str) -> bool:
         """Given, as nothing."""
         return name in self._null
 
-    def take(self, name: str, default: Any = None, *, aliases: tuple[str, ...] = ()) -> Any:
+    def pop(self, name: str, default: Any = None, *, aliases: tuple[str, ...] = ()) -> Any:
         self._known.append(name)
-        found = [self._given.pop(each) for each in (name, *aliases) if each in self._given]
+        found = [self._arguments.pop(each) for each in (name, *aliases) if each in self._arguments]
         return found[0] if found else default
 
     def text(self, name: str, default: str = "") -> str:
-        value = self.take(name, default)
+        value = self.pop(name, default)
         if not isinstance(value, str):
-            raise bad(name, value, "Pass a string.")
+            raise bad_argument(name, value, "Pass a string.")
         return value
 
     def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
-        value = self.take(name, default)
+        value = self.pop(name, default)
         if value not in choices:
-            raise bad(name, value, f"Use one of {', '.join(choices)}.")
+            raise bad_argument(name, value, f"Use one of {', '.join(choices)}.")
         return str(value)
 
-    def flag(self, name: str, *, default: bool) -> bool:
-        value = self.take(name, default)
+    def boolean(self, name: str, *, default: bool) -> bool:
+        value = self.pop(name, default)
         if isinstance(value, str) and self._lenient:
             value = {"true": True, "false": False}.get(value.strip().lower(), value)
         if not isinstance(value, bool):
-            raise bad(name, value, "Use true or false.")
+            raise bad_argument(name, value, "Use true or false.")
         return value
 
     def number(self, name: str, default: float) -> float:
-        value = self._numeral(self.take(name, default), float)
+        value = self._parse_number(self.pop(name, default), float)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise bad(name, value, "Give a number.")
+            raise bad_argument(name, value, "Give a number.")
         try:
             number = float(value)
         except OverflowError:
             number = math.nan
         if math.isnan(number):
-            raise bad(name, value, "Give a number.")
+            raise bad_argument(name, value, "Give a number.")
         return number
 
-    def whole(self, name: str) -> int | None:
-        value = self._numeral(self.take(name), int)
+    def integer(self, name: str) -> int | None:
+        value = self._parse_number(self.pop(name), int)
         if value is None:
             return None
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**64:
-            raise bad(name, value, "Give a whole number.")
+            raise bad_argument(name, value, "Give a whole number.")
         return value
 
-    def strings(self, name: str) -> dict[str, str]:
-        value = self.take(name, {})
+    def string_map(self, name: str) -> dict[str, str]:
+        value = self.pop(name, {})
         if not isinstance(value, Mapping):
-            raise bad(name, value, 'Pass an object of strings, such as {"NAME": "value"}.')
+            raise bad_argument(name, value, 'Pass an object of strings, such as {"NAME": "value"}.')
         for key, each in value.items():
             if not isinstance(key, str) or not isinstance(each, str):
-                raise bad(f"{name}.{key}", each, "Pass strings only.", code=f"bad_{name}")
+                raise bad_argument(f"{name}.{key}", each, "Pass strings only.", code=f"bad_{name}")
         return dict(value)
 
-    def check_rest(self) -> None:
-        rest = [*self._given, *(name for name in self._null if name not in self._known)]
+    def reject_unknown(self) -> None:
+        rest = [*self._arguments, *(name for name in self._null if name not in self._known)]
         if not rest:
             return
         name = rest[0]
@@ -104,11 +104,11 @@ class Arguments:
         raise InvalidRequest(
             "unknown_argument",
             f"There is no argument {name!r:.60}.",
-            field=name[:_SHOWN],
+            field=name[:_MAX_PREVIEW_CHARS],
             hint=f"Did you mean `{near[0]}`?" if near else f"Use: {known}.",
         )
 
-    def _numeral(self, value: Any, kind: type[int] | type[float]) -> Any:
+    def _parse_number(self, value: Any, kind: type[int] | type[float]) -> Any:
         if isinstance(value, str) and self._lenient:
             try:
                 return kind(value.strip())
@@ -117,6 +117,6 @@ class Arguments:
         return value
 
 
-def bad(name: str, value: object, hint: str, *, code: str = "") -> InvalidRequest:
+def bad_argument(name: str, value: object, hint: str, *, code: str = "") -> InvalidRequest:
     """One argument that cannot be meant."""
-    return InvalidRequest(code or f"bad_{name}", f"`{name}` is {shown(value)}.", field=name, hint=hint)
+    return InvalidRequest(code or f"bad_{name}", f"`{name}` is {preview(value)}.", field=name, hint=hint)

@@ -14,12 +14,12 @@ from nacre.base.frozen import frozen
 from nacre.errors import InvalidRequest
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter
-from nacre.toolcall.arguments import Arguments, bad
+from nacre.toolcall.arguments import ArgumentReader, bad_argument
 from nacre.types import Mode, Request
 
 
 @frozen
-class Asked:
+class ParsedCall:
     """A call, understood."""
 
     request: Request
@@ -27,15 +27,15 @@ class Asked:
     """False: what it prints goes to this process's own stdout and stderr, and is in no answer."""
 
 
-def request_from(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Request:
+def parse_request(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Request:
     """The arguments as an object, or as the JSON that a model wrote."""
-    return understood(arguments, profile).request
+    return parse_call(arguments, profile).request
 
 
-def understood(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Asked:
+def parse_call(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> ParsedCall:
     """The same, with what is not about the run itself."""
     tool = profile.tool
-    given = Arguments(_object(arguments), lenient=tool.lenient)
+    given = ArgumentReader(_read_object(arguments), lenient=tool.lenient)
     values: dict[str, Any] = {}
     for parameter in tool.parameters:
         if parameter.required and not given.has(parameter.name):
@@ -44,11 +44,11 @@ def understood(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> 
             )
         absent = not given.has(parameter.name) and not (parameter.null_is_unlimited and given.is_null(parameter.name))
         if absent:
-            given.take(parameter.name)  # it is known, if somebody asks
-        elif (value := _value(parameter, given)) is not None:
+            given.pop(parameter.name)  # it is known, if somebody asks
+        elif (value := _read_value(parameter, given)) is not None:
             values[parameter.to] = value
     if tool.strict:
-        given.check_rest()
+        given.reject_unknown()
     if not values["command"].strip():
         raise InvalidRequest("empty_command", tool.empty[0], field="command", hint=tool.empty[1])
     for parameter in tool.parameters:
@@ -57,10 +57,10 @@ def understood(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> 
             raise InvalidRequest(
                 "missing_argument", f"`{parameter.name}` is empty.", field=parameter.name, hint="Pass some text."
             )
-    return Asked(_request(values, profile), values.get("capture", True))
+    return ParsedCall(_build_request(values, profile), values.get("capture", True))
 
 
-def _object(arguments: object) -> object:
+def _read_object(arguments: object) -> object:
     if not isinstance(arguments, str | bytes):
         return arguments
     try:
@@ -71,7 +71,7 @@ def _object(arguments: object) -> object:
         ) from error
 
 
-def _value(parameter: Parameter, given: Arguments) -> Any:
+def _read_value(parameter: Parameter, given: ArgumentReader) -> Any:
     """None: as if it had not been given."""
     name = parameter.name
     match parameter.kind:
@@ -80,25 +80,25 @@ def _value(parameter: Parameter, given: Arguments) -> Any:
         case "string":
             return given.text(name)
         case "boolean":
-            return given.flag(name, default=False)
+            return given.boolean(name, default=False)
         case "strings":
-            return given.strings(name)
+            return given.string_map(name)
         case "integer" | "number":
             if parameter.null_is_unlimited and given.is_null(name):
-                given.take(name)
+                given.pop(name)
                 return math.inf
-            value = given.whole(name) if parameter.kind == "integer" else given.number(name, 0.0)
-            return None if value is None else _measured(parameter, value)
+            value = given.integer(name) if parameter.kind == "integer" else given.number(name, 0.0)
+            return None if value is None else _to_seconds(parameter, value)
 
 
-def _measured(parameter: Parameter, value: float) -> float | None:
+def _to_seconds(parameter: Parameter, value: float) -> float | None:
     """In seconds."""
-    low, high = parameter.least, parameter.most
+    low, high = parameter.minimum, parameter.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         span = f"from {low or 0:g} to {high:g}" if high is not None else f"of at least {low:g}"
         kind = "whole number" if parameter.kind == "integer" else "number"
         unlimited = ", or null for no limit" if parameter.null_is_unlimited else ""
-        raise bad(parameter.name, value, f"Give a {kind} {span}{unlimited}.")
+        raise bad_argument(parameter.name, value, f"Give a {kind} {span}{unlimited}.")
     if parameter.clamped is not None:
         value = min(max(value, parameter.clamped[0]), parameter.clamped[1])
     if parameter.zero_is_default and value == 0:
@@ -106,7 +106,7 @@ def _measured(parameter: Parameter, value: float) -> float | None:
     return value * parameter.unit
 
 
-def _request(values: dict[str, Any], profile: Profile) -> Request:
+def _build_request(values: dict[str, Any], profile: Profile) -> Request:
     mode = cast("Mode", values.get("mode", "default"))
     if values.get("background"):
         mode = "background"

@@ -14,11 +14,11 @@ Dialect: TypeAlias = Literal["anthropic", "openai", "openai-responses", "mcp", "
 DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai", "openai-responses", "mcp", "json")
 
 
-def told(profile: Profile) -> Tool:
+def tool_with_times(profile: Profile) -> Tool:
     """Its tool, with its own times where a description names them."""
     times = {"timeout": profile.timeout, "slow_timeout": profile.slow_timeout, "max_timeout": profile.max_timeout}
     words = {f"{{{name}}}": _number(value) for name, value in times.items()}
-    words |= {f"{{{name} spoken}}": _spoken(value) for name, value in times.items()}
+    words |= {f"{{{name} spoken}}": _format_seconds(value) for name, value in times.items()}
 
     def filled(text: str) -> str:
         for token, word in words.items():
@@ -37,7 +37,7 @@ def _number(seconds: float) -> str:
     return "any" if isinf(seconds) else f"{seconds:.15g}"
 
 
-def _spoken(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     if isinf(seconds):
         return "any time"
     minutes = seconds / 60
@@ -85,7 +85,7 @@ def _property(parameter: Parameter) -> dict[str, Any]:
         found["enum"] = list(parameter.choices)
     if parameter.to == "command":
         found["minLength"] = 1
-    more = {"minimum": parameter.least, "maximum": parameter.most, "default": parameter.default}
+    more = {"minimum": parameter.minimum, "maximum": parameter.maximum, "default": parameter.default}
     found.update({key: value for key, value in more.items() if value is not None})
     if parameter.description:
         found["description"] = parameter.description

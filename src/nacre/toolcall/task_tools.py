@@ -1,7 +1,7 @@
 """Tasks as tools for a model: definitions to hand over, and calls answered with text.
 
 Whatever a model passes, it gets a text: the answer, or an error with a stable code and what to do next. Nothing is
-longer than `LONGEST` characters.
+longer than `MAX_REPLY_CHARS` characters.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from typing import Any
 
 from nacre.ansi.decode import clean
 from nacre.base.frozen import frozen
-from nacre.base.threads import beside
+from nacre.base.threads import run_in_thread
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
-from nacre.output.error_lines import Scanner
-from nacre.output.markers import Middle, quoted
-from nacre.output.notes import note
-from nacre.output.shape import Options, shape
+from nacre.output.error_lines import ErrorScanner
+from nacre.output.markers import OmittedMiddle, quote_path
+from nacre.output.notes import nacre_note
+from nacre.output.shape import ShapeOptions, shape
 from nacre.redact.mask import mask
-from nacre.redact.redactor import Hidden, remembered
+from nacre.redact.redactor import Redactor, task_secrets
 from nacre.result import Captured, Exited, describe
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
-from nacre.toolcall.arguments import Arguments, bad
+from nacre.toolcall.arguments import ArgumentReader, bad_argument
 
-LONGEST = 30_000
-_OPTIONS = Options(chars=LONGEST - 3_000)
+MAX_REPLY_CHARS = 30_000
+_OPTIONS = ShapeOptions(chars=MAX_REPLY_CHARS - 3_000)
 """Of the output; the rest is for what is said about it."""
-_WINDOW = 256 * 1024
+_WINDOW_BYTES = 256 * 1024
 """Bytes of the beginning, and of the end, that are read to be shaped."""
-_TIMEOUT, _LONGEST_TIMEOUT = 30.0, 600.0
-LISTED = 100
+_DEFAULT_TIMEOUT_S, _MAX_TIMEOUT_S = 30.0, 600.0
+MAX_LISTED_TASKS = 100
 """Tasks in a list, the latest ones."""
-_SCANNING = 0.3
+_SCAN_TIMEOUT_S = 0.3
 """Seconds in which the part between them is looked through."""
-_PARTS = 20
+_MAX_SHOWN_GAPS = 20
 """Gaps that are shown; there are hardly ever any."""
-_LEAST = 4
+_MIN_READ_BYTES = 4
 """Bytes that are worth another look."""
-_COMMAND = 120
+_MAX_COMMAND_CHARS = 120
 _NOTES, _NOTE_CHARACTERS = 10, 1000
 """Of a task, that are shown."""
 _IDS = ("task_id", "shell_id", "bash_id", "id")
@@ -65,9 +65,9 @@ def definitions() -> list[dict[str, Any]]:
                     "block": {"type": "boolean", "default": True, "description": "Wait for the end of the task."},
                     "timeout": {
                         "type": "number",
-                        "default": _TIMEOUT,
+                        "default": _DEFAULT_TIMEOUT_S,
                         "minimum": 0,
-                        "maximum": _LONGEST_TIMEOUT,
+                        "maximum": _MAX_TIMEOUT_S,
                         "description": "Seconds to wait at most.",
                     },
                     "since": {
@@ -116,7 +116,7 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 @frozen
-class Reply:
+class ToolReply:
     """What a call is answered with."""
 
     text: str
@@ -130,76 +130,79 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
     return (await reply(name, arguments, tasks, secrets=secrets)).text
 
 
-async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> Reply:
+async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> ToolReply:
     """The same, for who has to know whether the call was a good one."""
-    hidden, failed = Hidden((*secrets, *remembered()), host_environment()), ""
+    hidden, failed = Redactor((*secrets, *task_secrets()), host_environment()), ""
     try:
-        given = Arguments(arguments)
+        given = ArgumentReader(arguments)
         match name:
             case "TaskOutput":
                 text = await _task_output(given, tasks, hidden)
             case "KillShell":
                 text = await _kill_shell(given, tasks, hidden)
             case "TaskList":
-                text = await beside(_task_list, given, tasks, hidden)
+                text = await run_in_thread(_task_list, given, tasks, hidden)
             case _:
                 hint = "Use TaskOutput, KillShell or TaskList."
                 failed = "no_such_tool"
                 text = _error(failed, f"There is no tool {name!r:.60}.", hint)
     except NoSuchTask as error:
-        failed, text = error.code, _error(error.code, error.message, await beside(_which, error, tasks, hidden))
+        failed, text = (
+            error.code,
+            _error(error.code, error.message, await run_in_thread(_running_tasks_hint, error, tasks, hidden)),
+        )
     except InvalidRequest as error:
         failed, text = error.code, _error(error.code, error.message, error.hint)
     except NacreError as error:
         failed, text = "failed", _error("failed", str(error), "")
     except OSError as error:
         failed, text = "system", _error("system", f"{error.strerror or error}.", "Try again later.")
-    return Reply(clean(hidden.mask(text))[:LONGEST], failed)
+    return ToolReply(clean(hidden.mask(text))[:MAX_REPLY_CHARS], failed)
 
 
-async def _task_output(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
+async def _task_output(given: ArgumentReader, tasks: Tasks, hidden: Redactor) -> str:
     id = id_in(given)
-    block = given.flag("block", default=True)
-    timeout = _seconds(given, "timeout", _TIMEOUT)
-    since, lines = given.whole("since"), given.whole("lines")
-    given.check_rest()
+    block = given.boolean("block", default=True)
+    timeout = _seconds(given, "timeout", _DEFAULT_TIMEOUT_S)
+    since, lines = given.integer("since"), given.integer("lines")
+    given.reject_unknown()
     # what is wrong is said before the wait; in a thread, because a keeper that was stopped takes a second not to answer
-    await beside(tasks.output, id, since=since or 0, lines=lines, limit=0)
+    await run_in_thread(tasks.output, id, since=since or 0, lines=lines, limit=0)
     if block and timeout > 0:
-        await tasks.wait(id, timeout=min(timeout, _LONGEST_TIMEOUT))
-    text, last = await beside(_excerpt, tasks, id, since or 0, lines, hidden.values())
+        await tasks.wait(id, timeout=min(timeout, _MAX_TIMEOUT_S))
+    text, last = await run_in_thread(_excerpt, tasks, id, since or 0, lines, hidden.values())
     parts = [_status(last.task, hidden), *text]
     if text:
-        parts.append(note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
+        parts.append(nacre_note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
     else:
-        parts.append(note(f"no output after cursor {last.cursor}" if last.cursor else "no output"))
+        parts.append(nacre_note(f"no output after cursor {last.cursor}" if last.cursor else "no output"))
     return "\n".join(parts)
 
 
-async def _kill_shell(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
+async def _kill_shell(given: ArgumentReader, tasks: Tasks, hidden: Redactor) -> str:
     id = id_in(given)
-    signal = given.take("signal", "TERM")
-    given.check_rest()
-    before = await beside(tasks.get, id)
+    signal = given.pop("signal", "TERM")
+    given.reject_unknown()
+    before = await run_in_thread(tasks.get, id)
     if not isinstance(signal, str | int):
-        raise bad("signal", signal, "Use a name such as TERM, INT or KILL.")
+        raise bad_argument("signal", signal, "Use a name such as TERM, INT or KILL.")
     task = await tasks.kill(id, signal=signal)
     if before.state == "ended":
-        return f"{_status(task, hidden)}\n{note('it had ended before; nothing was done')}"
+        return f"{_status(task, hidden)}\n{nacre_note('it had ended before; nothing was done')}"
     if task.alive:
-        return f"{_status(task, hidden)}\n{note('it could not be ended; try signal KILL')}"
+        return f"{_status(task, hidden)}\n{nacre_note('it could not be ended; try signal KILL')}"
     return _status(task, hidden)
 
 
-def _task_list(given: Arguments, tasks: Tasks, hidden: Hidden) -> str:
-    everything = given.flag("all", default=False)
-    given.check_rest()
+def _task_list(given: ArgumentReader, tasks: Tasks, hidden: Redactor) -> str:
+    everything = given.boolean("all", default=False)
+    given.reject_unknown()
     found = tasks.list(all=everything)
     if not found:
         return "There are no tasks." if everything else "No task is running. Pass all=true for those that have ended."
-    rows = [f"{_status(task, hidden, brief=True)}: {_name(task, hidden)}" for task in found[-LISTED:]]
-    if len(found) > LISTED:
-        rows.insert(0, note(f"{len(found) - LISTED} older ones left out"))
+    rows = [f"{_status(task, hidden, brief=True)}: {_name(task, hidden)}" for task in found[-MAX_LISTED_TASKS:]]
+    if len(found) > MAX_LISTED_TASKS:
+        rows.insert(0, nacre_note(f"{len(found) - MAX_LISTED_TASKS} older ones left out"))
     return "\n".join(rows)
 
 
@@ -207,61 +210,61 @@ def _excerpt(
     tasks: Tasks, id: str, since: int, lines: int | None, secrets: tuple[str, ...]
 ) -> tuple[list[str], Output]:
     """What is shown of it, a part on lines of its own each, with what is missing said exactly."""
-    read = _gather(tasks, id, since, lines, _WINDOW)
+    read = _gather(tasks, id, since, lines, _WINDOW_BYTES)
     if read[-1].more:
         after = read[-1].cursor
-        far = read[-1].task.bytes - _WINDOW > after
-        read += _gather(tasks, id, -_WINDOW if far else after, None, _WINDOW)
-    captured, gone = _captured(read)
+        far = read[-1].task.bytes - _WINDOW_BYTES > after
+        read += _gather(tasks, id, -_WINDOW_BYTES if far else after, None, _WINDOW_BYTES)
+    captured, gone = _to_captured(read)
     notes = [f"{read[0].skipped:,} bytes left out before this"] if read[0].skipped else []
     notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
-    middle = None if gone else _middle(tasks, id, read[0].start + len(captured.head), captured.dropped)
+    middle = None if gone else _middle(tasks, id, read[0].start + len(captured.head), captured.dropped_bytes)
     shaped = shape(captured, _OPTIONS, secrets=secrets, middle=middle)
     # where it begins and ends here, it may be in the middle of a secret
     text = mask(shaped.text, secrets, starts_cut=read[0].start > 0, ends_cut=True)
-    parts = [*map(note, notes), text]
+    parts = [*map(nacre_note, notes), text]
     if shaped.omitted_bytes > gone and not shaped.binary:
-        parts.append(note(f"since={read[0].start + shaped.omitted_from} reads what is left out"))
+        parts.append(nacre_note(f"since={read[0].start + shaped.omitted_from} reads what is left out"))
     if shaped.similar or shaped.erased:
-        parts.append(note(f"all of it, as it was printed, is in {quoted(read[-1].task.output_file)}"))
+        parts.append(nacre_note(f"all of it, as it was printed, is in {quote_path(read[-1].task.output_file)}"))
     if gone:
-        parts.append(note(f"{gone:,} of the bytes that are left out are gone"))
+        parts.append(nacre_note(f"{gone:,} of the bytes that are left out are gone"))
     return [part for part in parts if part], read[-1]
 
 
-def _middle(tasks: Tasks, id: str, place: int, count: int) -> Middle | None:
+def _middle(tasks: Tasks, id: str, place: int, count: int) -> OmittedMiddle | None:
     """What is in the part that is not shown. None: it cannot be read to its end in time."""
-    scanner, end, until = Scanner(_OPTIONS.errors), place + count, time.monotonic() + _SCANNING
+    scanner, end, until = ErrorScanner(_OPTIONS.errors), place + count, time.monotonic() + _SCAN_TIMEOUT_S
     while place < end:
-        output = tasks.output(id, since=place, limit=min(_WINDOW, end - place))
+        output = tasks.output(id, since=place, limit=min(_WINDOW_BYTES, end - place))
         if output.start != place or not output.data or time.monotonic() > until:
             return None
         scanner.feed(output.data)
         place += len(output.data)
-    found = scanner.found()
-    return Middle(scanner.lines, found, scanner.total) if count else None
+    found = scanner.error_lines()
+    return OmittedMiddle(scanner.lines, found, scanner.total) if count else None
 
 
 def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> list[Output]:
     """What can be read, in several parts if some is missing in between; at most so many bytes."""
     read = [tasks.output(id, since=since, lines=lines, limit=room)]
-    while read[-1].more and len(read) < _PARTS and (room := room - len(read[-1].data)) > _LEAST:
+    while read[-1].more and len(read) < _MAX_SHOWN_GAPS and (room := room - len(read[-1].data)) > _MIN_READ_BYTES:
         read.append(tasks.output(id, since=read[-1].cursor, limit=room))
     return read
 
 
-def _captured(read: list[Output]) -> tuple[Captured, int]:
+def _to_captured(read: list[Output]) -> tuple[Captured, int]:
     """What is before the first gap and what is after the last; and how much in between nobody can read any more."""
     gaps = [n for n in range(1, len(read)) if read[n].start > read[n - 1].start + len(read[n - 1].data)]
     first, last = (gaps[0], gaps[-1]) if gaps else (len(read), len(read))
     head = b"".join([output.data for output in read[:first]])
     tail = b"".join([output.data for output in read[last:]])
     seen = read[-1].start + len(read[-1].data) - read[0].start
-    captured = Captured(head=head, tail=tail, seen=seen, dropped=seen - len(head) - len(tail))
+    captured = Captured(head=head, tail=tail, total_bytes=seen, dropped_bytes=seen - len(head) - len(tail))
     return captured, sum(read[n].dropped for n in gaps)
 
 
-def _status(task: Task, hidden: Hidden, *, brief: bool = False) -> str:
+def _status(task: Task, hidden: Redactor, *, brief: bool = False) -> str:
     if task.outcome is None:
         return f"{task.id} cannot be read: {task.problem}"
     if task.alive:
@@ -273,31 +276,31 @@ def _status(task: Task, hidden: Hidden, *, brief: bool = False) -> str:
         text = f"{task.id} {how}" + (f" after {seconds(task.duration)}" if task.state == "ended" else "")
     if brief:
         return text
-    text = note(text)
+    text = nacre_note(text)
     if task.out_of_memory:
-        text += f"\n{note('it ran out of memory')}"
+        text += f"\n{nacre_note('it ran out of memory')}"
     if task.running:
         left = ", ".join(f"{process.pid} ({_short(process.command, hidden)})" for process in task.running[:5])
-        text += f"\n{note(f'{len(task.running)} of its processes could not be ended: {left}')}"
-    text += "".join(f"\n{note(_on_one_line(each, hidden))}" for each in task.notes[:_NOTES])
+        text += f"\n{nacre_note(f'{len(task.running)} of its processes could not be ended: {left}')}"
+    text += "".join(f"\n{nacre_note(_on_one_line(each, hidden))}" for each in task.notes[:_NOTES])
     if len(task.notes) > _NOTES:
-        text += f"\n{note(f'{len(task.notes) - _NOTES} more notes are in its status.json')}"
+        text += f"\n{nacre_note(f'{len(task.notes) - _NOTES} more notes are in its status.json')}"
     if task.problem:
-        text += f"\n{note(_short(task.problem, hidden))}"
+        text += f"\n{nacre_note(_short(task.problem, hidden))}"
     return text
 
 
-def _on_one_line(text: str, hidden: Hidden) -> str:
+def _on_one_line(text: str, hidden: Redactor) -> str:
     return " ".join(hidden.mask(text).split())[:_NOTE_CHARACTERS]
 
 
-def _short(text: str, hidden: Hidden) -> str:
+def _short(text: str, hidden: Redactor) -> str:
     """Masked before it is cut: half a secret would not be known again."""
     text = " ".join(hidden.mask(text).split())
-    return text if len(text) <= _COMMAND else text[: _COMMAND - 1] + "…"
+    return text if len(text) <= _MAX_COMMAND_CHARS else text[: _MAX_COMMAND_CHARS - 1] + "…"
 
 
-def _name(task: Task, hidden: Hidden) -> str:
+def _name(task: Task, hidden: Redactor) -> str:
     """The command on one line, and what it is for."""
     about = _short(task.description, hidden)
     name = _short(task.command, hidden) + (f" ({about})" if about else "")
@@ -316,7 +319,7 @@ def seconds(value: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _which(error: NoSuchTask, tasks: Tasks, hidden: Hidden) -> str:
+def _running_tasks_hint(error: NoSuchTask, tasks: Tasks, hidden: Redactor) -> str:
     """The ones that run: the model has most likely mistaken one for another."""
     try:
         live = tasks.list(all=False)
@@ -331,20 +334,20 @@ def _error(code: str, message: str, hint: str) -> str:
     return f"Error ({code}): {message} {hint}".rstrip()
 
 
-def id_in(given: Arguments) -> str:
+def id_in(given: ArgumentReader) -> str:
     """Which task is meant, under any of the names that models have for it."""
-    id = given.take(_IDS[0], aliases=_IDS[1:])
+    id = given.pop(_IDS[0], aliases=_IDS[1:])
     if id is None:
         raise InvalidRequest(
             "missing_argument", "`task_id` is missing.", field="task_id", hint="TaskList names the tasks."
         )
     if not isinstance(id, str):
-        raise bad("task_id", id, "Give an id such as bash-3f9c2a17.")
+        raise bad_argument("task_id", id, "Give an id such as bash-3f9c2a17.")
     return id.strip()
 
 
-def _seconds(given: Arguments, name: str, default: float) -> float:
+def _seconds(given: ArgumentReader, name: str, default: float) -> float:
     value = given.number(name, default)
     if not 0 <= value < math.inf:
-        raise bad(name, value, "Give seconds, from 0 to 600.")
-    return min(value, _LONGEST_TIMEOUT)
+        raise bad_argument(name, value, "Give seconds, from 0 to 600.")
+    return min(value, _MAX_TIMEOUT_S)

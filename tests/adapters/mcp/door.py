@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from tests.support.census import MARK
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 PYTHON = os.environ.get("NACRE_MCP_PYTHON", sys.executable)
 """Of an environment that has `nacre[mcp]` and nothing else, where `make test-mcp` has made one."""
@@ -94,7 +94,7 @@ class Raw:
         """The next line, which must be a message."""
         assert self.process.stdout is not None
         while b"\n" not in self._read:
-            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            if not select.select([self.process.stdout], [], [], HANG_TIMEOUT_S)[0]:
                 pytest.fail(f"no answer; so far: {self._read!r}")
             data = os.read(self.process.stdout.fileno(), 65536)
             assert data, f"the server is gone; so far: {self._read!r}"
@@ -149,7 +149,7 @@ def raw(
 
 
 @contextmanager
-def listening(
+def start_http_server(
     *options: str,
     cwd: Path,
     token: str = "",
@@ -176,7 +176,7 @@ def listening(
             yield url[0], said
         finally:
             process.terminate()
-            process.wait(PATIENCE)
+            process.wait(HANG_TIMEOUT_S)
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 Meant = Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]
 """Names of tools, and the arguments of `Bash` that stand for theirs."""
@@ -47,7 +47,7 @@ def proxy(
             if meant:
                 body = self._taken(body, headers, meant)
             headers |= {"Host": self._named(self.headers.get("host", "")), "Authorization": f"Bearer {token}"}
-            upstream = http.client.HTTPConnection(there, timeout=PATIENCE)
+            upstream = http.client.HTTPConnection(there, timeout=HANG_TIMEOUT_S)
             try:
                 upstream.request(self.command, self.path, body, {**headers, "Content-Length": str(len(body))})
                 answer = upstream.getresponse()
@@ -97,4 +97,4 @@ def proxy(
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(PATIENCE)
+        thread.join(HANG_TIMEOUT_S)

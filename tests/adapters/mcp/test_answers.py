@@ -8,8 +8,8 @@ import pytest
 from mcp import Client
 
 from nacre.adapters.mcp.server import server_for
-from nacre.adapters.mcp.settings import Settings
-from nacre.profiles import named
+from nacre.adapters.mcp.settings import ServerSettings
+from nacre.profiles import profile_named
 from nacre.types import ToolContext
 from tests.adapters.mcp.door import ASKS, MODES
 
@@ -21,7 +21,9 @@ COMMANDS = ("echo hello", "exit 3", "kill -KILL $$", "git push -f", ASKS, "print
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma"])
 async def test_every_answer_of_every_profile_is_as_its_schema_says(name: str, mode: str, tmp_path: Path) -> None:
-    settings = Settings(profile=named(name), context=ToolContext(working_dir=tmp_path, output_dir=tmp_path), budget=0.5)
+    settings = ServerSettings(
+        profile=profile_named(name), context=ToolContext(working_dir=tmp_path, output_dir=tmp_path), budget=0.5
+    )
     async with Client(server_for(settings), mode=mode) as client:
         [tool, *_] = (await client.list_tools()).tools
         for command in COMMANDS:

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import ASKS, PYTHON, environment, listening, node
+from tests.adapters.mcp.door import ASKS, PYTHON, environment, node, start_http_server
 from tests.adapters.mcp.proxy import proxy
 from tests.support.lifeline import Gate
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.mcp_tools, pytest.mark.timeout(300)]
 
@@ -140,8 +140,10 @@ def _scenario(folder: str) -> str:
 def address(tmp_path: Path) -> Iterator[str]:
     """Of a server that has a resource."""
     task = [PYTHON, "-m", "nacre", "run", "--background", "true"]
-    subprocess.run(task, stdout=subprocess.DEVNULL, timeout=PATIENCE, check=False, cwd=tmp_path, env=environment())
-    with listening("--budget", "0.5", cwd=tmp_path, token=TOKEN) as (url, _), proxy(url, TOKEN, MEANT) as at:
+    subprocess.run(
+        task, stdout=subprocess.DEVNULL, timeout=HANG_TIMEOUT_S, check=False, cwd=tmp_path, env=environment()
+    )
+    with start_http_server("--budget", "0.5", cwd=tmp_path, token=TOKEN) as (url, _), proxy(url, TOKEN, MEANT) as at:
         yield at
 
 
@@ -151,7 +153,7 @@ def left_out() -> set[str]:
 
 def test_every_scenario_is_run_or_left_out_for_a_reason() -> None:
     listed = subprocess.run(
-        [*node("conformance/dist/index.js"), "list"], capture_output=True, timeout=PATIENCE, check=True
+        [*node("conformance/dist/index.js"), "list"], capture_output=True, timeout=HANG_TIMEOUT_S, check=True
     )
     about_servers = listed.stdout.decode().partition("Client scenarios")[0]
     every = set(re.findall(r"^  - (\S+)", about_servers, re.MULTILINE))
@@ -187,5 +189,5 @@ def test_its_progress_conforms(tmp_path: Path, gate: Gate) -> None:
     [scenario] = APART
     command = f"until read -t 0.1 -r _ <{gate.path}; do echo more; done"
     meant = {"test_tool_with_progress": lambda given: {"command": command}}
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _), proxy(url, TOKEN, meant, hear) as at:
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _), proxy(url, TOKEN, meant, hear) as at:
         assert conform(at, tmp_path / "results", "--scenario", scenario) == {scenario: {}}

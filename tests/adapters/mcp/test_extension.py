@@ -107,7 +107,7 @@ async def test_a_task_that_the_client_cancels_is_ended(tmp_path: Path, life: Lif
         await client.list_tools()
         with pytest.raises(RuntimeError, match="structured content"):  # there is no result
             await client.call_tool("Bash", {"command": f"{life.hold} sleep 600"})
-        await life.ended()
+        await life.wait_until_ended()
     assert extension.states == ["working", "cancelled"]
 
 
@@ -121,16 +121,16 @@ async def test_after_the_time_that_the_model_wanted_to_wait_it_is_told_that_it_g
         task = result.structured_content["task_id"]
         assert result.structured_content["outcome"]["kind"] == "running"
         await client.call_tool("KillShell", {"shell_id": task})
-        await life.ended()
+        await life.wait_until_ended()
 
 
 @contextmanager
-def extended(*options: str, cwd: Path, env: dict[str, str] | None = None) -> Iterator[Asking]:
+def connect_extended(*options: str, cwd: Path, env: dict[str, str] | None = None) -> Iterator[ExtendedClient]:
     with raw(*options, cwd=cwd, env=env) as client:
-        yield Asking(client)
+        yield ExtendedClient(client)
 
 
-class Asking:
+class ExtendedClient:
     """Requests of the current revision, each with what the client can do."""
 
     def __init__(self, client: Raw) -> None:
@@ -155,7 +155,7 @@ class Asking:
 
 
 def test_every_message_is_as_the_document_has_it(tmp_path: Path, gate: Gate, life: Lifeline) -> None:
-    with extended("--budget", "0.5", cwd=tmp_path) as ask:
+    with connect_extended("--budget", "0.5", cwd=tmp_path) as ask:
         capabilities = ask("server/discover")["capabilities"]
         assert capabilities["extensions"] == {EXTENSION: {}}
         assert "tasks" not in capabilities
@@ -189,7 +189,7 @@ def test_every_message_is_as_the_document_has_it(tmp_path: Path, gate: Gate, lif
 
 
 def test_what_cannot_be_meant_has_the_documents_code(tmp_path: Path, life: Lifeline) -> None:
-    with extended("--budget", "0.5", cwd=tmp_path) as ask:
+    with connect_extended("--budget", "0.5", cwd=tmp_path) as ask:
         id = ask.handle(f"{life.hold} sleep 600")["taskId"]
         for method in ("tasks/get", "tasks/update", "tasks/cancel"):
             refused = ask(method, declares=False, taskId=id, inputResponses={})
@@ -206,7 +206,7 @@ def test_what_cannot_be_meant_has_the_documents_code(tmp_path: Path, life: Lifel
 
 
 def test_a_client_that_does_not_declare_it_gets_an_answer_that_names_the_task(tmp_path: Path, life: Lifeline) -> None:
-    with extended("--budget", "0.5", cwd=tmp_path) as ask:
+    with connect_extended("--budget", "0.5", cwd=tmp_path) as ask:
         arguments = {"command": f"{life.hold} sleep 600"}
         answer = ask("tools/call", declares=False, name="Bash", arguments=arguments)
         assert answer["resultType"] == "complete"
@@ -215,7 +215,7 @@ def test_a_client_that_does_not_declare_it_gets_an_answer_that_names_the_task(tm
 
 
 def test_what_a_task_has_printed_is_masked(tmp_path: Path, gate: Gate) -> None:
-    with extended("--budget", "0.5", cwd=tmp_path, env={"SERVICE_TOKEN": "tok-4711-abcdefghij"}) as ask:
+    with connect_extended("--budget", "0.5", cwd=tmp_path, env={"SERVICE_TOKEN": "tok-4711-abcdefghij"}) as ask:
         id = ask.handle(f"echo 'tok-4711-''abcdefghij'; {gate.wait}")["taskId"]
         gate.open()
         ask("tools/call", name="TaskWait", arguments={"task_ids": [id]})
@@ -226,7 +226,7 @@ async def test_deadlines_of_tasks_that_have_ended_are_forgotten(tmp_path: Path) 
     tasks, deadlines = Tasks(tmp_path), Deadlines()
     for number in range(3):
         deadlines.keep(f"bash-0000000{number}", 5.0, tasks)
-        assert deadlines.of(f"bash-0000000{number}") == 5.0
+        assert deadlines.deadline_of(f"bash-0000000{number}") == 5.0
         assert len(deadlines) == 1
     deadlines.keep("bash-00000009", float("inf"), tasks)
     assert len(deadlines) == 0

@@ -13,10 +13,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.adapters.mcp.door import MODES, client_at, listening, text_of
+from tests.adapters.mcp.door import MODES, client_at, start_http_server, text_of
 from tests.adapters.mcp.test_wire import REVISIONS
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.mcp
 
@@ -37,7 +37,7 @@ async def test_a_command_runs_with_progress(mode: str, tmp_path: Path, gate: Gat
         said.append(message)
         gate.open()
 
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         async with client_at(url, TOKEN, mode) as client:
             assert (await client.list_tools()).tools[0].name == "Bash"
             command = f"echo one; {gate.wait}; exit 3"
@@ -49,18 +49,18 @@ async def test_a_command_runs_with_progress(mode: str, tmp_path: Path, gate: Gat
 
 @modes
 async def test_a_cancelled_call_leaves_nothing_alive(mode: str, tmp_path: Path, life: Lifeline) -> None:
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         async with client_at(url, TOKEN, mode) as client:
             command = f"{life.hold} trap '' TERM; (setsid sleep 600 &); sleep 600"
             call = asyncio.create_task(client.call_tool("Bash", {"command": command}))
-            await life.held()
+            await life.wait_until_held()
             call.cancel()
-            await life.ended()
+            await life.wait_until_ended()
 
 
 @modes
 async def test_a_task_is_started_read_and_killed(mode: str, tmp_path: Path, life: Lifeline) -> None:
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         async with client_at(url, TOKEN, mode) as client:
             command = f"{life.hold} echo begun; sleep 600"
             started = await client.call_tool("Bash", {"command": command, "mode": "background"})
@@ -68,7 +68,7 @@ async def test_a_task_is_started_read_and_killed(mode: str, tmp_path: Path, life
             await client.call_tool("TaskWait", {"task_ids": [task], "text": "begun"})
             assert "begun" in text_of(await client.call_tool("TaskOutput", {"task_id": task, "block": False}))
             await client.call_tool("KillShell", {"shell_id": task})
-            await life.ended()
+            await life.wait_until_ended()
 
 
 async def test_fifty_clients_are_served_at_once(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_fifty_clients_are_served_at_once(tmp_path: Path) -> None:
         async with client_at(url, TOKEN, MODES[number % 2]) as client:
             return text_of(await client.call_tool("Bash", {"command": f"echo {number}"}))
 
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         assert await asyncio.gather(*(one(url, n) for n in range(50))) == [str(n) for n in range(50)]
 
 
@@ -95,7 +95,7 @@ STRANGERS: tuple[tuple[dict[str, str], int], ...] = (
 
 
 async def test_who_may_not_come_in_is_turned_away(tmp_path: Path) -> None:
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         async with httpx2.AsyncClient() as http:
             for headers, status in STRANGERS:
                 for method in ("POST", "GET", "DELETE", "OPTIONS"):
@@ -105,7 +105,7 @@ async def test_who_may_not_come_in_is_turned_away(tmp_path: Path) -> None:
 
 
 async def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
-    with listening(cwd=tmp_path, token=TOKEN) as (url, said):
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, said):
         port = int(url.rpartition(":")[2].partition("/")[0])
         tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
         places = {line.split()[1] for line in tables.splitlines() if f":{port:04X} " in line and " 0A " in line}
@@ -114,7 +114,7 @@ async def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
 
 
 async def test_a_token_is_made_and_printed_where_none_is_given(tmp_path: Path) -> None:
-    with listening(cwd=tmp_path) as (url, said):
+    with start_http_server(cwd=tmp_path) as (url, said):
         found = re.search(r"Bearer (\S{40,})", said)
         assert found is not None
         async with client_at(url, found[1], "2026-07-28") as client:
@@ -127,7 +127,7 @@ async def test_a_token_is_made_and_printed_where_none_is_given(tmp_path: Path) -
 async def test_no_command_finds_the_token_in_any_environment_or_command_line(given: bool, tmp_path: Path) -> None:
     """Files are looked at, since the token would be masked in what is answered."""
     token = "the-token-of-this-test-alone-8152" if given else ""
-    with listening(cwd=tmp_path, token=token) as (url, said):
+    with start_http_server(cwd=tmp_path, token=token) as (url, said):
         found = re.search(r"Bearer (\S{40,})", said)
         token = token or (found[1] if found else "")
         assert token
@@ -160,8 +160,8 @@ def message_in(answer: httpx2.Response) -> dict[str, Any]:
 async def test_every_older_revision_is_spoken(version: str, tmp_path: Path) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
     client = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
-        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
+        async with httpx2.AsyncClient(headers=headers, timeout=HANG_TIMEOUT_S) as http:
 
             async def ask(id: int | None, method: str, **params: Any) -> httpx2.Response:
                 message = {"jsonrpc": "2.0", "method": method, "params": params}
@@ -188,8 +188,8 @@ async def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(tmp_path
     }
     client = {"protocolVersion": REVISIONS[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "Bash", "arguments": %b}}'
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
-        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
+        async with httpx2.AsyncClient(headers=headers, timeout=HANG_TIMEOUT_S) as http:
             made = await http.post(url, json={"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})
             http.headers["Mcp-Session-Id"] = made.headers["Mcp-Session-Id"]
             http.headers["MCP-Protocol-Version"] = REVISIONS[-1]
@@ -205,8 +205,8 @@ async def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(tmp_path
 async def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Path, life: Lifeline) -> None:
     pids: list[int] = []
     command = f"{life.hold} (setsid sleep 600 &); sleep 600"
-    with listening(cwd=tmp_path, token=TOKEN, pids=pids) as (url, _):
-        async with httpx2.AsyncClient(timeout=PATIENCE) as http:
+    with start_http_server(cwd=tmp_path, token=TOKEN, pids=pids) as (url, _):
+        async with httpx2.AsyncClient(timeout=HANG_TIMEOUT_S) as http:
             params = {"name": "Bash", "arguments": {"command": command}, "_meta": ENVELOPE}
             message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
             headers = {
@@ -217,8 +217,8 @@ async def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_pat
                 "Mcp-Name": "Bash",
             }
             call = asyncio.create_task(http.post(url, json=message, headers=headers))
-            await life.held()
+            await life.wait_until_held()
             os.kill(pids[0], number)
-            await life.ended()
+            await life.wait_until_ended()
             await asyncio.wait({call})
             assert call.exception() is not None or call.result() is not None

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import PYTHON, environment, listening, node
-from tests.support.waiting import PATIENCE
+from tests.adapters.mcp.door import PYTHON, environment, node, start_http_server
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.mcp_tools
 
@@ -19,7 +19,7 @@ TOKEN = "a-token-of-the-test-4711"
 
 def inspect(cwd: Path, *words: str) -> dict[str, Any]:
     command = [*node("inspector-cli/build/cli.js"), "--cli", *words]
-    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, cwd=cwd, env=environment())
+    done = subprocess.run(command, capture_output=True, timeout=HANG_TIMEOUT_S, check=False, cwd=cwd, env=environment())
     assert done.returncode == 0, done.stderr.decode()
     return dict(json.loads(done.stdout))
 
@@ -28,7 +28,7 @@ def over_stdio(cwd: Path, *words: str) -> dict[str, Any]:
     return inspect(cwd, PYTHON, "-m", "nacre", "mcp", *words)
 
 
-def called(*arguments: str, tool: str = "Bash") -> list[str]:
+def tool_call_arguments(*arguments: str, tool: str = "Bash") -> list[str]:
     return ["--method", "tools/call", "--tool-name", tool, *(f"--tool-arg={each}" for each in arguments)]
 
 
@@ -39,25 +39,25 @@ def test_it_lists_the_tools(tmp_path: Path) -> None:
 
 
 def test_it_runs_a_command_that_fails(tmp_path: Path) -> None:
-    found = over_stdio(tmp_path, *called("command=echo hello; exit 3"))
+    found = over_stdio(tmp_path, *tool_call_arguments("command=echo hello; exit 3"))
     assert (found["isError"], found["structuredContent"]["exit_code"]) == (False, 3)
 
 
 def test_it_takes_an_error_without_data(tmp_path: Path) -> None:
     """Its client (TypeScript SDK 1.x) holds data against the tool's schema even then, and would give up."""
-    found = over_stdio(tmp_path, *called("task_id=bash-00000000", tool="TaskOutput"))
+    found = over_stdio(tmp_path, *tool_call_arguments("task_id=bash-00000000", tool="TaskOutput"))
     assert found["isError"]
     assert "structuredContent" not in found
 
 
 @pytest.mark.linux
 def test_it_is_refused(tmp_path: Path) -> None:
-    found = over_stdio(tmp_path, "--access", "restricted", *called("command=rm -rf ~"))
+    found = over_stdio(tmp_path, "--access", "restricted", *tool_call_arguments("command=rm -rf ~"))
     assert found["structuredContent"]["outcome"]["rule"] == "rm-root-or-home"
 
 
 def test_it_comes_in_over_http_with_the_token(tmp_path: Path) -> None:
-    with listening(cwd=tmp_path, token=TOKEN) as (url, _):
+    with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         header = f"--header=Authorization: Bearer {TOKEN}"
-        found = inspect(tmp_path, url, "--transport", "http", header, *called("command=pwd"))
+        found = inspect(tmp_path, url, "--transport", "http", header, *tool_call_arguments("command=pwd"))
     assert found["content"] == [{"type": "text", "text": str(tmp_path)}]

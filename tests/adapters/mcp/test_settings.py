@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 from mcp_types import Implementation
 
-from tests.adapters.mcp.door import MODES, PYTHON, client_at, environment, listening, parameters, text_of
-from tests.support.waiting import PATIENCE
+from tests.adapters.mcp.door import MODES, PYTHON, client_at, environment, parameters, start_http_server, text_of
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.mcp
 
@@ -97,7 +97,7 @@ async def test_the_configured_profile_and_limits_hold_and_an_option_wins(tmp_pat
 async def test_what_is_configured_as_secret_is_masked_over_http_too(tmp_path: Path, config: Path) -> None:
     env = {**write(config, 'secret_env = ["PLAIN_NAME"]\n'), "PLAIN_NAME": "harmless-looking-value"}
     command = {"command": "printf 'harmless-'; echo looking-value; env | grep -c PLAIN_NAME"}
-    with listening(cwd=tmp_path, token=TOKEN, env=env) as (url, _):
+    with start_http_server(cwd=tmp_path, token=TOKEN, env=env) as (url, _):
         async with client_at(url, TOKEN, "2026-07-28") as client:
             result = await client.call_tool("Bash", command)
     assert "[secret]\n0" in text_of(result)
@@ -112,7 +112,7 @@ def test_what_cannot_be_meant_is_said_before_the_protocol_starts(
         [PYTHON, "-m", "nacre", "mcp", *options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=HANG_TIMEOUT_S,
         check=False,
         cwd=tmp_path,
         env={**environment(), **env},

@@ -12,7 +12,7 @@ from mcp_types import ElicitResult, ErrorData, TextResourceContents
 
 from tests.adapters.mcp.door import ASKS, MODES, parameters, text_of
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import HANG_TIMEOUT_S, until
 
 pytestmark = pytest.mark.mcp
 
@@ -132,9 +132,9 @@ async def test_a_cancelled_call_leaves_nothing_alive(mode: str, tmp_path: Path, 
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         command = f"{life.hold} trap '' TERM; (setsid sleep 600 &); sleep 600"
         call = asyncio.create_task(client.call_tool("Bash", {"command": command}))
-        await life.held()
+        await life.wait_until_held()
         call.cancel()
-        await life.ended()
+        await life.wait_until_ended()
         assert not (await client.call_tool("Bash", {"command": "true"})).is_error
         tasks = await client.call_tool("TaskList", {})
     assert tasks.structured_content["tasks"] == []
@@ -152,7 +152,7 @@ async def test_a_call_is_answered_within_the_budget_and_goes_on_as_a_task(
         still = await client.call_tool("TaskOutput", {"task_id": task, "timeout": 600})
         assert still.structured_content["task"]["state"] == "running"
         gate.open()
-        await life.ended()
+        await life.wait_until_ended()
         over = await client.call_tool("TaskOutput", {"task_id": task, "block": False})
     assert "exited with 4" in text_of(over)
     assert "begun\nover" in text_of(over)
@@ -171,7 +171,7 @@ async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_pa
         logs = await client.list_resources()
         [log] = (await client.read_resource(f"nacre://tasks/{task}/log")).contents
         killed = await client.call_tool("KillShell", {"shell_id": task})
-        await life.ended()
+        await life.wait_until_ended()
         ended = await client.call_tool("TaskWait", {"task_ids": [task], "port": 1})
     assert waited.structured_content["match"] == {task: "listening on 80"}
     assert [each["id"] for each in listed.structured_content["tasks"]] == [task]
@@ -247,7 +247,7 @@ async def test_a_cancelled_question_runs_nothing(tmp_path: Path) -> None:
 
     async with Client(parameters(cwd=tmp_path), mode="legacy", elicitation_callback=elicit) as client:
         call = asyncio.create_task(client.call_tool("Bash", {"command": f"touch it; {ASKS}"}))
-        await asyncio.wait_for(asked.wait(), PATIENCE)
+        await asyncio.wait_for(asked.wait(), HANG_TIMEOUT_S)
         call.cancel()
         assert not (await client.call_tool("Bash", {"command": "true"})).is_error
     assert list(tmp_path.iterdir()) == []
@@ -267,12 +267,12 @@ async def test_tasks_outlive_the_server(tmp_path: Path, life: Lifeline) -> None:
     async with Client(parameters(cwd=tmp_path)) as client:
         started = await client.call_tool("Bash", {"command": f"{life.hold} sleep 600", "mode": "background"})
         task = started.structured_content["task_id"]
-        await life.held()
+        await life.wait_until_held()
     async with Client(parameters(cwd=tmp_path)) as client:
         assert not life.over
         killed = await client.call_tool("KillShell", {"shell_id": task})
     assert not killed.is_error
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_fifty_calls_at_once_are_all_answered(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ async def test_an_end_that_nobody_waits_for_is_not_waited_for(tmp_path: Path, li
     """Closing the client ends what it had called for."""
     async with Client(parameters(cwd=tmp_path), mode="legacy") as client:
         call = asyncio.create_task(client.call_tool("Bash", {"command": f"{life.hold} sleep 600"}))
-        await life.held()
+        await life.wait_until_held()
     with pytest.raises((MCPError, asyncio.CancelledError)):
         await call
     await until(lambda: life.over, "the command to end")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.adapters.mcp.door import ASKS, MODES, PYTHON, environment, package
 from tests.support.lifeline import Lifeline
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.mcp_tools
 
@@ -21,7 +21,7 @@ _CLIENT = Path(__file__).with_name("client.mjs")
 def done_by(cwd: Path, mode: str, *calls: dict[str, Any]) -> dict[str, Any]:
     server = [PYTHON, "-W", "error", "-m", "nacre", "mcp"]
     command = ["node", str(_CLIENT), str(package("client")), mode, json.dumps(calls), *server]
-    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, cwd=cwd, env=environment())
+    done = subprocess.run(command, capture_output=True, timeout=HANG_TIMEOUT_S, check=False, cwd=cwd, env=environment())
     assert done.returncode == 0, done.stderr.decode()
     return dict(json.loads(done.stdout))
 

@@ -17,7 +17,7 @@ from tests.support.census import cost
 from tests.support.commands import CHILDREN_OF_PARENT
 from tests.support.hosts import command
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import HANG_TIMEOUT_S, wait_until
 
 pytestmark = pytest.mark.mcp
 
@@ -115,7 +115,7 @@ def test_a_client_that_vanishes_takes_its_commands_with_it(tmp_path: Path, life:
         assert client.process.stdout is not None
         client.process.stdout.close()
         client.process.stdin.close()
-        assert client.process.wait(PATIENCE) == 0
+        assert client.process.wait(HANG_TIMEOUT_S) == 0
         life.wait_over()
 
 
@@ -128,7 +128,7 @@ def test_a_client_that_reads_no_more_is_noticed(meta: dict[str, int] | None, tmp
         assert client.process.stdout is not None
         client.process.stdout.close()
         client.call(2, "Bash", command="true")
-        assert client.process.wait(PATIENCE) == 0
+        assert client.process.wait(HANG_TIMEOUT_S) == 0
         life.wait_over()
 
 
@@ -152,7 +152,7 @@ def test_a_client_on_a_socket_that_vanishes_with_answers_unread_is_noticed(tmp_p
             ours.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         life.wait_held()
         ours.close()
-        said = process.communicate(timeout=PATIENCE)[1]
+        said = process.communicate(timeout=HANG_TIMEOUT_S)[1]
         assert (process.returncode, said) == (0, b"")
         life.wait_over()
 
@@ -164,7 +164,7 @@ def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Pat
         client.call(1, "Bash", command=f"{life.hold} (setsid sleep 600 &); sleep 600")
         life.wait_held()
         os.kill(client.process.pid, number)
-        client.process.wait(PATIENCE)
+        client.process.wait(HANG_TIMEOUT_S)
         life.wait_over()
 
 
@@ -246,9 +246,9 @@ def test_output_that_is_let_through_does_not_reach_the_protocol(stderr: int, tmp
 def test_nothing_that_is_printed_reaches_the_protocol() -> None:
     program = """
         import os, subprocess, sys, warnings
-        from nacre.adapters.mcp.transport.private_stdio import guarded
+        from nacre.adapters.mcp.transport.private_stdio import take_standard_streams
 
-        wire = guarded()
+        wire = take_standard_streams()
         print("a print", flush=True)
         os.write(1, b"a write\\n")
         warnings.warn("a warning")
@@ -258,7 +258,7 @@ def test_nothing_that_is_printed_reaches_the_protocol() -> None:
         wire.writes.write(wire.reads.readline().upper())
     """
     python, _, _, *rest = command(program)
-    done = subprocess.run([python, *rest], input=b"hello\n", capture_output=True, timeout=PATIENCE, check=True)
+    done = subprocess.run([python, *rest], input=b"hello\n", capture_output=True, timeout=HANG_TIMEOUT_S, check=True)
     assert done.stdout == b"HELLO\n"
     for said in (b"a print", b"a write", b"a warning", b"a child"):
         assert said in done.stderr

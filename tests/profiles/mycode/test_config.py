@@ -8,10 +8,10 @@ import pytest
 
 from nacre import InvalidRequest, check
 from nacre.compat.mycode import BashExecutor
-from nacre.profiles import named
+from nacre.profiles import profile_named
 from nacre.profiles.answer_format import Fields
 from nacre.profiles.mycode import DEFAULT_CONFIG, MYCODE, mycode
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from nacre.types import MIB, Request
 
 
@@ -26,7 +26,7 @@ def test_these_are_the_defaults() -> None:
         "sandboxMode": False,
     }
     assert (MYCODE.timeout, MYCODE.max_timeout, MYCODE.access, MYCODE.view) == (120, 600, "unrestricted", Fields())
-    assert named("mycode") is MYCODE
+    assert profile_named("mycode") is MYCODE
 
 
 @pytest.mark.req("M-03")
@@ -119,10 +119,10 @@ def test_a_container_is_never_quietly_left_out() -> None:
 @pytest.mark.req("M-03")
 def test_a_description_can_be_demanded() -> None:
     profile = mycode(requireDescription=True)
-    assert request_from({"command": "ls", "description": "List"}, profile) == Request("ls", description="List")
+    assert parse_request({"command": "ls", "description": "List"}, profile) == Request("ls", description="List")
     for missing in ({}, {"description": None}, {"description": ""}, {"description": " \n"}):
         with pytest.raises(InvalidRequest, match=r"`description` is (missing|empty)") as error:
-            request_from({"command": "ls", **missing}, profile)
+            parse_request({"command": "ls", **missing}, profile)
         assert error.value.code == "missing_argument"
 
 

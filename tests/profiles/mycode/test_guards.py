@@ -67,7 +67,7 @@ async def test_a_memory_hog_is_ended_and_the_object_says_so(life: Lifeline) -> N
     got = (await BASH.call({"command": f"{life.hold} {PYTHON} -c {shlex.quote(hog)}"}, ctx)).data
     assert (got["success"], got["exit_code"]) == (False, 1)
     assert got["stderr"].startswith("Command went over its limit of 200 MB of memory: it used ")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-11")
@@ -77,7 +77,7 @@ async def test_one_that_computes_without_end_is_ended_and_the_object_says_so(lif
     got = (await BASH.call({"command": f"{life.hold} while :; do :; done"}, ctx)).data
     assert (got["success"], got["exit_code"]) == (False, 1)
     assert got["stderr"].startswith("Command went over its limit of 0.2 s of computing: it used ")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-11", "M-16")
@@ -87,7 +87,7 @@ async def test_a_hung_tree_that_will_not_end_is_killed(life: Lifeline) -> None:
         if life.holders:
             break
     assert (got["exit_code"], got["stderr"]) == (1, f"Command timed out after {limit}000 ms")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-12")

@@ -10,7 +10,7 @@ import pytest
 from nacre import Bash, InvalidRequest, ToolContext
 from nacre.planning.plan import plan_for
 from nacre.profiles.mycode import MYCODE, mycode
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from nacre.types import Request
 
 BASH = Bash("mycode")
@@ -19,12 +19,12 @@ BASH = Bash("mycode")
 def timeout_of(arguments: dict[str, Any], **config: Any) -> float:
     """Seconds that a command would get."""
     profile = mycode(**config)
-    return plan_for(request_from({"command": "true", **arguments}, profile), ToolContext(), profile, {}).timeout
+    return plan_for(parse_request({"command": "true", **arguments}, profile), ToolContext(), profile, {}).timeout
 
 
 @pytest.mark.req("M-01", "M-16")
 def test_a_bare_command_is_enough() -> None:
-    assert request_from({"command": "ls"}, MYCODE) == Request("ls")
+    assert parse_request({"command": "ls"}, MYCODE) == Request("ls")
 
 
 @pytest.mark.req("M-01")
@@ -38,7 +38,7 @@ def test_every_parameter_reaches_the_request() -> None:
         "env": {"A": "b"},
     }
     expected = Request("ls", description="List", timeout=1.5, cwd="/tmp", env={"A": "b"})
-    assert request_from(asked, MYCODE) == expected
+    assert parse_request(asked, MYCODE) == expected
 
 
 @pytest.mark.req("M-01", "M-03")
@@ -120,7 +120,7 @@ async def test_what_cannot_be_meant_is_a_clear_error_and_nothing_runs(asked: Any
 @pytest.mark.req("M-01")
 def test_the_range_is_named() -> None:
     with pytest.raises(InvalidRequest, match=r"Give a number from 0 to 600000\."):
-        request_from({"command": "true", "timeout": 700_000}, MYCODE)
+        parse_request({"command": "true", "timeout": 700_000}, MYCODE)
 
 
 @pytest.mark.req("M-01")

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nacre import Policy, check
-from nacre.policy.rule import Around
+from nacre.policy.rule import CheckContext
 from nacre.profiles.mycode import DEFAULT_CONFIG, MYCODE, mycode
 from nacre.shell.command import Script
 
@@ -26,12 +26,12 @@ PATTERNS = {
 SIZE, MUCH = 100_000, 2_000_000
 
 
-def said(text: str) -> str:
+def refusal_of_text(text: str) -> str:
     """By the text alone: these rules look at nothing else."""
-    for rule in POLICY.own:
-        assert rule.in_script is not None
-        if rule.in_script(Script(text), Around("/", "/root")):
-            return rule.wording
+    for rule in POLICY.custom_rules:
+        assert rule.match_script is not None
+        if rule.match_script(Script(text), CheckContext("/", "/root")):
+            return rule.exact_message
     return ""
 
 
@@ -93,7 +93,7 @@ def as_written(text: str) -> str:
     ],
 )
 def test_it_says_what_the_pattern_says(text: str) -> None:
-    assert said(text) == as_written(text)
+    assert refusal_of_text(text) == as_written(text)
 
 
 ODD = ["\r", "\u2028", "\u2029", "\x85", "\x1c", "\ufeff", "\u00a0", "\v"]
@@ -105,7 +105,7 @@ WORDS = ["rm", " ", "\n", "-rf", "/", "dd", "if=", "of=/dev", ">", "/etc", "/dev
 @example("dd if=dd\nif=of=/dev")
 @settings(deadline=None, max_examples=400)
 def test_whatever_the_text(text: str) -> None:
-    assert said(text) == as_written(text)
+    assert refusal_of_text(text) == as_written(text)
 
 
 PIECES = [
@@ -131,7 +131,7 @@ PIECES = [
 @pytest.mark.parametrize("piece", PIECES, ids=repr)
 def test_no_text_takes_long(piece: str) -> None:
     """So much that a search which starts over and over would not come to its end."""
-    said((piece * MUCH)[:MUCH])
+    refusal_of_text((piece * MUCH)[:MUCH])
 
 
 @pytest.mark.req("M-09")

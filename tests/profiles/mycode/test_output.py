@@ -78,7 +78,7 @@ async def test_out_of_time_is_a_failure_that_says_so(life: Lifeline) -> None:
         assert await output(f"{life.hold} sleep 60", timeout=limit * 1000) == expected
         if life.holders:
             break
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-02", "M-11")
@@ -94,7 +94,7 @@ async def test_out_of_time_keeps_what_was_written_and_says_so_on_a_line_of_its_o
         "stderr": f"warning\nCommand timed out after {limit}000 ms",
         "exit_code": 1,
     }
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-02")
@@ -124,7 +124,7 @@ async def test_one_that_is_cancelled_half_way_leaves_nothing_and_says_so(life: L
         "exit_code": 1,
         "duration_ms": got.data["duration_ms"],
     }
-    await life.ended()
+    await life.wait_until_ended()
 
 
 TASK = TaskRef("bash-3f9c2a17", 7, 7, "/state/bash-3f9c2a17/mycode-bash-3f9c2a17.log")
@@ -166,7 +166,7 @@ async def test_what_a_command_leaves_running_is_named(life: Lifeline) -> None:
     executor = BashExecutor()
     assert executor.task_manager.get(got["task_id"])["status"] == "running"
     await executor.task_manager.tasks.kill(got["task_id"])
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-02")

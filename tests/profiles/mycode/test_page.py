@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import HANG_TIMEOUT_S
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "migrating" / "mycode.md"
@@ -18,7 +18,9 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL), ids=["profile", "executor"])
 def test_its_python_prints_what_its_comments_say(code: str) -> None:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
+    )
     said = re.findall(r"^ *(?:print\(.*\)  )?# {1,20}(\S.*)$", code, re.MULTILINE)
     assert [line for line in done.stdout.splitlines() if line] == said
 

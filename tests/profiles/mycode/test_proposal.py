@@ -12,22 +12,23 @@ from nacre import Bash, Request, ToolContext
 from nacre.compat.mycode import BashExecutor
 from nacre.profiles.mycode import MYCODE
 from nacre.result import Captured, Chunk, Exited, Refused, Result, Running, TaskRef
-from nacre.toolcall.parse import request_from
-from nacre.views.console.capabilities import Look
-from nacre.views.console.live import Live
+from nacre.toolcall.parse import parse_request
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.live import LiveView
 from nacre.views.panels.background import background_box
 from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
-from nacre.views.panels.streamed import streamed
+from nacre.views.panels.streamed import draw_streamed
 from nacre.views.panels.style import render
 from tests.support.lifeline import Lifeline
-from tests.support.said import said
+from tests.support.said import captured_text
 
-LOOK = Look(80)
+CAPABILITIES = TerminalCapabilities(80)
 
 
 def result(command: str, text: str, **fields: object) -> Result:
-    return Result(command=command, cwd="/work", outcome=Exited(0), out=said(text), both=said(text), **fields)  # type: ignore[arg-type]
+    captured = captured_text(text)
+    return Result(command=command, cwd="/work", outcome=Exited(0), out=captured, both=captured, **fields)  # type: ignore[arg-type]
 
 
 # user experience
@@ -36,7 +37,7 @@ def result(command: str, text: str, **fields: object) -> Result:
 @pytest.mark.req("M-10")
 def test_foreground_with_description() -> None:
     built = result("npm run build", "\n> mycode@1.0.0 build\n> tsc\n\nBuild completed successfully.\n", duration=4.2)
-    text = render(streamed(built, LOOK, description="Build the project"), LOOK)
+    text = render(draw_streamed(built, CAPABILITIES, description="Build the project"), CAPABILITIES)
     assert text.splitlines()[0] == "Running: Build the project"
     assert "Build completed successfully." in text
     assert text.endswith("Exit code: 0\nDuration: 4200ms\n")
@@ -46,7 +47,7 @@ def test_foreground_with_description() -> None:
 def test_background_execution() -> None:
     task = TaskRef("bash-abc12345", 7, 7, "/state/bash-abc12345/mycode-bash-abc12345.log")
     started = Result(command="npm test", cwd="/work", outcome=Running(task.id), pid=7, task=task)
-    text = render(background_box(started, LOOK, description="Run tests"), LOOK)
+    text = render(background_box(started, CAPABILITIES, description="Run tests"), CAPABILITIES)
     lines = [line.strip("│ ") for line in text.splitlines()]
     assert text.startswith("╭─ Background Task Started ─")
     for line in ("Task ID: bash-abc12345", "Command: npm test", f"Output:  {task.output_file}"):
@@ -60,7 +61,7 @@ def test_background_execution() -> None:
 @pytest.mark.req("M-10", "M-07")
 async def test_streaming_output_of_a_long_command() -> None:
     command = "echo added 1 package in 1s; echo added 523 packages in 32s"
-    live = Live(command, "/work", timeout=300.0, description="npm install")
+    live = LiveView(command, "/work", timeout=300.0, description="npm install")
     async for event in Bash("mycode").stream(Request(command, timeout=300)):
         if isinstance(event, Chunk):
             live.feed(event.stream, event.data)
@@ -69,7 +70,7 @@ async def test_streaming_output_of_a_long_command() -> None:
     expected = ["Running: npm install", rule, "added 1 package in 1s", "added 523 packages in 32s", rule]
     assert lines[:-1] == expected
     done = result(command, "added 523 packages in 32s\n", duration=32.4)
-    text = render(streamed(done, Look(52), description="npm install"), Look(52))
+    text = render(draw_streamed(done, TerminalCapabilities(52), description="npm install"), TerminalCapabilities(52))
     assert text.splitlines()[-3:] == ["─" * 52, "Exit code: 0", "Duration: 32.4s"]
 
 
@@ -81,7 +82,7 @@ def test_safety_block() -> None:
         cwd="/work",
         outcome=Refused("mycode-blocked-rm", verdict["reason"], "name the exact paths that have to go"),
     )
-    assert render(refusal(blocked, LOOK), LOOK).splitlines() == [
+    assert render(refusal(blocked, CAPABILITIES), CAPABILITIES).splitlines() == [
         "── Command blocked " + "─" * 50 + " not run ──",
         "$ rm -rf /",
         "─" * 80,
@@ -96,8 +97,8 @@ def test_safety_block() -> None:
 async def test_output_truncation() -> None:
     got = await BashExecutor().execute({"command": "printf '%075678d' 0"})
     assert "\n\n... (45678 characters truncated) ...\n\n" in got["stdout"]
-    cut = Captured(head=b"begin\n", tail=b"end\n", seen=45_688, dropped=45_678, dropped_chars=45_678)
-    shown = render(panel(replace(result("cat large-file.log", ""), out=cut, both=cut), LOOK), LOOK)
+    cut = Captured(head=b"begin\n", tail=b"end\n", total_bytes=45_688, dropped_bytes=45_678, dropped_chars=45_678)
+    shown = render(panel(replace(result("cat large-file.log", ""), out=cut, both=cut), CAPABILITIES), CAPABILITIES)
     assert "begin\n" in shown
     assert "end\n" in shown
     assert "45,678" in shown
@@ -110,7 +111,7 @@ async def test_output_truncation() -> None:
 @pytest.mark.req("M-16")
 def test_command_parsing() -> None:
     text = '{"command": "npm test", "description": "Run tests", "timeout": 300000}'
-    assert request_from(text, MYCODE) == Request("npm test", description="Run tests", timeout=300.0)
+    assert parse_request(text, MYCODE) == Request("npm test", description="Run tests", timeout=300.0)
 
 
 @pytest.mark.req("M-16", "M-09")
@@ -132,7 +133,7 @@ def test_output_truncation_by_itself() -> None:
 async def test_timeout_handling(life: Lifeline) -> None:
     got = await BashExecutor({"defaultTimeout": 200}).execute({"command": f"{life.hold} sleep 60"})
     assert (got["success"], got["stderr"]) == (False, "Command timed out after 200 ms")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 # integration

@@ -17,47 +17,47 @@ FILESYSTEM, DD, ETC = "Making a filesystem", "Writing to a device with dd", "Wri
 DOWNLOAD = "Piping a download to a shell"
 
 
-def blocked(pattern: str) -> str:
+def blocked_message(pattern: str) -> str:
     return f"Command contains blocked pattern: {pattern}"
 
 
-def said(command: str, policy: Policy = MYCODE.policy) -> str:
+def refusal_of(command: str, policy: Policy = MYCODE.policy) -> str:
     return check(command, cwd="/home/dev/project", env={"HOME": "/home/dev"}, policy=policy).what
 
 
 REFUSED = {
     # the list
-    "rm -rf /": blocked("rm -rf /"),
-    "sudo rm -rf /": blocked("rm -rf /"),
-    "rm -rf /*": blocked("rm -rf /"),
-    "rm -rf / --no-preserve-root": blocked("rm -rf /"),
-    "ls; rm -rf /": blocked("rm -rf /"),
-    "true && rm -rf /": blocked("rm -rf /"),
-    "bash -c 'rm -rf /'": blocked("rm -rf /"),
-    "echo $(rm -rf /)": blocked("rm -rf /"),
-    "rm -rf /tmp/..": blocked("rm -rf /"),
-    "find . | xargs rm -rf /": blocked("rm -rf /"),
-    "rm -rf /etc": blocked("rm -rf /"),
-    "rm -rf /usr/": blocked("rm -rf /"),
-    "sudo rm -rf /bin /usr": blocked("rm -rf /"),
-    "rm -rf /boot": blocked("rm -rf /"),
-    "rm -rf /var": blocked("rm -rf /"),
-    "rm -rf /opt /srv": blocked("rm -rf /"),
-    "rm -rf /{lib,sbin}": blocked("rm -rf /"),
-    "rm -rf /etc/ssh": blocked("rm -rf /"),
-    "rm -rf /tmp": blocked("rm -rf /"),
-    "mkfs": blocked("mkfs"),
-    "mkfs.ext4 /dev/sdb1": blocked("mkfs"),
-    "sudo mkfs -t xfs /dev/sdb": blocked("mkfs"),
-    "m'k'fs.ext4 disk.img": blocked("mkfs"),
-    "dd if=/dev/zero of=disk.img": blocked("dd if=/dev/zero"),
-    "dd of=disk.img if=/dev/zero": blocked("dd if=/dev/zero"),
-    "dd if=/dev/zero of=/dev/sda": blocked("dd if=/dev/zero"),
-    "cd /dev && dd if=zero": blocked("dd if=/dev/zero"),
-    ":(){:|:&};:": blocked(":(){:|:&};:"),
-    ":(){ :|:& };:": blocked(":(){:|:&};:"),
-    "bomb() { bomb | bomb & }; bomb": blocked(":(){:|:&};:"),
-    "perl -e 'fork while fork'": blocked(":(){:|:&};:"),
+    "rm -rf /": blocked_message("rm -rf /"),
+    "sudo rm -rf /": blocked_message("rm -rf /"),
+    "rm -rf /*": blocked_message("rm -rf /"),
+    "rm -rf / --no-preserve-root": blocked_message("rm -rf /"),
+    "ls; rm -rf /": blocked_message("rm -rf /"),
+    "true && rm -rf /": blocked_message("rm -rf /"),
+    "bash -c 'rm -rf /'": blocked_message("rm -rf /"),
+    "echo $(rm -rf /)": blocked_message("rm -rf /"),
+    "rm -rf /tmp/..": blocked_message("rm -rf /"),
+    "find . | xargs rm -rf /": blocked_message("rm -rf /"),
+    "rm -rf /etc": blocked_message("rm -rf /"),
+    "rm -rf /usr/": blocked_message("rm -rf /"),
+    "sudo rm -rf /bin /usr": blocked_message("rm -rf /"),
+    "rm -rf /boot": blocked_message("rm -rf /"),
+    "rm -rf /var": blocked_message("rm -rf /"),
+    "rm -rf /opt /srv": blocked_message("rm -rf /"),
+    "rm -rf /{lib,sbin}": blocked_message("rm -rf /"),
+    "rm -rf /etc/ssh": blocked_message("rm -rf /"),
+    "rm -rf /tmp": blocked_message("rm -rf /"),
+    "mkfs": blocked_message("mkfs"),
+    "mkfs.ext4 /dev/sdb1": blocked_message("mkfs"),
+    "sudo mkfs -t xfs /dev/sdb": blocked_message("mkfs"),
+    "m'k'fs.ext4 disk.img": blocked_message("mkfs"),
+    "dd if=/dev/zero of=disk.img": blocked_message("dd if=/dev/zero"),
+    "dd of=disk.img if=/dev/zero": blocked_message("dd if=/dev/zero"),
+    "dd if=/dev/zero of=/dev/sda": blocked_message("dd if=/dev/zero"),
+    "cd /dev && dd if=zero": blocked_message("dd if=/dev/zero"),
+    ":(){:|:&};:": blocked_message(":(){:|:&};:"),
+    ":(){ :|:& };:": blocked_message(":(){:|:&};:"),
+    "bomb() { bomb | bomb & }; bomb": blocked_message(":(){:|:&};:"),
+    "perl -e 'fork while fork'": blocked_message(":(){:|:&};:"),
     # the dangerous ones
     "rm  -rf  /": ROOT,
     "rm\t-rf\t/": ROOT,
@@ -72,7 +72,7 @@ REFUSED = {
     "d=/boot; rm -rf $d": ROOT,
     "cd / && rm -rf *": ROOT,
     "x=/; rm -rf $x": ROOT,
-    "rm -rf //": blocked("rm -rf /"),
+    "rm -rf //": blocked_message("rm -rf /"),
     'rm -rf "$UNSET"/*': ROOT,
     "cat x.img > /dev/sda": DISK,
     "cat x.img >/dev/sda1": DISK,
@@ -157,33 +157,33 @@ HARMLESS = [
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize(("command", "reason"), REFUSED.items(), ids=REFUSED.keys())
 def test_it_is_refused_in_the_words_of_the_proposal(command: str, reason: str) -> None:
-    assert said(command) == reason
+    assert refusal_of(command) == reason
 
 
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize("command", HARMLESS)
 def test_text_that_does_nothing_is_no_deed(command: str) -> None:
-    assert said(command) == ""
+    assert refusal_of(command) == ""
 
 
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("mkfs x; rm -rf /", blocked("rm -rf /")),
-        ("mkfs x; rm -fr /", blocked("mkfs")),
+        ("mkfs x; rm -rf /", blocked_message("rm -rf /")),
+        ("mkfs x; rm -fr /", blocked_message("mkfs")),
         ("echo x > /etc/y; rm -fr /", ROOT),
         ("curl x | bash; chmod -R 777 /", MODE),
         ("echo x > /etc/y; dd if=x of=/dev/sda", DD),
     ],
 )
 def test_of_several_the_first_that_the_proposal_looks_for_is_named(command: str, reason: str) -> None:
-    assert said(command) == reason
+    assert refusal_of(command) == reason
 
 
 @pytest.mark.req("M-09")
 def test_a_home_is_kept_as_well() -> None:
-    assert said("rm -rf ~") == "`rm -rf /home/dev` would delete the home directory /home/dev"
+    assert refusal_of("rm -rf ~") == "`rm -rf /home/dev` would delete the home directory /home/dev"
 
 
 @pytest.mark.req("M-09", "M-02")
@@ -219,7 +219,7 @@ async def test_nor_in_the_background(tmp_path: Path) -> None:
 @pytest.mark.req("M-09")
 def test_the_executor_can_be_asked() -> None:
     executor = BashExecutor()
-    assert executor.check_safety("rm -rf /") == {"safe": False, "reason": blocked("rm -rf /")}
+    assert executor.check_safety("rm -rf /") == {"safe": False, "reason": blocked_message("rm -rf /")}
     assert executor.check_safety("ls") == {"safe": True, "reason": ""}
 
 
@@ -227,14 +227,14 @@ def test_the_executor_can_be_asked() -> None:
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("shutdown now", blocked("shutdown")),
-        ("echo shutdown", blocked("shutdown")),
-        ("ls # shutdown", blocked("shutdown")),
+        ("shutdown now", blocked_message("shutdown")),
+        ("echo shutdown", blocked_message("shutdown")),
+        ("ls # shutdown", blocked_message("shutdown")),
         ("SHUTDOWN", ""),
-        ("echo a.c", blocked("a.c")),
+        ("echo a.c", blocked_message("a.c")),
         ("echo abc", ""),
-        ("rm -fr /; shutdown", blocked("shutdown")),
-        ("echo a.c; shutdown", blocked("shutdown")),
+        ("rm -fr /; shutdown", blocked_message("shutdown")),
+        ("echo a.c; shutdown", blocked_message("shutdown")),
         ("rm -rf /", ROOT),
         ("mkfs.ext4 x", FILESYSTEM),
         ("cat x > /dev/sda", DISK),
@@ -245,20 +245,20 @@ def test_the_executor_can_be_asked() -> None:
 def test_a_list_of_the_callers_own_is_plain_text_and_takes_the_place_of_the_proposals(
     command: str, reason: str
 ) -> None:
-    assert said(command, mycode(blockedCommands=["shutdown", "a.c"]).policy) == reason
+    assert refusal_of(command, mycode(blockedCommands=["shutdown", "a.c"]).policy) == reason
 
 
 @pytest.mark.req("M-09", "M-03")
 def test_a_pattern_of_the_proposals_is_plain_text_too_when_the_caller_lists_it() -> None:
     policy = mycode(blockedCommands=["rm -rf /"]).policy
-    assert said("echo 'rm -rf /'", policy) == blocked("rm -rf /")
-    assert said("rm -rf /tmp/x", policy) == blocked("rm -rf /")
+    assert refusal_of("echo 'rm -rf /'", policy) == blocked_message("rm -rf /")
+    assert refusal_of("rm -rf /tmp/x", policy) == blocked_message("rm -rf /")
 
 
 @pytest.mark.req("M-09", "M-03")
 def test_without_a_list_the_dangerous_ones_are_left() -> None:
     policy = mycode(blockedCommands=[]).policy
-    assert (said("rm -rf /", policy), said("echo mkfs", policy)) == (ROOT, "")
+    assert (refusal_of("rm -rf /", policy), refusal_of("echo mkfs", policy)) == (ROOT, "")
 
 
 @pytest.mark.req("M-09", "M-16")
@@ -287,4 +287,4 @@ def test_without_a_list_the_dangerous_ones_are_left() -> None:
     ],
 )
 def test_however_it_is_injected(command: str) -> None:
-    assert said(command) in (blocked("rm -rf /"), ROOT)
+    assert refusal_of(command) in (blocked_message("rm -rf /"), ROOT)

@@ -19,7 +19,7 @@ async def events(command: str, **options: object) -> list[StreamEvent]:
     return [event async for event in execute_with_streaming(command, **options)]  # type: ignore[arg-type]
 
 
-def joined(found: list[StreamEvent], stream: str) -> str:
+def join_stream(found: list[StreamEvent], stream: str) -> str:
     return "".join(event["data"] for event in found if event["type"] == stream)
 
 
@@ -49,32 +49,32 @@ async def test_directory_variables_and_context_are_as_in_a_call(tmp_path: Path) 
         {"type": "stdout", "data": f"{tmp_path} b\n"},
         {"type": "exit", "code": 0},
     ]
-    assert joined(await events(command, context={"cwd": tmp_path}), "stdout") == f"{tmp_path} \n"
+    assert join_stream(await events(command, context={"cwd": tmp_path}), "stdout") == f"{tmp_path} \n"
 
 
 @pytest.mark.req("M-07")
 async def test_a_character_is_never_cut() -> None:
     found = await events(r"printf 'a\xe2\x82'; sleep 0.01; printf '\xacb\xff'")
-    assert joined(found, "stdout") == "a€b\ufffd"
+    assert join_stream(found, "stdout") == "a€b\ufffd"
     assert found[-1] == {"type": "exit", "code": 0}
 
 
 @pytest.mark.req("M-07")
 async def test_all_of_a_flood_comes_through() -> None:
     found = await events("seq 1 200000; echo end >&2")
-    assert joined(found, "stdout") == "".join(f"{n}\n" for n in range(1, 200_001))
-    assert joined(found, "stderr") == "end\n"
+    assert join_stream(found, "stdout") == "".join(f"{n}\n" for n in range(1, 200_001))
+    assert join_stream(found, "stderr") == "end\n"
 
 
 @pytest.mark.req("M-07", "M-11")
 async def test_out_of_time_is_said_and_everything_is_ended(life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         found = await events(f"{life.hold} printf half >&2; (setsid sleep 60 &); sleep 60", timeout=limit * 1000)
-        if joined(found, "stderr").startswith("half"):
+        if join_stream(found, "stderr").startswith("half"):
             break
-    assert joined(found, "stderr") == f"half\nCommand timed out after {limit}000 ms"
+    assert join_stream(found, "stderr") == f"half\nCommand timed out after {limit}000 ms"
     assert found[-1] == {"type": "exit", "code": 1}
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-07")
@@ -83,7 +83,7 @@ async def test_whoever_stops_listening_ends_it(life: Lifeline) -> None:
         async for event in stream:
             assert event == {"type": "stdout", "data": "one\n"}
             break
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-07")
@@ -94,7 +94,7 @@ async def test_a_cancel_switch_ends_it_and_the_stream_says_so(life: Lifeline) ->
         found.append(event)
         cancel.cancel()
     assert found[1:] == [{"type": "stderr", "data": "Command was cancelled"}, {"type": "exit", "code": 1}]
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-07", "M-09")
@@ -127,7 +127,7 @@ async def test_a_secret_is_masked_though_it_comes_in_pieces(tmp_path: Path, gate
         if event == {"type": "stdout", "data": "<"}:
             gate.open()
     assert found[0] == {"type": "stdout", "data": "<"}
-    assert joined(found, "stdout") == "<[secret]> 012345"
+    assert join_stream(found, "stdout") == "<[secret]> 012345"
 
 
 async def test_a_secret_that_ends_as_it_begins_is_masked_in_pieces(gate: Gate) -> None:
@@ -138,4 +138,4 @@ async def test_a_secret_that_ends_as_it_begins_is_masked_in_pieces(gate: Gate) -
         found.append(event)
         gate.open()
     gate.open()
-    assert joined(found, "stdout") == "[secret][secret] [secret]\n"
+    assert join_stream(found, "stdout") == "[secret][secret] [secret]\n"

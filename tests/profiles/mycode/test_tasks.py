@@ -14,7 +14,7 @@ from nacre import Bash, NacreError, ToolContext
 from nacre.compat.mycode import BashExecutor, BashOutput, TaskManager
 from nacre.toolcall import task_tools
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import HANG_TIMEOUT_S, until
 
 
 @pytest.fixture
@@ -22,18 +22,18 @@ def executor() -> BashExecutor:
     return BashExecutor()
 
 
-async def started(executor: BashExecutor, command: str, context: object = None, **asked: object) -> BashOutput:
+async def start_task(executor: BashExecutor, command: str, context: object = None, **asked: object) -> BashOutput:
     asked = {"command": command, "run_in_background": True, **asked}
     return await executor.execute(asked, context)  # type: ignore[arg-type]
 
 
-async def ended(executor: BashExecutor, id: str) -> None:
-    assert not (await executor.task_manager.tasks.wait(id, timeout=PATIENCE)).timed_out
+async def wait_for_end(executor: BashExecutor, id: str) -> None:
+    assert not (await executor.task_manager.tasks.wait(id, timeout=HANG_TIMEOUT_S)).timed_out
 
 
 @pytest.mark.req("M-05")
 async def test_it_returns_at_once_with_the_object_of_the_proposal(executor: BashExecutor, gate: Gate) -> None:
-    got = await started(executor, f"{gate.wait}; echo late", description="Wait")
+    got = await start_task(executor, f"{gate.wait}; echo late", description="Wait")
     id = got["task_id"]
     assert re.fullmatch(r"bash-[0-9a-f]{8}", id)
     assert got == {
@@ -46,13 +46,13 @@ async def test_it_returns_at_once_with_the_object_of_the_proposal(executor: Bash
         "output_file": got["output_file"],
     }
     gate.open()
-    await ended(executor, id)
+    await wait_for_end(executor, id)
 
 
 @pytest.mark.req("M-05")
 async def test_both_streams_reach_a_file_of_the_proposals_name_in_a_private_directory(executor: BashExecutor) -> None:
-    got = await started(executor, "sleep 0.01; echo out; echo err >&2; exit 3")
-    await ended(executor, got["task_id"])
+    got = await start_task(executor, "sleep 0.01; echo out; echo err >&2; exit 3")
+    await wait_for_end(executor, got["task_id"])
     path = Path(got["output_file"])
     assert path.name == f"mycode-{got['task_id']}.log"
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -64,24 +64,24 @@ async def test_both_streams_reach_a_file_of_the_proposals_name_in_a_private_dire
 
 @pytest.mark.req("M-05")
 async def test_it_is_detached_and_outlives_the_event_loop_of_the_call(executor: BashExecutor, life: Lifeline) -> None:
-    got = await started(executor, f"{life.hold} sleep 60")
+    got = await start_task(executor, f"{life.hold} sleep 60")
     pid = executor.task_manager.get(got["task_id"])["pid"]
     assert pid is not None
     assert os.getsid(pid) != os.getsid(0)
     await executor.task_manager.tasks.kill(got["task_id"])
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("M-05")
 async def test_directory_and_variables_are_those_of_the_call(executor: BashExecutor, tmp_path: Path) -> None:
-    got = await started(executor, "sleep 0.01; pwd; echo $A", {"cwd": "/"}, cwd=str(tmp_path), env={"A": "b"})
-    await ended(executor, got["task_id"])
+    got = await start_task(executor, "sleep 0.01; pwd; echo $A", {"cwd": "/"}, cwd=str(tmp_path), env={"A": "b"})
+    await wait_for_end(executor, got["task_id"])
     assert Path(got["output_file"]).read_text().startswith(f"{tmp_path}\nb\n")
 
 
 @pytest.mark.req("M-05")
 async def test_one_that_is_over_before_the_answer_was_started_all_the_same(executor: BashExecutor) -> None:
-    got = await started(executor, "echo quick")
+    got = await start_task(executor, "echo quick")
     assert got == {
         "success": True,
         "stdout": f"Background task started: {got['task_id']}",
@@ -91,14 +91,14 @@ async def test_one_that_is_over_before_the_answer_was_started_all_the_same(execu
         "task_id": got["task_id"],
         "output_file": got["output_file"],
     }
-    await ended(executor, got["task_id"])
+    await wait_for_end(executor, got["task_id"])
     assert Path(got["output_file"]).read_text().startswith("quick\n")
 
 
 @pytest.mark.req("M-05")
 @pytest.mark.linux
 async def test_one_that_fails_at_once_says_so_where_the_model_reads_it(executor: BashExecutor) -> None:
-    got = await started(executor, "cd /no/such/place")
+    got = await start_task(executor, "cd /no/such/place")
     assert (got["success"], got["exit_code"], got["stdout"]) == (
         True,
         0,
@@ -111,7 +111,7 @@ async def test_one_that_fails_at_once_says_so_where_the_model_reads_it(executor:
 
 @pytest.mark.req("M-05", "M-14")
 async def test_a_place_for_its_files_can_be_named(executor: BashExecutor, tmp_path: Path) -> None:
-    got = await started(executor, "sleep 0.01; echo hi", ToolContext(output_dir=tmp_path / "tasks"))
+    got = await start_task(executor, "sleep 0.01; echo hi", ToolContext(output_dir=tmp_path / "tasks"))
     id = got["task_id"]
     assert got["output_file"] == str(tmp_path / "tasks" / id / f"mycode-{id}.log")
     await until(lambda: executor.task_manager.get(id)["status"] == "completed", "its end")
@@ -122,7 +122,7 @@ async def test_a_place_for_its_files_can_be_named(executor: BashExecutor, tmp_pa
 @pytest.mark.req("M-05", "M-02")
 async def test_one_that_cannot_be_started_leaves_nothing_behind(executor: BashExecutor, tmp_path: Path) -> None:
     place = tmp_path / "tasks"
-    got = await started(executor, "true", ToolContext(output_dir=place), env={"A": "x" * 200_000})
+    got = await start_task(executor, "true", ToolContext(output_dir=place), env={"A": "x" * 200_000})
     assert got == {
         "success": False,
         "stdout": "",
@@ -139,7 +139,7 @@ async def test_one_that_cannot_be_started_leaves_nothing_behind(executor: BashEx
 async def test_the_manager_knows_all_about_it_from_start_to_end(executor: BashExecutor, gate: Gate) -> None:
     before = datetime.now(UTC).timestamp()
     command = f"{gate.wait}; exit 5"
-    got = await started(executor, command, description="Fail later")
+    got = await start_task(executor, command, description="Fail later")
     manager = executor.task_manager
     task = manager.get(got["task_id"])
     assert task == {
@@ -157,7 +157,7 @@ async def test_the_manager_knows_all_about_it_from_start_to_end(executor: BashEx
     assert task["startedAt"].tzinfo is UTC
     assert before - 1 <= task["startedAt"].timestamp() <= datetime.now(UTC).timestamp()
     gate.open()
-    await ended(executor, task["id"])
+    await wait_for_end(executor, task["id"])
     assert manager.get(task["id"]) == {**task, "status": "failed", "exitCode": 5}
     assert task["id"] in [each["id"] for each in manager.list()]
 
@@ -166,25 +166,25 @@ async def test_the_manager_knows_all_about_it_from_start_to_end(executor: BashEx
 async def test_one_that_succeeds_is_completed_and_one_that_is_killed_has_failed(
     executor: BashExecutor, life: Lifeline
 ) -> None:
-    good = await started(executor, "sleep 0.01")
-    await ended(executor, good["task_id"])
-    bad = await started(executor, f"{life.hold} sleep 60")
+    good = await start_task(executor, "sleep 0.01")
+    await wait_for_end(executor, good["task_id"])
+    bad = await start_task(executor, f"{life.hold} sleep 60")
     await executor.task_manager.tasks.kill(bad["task_id"])
-    await life.ended()
+    await life.wait_until_ended()
     states = [executor.task_manager.get(each["task_id"]) for each in (good, bad)]
     assert [(each["status"], each["exitCode"]) for each in states] == [("completed", 0), ("failed", 1)]
 
 
 @pytest.mark.req("M-06")
 async def test_any_other_executor_and_any_later_program_knows_it_too(executor: BashExecutor) -> None:
-    got = await started(executor, "sleep 0.01; exit 2")
-    await ended(executor, got["task_id"])
+    got = await start_task(executor, "sleep 0.01; exit 2")
+    await wait_for_end(executor, got["task_id"])
     assert BashExecutor().task_manager.get(got["task_id"]) == executor.task_manager.get(got["task_id"])
 
 
 @pytest.mark.req("M-06")
 async def test_slash_tasks_lists_and_task_output_reads(executor: BashExecutor, gate: Gate) -> None:
-    got = await started(executor, f"echo first; {gate.wait}; echo second", description="Say two things")
+    got = await start_task(executor, f"echo first; {gate.wait}; echo second", description="Say two things")
     id = got["task_id"]
     assert re.search(
         rf"^{id} running for .*: echo first; .* \(Say two things\)$", await listing(executor), re.MULTILINE
@@ -245,8 +245,8 @@ async def test_what_nobody_has_started_is_an_error_and_an_answer(tmp_path: Path)
 
 @pytest.mark.req("M-06")
 async def test_nobody_can_say_of_a_task_of_nacres_that_it_has_ended(executor: BashExecutor, gate: Gate) -> None:
-    got = await started(executor, gate.wait)
+    got = await start_task(executor, gate.wait)
     executor.task_manager.complete(got["task_id"], 0)
     assert executor.task_manager.get(got["task_id"])["status"] == "running"
     gate.open()
-    await ended(executor, got["task_id"])
+    await wait_for_end(executor, got["task_id"])

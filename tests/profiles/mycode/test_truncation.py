@@ -12,14 +12,14 @@ from nacre import Bash, Limits, ToolContext
 from nacre.compat.mycode import BashExecutor
 from nacre.profiles.mycode import mycode
 from nacre.types import MIB
-from nacre.views.answers.json_object import shortened
-from nacre.views.answers.stream_text import Whole
+from nacre.views.answers.json_object import shorten_stream
+from nacre.views.answers.stream_text import StreamText
 
 BASH = Bash("mycode")
 PYTHON = f"{shlex.quote(sys.executable)} -IS"
 
 
-def printing(text: str, stream: str = "stdout") -> str:
+def print_command(text: str, stream: str = "stdout") -> str:
     """A command that prints what an expression of Python gives."""
     code = f"import sys; sys.{stream}.buffer.write(({text}).encode())"
     return f"{PYTHON} -c {shlex.quote(code)}"
@@ -37,21 +37,21 @@ def marker(count: int) -> str:
 @pytest.mark.req("M-08")
 @pytest.mark.parametrize("length", [29_999, 30_000])
 async def test_up_to_the_limit_nothing_is_cut(length: int) -> None:
-    got = await data(printing(f"'x' * {length}"))
+    got = await data(print_command(f"'x' * {length}"))
     assert got == {"success": True, "stdout": "x" * length, "stderr": "", "exit_code": 0, "truncated": False}
 
 
 @pytest.mark.req("M-08")
 @pytest.mark.parametrize(("length", "missing"), [(30_001, 1), (45_678, 15_678), (1_030_000, 1_000_000)])
 async def test_above_it_two_halves_are_left_and_the_rest_is_counted_in_plain_digits(length: int, missing: int) -> None:
-    got = await data(printing(f"'a' * 15000 + 'x' * {length - 30_000} + 'b' * 15000"))
+    got = await data(print_command(f"'a' * 15000 + 'x' * {length - 30_000} + 'b' * 15000"))
     expected = f"{'a' * 15_000}{marker(missing)}{'b' * 15_000}"
     assert got == {"success": True, "stdout": expected, "stderr": "", "exit_code": 0, "truncated": True}
 
 
 @pytest.mark.req("M-08")
 async def test_each_stream_has_its_own_limit_and_one_is_enough_for_the_mark() -> None:
-    got = await data(f"echo short; {printing('chr(98) * 30001', 'stderr')}; exit 4")
+    got = await data(f"echo short; {print_command('chr(98) * 30001', 'stderr')}; exit 4")
     expected = f"{'b' * 15_000}{marker(1)}{'b' * 15_000}"
     assert got == {"success": False, "stdout": "short\n", "stderr": expected, "exit_code": 4, "truncated": True}
 
@@ -60,7 +60,7 @@ async def test_each_stream_has_its_own_limit_and_one_is_enough_for_the_mark() ->
 @pytest.mark.parametrize("letter", ["é", "€", "😀", "日"])
 @pytest.mark.parametrize("length", [30_000, 30_001])
 async def test_characters_are_counted_not_bytes(letter: str, length: int) -> None:
-    got = (await data(printing(f"'\\U{ord(letter):08x}' * {length}")))["stdout"]
+    got = (await data(print_command(f"'\\U{ord(letter):08x}' * {length}")))["stdout"]
     half = letter * 15_000
     assert got == (half + half if length == 30_000 else f"{half}{marker(1)}{half}")
 
@@ -70,7 +70,7 @@ async def test_characters_are_counted_not_bytes(letter: str, length: int) -> Non
 async def test_more_than_memory_holds_is_counted_as_exactly(letter: str) -> None:
     """50 MB and more, of which a megabyte is held."""
     count = 13_000_000
-    command = printing(f"'<' + '\\U{ord(letter):08x}' * {count} + '>'")
+    command = print_command(f"'<' + '\\U{ord(letter):08x}' * {count} + '>'")
     got = await data(f"{command}; {command} >&2" if letter == "x" else command)
     expected = f"<{letter * 14_999}{marker(count + 2 - 30_000)}{letter * 14_999}>"
     assert got["stdout"] == expected
@@ -100,7 +100,7 @@ async def test_the_limit_is_the_configured_one_and_halves_are_rounded_down(limit
 async def test_a_limit_beyond_a_megabyte_is_kept_too() -> None:
     size = 600_000
     bash = Bash(mycode(maxOutputSize=size))
-    command = printing(f"'\\U0001f600' * {size}")
+    command = print_command(f"'\\U0001f600' * {size}")
     assert (await data(command, bash))["stdout"] == "😀" * size
     got = await data(f"printf x; {command}", bash)
     assert got["stdout"] == f"x{'😀' * (size // 2 - 1)}{marker(1)}{'😀' * (size // 2)}"
@@ -126,7 +126,7 @@ async def test_a_message_that_stands_for_stderr_is_cut_like_stderr() -> None:
 async def test_a_secret_at_the_cut_is_masked_whole() -> None:
     secret = "0123456789abcdef"
     ctx = ToolContext(secrets=(secret,))
-    got = await data(printing(f"'x' * 14_992 + '{secret}' + 'y' * 30_000"), ctx=ctx)
+    got = await data(print_command(f"'x' * 14_992 + '{secret}' + 'y' * 30_000"), ctx=ctx)
     assert got["stdout"] == f"{'x' * 14_992}[secret]{marker(15_000)}{'y' * 15_000}"
 
 
@@ -139,4 +139,4 @@ async def test_fifty_megabytes_of_no_text_at_all_are_an_answer() -> None:
 
 def test_what_is_short_enough_is_the_same_text() -> None:
     text = "x" * 30_000
-    assert shortened(Whole(text), 30_000) == (text, False)
+    assert shorten_stream(StreamText(text), 30_000) == (text, False)

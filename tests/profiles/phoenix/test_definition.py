@@ -64,16 +64,16 @@ async def test_the_contexts_switch_ends_its_own_call_and_no_other(
         )
         for line, cancel in ((life, one), (other_life, two))
     ]
-    await life.held()
-    await other_life.held()
+    await life.wait_until_held()
+    await other_life.wait_until_held()
     one.cancel()
     made = await calls[0]
     assert (made.text, made.data["output"], made.error) == ("[nacre: cancelled]\nbegun", "begun\n", "")
     assert not calls[1].done()
     two.cancel()
     await calls[1]
-    await life.ended()
-    await other_life.ended()
+    await life.wait_until_ended()
+    await other_life.wait_until_ended()
 
 
 @pytest.mark.req("P-010")

@@ -14,11 +14,11 @@ from nacre.planning.plan import plan_for
 from nacre.profiles.phoenix import PHOENIX
 from nacre.result import Signalled
 from nacre.tasks import Match, Tasks
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from tests.profiles.phoenix.conftest import Ask
 from tests.support.hosts import run_host
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import HANG_TIMEOUT_S, until
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def tasks(tmp_path: Path) -> Tasks:
     ids=["omitted", "default", "null", "slow", "background"],
 )
 def test_each_mode_has_its_time(mode: dict[str, str | None], seconds: float | None) -> None:
-    plan = plan_for(request_from({"command": "true", **mode}, PHOENIX), ToolContext(), PHOENIX, {})
+    plan = plan_for(parse_request({"command": "true", **mode}, PHOENIX), ToolContext(), PHOENIX, {})
     assert plan.timeout == (float("inf") if seconds is None else seconds)
     assert plan.background == (seconds is None)
 
@@ -55,7 +55,7 @@ async def test_at_its_end_the_group_is_ended_and_what_was_printed_is_returned(
     assert made.text.splitlines()[1] == "so far"
     assert (made.data["timed_out"], made.data["output"], made.data["exit_code"]) == (True, "so far\n", None)
     assert made.error == ""
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("P-003")
@@ -72,7 +72,7 @@ async def test_a_background_command_is_named_at_once_and_its_end_is_appended_to_
     assert (data["exit_code"], data["output"], data["pid"]) == (None, "", data["pgid"])
     os.kill(data["pid"], 0)
     gate.open()
-    await tasks.wait(data["task_id"], timeout=PATIENCE)
+    await tasks.wait(data["task_id"], timeout=HANG_TIMEOUT_S)
     lines = Path(data["output_file"]).read_text().splitlines()
     assert lines[:2] == ["begun", "done"]
     assert lines[2].startswith("[nacre: exit 7 after ")
@@ -96,11 +96,11 @@ async def test_what_ends_at_once_is_told_at_once_and_is_a_task_all_the_same(ask:
 @pytest.mark.req("P-003")
 async def test_the_group_can_be_killed_by_its_number(ask: Ask, tasks: Tasks, life: Lifeline) -> None:
     made = await ask(f"{life.hold} sleep 61 & sleep 62", mode="background")
-    await life.held()
+    await life.wait_until_held()
     assert (await ask(f"kill -9 -{made.data['pgid']}")).text == "[nacre: no output]"
-    await tasks.wait(made.data["task_id"], timeout=PATIENCE)
+    await tasks.wait(made.data["task_id"], timeout=HANG_TIMEOUT_S)
     assert tasks.get(made.data["task_id"]).outcome == Signalled(signal.SIGKILL)
-    await life.ended()
+    await life.wait_until_ended()
     assert "SIGKILL" in Path(made.data["output_file"]).read_text().splitlines()[-1]
 
 
@@ -117,7 +117,7 @@ async def test_it_outlives_the_agent(tasks: Tasks, tmp_path: Path, gate: Gate) -
     id = run_host(host, tasks.directory, f"{gate.wait}; echo alone; exit 3").strip()
     assert tasks.get(id).alive
     gate.open()
-    await tasks.wait(id, timeout=PATIENCE)
+    await tasks.wait(id, timeout=HANG_TIMEOUT_S)
     alone, end = Path(tasks.get(id).output_file).read_text().splitlines()
     assert (alone, end.startswith("[nacre: exit 3 after ")) == ("alone", True)
 
@@ -132,7 +132,7 @@ async def test_what_a_command_leaves_running_can_be_ended_the_same_way(ask: Ask,
         f"output in {data['output_file']}; `kill -9 -{data['pgid']}` ends it]"
     )
     await tasks.kill(data["task_id"], grace=0)
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("P-004")
@@ -143,6 +143,6 @@ async def test_no_mode_has_a_terminal(ask: Ask, tasks: Tasks, mode: str) -> None
     if mode != "background":
         assert made.text == "over\n"
         return
-    await tasks.wait(made.data["task_id"], until=Match("over"), timeout=PATIENCE)
+    await tasks.wait(made.data["task_id"], until=Match("over"), timeout=HANG_TIMEOUT_S)
     await until(lambda: not tasks.get(made.data["task_id"]).alive, "its end")
     assert tasks.output(made.data["task_id"]).text == "over\n"

@@ -47,7 +47,7 @@ async def test_programs_get_the_same_as_data(ask: Ask, place: Path) -> None:
 
 @pytest.mark.req("P-001")
 def test_the_numbers_are_the_documents() -> None:
-    assert PHOENIX.view == Combined(over=131_072, ends=4096)
+    assert PHOENIX.view == Combined(truncate_above=131_072, ends=4096)
 
 
 @pytest.mark.req("P-001")
@@ -209,6 +209,6 @@ async def test_a_directory_that_is_gone_is_told_and_nothing_is_run(phoenix: Bash
 
 @pytest.mark.req("P-001")
 def test_the_cut_is_made_on_whatever_memory_has() -> None:
-    held = Captured(head=b"ab\xc3", tail=b"\xa9yz", seen=6)
-    made = answer(Result(command="x", cwd="/", outcome=NotStarted("so"), both=held), Combined(over=5, ends=3))
+    held = Captured(head=b"ab\xc3", tail=b"\xa9yz", total_bytes=6)
+    made = answer(Result(command="x", cwd="/", outcome=NotStarted("so"), both=held), Combined(truncate_above=5, ends=3))
     assert made.data["output"] == "ab\n[nacre: output truncated: 2 of 6 bytes left out here]\nyz"

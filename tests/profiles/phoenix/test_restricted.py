@@ -21,7 +21,7 @@ from tests.support.hosts import run_host
 
 
 def kernel_without_landlock(monkeypatch: pytest.MonkeyPatch, lack: str) -> None:
-    made = replace(HERE, landlock=0, lack=lack)
+    made = replace(HERE, landlock=0, missing=lack)
     monkeypatch.setattr(kernels, "kernel", lambda: made)
 
 

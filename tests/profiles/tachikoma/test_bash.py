@@ -26,7 +26,7 @@ from tests.support.waiting import TIME_LIMITS_S
 CTX = PrimitiveContext("/tmp", operation_id="op-1")
 
 
-def ended(result: BashResult, code: int, out: str = "", err: str = "", *, timed_out: bool = False) -> BashResult:
+def expect_end(result: BashResult, code: int, out: str = "", err: str = "", *, timed_out: bool = False) -> BashResult:
     """The same result, if it ended so."""
     metadata = ExecutionMetadata(duration=result.metadata.duration, operation_id="op-1", primitive="bash")
     return BashResult(exit_code=code, stdout=out, stderr=err, timed_out=timed_out, metadata=metadata)
@@ -53,14 +53,14 @@ def ended(result: BashResult, code: int, out: str = "", err: str = "", *, timed_
 )
 async def test_the_result_has_code_and_streams(command: str, code: int, out: str, err: str | None) -> None:
     result = await bash(CTX, command)
-    assert result == ended(result, code, out, result.stderr if err is None else err)
+    assert result == expect_end(result, code, out, result.stderr if err is None else err)
     assert result.metadata.duration >= 0
 
 
 @pytest.mark.req("K-01")
 async def test_a_command_that_is_not_found_is_a_result() -> None:
     result = await bash(CTX, "no-such-command-here")
-    assert result == ended(result, 127, "", result.stderr)
+    assert result == expect_end(result, 127, "", result.stderr)
     assert "no-such-command-here: command not found" in result.stderr
 
 
@@ -71,19 +71,19 @@ async def test_a_timeout_gives_what_there_was_and_ends_everything(life: Lifeline
         result = await bash(CTX, command, BashOptions().timeout(limit))
         if result.stderr:
             break
-    assert result == ended(result, -1, "partial\n", "oops\n", timed_out=True)
-    await life.ended()
+    assert result == expect_end(result, -1, "partial\n", "oops\n", timed_out=True)
+    await life.wait_until_ended()
 
 
 async def test_the_switch_of_the_context_ends_a_command(life: Lifeline) -> None:
     cancel = Cancel()
     ctx = PrimitiveContext("/tmp", operation_id="op-1", base=ToolContext(cancel=cancel))
     running = asyncio.ensure_future(bash(ctx, f"{life.hold} echo partial; sleep 999"))
-    await life.held()
+    await life.wait_until_held()
     cancel.cancel()
     result = await running
-    assert result == ended(result, -1, result.stdout)
-    await life.ended()
+    assert result == expect_end(result, -1, result.stdout)
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("K-01")
@@ -109,12 +109,12 @@ async def test_a_job_in_the_background_is_kept_and_named(gate: Gate, life: Lifel
     assert result.metadata.task is not None
     assert re.fullmatch(r"bash-[0-9a-f]{8}", result.metadata.task)
     gate.open()
-    await life.ended()
+    await life.wait_until_ended()
 
 
 async def test_jobs_can_be_waited_for() -> None:
     result = await bash(CTX, "(sleep 0.05; echo bg) & echo fg", BashOptions().leftovers("wait"))
-    assert result == ended(result, 0, "fg\nbg\n")
+    assert result == expect_end(result, 0, "fg\nbg\n")
 
 
 async def test_what_the_system_will_not_start_is_an_error_of_its_own(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_secrets_are_masked_even_when_the_limit_cuts_them() -> None:
 async def test_other_limits_of_the_context_hold_as_well() -> None:
     ctx = PrimitiveContext("/tmp", operation_id="op-1", base=ToolContext(limits=Limits(open_files=64)))
     result = await bash(ctx, "ulimit -n")
-    assert result == ended(result, 0, "64\n")
+    assert result == expect_end(result, 0, "64\n")
 
 
 def test_results_and_errors_survive_pickling() -> None:

@@ -69,7 +69,7 @@ async def test_directory_variables_and_timeout_are_taken(tmp_path: Path, life: L
             break
     assert answer.data == data(answer, -1, "x\n", timed_out=True)
     assert answer.text.startswith(f"exit_code: -1 (timed out after {limit} s)\nstdout:\nx\n")
-    await life.ended()
+    await life.wait_until_ended()
     assert (await BASH.call({"command": "true", "timeout": None}, ctx)).data["exit_code"] == 0
 
 

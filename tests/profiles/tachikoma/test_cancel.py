@@ -24,22 +24,22 @@ CTX = PrimitiveContext("/tmp")
 @pytest.mark.parametrize("call", [bash, bash_success], ids=["bash", "bash_success"])
 async def test_cancelling_the_call_leaves_no_process(call: Call, life: Lifeline) -> None:
     task = asyncio.ensure_future(call(CTX, f"{life.hold} {STUBBORN}", BashOptions().no_timeout()))
-    await life.held()
+    await life.wait_until_held()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("K-07")
 async def test_cancelling_a_sequence_ends_the_one_that_runs_and_starts_no_other(life: Lifeline, tmp_path: Path) -> None:
     ctx = PrimitiveContext(tmp_path)
     task = asyncio.ensure_future(bash_sequence(ctx, ["true", f"{life.hold} {STUBBORN}", "touch ran"]))
-    await life.held()
+    await life.wait_until_held()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await life.ended()
+    await life.wait_until_ended()
     assert not (tmp_path / "ran").exists()
 
 
@@ -51,7 +51,7 @@ async def test_a_time_limit_of_the_caller_s_own_leaves_no_process(life: Lifeline
                 await bash(CTX, f"{life.hold} (setsid sleep 999 &) & sleep 999")
         if life.holders:
             break
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("K-07")
@@ -59,11 +59,11 @@ async def test_half_way_through_a_flood_nothing_is_left_either(life: Lifeline) -
     await bash(CTX, "true")
     before = fds(os.getpid())
     task = asyncio.ensure_future(bash(CTX, f"{life.hold} yes & yes >&2", BashOptions().max_output(100)))
-    await life.held()
+    await life.wait_until_held()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await life.ended()
+    await life.wait_until_ended()
     await until(lambda: fds(os.getpid()) == before, "as many descriptors as before")
 
 
@@ -77,5 +77,5 @@ async def test_it_may_be_cancelled_at_any_moment(life: Lifeline) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    await life.ended()
+    await life.wait_until_ended()
     await until(lambda: fds(os.getpid()) == before, "as many descriptors as before")

@@ -15,7 +15,7 @@ LIMIT = 10 * 1024 * 1024
 SMALL = 1000
 
 
-def printing(count: int) -> str:
+def print_command(count: int) -> str:
     return f"head -c {count} /dev/zero | tr '\\0' x"
 
 
@@ -24,7 +24,7 @@ def printing(count: int) -> str:
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 async def test_the_first_bytes_are_given_up_to_the_limit_and_the_rest_is_counted(count: int, stream: str) -> None:
     redirect = "" if stream == "stdout" else ">&2"
-    result = await bash(CTX, f"{{ {printing(count)}; }} {redirect}; exit 3", BashOptions().max_output(SMALL))
+    result = await bash(CTX, f"{{ {print_command(count)}; }} {redirect}; exit 3", BashOptions().max_output(SMALL))
     shown, left_out = "x" * min(count, SMALL), max(0, count - SMALL)
     metadata = result.metadata
     assert result.exit_code == 3
@@ -39,14 +39,14 @@ async def test_the_first_bytes_are_given_up_to_the_limit_and_the_rest_is_counted
 @pytest.mark.req("K-02")
 @pytest.mark.parametrize("count", [LIMIT - 1, LIMIT, LIMIT + 1], ids=["one below", "at", "one above"])
 async def test_the_limit_is_ten_megabytes(count: int) -> None:
-    result = await bash(CTX, printing(count))
+    result = await bash(CTX, print_command(count))
     assert len(result.stdout) == min(count, LIMIT)
     assert result.metadata.stdout_left_out == max(0, count - LIMIT)
 
 
 @pytest.mark.req("K-02")
 async def test_each_stream_has_a_limit_of_its_own() -> None:
-    command = f"{printing(SMALL + 5)}; {{ {printing(SMALL + 7)}; }} >&2"
+    command = f"{print_command(SMALL + 5)}; {{ {print_command(SMALL + 7)}; }} >&2"
     result = await bash(CTX, command, BashOptions().max_output(SMALL))
     assert (result.stdout, result.stderr) == ("x" * SMALL, "x" * SMALL)
     assert (result.metadata.stdout_left_out, result.metadata.stderr_left_out) == (5, 7)
@@ -81,7 +81,7 @@ async def test_bad_bytes_at_the_cut_are_replaced_as_anywhere() -> None:
 async def test_fifty_megabytes_are_read_to_their_end_and_leave_nothing_open() -> None:
     await bash(CTX, "true")
     before = fds(os.getpid())
-    result = await bash(CTX, f"{printing(50 * 1024 * 1024)}; echo finished >&2")
+    result = await bash(CTX, f"{print_command(50 * 1024 * 1024)}; echo finished >&2")
     assert (result.exit_code, result.stderr) == (0, "finished\n")
     assert (len(result.stdout), result.metadata.stdout_left_out) == (LIMIT, 40 * 1024 * 1024)
     await until(lambda: fds(os.getpid()) == before, "as many descriptors as before")

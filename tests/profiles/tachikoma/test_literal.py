@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 
 from nacre import check
 from nacre.compat.tachikoma import BashOptions, CommandValidator, Validation
-from nacre.policy.rule import Around
+from nacre.policy.rule import CheckContext
 from nacre.profiles.tachikoma import BLOCKED, policy
 from nacre.shell.command import Script
 
 OWN = "Git Push"
-RULES = policy((*BLOCKED, OWN), literal=True).own
+RULES = policy((*BLOCKED, OWN), literal=True).custom_rules
 TRIPLES = [("rm", "-rf", "/"), ("dd", "if=", "/dev/"), ("nc", "-e", "/bin/"), ("ncat", "-e", "/bin/")]
 DANGEROUS = "Command appears to be dangerous"
 
 
-def said(text: str) -> str:
+def refusal_of_text(text: str) -> str:
     """By the text alone: these rules look at nothing else."""
     for rule in RULES:
-        assert rule.in_script is not None
-        if rule.in_script(Script(text), Around("/", "/root")):
-            return rule.wording
+        assert rule.match_script is not None
+        if rule.match_script(Script(text), CheckContext("/", "/root")):
+            return rule.exact_message
     return ""
 
 
@@ -72,7 +72,7 @@ PIECES += ["\u017f", "\u0131", "\u0130", "\u212a", "x", "git push", "mkf", "ba",
 @example("git push")
 @settings(deadline=None, max_examples=500)
 def test_whatever_the_text_it_says_what_the_document_does(text: str) -> None:
-    assert said(text) == as_written(text)
+    assert refusal_of_text(text) == as_written(text)
 
 
 @pytest.mark.req("K-04")

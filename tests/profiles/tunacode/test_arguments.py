@@ -13,7 +13,7 @@ import pytest
 from nacre import Bash, InvalidRequest, ToolContext
 from nacre.compat import tunacode as tuna
 from nacre.compat.tunacode import ModelRetry, bash, make_bash
-from nacre.profiles import named
+from nacre.profiles import profile_named
 from nacre.profiles.tunacode import TUNACODE, tunacode
 from tests.support.hosts import run_host
 
@@ -44,7 +44,7 @@ def test_the_tool_is_called_bash_executes_and_is_not_read_only() -> None:
     assert {TUNACODE.tool.name, bash.__name__, str(tuna.ToolName.BASH)} == {"bash"}  # type: ignore[attr-defined]
     assert tuna.ToolName.BASH in tuna.EXECUTE_TOOLS
     assert tuna.ToolName.BASH not in tuna.READ_ONLY_TOOLS
-    assert named("tunacode") is TUNACODE
+    assert profile_named("tunacode") is TUNACODE
 
 
 @pytest.mark.req("T-01")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nacre.compat.tunacode import BashData, BashText, bash, make_bash, parse
 from nacre.profiles.tunacode import LOCAL, STANDARD
 from nacre.result import Exited
-from nacre.views.answers.report import MARK, layout, shortened
+from nacre.views.answers.report import MARK, layout, shorten_report
 
 plain = make_bash(strict_characters=False)
 
@@ -131,7 +131,7 @@ def test_what_is_no_report_is_nothing() -> None:
 def test_a_cut_text_gives_what_is_left_and_says_so(view: object, out: int, err: int) -> None:
     assert view in (STANDARD, LOCAL)
     limits = STANDARD if view is STANDARD else LOCAL
-    found = parse(shortened(layout("ls", 2, "/w", "o" * out, "e" * err), limits))
+    found = parse(shorten_report(layout("ls", 2, "/w", "o" * out, "e" * err), limits))
     assert found is not None
     assert (found.command, found.exit_code, found.working_dir, found.is_truncated) == ("ls", 2, "/w", True)
     assert set(found.stdout.replace(MARK, "")) == set("o" if out else "")

@@ -13,19 +13,19 @@ import pytest
 
 from nacre import Bash, Cancel, Result, ToolContext
 from nacre.compat.tunacode import BashText, ModelRetry, ShellNotFound, bash, make_bash
-from nacre.keeper.protocol.ending import GIVE_UP
+from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
 from nacre.profiles.tunacode import TUNACODE, tunacode
 from nacre.result import Cancelled, Captured, Lost, NotStarted, Outcome, OverLimit, Running, TimedOut
 from nacre.views.answers import answer
 from tests.support.census import is_alive
 from tests.support.hosts import ROOT, command, run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.waiting import PATIENCE, TIME_LIMITS_S
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 plain = make_bash(strict_characters=False)
 
 
-def ended(outcome: Outcome) -> Result:
+def make_result(outcome: Outcome) -> Result:
     return Result(command="make", cwd="/work", outcome=outcome)
 
 
@@ -37,7 +37,7 @@ async def test_a_timeout_kills_the_tree_and_suggests_a_retry_with_what_was_print
         message = caught.value.message
         if "problem" in message:
             break
-    await life.ended()
+    await life.wait_until_ended()
     seconds = "1 second" if limit == 1 else f"{limit} seconds"
     assert message.startswith(
         f"Command timed out after {seconds} and was killed, with everything it had started. "
@@ -71,7 +71,7 @@ async def test_what_a_timed_out_command_had_printed_is_bounded() -> None:
     ],
 )
 def test_who_had_all_the_time_there_is_gets_other_advice(after: float, advice: str) -> None:
-    text = answer(ended(TimedOut(after)), TUNACODE.view).text
+    text = answer(make_result(TimedOut(after)), TUNACODE.view).text
     assert advice in text
     assert text.endswith("It had printed nothing.")
 
@@ -102,7 +102,7 @@ async def test_what_the_system_would_not_start_is_a_retry_with_the_reason() -> N
 @pytest.mark.req("T-09")
 def test_the_ladder_has_the_seconds_of_the_document() -> None:
     assert TUNACODE.grace == 5.0
-    assert GIVE_UP == 1.0
+    assert UNKILLABLE_AFTER_S == 1.0
 
 
 @pytest.mark.req("T-09")
@@ -123,17 +123,17 @@ async def test_what_ignores_term_is_killed(life: Lifeline) -> None:
         if life.holders:
             break
     assert said.data["outcome"] == "timed_out"
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("T-09")
 async def test_cancelling_the_call_half_way_leaves_nothing_running(life: Lifeline) -> None:
     task = asyncio.ensure_future(plain(f"{life.hold} echo x; sleep 60"))
-    await life.held()
+    await life.wait_until_held()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("T-09")
@@ -142,13 +142,13 @@ async def test_a_cancel_switch_gives_a_report_of_what_there_was(life: Lifeline) 
     task = asyncio.ensure_future(
         make_bash(strict_characters=False, ctx=ToolContext(cancel=cancel))(f"echo x; {life.hold} sleep 60")
     )
-    await life.held()
+    await life.wait_until_held()
     cancel.cancel()
     text = await task
     assert isinstance(text, BashText)
     assert (text.data.exit_code, text.data.stdout) == (-15, "x")
     assert text.endswith("(no errors)\n[nacre: cancelled]")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("T-09")
@@ -175,7 +175,7 @@ async def test_no_descriptor_is_left_open() -> None:
     ids=lambda value: type(value).__name__ if not isinstance(value, str | int | None) else "",
 )
 def test_every_other_end_is_told(outcome: Outcome, code: int | None, said: str) -> None:
-    told = answer(ended(outcome), TUNACODE.view)
+    told = answer(make_result(outcome), TUNACODE.view)
     assert said in told.text
     assert told.data["exit_code"] == code
 
@@ -193,7 +193,10 @@ HOST = """
 @pytest.mark.req("T-13")
 def test_without_capture_both_streams_go_to_our_own(tmp_path: Path) -> None:
     done = subprocess.run(
-        command(HOST, r"echo out; echo err >&2; printf '\xff\0raw'"), capture_output=True, check=True, timeout=PATIENCE
+        command(HOST, r"echo out; echo err >&2; printf '\xff\0raw'"),
+        capture_output=True,
+        check=True,
+        timeout=HANG_TIMEOUT_S,
     )
     text = b"STDOUT:\n(no output)\n\nSTDERR:\n(no errors) True\n"
     assert (done.stdout, done.stderr) == (b"before\nout\n\xff\0raw===\n" + text, b"err\n")
@@ -211,7 +214,7 @@ def test_output_is_let_through_while_the_command_runs(gate: Gate) -> None:
 
 @pytest.mark.req("T-13")
 def test_much_of_it_comes_through_whole() -> None:
-    done = subprocess.run(command(HOST, "seq 1000000"), capture_output=True, check=True, timeout=PATIENCE)
+    done = subprocess.run(command(HOST, "seq 1000000"), capture_output=True, check=True, timeout=HANG_TIMEOUT_S)
     output = done.stdout.partition(b"===\n")[0].removeprefix(b"before\n")
     assert output == b"".join(b"%d\n" % number for number in range(1, 1_000_001))
 
@@ -234,7 +237,7 @@ def test_a_stdout_that_nobody_reads_does_not_end_the_command(tmp_path: Path, whe
     """
     words = shlex.join(command(program, tmp_path))
     done = subprocess.run(
-        ["bash", "-c", f"{words} {where}"], capture_output=True, text=True, check=True, timeout=PATIENCE
+        ["bash", "-c", f"{words} {where}"], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
     )
     assert done.stderr.endswith(f"(no errors)\n[nacre: Its stdout could not be passed on: {why}.]\n")
     assert (tmp_path / "made").read_text() == "done\n"
@@ -259,7 +262,7 @@ def test_a_reader_that_has_stopped_does_not_keep_a_cancelled_call(tmp_path: Path
     with subprocess.Popen(command(program, tmp_path), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as host:
         assert host.stderr is not None
         assert host.stderr.read() == b"cancelled"  # nobody has read its stdout
-        assert host.wait(PATIENCE) == 0
+        assert host.wait(HANG_TIMEOUT_S) == 0
     assert not is_alive(host.pid)
 
 
@@ -282,4 +285,4 @@ async def test_what_a_model_lets_through_goes_the_same_way(capfd: pytest.Capture
     assert capfd.readouterr().out == "seen\n"
     assert said.text.endswith("STDOUT:\n(no output)\n\nSTDERR:\n(no errors)")
     assert said.result is not None
-    assert (said.result.out, said.result.spill) == (Captured(seen=5), None)
+    assert (said.result.out, said.result.spill) == (Captured(total_bytes=5), None)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nacre import Bash, check
 from nacre.compat.tunacode import ModelRetry, bash, make_bash
-from nacre.policy.rule import Around
+from nacre.policy.rule import CheckContext
 from nacre.profiles.tunacode import DANGEROUS_PATTERNS, DESTRUCTIVE_PATTERNS, INJECTION_PATTERNS, tunacode
 from nacre.shell.command import Script
 
@@ -273,7 +273,11 @@ PIECES += [">", "/dev/sd", "a", ":(){", "}", ";", "&&", "$(", "`", "x", "_"]
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 @settings(deadline=None, max_examples=500)
 def test_literally_whatever_the_text_it_is_what_python_finds(text: str) -> None:
-    found = [rule.wording for rule in LITERAL.own if rule.in_script and rule.in_script(Script(text), Around("/", "/"))]
+    found = [
+        rule.exact_message
+        for rule in LITERAL.custom_rules
+        if rule.match_script and rule.match_script(Script(text), CheckContext("/", "/"))
+    ]
     wanted = [f"destructive pattern '{each}'" for each in DESTRUCTIVE_PATTERNS if each in text]
     for said, patterns in (("dangerous", DANGEROUS_PATTERNS), ("command injection", INJECTION_PATTERNS)):
         wanted += [f"{said} pattern '{each}'" for each in patterns if re.search(each, text)]

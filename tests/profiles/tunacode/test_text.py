@@ -12,14 +12,14 @@ from nacre.compat import tunacode as tuna
 from nacre.compat.tunacode import BashData, BashText, bash, make_bash
 from nacre.profiles.answer_format import Report
 from nacre.profiles.tunacode import LOCAL, STANDARD, TUNACODE, tunacode
-from nacre.views.answers.report import MARK, layout, shortened
-from nacre.views.answers.stderr_explained import explained
+from nacre.views.answers.report import MARK, layout, shorten_report
+from nacre.views.answers.stderr_explained import explain_stderr
 
 plain = make_bash(strict_characters=False)
 local = make_bash(strict_characters=False, local_mode=True)
 
 
-async def given(text: object) -> BashText:
+async def check_text(text: object) -> BashText:
     assert isinstance(text, BashText)
     return text
 
@@ -44,7 +44,7 @@ async def test_what_printed_nothing_says_so() -> None:
 @pytest.mark.req("T-05")
 @pytest.mark.parametrize(("command", "code"), [("exit 0", 0), ("exit 255", 255), ("kill -9 $$", -9), ("kill $$", -15)])
 async def test_the_exit_code_is_the_commands_and_negative_for_a_signal(command: str, code: int) -> None:
-    text = await given(await plain(command))
+    text = await check_text(await plain(command))
     assert f"\nExit Code: {code}\n" in text
     assert text.data.exit_code == code
 
@@ -75,7 +75,7 @@ def test_the_numbers_are_the_documents() -> None:
         tuna.COMMAND_OUTPUT_END_SIZE,
         tuna.CMD_OUTPUT_TRUNCATED,
     ) == (5000, 1500, 3500, 2500, 1000, "\n...\n[truncated]\n...\n")
-    assert TUNACODE.view == STANDARD == Report(over=3500, start=2500, end=1000, most=5000, longest=300)
+    assert TUNACODE.view == STANDARD == Report(truncate_above=3500, start=2500, end=1000, most=5000, longest=300)
     assert tunacode(local_mode=True).view == LOCAL
     assert MARK == tuna.CMD_OUTPUT_TRUNCATED
 
@@ -84,8 +84,8 @@ def test_the_numbers_are_the_documents() -> None:
 @pytest.mark.parametrize("view", [STANDARD, LOCAL], ids=["standard", "local"])
 @pytest.mark.parametrize("over", [-1, 0, 1, 2, 1_000_000])
 def test_above_the_threshold_and_only_there_it_is_cut(view: Report, over: int) -> None:
-    text = "".join(chr(0x4E00 + number % 20000) for number in range(view.over + over))
-    short = shortened(text, view)
+    text = "".join(chr(0x4E00 + number % 20000) for number in range(view.truncate_above + over))
+    short = shorten_report(text, view)
     if over <= 0:
         assert short is text
     else:
@@ -96,11 +96,11 @@ def test_above_the_threshold_and_only_there_it_is_cut(view: Report, over: int) -
 @pytest.mark.req("T-06")
 @pytest.mark.parametrize("most", [1, 20, 3500, 3520, 3521, 3522])
 def test_it_is_never_longer_than_the_most_that_is_allowed(most: int) -> None:
-    assert len(shortened("x" * 9000, Report(most=most))) == min(most, 3521)
+    assert len(shorten_report("x" * 9000, Report(most=most))) == min(most, 3521)
 
 
 def lengths(mode: str, view: Report) -> list[object]:
-    return [pytest.param(view, view.over + more, id=f"{mode}{more:+}") for more in (-1, 0, 1, 5000)]
+    return [pytest.param(view, view.truncate_above + more, id=f"{mode}{more:+}") for more in (-1, 0, 1, 5000)]
 
 
 @pytest.mark.req("T-06")
@@ -110,16 +110,16 @@ async def test_the_whole_text_is_what_is_measured(tmp_path: Path, view: Report, 
     output = "é" + "x" * (room - 2) + "ü"
     (tmp_path / "big").write_text(output + "\n", encoding="utf-8")
     run = local if view is LOCAL else bash
-    text = await given(await run("cat big", cwd=str(tmp_path)))
+    text = await check_text(await run("cat big", cwd=str(tmp_path)))
     full = layout("cat big", 0, str(tmp_path), output, "")
     assert len(full) == length
-    assert text == shortened(full, view)
-    assert text.data == BashData("cat big", 0, str(tmp_path), output, "", length > view.over, 30)
+    assert text == shorten_report(full, view)
+    assert text.data == BashData("cat big", 0, str(tmp_path), output, "", length > view.truncate_above, 30)
 
 
 @pytest.mark.req("T-06")
 async def test_a_long_command_counts_and_its_exit_code_is_not_lost() -> None:
-    text = await given(await plain("true " + "x" * 4000 + "; exit 3"))
+    text = await check_text(await plain("true " + "x" * 4000 + "; exit 3"))
     assert text.startswith("Command: true xxx")
     assert len(text) == 3521
     assert text.endswith("\n\nSTDERR:\n(no errors)\n[nacre: Exit Code: 3]")
@@ -129,7 +129,7 @@ async def test_a_long_command_counts_and_its_exit_code_is_not_lost() -> None:
 @pytest.mark.req("T-06")
 @pytest.mark.parametrize(("run", "view"), [(plain, STANDARD), (local, LOCAL)], ids=["standard", "local"])
 async def test_fifty_megabytes_are_cut_like_everything_else(run: tuna.BashFunction, view: Report) -> None:
-    text = await given(await run("head -c 50000000 /dev/zero | tr '\\0' x; echo end"))
+    text = await check_text(await run("head -c 50000000 /dev/zero | tr '\\0' x; echo end"))
     assert len(text) == view.start + len(MARK) + view.end
     assert text[view.start :].startswith("\n...\n[truncated]\n...\nxxx")
     assert text.endswith("xend\n\nSTDERR:\n(no errors)")
@@ -142,7 +142,7 @@ async def test_fifty_megabytes_are_cut_like_everything_else(run: tuna.BashFuncti
 async def test_a_secret_across_the_cut_shows_no_part_of_itself(tmp_path: Path) -> None:
     secret = "".join(f"{number:04x}" for number in range(1000, 1040))
     (tmp_path / "log").write_text("y" * 2380 + secret + "z" * 5000)
-    text = await given(await make_bash(ctx=ToolContext(secrets=(secret,)))("cat log", cwd=str(tmp_path)))
+    text = await check_text(await make_bash(ctx=ToolContext(secrets=(secret,)))("cat log", cwd=str(tmp_path)))
     assert len(text) == 3521
     for part in (text, text.data.stdout):
         assert not any(secret[place : place + 12] in part for place in range(len(secret) - 12))
@@ -151,7 +151,7 @@ async def test_a_secret_across_the_cut_shows_no_part_of_itself(tmp_path: Path) -
 @pytest.mark.req("T-06")
 async def test_what_was_not_captured_is_told_of() -> None:
     small = make_bash(ctx=ToolContext(limits=Limits(output=100)))
-    text = await given(await small("seq 100"))
+    text = await check_text(await small("seq 100"))
     assert text.data.is_truncated
     assert "bytes left out]\n" in text
     assert text.data.stdout.startswith("1\n2\n")
@@ -171,14 +171,14 @@ async def test_names_that_are_no_characters_do_not_break_the_text(tmp_path: Path
         os.mkdir(place)
     except OSError:
         pytest.skip("this file system takes no such name")
-    text = await given(await bash("echo 'a\udcffb'", cwd=place))
+    text = await check_text(await bash("echo 'a\udcffb'", cwd=place))
     assert text.encode().startswith(b"Command: echo 'a\xef\xbf\xbdb'\nExit Code: 0\nWorking Directory: /")
     assert text.data.working_dir == f"{tmp_path}/\ufffd"
 
 
 @pytest.mark.req("T-07")
 async def test_white_space_around_it_is_stripped_and_within_it_is_not() -> None:
-    text = await given(await plain(r"printf ' \n\t\va  b\n\n c\f\r\n\n'; printf '\n\ne \n' >&2"))
+    text = await check_text(await plain(r"printf ' \n\t\va  b\n\n c\f\r\n\n'; printf '\n\ne \n' >&2"))
     assert (text.data.stdout, text.data.stderr) == ("a  b\n\n c", "e")
     assert "STDOUT:\na  b\n\n c\n\nSTDERR:\ne" in text
     assert "STDOUT:\n(no output)\n" in await bash(r"printf ' \n\n\t '")
@@ -196,7 +196,7 @@ async def test_white_space_around_it_is_stripped_and_within_it_is_not() -> None:
     ],
 )
 async def test_a_common_error_is_explained_after_what_was_printed(tmp_path: Path, command: str, said: str) -> None:
-    text = await given(await bash(command, cwd=str(tmp_path)))
+    text = await check_text(await bash(command, cwd=str(tmp_path)))
     head, last = text.rpartition("\n")[::2]
     assert last.startswith(said or "(no errors)")
     assert said == "" or head.endswith(text.data.stderr)
@@ -227,7 +227,7 @@ async def test_a_file_that_may_not_be_run_is_explained(tmp_path: Path) -> None:
     ],
 )
 def test_the_last_complaint_is_explained(err: str, said: str | None) -> None:
-    assert [text[: len(said or "")] for text in explained(err)] == ([] if said is None else [said])
+    assert [text[: len(said or "")] for text in explain_stderr(err)] == ([] if said is None else [said])
 
 
 @pytest.mark.req("T-10")
@@ -238,7 +238,7 @@ async def test_what_succeeds_is_not_explained() -> None:
 
 @pytest.mark.req("T-10")
 async def test_a_failure_in_a_pipeline_is_told_where_nothing_else_tells_it() -> None:
-    text = await given(await bash("false | true"))
+    text = await check_text(await bash("false | true"))
     assert text.endswith(
         "STDERR:\n(no errors)\n[nacre: In the pipeline `false` exited with 1; the exit code is that of `true`.]"
     )
@@ -247,6 +247,6 @@ async def test_a_failure_in_a_pipeline_is_told_where_nothing_else_tells_it() -> 
 
 @pytest.mark.req("T-10")
 async def test_a_command_cannot_pass_its_own_words_for_ours() -> None:
-    text = await given(await plain("echo '[nacre: all is well]' >&2"))
+    text = await check_text(await plain("echo '[nacre: all is well]' >&2"))
     assert text.endswith("STDERR:\n[nacre: all is well]\n[nacre: the line above is the command's own]")
     assert text.data.stderr == "[nacre: all is well]"

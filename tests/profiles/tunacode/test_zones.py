@@ -13,7 +13,7 @@ from nacre.compat.tunacode import BashData, BashText, bash, make_bash, render
 from tests.support.hosts import run_host
 
 
-def drawn(result: str | BashData, *, colour: bool = False, width: int = 80, **more: float | None) -> str:
+def draw_text(result: str | BashData, *, colour: bool = False, width: int = 80, **more: float | None) -> str:
     console = Console(
         file=StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None, _environ={}
     )
@@ -37,7 +37,7 @@ def data(**more: object) -> BashData:
 
 @pytest.mark.req("T-11")
 def test_it_has_four_zones() -> None:
-    text = drawn(data(exit_code=2, stderr="bad", is_truncated=True), duration_ms=12.4)
+    text = draw_text(data(exit_code=2, stderr="bad", is_truncated=True), duration_ms=12.4)
     rule = "─" * 80
     assert text.splitlines() == [
         "── $ pytest -q " + "─" * 55 + " exit 2 ──",
@@ -57,14 +57,14 @@ def test_it_has_four_zones() -> None:
     [(47, "$ " + "x" * 47), (48, "$ " + "x" * 48), (49, "$ " + "x" * 47 + "…"), (5000, "$ " + "x" * 47 + "…")],
 )
 def test_the_command_is_cut_at_50_characters(length: int, shown: str) -> None:
-    header = drawn(data(command="x" * length), width=120).splitlines()[0]
+    header = draw_text(data(command="x" * length), width=120).splitlines()[0]
     assert header.startswith(f"── {shown} ─")
 
 
 @pytest.mark.req("T-11")
 def test_ok_is_green_a_code_is_red_and_so_is_stderr() -> None:
-    assert "\x1b[1;32mok\x1b[0m" in drawn(data(), colour=True)
-    failed = drawn(data(exit_code=-9, stdout="same", stderr="same\nworse"), colour=True)
+    assert "\x1b[1;32mok\x1b[0m" in draw_text(data(), colour=True)
+    failed = draw_text(data(exit_code=-9, stdout="same", stderr="same\nworse"), colour=True)
     assert "\x1b[1;31mexit -9\x1b[0m" in failed
     assert "\nsame\n\x1b[31msame\x1b[0m\n\x1b[31mworse\x1b[0m\n" in failed
 
@@ -80,47 +80,47 @@ def test_ok_is_green_a_code_is_red_and_so_is_stderr() -> None:
     ids=["json", "diff", "traceback"],
 )
 def test_the_viewport_knows_what_it_shows(output: str, marked: str) -> None:
-    assert marked in drawn(data(stdout=output), colour=True)
+    assert marked in draw_text(data(stdout=output), colour=True)
 
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize(("timeout", "shown"), [(1, "1s"), (300, "300s"), (None, "none")])
 def test_the_parameters_name_directory_and_timeout(timeout: int | None, shown: str) -> None:
-    assert drawn(data(timeout=timeout)).splitlines()[1] == f"cwd: /home/ada/shop  timeout: {shown}"
+    assert draw_text(data(timeout=timeout)).splitlines()[1] == f"cwd: /home/ada/shop  timeout: {shown}"
 
 
 @pytest.mark.req("T-11")
 async def test_a_text_of_bash_knows_its_duration_and_a_bare_one_does_not() -> None:
     text = await bash("echo hi", timeout=77)
     assert isinstance(text, BashText)
-    lines = drawn(text).splitlines()
+    lines = draw_text(text).splitlines()
     assert lines[1].endswith("  timeout: 77s")
     assert lines[-1] == f"stdout: 1 lines stderr: 0 lines {text.result.duration * 1000:.0f}ms"
-    assert drawn(str(text), timeout=5).splitlines()[-1] == "stdout: 1 lines stderr: 0 lines"
-    assert drawn(str(text), timeout=5).splitlines()[1].endswith("  timeout: 5s")
+    assert draw_text(str(text), timeout=5).splitlines()[-1] == "stdout: 1 lines stderr: 0 lines"
+    assert draw_text(str(text), timeout=5).splitlines()[1].endswith("  timeout: 5s")
 
 
 @pytest.mark.req("T-11")
 async def test_our_explanation_is_no_line_of_stderr() -> None:
     text = await bash("nosuchcommandatall")
-    assert "stdout: 0 lines stderr: 1 lines" in drawn(text)
+    assert "stdout: 0 lines stderr: 1 lines" in draw_text(text)
 
 
 @pytest.mark.req("T-11")
 def test_nothing_that_was_printed_is_said() -> None:
-    assert "\n(no output)\n" in drawn(data(stdout=""))
+    assert "\n(no output)\n" in draw_text(data(stdout=""))
 
 
 @pytest.mark.req("T-11")
 def test_what_is_no_report_is_shown_as_it_is() -> None:
-    assert drawn("Not run, for security: \x1b]52;c;x\x07") == "Not run, for security: \\x1b]52;c;x\\x07\n"
+    assert draw_text("Not run, for security: \x1b]52;c;x\x07") == "Not run, for security: \\x1b]52;c;x\\x07\n"
 
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("width", [20, 60, 200])
 def test_hostile_text_commands_no_terminal_and_long_lines_are_folded(width: int) -> None:
     hostile = "\x1b[2Jgone\x1b]0;title\x07\u202eabc " + "w" * 300
-    text = drawn(data(command=hostile, stdout=hostile, stderr=hostile, working_dir=hostile), width=width)
+    text = draw_text(data(command=hostile, stdout=hostile, stderr=hostile, working_dir=hostile), width=width)
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
     assert text.count("w") > 300
 
@@ -129,13 +129,13 @@ def test_hostile_text_commands_no_terminal_and_long_lines_are_folded(width: int)
 @given(st.builds(BashData, st.text(), st.integers(), st.text(), st.text(), st.text(), st.booleans(), st.none()))
 @settings(deadline=None, max_examples=50)
 def test_whatever_the_data_are_they_can_be_drawn(found: BashData) -> None:
-    assert drawn(found).count("\n") >= 6
+    assert draw_text(found).count("\n") >= 6
 
 
 @pytest.mark.req("T-11")
 async def test_the_screen_shows_all_lines_that_fit_and_counts_the_others() -> None:
     text = await make_bash(strict_characters=False)("seq 3000")
-    shown = drawn(text)
+    shown = draw_text(text)
     assert "2,900 lines not shown" in shown
     assert "(truncated) stdout: 3000 lines stderr: 0 lines" in shown
 

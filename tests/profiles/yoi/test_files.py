@@ -101,7 +101,7 @@ async def test_a_call_that_is_cancelled_half_way_leaves_neither_file_nor_process
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await life.ended()
+    await life.wait_until_ended()
     tool.close()
     assert os.listdir(outputs) == []
 
@@ -109,7 +109,7 @@ async def test_a_call_that_is_cancelled_half_way_leaves_neither_file_nor_process
 @pytest.mark.req("Y-10")
 async def test_a_tool_that_is_closed_in_mid_call_leaves_no_file(tool: BashTool, outputs: Path, life: Lifeline) -> None:
     call = asyncio.create_task(tool.execute(f'{{"command": "{life.hold} seq 1 200; sleep 60", "timeout": 1}}'))
-    await life.held()
+    await life.wait_until_held()
     tool.close()
     with pytest.raises(Internal, match="the tool was closed while the command ran"):
         await call
@@ -121,7 +121,7 @@ async def test_what_needs_no_file_is_given_though_the_tool_was_closed(
     tool: BashTool, life: Lifeline, gate: Gate
 ) -> None:
     call = asyncio.create_task(tool.execute(f'{{"command": "{life.hold} {gate.wait}; echo fine"}}'))
-    await life.held()
+    await life.wait_until_held()
     tool.close()
     gate.open()
     assert (await call).content == "fine\n"

@@ -22,7 +22,7 @@ FULL = "[showing last 80 of {lines} lines — full output ({bytes} bytes) at {pa
 TAIL = "[showing last 80 lines (tail of {bytes}-byte output) — full at {path}]\n"
 
 
-def numbered(count: int, end: str = "\n") -> str:
+def numbered_lines(count: int, end: str = "\n") -> str:
     return "\n".join(map(str, range(1, count + 1))) + end
 
 
@@ -43,19 +43,19 @@ def test_the_numbers_are_the_documents() -> None:
 async def test_up_to_eighty_lines_are_inline_and_leave_no_file(
     execute: Execute, data: Path, outputs: Path, lines: int, end: str
 ) -> None:
-    data.write_text(numbered(lines, end))
-    assert await execute("cat data") == ToolOutput("$ cat data", numbered(lines, end))
+    data.write_text(numbered_lines(lines, end))
+    assert await execute("cat data") == ToolOutput("$ cat data", numbered_lines(lines, end))
     assert list(outputs.iterdir()) == []
 
 
 @pytest.mark.req("Y-04")
 @pytest.mark.parametrize("end", ["\n", ""], ids=["newline", "no-newline"])
 async def test_eighty_one_lines_are_not(execute: Execute, data: Path, outputs: Path, end: str) -> None:
-    data.write_text(numbered(81, end))
+    data.write_text(numbered_lines(81, end))
     output = await execute("cat data")
     (file,) = outputs.iterdir()
-    header = FULL.format(lines=81, bytes=len(numbered(81, end)), path=file)
-    assert output.content == header + numbered(81, end).removeprefix("1\n")
+    header = FULL.format(lines=81, bytes=len(numbered_lines(81, end)), path=file)
+    assert output.content == header + numbered_lines(81, end).removeprefix("1\n")
     assert file.read_bytes() == data.read_bytes()
 
 
@@ -237,7 +237,7 @@ async def test_the_profile_says_the_same_without_the_tool(workspace: Path, outpu
     ctx = ToolContext(working_dir=workspace, output_dir=outputs)
     answer = await Bash("yoi").call({"command": "seq 81; exit 3"}, ctx)
     (file,) = outputs.iterdir()
-    content = FULL.format(lines=81, bytes=234, path=file) + numbered(81).removeprefix("1\n")
+    content = FULL.format(lines=81, bytes=234, path=file) + numbered_lines(81).removeprefix("1\n")
     assert answer.text == f"$ seq 81; exit 3 (exit 3)\n{content}"
     assert answer.error == ""
     assert answer.data == {
@@ -248,7 +248,7 @@ async def test_the_profile_says_the_same_without_the_tool(workspace: Path, outpu
         "bytes": 234,
         "output_file": str(file),
         "task_id": None,
-        "remarks": [],
+        "notes": [],
     }
 
 

@@ -12,7 +12,7 @@ from nacre.compat.yoi import BashTool, ToolOutput
 from nacre.profiles.yoi import YOI
 from nacre.result import Exited, Killed, Lost, NotStarted, Outcome, OverLimit, Refused, Result, Running, Signalled
 from nacre.views.answers import answer
-from nacre.views.answers.summary import shortened
+from nacre.views.answers.summary import shorten_command
 from tests.profiles.yoi.conftest import Execute
 from tests.support.lifeline import Lifeline
 
@@ -37,7 +37,7 @@ from tests.support.lifeline import Lifeline
     ids=["79", "80", "81", "80-wide", "81-wide", "lines", "crlf", "80-and-more", "empty-line", "empty", "odd", "byte"],
 )
 def test_only_the_first_line_is_shown_and_of_that_eighty_characters(command: str, shown: str) -> None:
-    assert shortened(command, 80) == shown
+    assert shorten_command(command, 80) == shown
 
 
 @pytest.mark.req("Y-08")
@@ -80,9 +80,9 @@ async def test_a_cancelled_command_says_so_with_what_it_printed(workspace: Path,
     cancel = Cancel()
     tool = BashTool(workspace, outputs, context=ToolContext(cancel=cancel))
     call = asyncio.create_task(tool.execute(f'{{"command": "echo begun; {life.hold} sleep 60"}}'))
-    await life.held()
+    await life.wait_until_held()
     cancel.cancel()
     output = await call
     assert output.summary.endswith(" (cancelled)")
     assert output.content == "begun\n"
-    await life.ended()
+    await life.wait_until_ended()

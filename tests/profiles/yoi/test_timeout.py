@@ -11,7 +11,7 @@ import pytest
 from nacre.compat.yoi import BashTool, InvalidArgument
 from nacre.planning.plan import plan_for
 from nacre.profiles.yoi import YOI
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from nacre.types import ToolContext
 from tests.profiles.yoi.conftest import Execute
 from tests.support.lifeline import Lifeline
@@ -35,8 +35,8 @@ from tests.support.waiting import TIME_LIMITS_S
     ids=["none", "null", "0", "1", "2", "599", "600", "601", "huge"],
 )
 def test_a_timeout_is_brought_into_its_bounds(given: dict[str, Any], seconds: float) -> None:
-    plan = plan_for(request_from({"command": "true", **given}, YOI), ToolContext(), YOI, {})
-    assert (plan.timeout, plan.remarks) == (seconds, ())
+    plan = plan_for(parse_request({"command": "true", **given}, YOI), ToolContext(), YOI, {})
+    assert (plan.timeout, plan.notes) == (seconds, ())
 
 
 @pytest.mark.req("Y-02", "Y-14")
@@ -59,7 +59,7 @@ async def test_what_was_printed_before_the_time_was_up_is_kept(execute: Execute,
         f"{number}\n" for number in range(21, 101)
     )
     assert file.read_text() == "".join(f"{number}\n" for number in range(1, 101))
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("Y-07")
@@ -89,7 +89,7 @@ async def test_a_job_that_never_ends_is_bounded_by_the_timeout(execute: Execute,
     assert output.summary.endswith(f" (timed out after {limit}s)")
     assert output.content is not None
     assert output.content.endswith("]\nstarted\n")
-    await life.ended()
+    await life.wait_until_ended()
 
 
 @pytest.mark.req("Y-09")
@@ -102,4 +102,4 @@ async def test_the_exit_code_is_the_commands_and_not_that_of_its_jobs(execute: E
 @pytest.mark.req("Y-02")
 @pytest.mark.parametrize(("asked", "seconds"), [(None, None), (2**64 - 1, 600), (0, 1)], ids=["null", "u64", "zero"])
 def test_whatever_the_documents_number_may_be_is_taken(asked: int | None, seconds: int | None) -> None:
-    assert request_from({"command": "true", "timeout": asked}, YOI).timeout == seconds
+    assert parse_request({"command": "true", "timeout": asked}, YOI).timeout == seconds

@@ -8,20 +8,20 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS, Resource, ResourceTemplate, TextResourceContents
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from nacre.adapters.mcp.tools.results import sayable
+from nacre.adapters.mcp.tools.results import json_safe
 from nacre.adapters.mcp.tools.tasks_extension import result_from
 from nacre.ansi.decode import clean
 from nacre.errors import NacreError
-from nacre.redact.redactor import Hidden
+from nacre.redact.redactor import Redactor
 from nacre.tasks import Tasks
 
 TEMPLATE = "nacre://tasks/{id}/log"
 _URI = re.compile(r"nacre://tasks/([^/?#]+)/log")
 _KIND = "text/plain"
-_MOST = 1024 * 1024
+_MAX_LOG_BYTES = 1024 * 1024
 """Bytes of a log that are given."""
-_LISTED = 100
-_TITLE = 80
+_MAX_LISTED_TASKS = 100
+_MAX_TITLE_CHARS = 80
 _NOT_FOUND = -32002
 """As revisions before 2026-07-28 have it."""
 
@@ -31,23 +31,23 @@ def templates() -> list[ResourceTemplate]:
     return [ResourceTemplate(name="task log", uri_template=TEMPLATE, description=about, mime_type=_KIND)]
 
 
-def logs(tasks: Tasks, hidden: Hidden) -> list[Resource]:
+def logs(tasks: Tasks, hidden: Redactor) -> list[Resource]:
     """Those of the latest tasks, the newest first."""
     found = [task for task in tasks.list() if task.outcome is not None]
     return [
         Resource(
             uri=TEMPLATE.format(id=task.id),
             name=f"{task.id} log",
-            title=sayable(_short(hidden.mask(task.command))),
-            description=sayable(hidden.mask(f"{task.summary}. {task.description}".strip())),
+            title=json_safe(_short(hidden.mask(task.command))),
+            description=json_safe(hidden.mask(f"{task.summary}. {task.description}".strip())),
             mime_type=_KIND,
             size=task.bytes,
         )
-        for task in reversed(found[-_LISTED:])
+        for task in reversed(found[-_MAX_LISTED_TASKS:])
     ]
 
 
-def log(uri: str, tasks: Tasks, hidden: Hidden, version: str) -> TextResourceContents:
+def log(uri: str, tasks: Tasks, hidden: Redactor, version: str) -> TextResourceContents:
     found = _URI.fullmatch(uri)
     missing = INVALID_PARAMS if version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND
     if found is None:
@@ -58,10 +58,10 @@ def log(uri: str, tasks: Tasks, hidden: Hidden, version: str) -> TextResourceCon
         raise MCPError(missing, str(error), {"uri": uri}) from error
     if task.outcome is None:
         raise MCPError(missing, f"{task.id} cannot be read: {task.problem}", {"uri": uri})
-    both = result_from(task, tasks, _MOST, hidden).both
-    return TextResourceContents(uri=uri, mime_type=_KIND, text=clean(both.masked(hidden)))
+    both = result_from(task, tasks, _MAX_LOG_BYTES, hidden).both
+    return TextResourceContents(uri=uri, mime_type=_KIND, text=clean(both.masked_text(hidden)))
 
 
 def _short(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _TITLE else text[: _TITLE - 1] + "…"
+    return text if len(text) <= _MAX_TITLE_CHARS else text[: _MAX_TITLE_CHARS - 1] + "…"

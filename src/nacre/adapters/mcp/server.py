@@ -10,33 +10,33 @@ from mcp.server.lowlevel import Server
 
 from nacre import __version__
 from nacre.adapters.mcp import resources
-from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.settings import ServerSettings
 from nacre.adapters.mcp.tools.list import Tools
-from nacre.adapters.mcp.tools.run import Runner
-from nacre.adapters.mcp.tools.tasks_extension import EXTENSION, TaskMethods, TaskParams, hidden_from
+from nacre.adapters.mcp.tools.run import RunTool
+from nacre.adapters.mcp.tools.tasks_extension import EXTENSION, TaskMethods, TaskParams, redactor_from
 from nacre.bash import Bash
 from nacre.tasks import Tasks
 
 
-def server_for(settings: Settings, *, max_running: int | None = None) -> Server[Any]:
+def server_for(settings: ServerSettings, *, max_running: int | None = None) -> Server[Any]:
     """`InvalidRequest`: what was asked for cannot be had here."""
     bash = Bash(settings.profile, observers=settings.observers, max_running=max_running)
     tasks = Tasks(settings.context.output_dir)
-    runner = Runner(settings, bash, tasks)
+    runner = RunTool(settings, bash, tasks)
     tools = Tools(settings, bash, tasks, runner)
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=tools.listed)
 
     async def list_resources(_ctx: Any, _params: Any) -> types.ListResourcesResult:
-        hidden = hidden_from(settings.context.secrets)
+        hidden = redactor_from(settings.context.secrets)
         return types.ListResourcesResult(resources=await asyncio.to_thread(resources.logs, tasks, hidden))
 
     async def list_templates(_ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=resources.templates())
 
     async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        hidden = hidden_from(settings.context.secrets)
+        hidden = redactor_from(settings.context.secrets)
         read = await asyncio.to_thread(resources.log, params.uri, tasks, hidden, ctx.protocol_version)
         return types.ReadResourceResult(contents=[read])
 

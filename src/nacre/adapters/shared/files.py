@@ -1,14 +1,14 @@
 """The files of a sandbox by commands: what holds for those (confinement, user, limits) holds for files too. Pure.
 
-`reading`, `writing` and `touching` give the request to run, `check` takes its result: nothing, or one of Python's own
-errors. What is no regular file is an error, too: a FIFO would keep us waiting for ever.
+`read_request`, `write_request` and `touch_request` give the request to run, `check` takes its result: nothing, or one
+of Python's own errors. What is no regular file is an error, too: a FIFO would keep us waiting for ever.
 """
 
 from __future__ import annotations
 
 import errno
 
-from nacre.adapters.shared.streams import streams
+from nacre.adapters.shared.streams import read_streams
 from nacre.result import Exited, Refused, Result, TimedOut
 from nacre.types import Request
 
@@ -26,7 +26,7 @@ tee > "$FILE"
 """`tee`, not `cat`: the checker knows what a `cat` prints, and would follow fifty megabytes of it."""
 _TOUCH = 'if [ -f "$FILE" ]; then : >> "$FILE"; fi\n'
 
-_SAID = {
+_ERROR_PATTERN = {
     "No such file or directory": errno.ENOENT,
     "Permission denied": errno.EACCES,
     "Operation not permitted": errno.EPERM,
@@ -44,19 +44,19 @@ _SAID = {
 """What the shell and its tools say in the locale C."""
 
 
-def reading(path: str) -> Request:
+def read_request(path: str) -> Request:
     """Its stdout is the file."""
-    return Request(_READ, env=_known(path))
+    return Request(_READ, env=_file_env(path))
 
 
-def writing(path: str, data: bytes) -> Request:
+def write_request(path: str, data: bytes) -> Request:
     """Makes the directories that are missing."""
-    return Request(_WRITE, env=_known(path), stdin=data)
+    return Request(_WRITE, env=_file_env(path), stdin=data)
 
 
-def touching(path: str) -> Request:
+def touch_request(path: str) -> Request:
     """Changes nothing, and is judged like a command that does."""
-    return Request(_TOUCH, env=_known(path))
+    return Request(_TOUCH, env=_file_env(path))
 
 
 def check(result: Result, path: str) -> None:
@@ -66,14 +66,14 @@ def check(result: Result, path: str) -> None:
         case Exited():
             said = result.stderr.strip().rpartition("\n")[2]
             reason = said.rpartition(": ")[2]
-            raise OSError(_SAID.get(reason, errno.EIO), reason or "it could not be done", path)
+            raise OSError(_ERROR_PATTERN.get(reason, errno.EIO), reason or "it could not be done", path)
         case Refused():
-            raise PermissionError(errno.EACCES, streams(result).stderr.strip(), path)
+            raise PermissionError(errno.EACCES, read_streams(result).stderr.strip(), path)
         case TimedOut(after):
             raise TimeoutError(errno.ETIMEDOUT, f"it took longer than {after:g} s", path)
         case _:
             raise OSError(errno.EIO, result.summary, path)
 
 
-def _known(path: str) -> dict[str, str]:
+def _file_env(path: str) -> dict[str, str]:
     return {"FILE": path, "LC_ALL": "C"}

@@ -9,8 +9,9 @@ from nacre.result import Chunk, Ended, Result
 from nacre.types import Request, ToolContext
 
 
-async def bounded(bash: Bash, request: Request, ctx: ToolContext, most: int) -> Result:
-    """With all of the output, unless `Captured.seen` of a stream is above `most` bytes: then with its beginning."""
+async def run_bounded(bash: Bash, request: Request, ctx: ToolContext, most: int) -> Result:
+    """With all of the output, unless `Captured.total_bytes` of a stream is above `most` bytes: then with its
+    beginning."""
     enough = Cancel()
     forget = None if ctx.cancel is None else ctx.cancel.on_cancel(enough.cancel)
     # half of what is held is the beginning
@@ -32,11 +33,11 @@ async def bounded(bash: Bash, request: Request, ctx: ToolContext, most: int) -> 
     return result
 
 
-def exceeded(result: Result, most: int) -> str | None:
+def exceeded_stream(result: Result, most: int) -> str | None:
     """The beginning of the stream that was too long, secrets masked; None: none was."""
     for part in (result.out, result.err):
-        if part.seen > most:
-            begins = part.head if part.dropped else part.head + part.tail
+        if part.total_bytes > most:
+            begins = part.head if part.dropped_bytes else part.head + part.tail
             text = begins[:most].decode("utf-8", "replace")
-            return text if result.hidden is None else result.hidden.mask(text, ends_cut=True)
+            return text if result.redactor is None else result.redactor.mask(text, ends_cut=True)
     return None

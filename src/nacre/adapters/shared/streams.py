@@ -8,26 +8,28 @@ from __future__ import annotations
 
 from nacre.base.frozen import frozen
 from nacre.execution.outcome import exit_status
-from nacre.output.notes import note
+from nacre.output.notes import nacre_note
 from nacre.result import Exited, Result
-from nacre.views.model.text import DEFAULT, how
+from nacre.views.model.text import DEFAULT, describe_end
 
 
 @frozen
-class Streams:
+class CommandStreams:
     stdout: str
     stderr: str
     code: int
     """The outcome as a shell would report it: 124 out of time, 126 refused."""
 
 
-def streams(result: Result) -> Streams:
-    ended = "" if isinstance(result.outcome, Exited) else how(result, DEFAULT)
-    said = "\n".join(note(text) for text in (ended, *result.remarks) if text)
-    hidden = result.hidden
+def read_streams(result: Result) -> CommandStreams:
+    ended = "" if isinstance(result.outcome, Exited) else describe_end(result, DEFAULT)
+    said = "\n".join(nacre_note(text) for text in (ended, *result.notes) if text)
+    hidden = result.redactor
     if said and hidden is not None:
         said = hidden.mask(said)
-    err = result.err.masked(hidden)
+    err = result.err.masked_text(hidden)
     if said and err and not err.endswith("\n"):
         err += "\n"
-    return Streams(result.out.masked(hidden), f"{err}{said}\n" if said else err, exit_status(result.outcome))
+    return CommandStreams(
+        result.out.masked_text(hidden), f"{err}{said}\n" if said else err, exit_status(result.outcome)
+    )

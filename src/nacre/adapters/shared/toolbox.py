@@ -17,7 +17,7 @@ from nacre.base.frozen import frozen, replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest
 from nacre.toolcall import task_tools
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from nacre.types import Request, ToolContext
 from nacre.verdict import Decision, Verdict
 from nacre.views.answers import Answer
@@ -34,7 +34,7 @@ class Definition:
     schema: Mapping[str, Any]
 
 
-def asked_by(caller: str, ctx: ToolContext | None) -> ToolContext:
+def with_caller(caller: str, ctx: ToolContext | None) -> ToolContext:
     """The context of calls that this adapter makes."""
     ctx = ctx or ToolContext()
     return ctx if ctx.caller else replace(ctx, caller=caller)
@@ -47,7 +47,7 @@ class Toolbox:
         self, bash: Bash | None = None, ctx: ToolContext | None = None, *, caller: str = "", tasks: bool = True
     ) -> None:
         self.bash = bash or Bash()
-        self.ctx = asked_by(caller, ctx)
+        self.ctx = with_caller(caller, ctx)
         self.tasks = self.bash.engine.tasks(self.ctx.output_dir)
         own = self.bash.definition(self.ctx)
         self.name: str = own["name"]
@@ -63,27 +63,27 @@ class Toolbox:
         if name not in names:
             text = f"Error (no_such_tool): There is no tool {name!r:.60}. Use {' or '.join(names)}."
             return Answer(text=text, data={"text": text}, error="no_such_tool")
-        given: Any = _parsed(arguments)
+        given: Any = _parse_arguments(arguments)
         said = await task_tools.reply(name, given, self.tasks, secrets=self.ctx.secrets)
         return Answer(text=said.text, data={"text": said.text}, error=said.error)
 
-    def asks(self, name: str, arguments: Mapping[str, Any] | str) -> Verdict | None:
+    def needs_approval(self, name: str, arguments: Mapping[str, Any] | str) -> Verdict | None:
         """What a person has to be asked before this call, for frameworks that ask ahead of it. The call checks anew."""
         if name != self.name:
             return None
         try:
-            return self.asks_about(request_from(arguments, self.bash.profile))
+            return self.request_needs_approval(parse_request(arguments, self.bash.profile))
         except InvalidRequest:
             return None  # the call says what is wrong with it
 
-    def asks_about(self, request: Request) -> Verdict | None:
+    def request_needs_approval(self, request: Request) -> Verdict | None:
         """The same of a request. `InvalidRequest`: it cannot be run there."""
         place = self.bash.engine.directory(request, self.ctx)
         verdict = check(request.command, cwd=place, env=request.env, policy=self.bash.profile.policy)
         return verdict if verdict.decision is Decision.ASK else None
 
 
-def _parsed(arguments: Mapping[str, Any] | str) -> Any:
+def _parse_arguments(arguments: Mapping[str, Any] | str) -> Any:
     """What is no JSON stays what it is, and the tool says so."""
     if isinstance(arguments, str | bytes):
         with suppress(ValueError, RecursionError):

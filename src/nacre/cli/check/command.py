@@ -6,8 +6,8 @@ Light, because agents call it before each of their commands: no event loop, no a
 from __future__ import annotations
 
 from nacre.approval.check import check as verdict_on
-from nacre.cli.common.messages import put, put_json, safe
-from nacre.cli.common.parser import policy_of, sort_out, variables
+from nacre.cli.common.messages import printable, write_json, write_out
+from nacre.cli.common.parser import parse_args, policy_of, variables
 from nacre.cli.common.stdin import command_of
 
 TYPE_CHECKING = False
@@ -32,9 +32,9 @@ With --jsonl the highest of all lines. `nacre explain` draws what would run, `na
 
 
 def check(words: list[str]) -> int:
-    asked = sort_out("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
+    asked = parse_args("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     if "--jsonl" in asked:
         from nacre.cli.check.jsonl import check_lines
@@ -49,19 +49,19 @@ def check(words: list[str]) -> int:
         policy=policy_of(asked, asked.last("--cwd")),
     )
     if "--json" in asked:
-        put_json({"command": command, **verdict.to_dict()})
+        write_json({"command": command, **verdict.to_dict()})
     else:
-        put(_lines(verdict, command))
+        write_out(_lines(verdict, command))
     return verdict.decision.strictness
 
 
 def _lines(verdict: Verdict, command: str) -> str:
     if verdict.allowed:
-        return f"allow {safe(verdict.permitted)}".rstrip() + "\n"
+        return f"allow {printable(verdict.permitted)}".rstrip() + "\n"
     lines = [f"{verdict.decision} {verdict.rule}: {verdict.reason}"]
     if verdict.findings:
         lines.append(f"  {_where(verdict, command)}")
-    return "".join(f"{safe(line)}\n" for line in lines)
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def _where(verdict: Verdict, command: str) -> str:

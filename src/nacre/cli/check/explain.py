@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nacre.approval.check import examine
+from nacre.approval.check import check_script
 from nacre.cli.check.tree import tree
 from nacre.cli.check.tree_drawing import draw
-from nacre.cli.common.messages import put, put_json
-from nacre.cli.common.parser import policy_of, sort_out, variables
+from nacre.cli.common.messages import write_json, write_out
+from nacre.cli.common.parser import parse_args, policy_of, variables
 from nacre.cli.common.stdin import command_of
 from nacre.cli.common.terminal import has_colour
 
@@ -26,12 +26,12 @@ exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
 
 
 def explain(words: list[str]) -> int:
-    asked = sort_out("explain", words, flags=("--json", "--no-config"), valued=("--cwd", "--env", "--stdin"))
+    asked = parse_args("explain", words, flags=("--json", "--no-config"), valued=("--cwd", "--env", "--stdin"))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     command = command_of("explain", asked)
-    script, verdict = examine(
+    script, verdict = check_script(
         command,
         cwd=asked.last("--cwd"),
         env=variables(asked),
@@ -40,15 +40,15 @@ def explain(words: list[str]) -> int:
     )
     roots = tree(script, verdict)
     if "--json" in asked:
-        put_json(
+        write_json(
             {
                 "command": command,
                 **verdict.to_dict(),
-                "broken": script.broken,
-                "unread": script.closed,
+                "broken": script.syntax_error,
+                "unread": script.gave_up,
                 "tree": [root.to_dict() for root in roots],
             }
         )
     else:
-        put("".join(f"{line}\n" for line in draw(script, verdict, roots, colour=has_colour())))
+        write_out("".join(f"{line}\n" for line in draw(script, verdict, roots, colour=has_colour())))
     return verdict.decision.strictness

@@ -9,18 +9,18 @@ import json
 from collections.abc import Iterator, Mapping
 
 from nacre.approval.check import check
-from nacre.cli.common.messages import put_json
-from nacre.cli.common.parser import Words, policy_of, variables
+from nacre.cli.common.messages import write_json
+from nacre.cli.common.parser import ParsedArgs, policy_of, variables
 from nacre.cli.common.stdin import usable
 from nacre.cli.common.usage import UsageError, nearest
 from nacre.errors import InvalidConfig, InvalidRequest
 from nacre.policy.policy import Policy
 
-FAILED = 3
+EXIT_ERROR = 3
 _KNOWN = ("command", "cwd", "env", "stdin")
 
 
-def check_lines(asked: Words) -> int:
+def check_lines(asked: ParsedArgs) -> int:
     """`--cwd`, `--env` and `--stdin` are for the lines that do not say."""
     if asked.operands and asked.operands != ["-"]:
         raise UsageError("With --jsonl the commands are read from stdin.", "Leave the argument out.", field="command")
@@ -31,7 +31,7 @@ def check_lines(asked: Words) -> int:
         if not line.strip():
             continue
         try:
-            wanted = _wanted(line)
+            wanted = _parse_line(line)
             place = wanted.cwd or cwd
             if place not in policies:
                 policies[place] = policy_of(asked, place)
@@ -44,18 +44,18 @@ def check_lines(asked: Words) -> int:
             )
         except InvalidRequest as error:
             problem = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
-            put_json({"line": number, "error": problem})
-            code = FAILED
+            write_json({"line": number, "error": problem})
+            code = EXIT_ERROR
         except InvalidConfig as error:
             problem = {"code": "invalid_config", "message": str(error), "field": error.key, "hint": error.hint}
-            put_json({"line": number, "error": problem})
-            code = FAILED
+            write_json({"line": number, "error": problem})
+            code = EXIT_ERROR
         except Exception as error:  # a bug of ours: the reader waits for an answer, and it is not "allow"
             message = f"{type(error).__name__}: {error}"
-            put_json({"line": number, "error": {"code": "internal", "message": message, "field": None, "hint": ""}})
-            code = FAILED
+            write_json({"line": number, "error": {"code": "internal", "message": message, "field": None, "hint": ""}})
+            code = EXIT_ERROR
         else:
-            put_json({"command": wanted.command, **verdict.to_dict()})
+            write_json({"command": wanted.command, **verdict.to_dict()})
             code = max(code, verdict.decision.strictness)
     return code
 
@@ -68,7 +68,7 @@ def _lines() -> Iterator[bytes]:
         raise UsageError(f"Standard input cannot be read: {error.strerror}.", field="stdin") from error
 
 
-class _Wanted:
+class _CheckLine:
     """One line, understood."""
 
     __slots__ = ("command", "cwd", "env", "stdin")
@@ -82,29 +82,29 @@ class _Wanted:
         self.stdin = stdin
 
 
-def _wanted(line: bytes) -> _Wanted:
+def _parse_line(line: bytes) -> _CheckLine:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _bad(f"This is no JSON value: {error}.", "Write a string, or an object with `command`.") from error
+        raise _bad_line(f"This is no JSON value: {error}.", "Write a string, or an object with `command`.") from error
     if isinstance(value, str):
-        return _Wanted(value)
+        return _CheckLine(value)
     if not isinstance(value, dict):
-        raise _bad("This is neither a string nor an object.", "Write the command as a JSON string.")
+        raise _bad_line("This is neither a string nor an object.", "Write the command as a JSON string.")
     for name in value:
         if name not in _KNOWN:
             near = nearest(name, _KNOWN)
-            raise _bad(f"There is no field {name!r}.", f"Did you mean: {near}" if near else "", name)
+            raise _bad_line(f"There is no field {name!r}.", f"Did you mean: {near}" if near else "", name)
     for name in ("command", "cwd", "stdin"):
         if not isinstance(value.get(name), str | None):
-            raise _bad(f"`{name}` is no string.", field=name)
+            raise _bad_line(f"`{name}` is no string.", field=name)
     if not isinstance(value.get("command"), str):
-        raise _bad("There is no `command`.", field="command")
+        raise _bad_line("There is no `command`.", field="command")
     env = value.get("env")
     if env is not None and not (isinstance(env, dict) and all(isinstance(each, str) for each in env.values())):
-        raise _bad("`env` is no object of strings.", field="env")
-    return _Wanted(value["command"], value.get("cwd"), env, value.get("stdin"))
+        raise _bad_line("`env` is no object of strings.", field="env")
+    return _CheckLine(value["command"], value.get("cwd"), env, value.get("stdin"))
 
 
-def _bad(message: str, hint: str = "", field: str = "") -> InvalidRequest:
+def _bad_line(message: str, hint: str = "", field: str = "") -> InvalidRequest:
     return InvalidRequest("bad_line", message, field=field, hint=hint)

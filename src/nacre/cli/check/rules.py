@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nacre.cli.common.messages import put, put_json
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import write_json, write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError, nearest
 from nacre.policy.rule_pages import Page, pages
 
@@ -16,22 +16,22 @@ exit codes: 0; 3 there is no such rule, or nacre itself failed.
 
 
 def rules(words: list[str]) -> int:
-    asked = sort_out("rules", words, flags=("--json",))
+    asked = parse_args("rules", words, flags=("--json",))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     known = pages()
     if not asked.operands:
         if "--json" in asked:
-            put_json({"rules": [page.to_dict() for page in known]})
+            write_json({"rules": [page.to_dict() for page in known]})
         else:
-            put("".join(f"{line}\n" for line in _lines(known)))
+            write_out("".join(f"{line}\n" for line in _lines(known)))
         return 0
     page = _find(asked.operands[0], known)
     if "--json" in asked:
-        put_json(page.to_dict())
+        write_json(page.to_dict())
     else:
-        put("".join(f"{line}\n" for line in _page(page)))
+        write_out("".join(f"{line}\n" for line in _page(page)))
     return 0
 
 
@@ -50,7 +50,7 @@ def _lines(known: list[Page]) -> list[str]:
 
 
 def _page(page: Page) -> list[str]:
-    floor = ", whatever the policy says" if page.floor else ""
+    floor = ", whatever the policy says" if page.mandatory else ""
     lines = [f"{page.id}: {page.title}", "", f"Decision  {page.decision}{floor}"]
     for name, text in page.sections.items():
         lines += [f"{name:<10}{line}" if not index else f"{'':<10}{line}" for index, line in enumerate(text)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.shell.symbolic import shown
+from nacre.shell.symbolic import to_display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ class Branch:
     @property
     def words(self) -> str:
         """As a reader would write it, without what stands below."""
-        words = [shown(word) for word in self._own()]
-        redirects = [f"{each.descriptor}{each.operator} {shown(each.target)}" for each in self.command.redirects]
-        assigned = [f"{name}={shown(value)}" for name, value in self.command.assigned.items()]
+        words = [to_display(word) for word in self._own()]
+        redirects = [f"{each.descriptor}{each.operator} {to_display(each.target)}" for each in self.command.redirects]
+        assigned = [f"{name}={to_display(value)}" for name, value in self.command.assigned.items()]
         return " ".join((*assigned, *words, *redirects))
 
     def _own(self) -> tuple[str, ...]:
@@ -44,9 +44,9 @@ class Branch:
     def to_dict(self) -> dict[str, object]:
         return {
             "words": self.words,
-            "argv": [shown(word) for word in self.command.argv],
+            "argv": [to_display(word) for word in self.command.argv],
             "span": [self.command.start, self.command.end],
-            "cwd": shown(self.command.cwd),
+            "cwd": to_display(self.command.cwd),
             "rules": [finding.rule for finding in self.findings],
             "runs": [child.to_dict() for child in self.children],
         }

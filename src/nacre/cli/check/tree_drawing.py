@@ -10,7 +10,7 @@ Whatever a command holds, no line of the drawing breaks and none commands the te
 from __future__ import annotations
 
 from nacre.ansi.width import columns
-from nacre.cli.common.messages import safe
+from nacre.cli.common.messages import printable
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from nacre.shell import Script
     from nacre.verdict import Finding, Verdict
 
-WIDTH = 100
-MOST_BRANCHES = 200
-MOST_FINDINGS = 50
-MOST_LINES = 5
+MAX_COLUMNS = 100
+MAX_BRANCHES = 200
+MAX_FINDINGS = 50
+MAX_LINES = 5
 """Of one finding."""
 
 _COLOURS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.REFUSE: "31"}
@@ -33,50 +33,52 @@ _MARKS = {Decision.ALLOW: "~", Decision.ASK: "~", Decision.REFUSE: "^"}
 
 
 def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool) -> Iterator[str]:
-    paint = Paint(colour)
+    paint = TreeStyle(colour)
     yield from _tree(roots, paint)
-    for finding in verdict.findings[:MOST_FINDINGS]:
+    for finding in verdict.findings[:MAX_FINDINGS]:
         yield ""
         yield f"{paint(finding.decision)} {paint.bold(finding.rule)}"
         yield from _excerpt(script.text, finding, paint)
-        yield f"  {safe(_one_line(finding.what))}."
-        yield f"  Instead: {safe(_one_line(finding.instead))}"
+        yield f"  {printable(_one_line(finding.what))}."
+        yield f"  Instead: {printable(_one_line(finding.instead))}"
     yield ""
-    if (more := len(verdict.findings) - MOST_FINDINGS) > 0:
+    if (more := len(verdict.findings) - MAX_FINDINGS) > 0:
         yield f"… and {more:,} more: --json has them all"
     if not verdict.findings:
         yield paint(verdict.decision) + (f": {verdict.reason}" if verdict.reason else ": no rule stops it")
-    if script.broken:
+    if script.syntax_error:
         yield "syntax: bash would stumble over this text, after having run what stands before"
-    if script.closed:
-        yield f"unread: {script.closed}"
-    yield "unknown: " + (", ".join(_UNNAMED if what == "…" else safe(what) for what in verdict.unknown) or "nothing")
+    if script.gave_up:
+        yield f"unread: {script.gave_up}"
+    yield "unknown: " + (
+        ", ".join(_UNNAMED if what == "…" else printable(what) for what in verdict.unknown) or "nothing"
+    )
     yield "plain: " + ("yes, provably harmless" if verdict.plain else "no, not provably harmless")
 
 
-class Paint:
+class TreeStyle:
     def __init__(self, colour: bool) -> None:
         self._colour = colour
 
     def __call__(self, decision: Decision, text: str = "") -> str:
-        return self._in(_COLOURS[decision], text or decision.value)
+        return self._apply_style(_COLOURS[decision], text or decision.value)
 
     def bold(self, text: str) -> str:
-        return self._in("1", text)
+        return self._apply_style("1", text)
 
-    def _in(self, code: str, text: str) -> str:
+    def _apply_style(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
 
 
 # the tree
 
 
-def _tree(roots: list[Branch], paint: Paint) -> Iterator[str]:
+def _tree(roots: list[Branch], paint: TreeStyle) -> Iterator[str]:
     drawn = 0
     for root in roots:
         for line in _branch(root, "", "", paint):
             drawn += 1
-            if drawn > MOST_BRANCHES:
+            if drawn > MAX_BRANCHES:
                 yield "…"
                 return
             yield line
@@ -84,8 +86,8 @@ def _tree(roots: list[Branch], paint: Paint) -> Iterator[str]:
         yield "(nothing would run)"
 
 
-def _branch(branch: Branch, first: str, rest: str, paint: Paint) -> Iterator[str]:
-    line = first + _short(branch.words or "(nothing)", WIDTH - len(first))
+def _branch(branch: Branch, first: str, rest: str, paint: TreeStyle) -> Iterator[str]:
+    line = first + _short(branch.words or "(nothing)", MAX_COLUMNS - len(first))
     if branch.findings:
         notes = "; ".join(paint(each.decision, f"{each.decision}: {each.rule}") for each in branch.findings)
         line += f"    ← {notes}"
@@ -96,7 +98,7 @@ def _branch(branch: Branch, first: str, rest: str, paint: Paint) -> Iterator[str
 
 
 def _short(text: str, width: int) -> str:
-    text = safe(_one_line(text))
+    text = printable(_one_line(text))
     return text if len(text) <= width else text[: max(width, 20) - 1] + "…"
 
 
@@ -107,7 +109,7 @@ def _one_line(text: str) -> str:
 # the text
 
 
-def _excerpt(text: str, finding: Finding, paint: Paint) -> Iterator[str]:
+def _excerpt(text: str, finding: Finding, paint: TreeStyle) -> Iterator[str]:
     """The lines of the text that the finding is in, each with what was found underlined."""
     lines = text.split("\n")
     many = len(lines) > 1 and bool("".join(lines[1:]).strip())
@@ -117,13 +119,13 @@ def _excerpt(text: str, finding: Finding, paint: Paint) -> Iterator[str]:
         start += len(line) + 1
         if left >= right:
             continue
-        if shown == MOST_LINES:
+        if shown == MAX_LINES:
             yield "  …"
             return
         shown += 1
         margin = f"{number:>4} │ " if many else "  "
         line, left, right = _window(line.replace("\t", " "), left, right)
-        before, found, after = (safe(part) for part in (line[:left], line[left:right], line[right:]))
+        before, found, after = (printable(part) for part in (line[:left], line[left:right], line[right:]))
         yield margin + before + found + after
         blank = " " * len(margin) if not many else "     │ "
         indent, end = columns(before), columns(before + found)  # an accent at the beginning takes none
@@ -132,10 +134,10 @@ def _excerpt(text: str, finding: Finding, paint: Paint) -> Iterator[str]:
 
 def _window(line: str, left: int, right: int) -> tuple[str, int, int]:
     """Of a long line, what stands around the place."""
-    if len(line) <= WIDTH:
+    if len(line) <= MAX_COLUMNS:
         return line, left, right
     first = max(0, left - 20)
-    cut = line[first : first + WIDTH]
-    before, after = "…" if first else "", "…" if first + WIDTH < len(line) else ""
-    left, right = left - first, min(right - first, WIDTH)
+    cut = line[first : first + MAX_COLUMNS]
+    before, after = "…" if first else "", "…" if first + MAX_COLUMNS < len(line) else ""
+    left, right = left - first, min(right - first, MAX_COLUMNS)
     return before + cut + after, left + len(before), right + len(before)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-FAILED = 125
+EXIT_ERROR = 125
 
 
-UNANSWERED = 3
+EXIT_NO_VERDICT = 3
 """FAILED, of the commands that answer with 0, 1 and 2."""
 
 
-NOT_GUARDED = 2
+EXIT_BLOCK = 2
 """FAILED, of a hook: to the agent any other code would mean that the command may run."""
 
 
-REFUSED = 126
+EXIT_REFUSED = 126
 
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 
 
-CLOSED = 141
+EXIT_SIGPIPE = 141
 """As if ended by SIGPIPE."""

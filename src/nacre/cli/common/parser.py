@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.common.usage import UsageError, nearest, quoted
+from nacre.cli.common.usage import UsageError, nearest, quote_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HELP = ("-h", "--help")
 
 
-class Words:
+class ParsedArgs:
     """What was asked for."""
 
     __slots__ = ("flags", "operands", "values")
@@ -35,17 +35,17 @@ class Words:
         return self.values[option][-1] if option in self.values else None
 
 
-def sort_out(
+def parse_args(
     name: str,
     words: list[str],
     *,
     flags: tuple[str, ...],
     valued: tuple[str, ...] = (),
     takes: tuple[int, int | None] | None = None,
-) -> Words:
+) -> ParsedArgs:
     """`name`: the command that they follow. `takes`: how many operands, at least and at most; None: at most one, which
     may be shell text."""
-    found = Words()
+    found = ParsedArgs()
     first = len(words)
     position = 0
     while position < len(words):
@@ -67,7 +67,7 @@ def sort_out(
                     raise UsageError(f"{option} needs a value.", f"Write: {option}=VALUE", field=option.lstrip("-"))
                 value = words[position]
                 position += 1
-            found.values.setdefault(option, []).append(exact(value))
+            found.values.setdefault(option, []).append(raw_text(value))
         elif found.operands and takes is None:
             found.operands.append(word)  # of a command that was not quoted
         else:
@@ -79,16 +79,16 @@ def sort_out(
             _check_count(name, found.operands, *takes)
         elif len(found.operands) > 1:
             raise _too_many(name, words[first:])
-    found.operands = [exact(word) for word in found.operands]
+    found.operands = [raw_text(word) for word in found.operands]
     return found
 
 
-def exact(word: str) -> str:
+def raw_text(word: str) -> str:
     """An argument as the library wants text: whatever the locale, its bytes as they were given."""
     return os.fsencode(word).decode("utf-8", "surrogateescape")
 
 
-def variables(found: Words) -> Mapping[str, str]:
+def variables(found: ParsedArgs) -> Mapping[str, str]:
     """What `--env NAME=VALUE` sets."""
     env = {}
     for word in found.values.get("--env", ()):
@@ -99,7 +99,7 @@ def variables(found: Words) -> Mapping[str, str]:
     return env
 
 
-def policy_of(found: Words, cwd: str | None) -> Policy:
+def policy_of(found: ParsedArgs, cwd: str | None) -> Policy:
     """As it is configured for a directory, unless `--no-config` was given."""
     if "--no-config" in found:
         from nacre.policy.policy import DEFAULT
@@ -110,7 +110,7 @@ def policy_of(found: Words, cwd: str | None) -> Policy:
     return policy_for(cwd)
 
 
-def whole(found: Words, option: str) -> int | None:
+def int_option(found: ParsedArgs, option: str) -> int | None:
     """The number that an option was given."""
     word = found.last(option)
     try:
@@ -131,6 +131,6 @@ def _too_many(name: str, given: list[str]) -> UsageError:
         return UsageError(f"One rule at a time, and {len(given)} were given.", "Write: nacre rules ID")
     return UsageError(
         f"The command is one argument, and {len(given)} were given.",
-        f"Quote it: nacre {name} {quoted(given)}",
+        f"Quote it: nacre {name} {quote_words(given)}",
         field="command",
     )

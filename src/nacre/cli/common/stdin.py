@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.common.messages import say
+from nacre.cli.common.messages import notice
 from nacre.cli.common.usage import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.cli.common.parser import Words
+    from nacre.cli.common.parser import ParsedArgs
 
 
-def command_of(name: str, asked: Words) -> str:
+def command_of(name: str, asked: ParsedArgs) -> str:
     """For `nacre NAME`. Nothing is not a command: a caller who lost it should not be told that it is harmless."""
     if asked.operands and asked.operands[0] != "-":
         return usable(asked.operands[0])
     if not asked.operands and os.isatty(0):
-        say(f"reading the command from the terminal, up to Ctrl-D; else: nacre {name} 'command'")
+        notice(f"reading the command from the terminal, up to Ctrl-D; else: nacre {name} 'command'")
     return usable(read_input().decode("utf-8", "surrogateescape"))
 
 

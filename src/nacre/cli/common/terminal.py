@@ -7,17 +7,19 @@ import select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.views.console.capabilities import Look
+    from nacre.views.console.capabilities import TerminalCapabilities
 
-_FALLBACK = 80
-_NARROWEST, _WIDEST = 20, 500
+_DEFAULT_COLUMNS = 80
+_MIN_COLUMNS, _MAX_COLUMNS = 20, 500
 
 
-def look(fd: int = 1) -> Look:
-    from nacre.views.console.capabilities import Look  # whoever only asks about UTF-8 needs no view
+def terminal_capabilities(fd: int = 1) -> TerminalCapabilities:
+    from nacre.views.console.capabilities import TerminalCapabilities  # whoever only asks about UTF-8 needs no view
 
     columns, lines = size(fd)
-    return Look(width=columns, colour=has_colour(fd), utf8=is_utf8(), height=lines if os.isatty(fd) else 0)
+    return TerminalCapabilities(
+        width=columns, colour=has_colour(fd), utf8=is_utf8(), height=lines if os.isatty(fd) else 0
+    )
 
 
 def has_colour(fd: int = 1) -> bool:
@@ -31,8 +33,10 @@ def size(fd: int = 1) -> os.terminal_size:
         found = os.terminal_size((0, 0))
     if not found.columns:
         word = os.environ.get("COLUMNS", "")
-        found = os.terminal_size((int(word) if word.isdecimal() and len(word) < 5 else _FALLBACK, found.lines or 24))
-    return os.terminal_size((min(max(found.columns, _NARROWEST), _WIDEST), found.lines or 24))
+        found = os.terminal_size(
+            (int(word) if word.isdecimal() and len(word) < 5 else _DEFAULT_COLUMNS, found.lines or 24)
+        )
+    return os.terminal_size((min(max(found.columns, _MIN_COLUMNS), _MAX_COLUMNS), found.lines or 24))
 
 
 def is_dumb() -> bool:

@@ -52,10 +52,10 @@ def unknown_command(word: str, rest: list[str]) -> UsageError:
         )
     if near := nearest(word, COMMANDS):
         return UsageError(f"There is no command {word!r}.", f"Did you mean: nacre {near}")
-    return UsageError(f"There is no command {word!r}.", f"To run it in a shell: nacre run {quoted([word, *rest])}")
+    return UsageError(f"There is no command {word!r}.", f"To run it in a shell: nacre run {quote_words([word, *rest])}")
 
 
-def quoted(words: list[str]) -> str:
+def quote_words(words: list[str]) -> str:
     """As one argument. Several words are joined as the program would have got them."""
     import shlex
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections import deque
 
-from nacre.cli.common.messages import put, put_json, say
-from nacre.cli.common.parser import Words, sort_out, whole
+from nacre.cli.common.messages import notice, write_json, write_out
+from nacre.cli.common.parser import ParsedArgs, int_option, parse_args
 from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.table import width
-from nacre.config import configured
+from nacre.config import load_if_configured
 from nacre.observe.audit import VARIABLE, Audit, default_path
-from nacre.observe.audit_reader import Record, Trail
-from nacre.views.console.escape import cut, escaped
+from nacre.observe.audit_reader import AuditReader, AuditRecord
+from nacre.views.console.escape import cut, escape_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ A trail is kept where {VARIABLE} or the setting `audit` says so, or by `Bash(obs
 
 exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 """
-_LAST = 50
-_EVER = 1e9
+_DEFAULT_RECORDS = 50
+_MAX_DURATION_S = 1e9
 """Seconds that nothing takes: whoever wrote that was not nacre."""
 
 
 def audit(words: list[str]) -> int:
-    asked = sort_out(
+    asked = parse_args(
         "audit",
         [{"-n": "--last", "-f": "--follow"}.get(word, word) for word in words],
         flags=("--json", "--follow"),
@@ -52,20 +52,20 @@ def audit(words: list[str]) -> int:
         takes=(0, 1),
     )
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
-    trail = Trail(_path(asked))
-    last = whole(asked, "--last")
+    trail = AuditReader(_path(asked))
+    last = int_option(asked, "--last")
     if last is not None and last < 0:
         raise UsageError(f"--last {last} is no number of records.", "Give 0 for all of them.", field="last")
     as_json = "--json" in asked
     found = (record for record in trail.records() if _fits(record, asked))
-    for record in found if last == 0 else deque(found, maxlen=_LAST if last is None else last):
+    for record in found if last == 0 else deque(found, maxlen=_DEFAULT_RECORDS if last is None else last):
         _show(record, as_json=as_json)
     if trail.unreadable:
-        say(f"{trail.unreadable} lines could not be read.")
+        notice(f"{trail.unreadable} lines could not be read.")
     if not trail.files():
-        say(f"There is no audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
+        notice(f"There is no audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
     if "--follow" in asked:
         for record in trail.follow():
             if _fits(record, asked):
@@ -77,18 +77,18 @@ def complain(observers: Iterable[object]) -> None:
     """Say what could not be kept."""
     for observer in observers:
         if isinstance(observer, Audit) and observer.problem:
-            say(f"This run is not in the audit trail {observer.path}: {observer.problem}.")
+            notice(f"This run is not in the audit trail {observer.path}: {observer.problem}.")
 
 
-def _path(asked: Words) -> str:
+def _path(asked: ParsedArgs) -> str:
     if given := asked.last("--file"):
         return os.path.abspath(given)
-    config = configured()
+    config = load_if_configured()
     wanted = None if config is None else config.get("audit")
     return wanted if isinstance(wanted, str) else default_path()
 
 
-def _fits(record: Record, asked: Words) -> bool:
+def _fits(record: AuditRecord, asked: ParsedArgs) -> bool:
     wanted = {"caller": asked.last("--caller"), "conversation": asked.last("--conversation")}
     if any(value is not None and record.get(name) != value for name, value in wanted.items()):
         return False
@@ -97,41 +97,41 @@ def _fits(record: Record, asked: Words) -> bool:
         return False
     kind = asked.last("--outcome")
     if kind == "failed":
-        if _succeeded(record):
+        if _is_success(record):
             return False
     elif kind is not None and _part(record, "outcome").get("kind") != kind:
         return False
     return not asked.operands or asked.operands[0] in str(record.get("command", ""))
 
 
-def _part(record: Record, name: str) -> Record:
+def _part(record: AuditRecord, name: str) -> AuditRecord:
     part = record.get(name)
     return part if isinstance(part, dict) else {}
 
 
-def _succeeded(record: Record) -> bool:
+def _is_success(record: AuditRecord) -> bool:
     """Or nothing is known against it."""
     outcome = _part(record, "outcome")
     kind = outcome.get("kind")
     return outcome.get("code") == 0 if kind == "exited" else kind in ("running", "passed", "asked")
 
 
-def _show(record: Record, *, as_json: bool) -> None:
+def _show(record: AuditRecord, *, as_json: bool) -> None:
     if as_json:
-        put_json(record)
+        write_json(record)
         return
     output = _part(record, "bytes").get("output")
     size = str(output) if isinstance(output, int) else "?"
     duration = record.get("duration")
-    took = f"{duration:.1f}s" if isinstance(duration, int | float) and 0 <= duration < _EVER else "?"
+    took = f"{duration:.1f}s" if isinstance(duration, int | float) and 0 <= duration < _MAX_DURATION_S else "?"
     row = (
         f"{str(record.get('time', '?'))[:19].replace('T', ' ')}  {_outcome(record):12}  {took:>7}  {size:>9}  "
         f"{record.get('caller') or '-'}  {record.get('command', '?')}"
     )
-    put(cut(escaped(row), width()) + "\n")
+    write_out(cut(escape_text(row), width()) + "\n")
 
 
-def _outcome(record: Record) -> str:
+def _outcome(record: AuditRecord) -> str:
     outcome = _part(record, "outcome")
     kind = str(outcome.get("kind") or record.get("error") or "?")
     return f"exit {outcome.get('code')}" if kind == "exited" else kind.replace("_", " ")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.common.messages import put, put_json, safe
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import printable, write_json, write_out
+from nacre.cli.common.parser import parse_args
 from nacre.config import load
 from nacre.config.config import Config, Entry, Note, Origin
-from nacre.config.settings import KEYS, LISTS
+from nacre.config.settings import LISTS, SETTINGS
 
 _HELP = """\
 usage: nacre config [options]     what is configured here, and where each value came from
@@ -27,15 +27,15 @@ _DEFAULT = Origin("default")
 
 
 def config(words: list[str]) -> int:
-    asked = sort_out("config", words, flags=("--all", "--json"), valued=("--cwd",), takes=(0, 0))
+    asked = parse_args("config", words, flags=("--all", "--json"), valued=("--cwd",), takes=(0, 0))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     found = load(asked.last("--cwd"), lines=True)
     found.policy  # noqa: B018  # what cannot be meant together is found here, not when it is needed
     rows = [*_set(found), *(_unset(found) if "--all" in asked or "--json" in asked else ())]
     if "--json" in asked:
-        put_json(
+        write_json(
             {
                 "settings": [{"key": key, "value": entry.value, **_origin(entry.origin)} for key, entry in rows],
                 "not_applied": [{"key": each.key, "why": each.why, **_origin(each.origin)} for each in found.notes],
@@ -43,12 +43,12 @@ def config(words: list[str]) -> int:
             }
         )
     else:
-        put("".join(f"{safe(line)}\n" for line in _lines(rows, found.notes)))
+        write_out("".join(f"{printable(line)}\n" for line in _lines(rows, found.notes)))
     return 0
 
 
 def _set(found: Config) -> list[tuple[str, Entry]]:
-    order = {key: place for place, key in enumerate((*KEYS, *(key.name for key in LISTS.values())))}
+    order = {key: place for place, key in enumerate((*SETTINGS, *(key.name for key in LISTS.values())))}
     keys = sorted(found.entries, key=lambda key: (order.get(key, len(order)), key))
     return [(key, entry) for key in keys for entry in found.entries[key]]
 
@@ -62,13 +62,13 @@ def _unset(found: Config) -> list[tuple[str, Entry]]:
         "network": False,
         "unix_sockets": False,
         "allow_partial": False,
-        "otherwise": profile.policy.otherwise.value,
+        "default_decision": profile.policy.default_decision.value,
         "audit": False,
         "claude_settings": True,
     }
     for name in ("timeout", "slow_timeout", "max_timeout", "output", "spill", "log"):
         known[name] = getattr(profile, name)
-    return [(key, Entry(known.get(key), _DEFAULT)) for key in KEYS if key not in found.entries]
+    return [(key, Entry(known.get(key), _DEFAULT)) for key in SETTINGS if key not in found.entries]
 
 
 def _origin(origin: Origin) -> dict[str, object]:
@@ -78,7 +78,7 @@ def _origin(origin: Origin) -> dict[str, object]:
 def _lines(rows: list[tuple[str, Entry]], notes: tuple[Note, ...]) -> list[str]:
     if not rows and not notes:
         return ["Nothing is configured here. (--all: what there is to configure)"]
-    cells = [(key, _shown(entry.value), _place(entry.origin)) for key, entry in rows]
+    cells = [(key, _format_value(entry.value), _place(entry.origin)) for key, entry in rows]
     first = max((len(key) for key, _, _ in cells), default=0) + 2
     second = min(max((len(value) for _, value, _ in cells), default=0), 40) + 2
     lines = [f"{key:<{first}}{value:<{second}}{place}".rstrip() for key, value, place in cells]
@@ -88,7 +88,7 @@ def _lines(rows: list[tuple[str, Entry]], notes: tuple[Note, ...]) -> list[str]:
     return lines
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     """As one would write it."""
     if value is None:
         return "–"

@@ -22,7 +22,7 @@ _PARTS = (
     (6, "6.12", "signals and abstract sockets"),
 )
 """Since which Landlock ABI, which is since which Linux, what can be forbidden."""
-_TRIAL = 20.0
+_TRIAL_TIMEOUT_S = 20.0
 
 
 def confinement() -> tuple[bool, list[Check]]:
@@ -31,14 +31,14 @@ def confinement() -> tuple[bool, list[Check]]:
     found = kernel()
     rows = [_landlock(found), _seccomp(found), _namespaces(found)]
     if not found.confines:
-        return False, [*rows, Check("confinement", "missing", "only access='unrestricted' is offered", found.lack)]
+        return False, [*rows, Check("confinement", "missing", "only access='unrestricted' is offered", found.missing)]
     trials = [_try(access) for access in _MODES]
     return all(check.status == "ok" for check in trials), [*rows, *trials]
 
 
 def _landlock(found: Kernel) -> Check:
     if not found.confines:
-        return Check("landlock", "missing", "", found.lack)
+        return Check("landlock", "missing", "", found.missing)
     has = [name for since, _, name in _PARTS if found.landlock >= since]
     lacks = [(linux, name) for since, linux, name in _PARTS if found.landlock < since]
     detail = f"ABI {found.landlock}: {', '.join(has)}"
@@ -77,7 +77,7 @@ def _try(access: Literal["restricted", "workspace"]) -> Check:
     ):
         command = f'echo x > "$TMPDIR/x" && exec 2>&- && ! echo x > {shlex.quote(outside)}/x && echo kept'
         try:
-            done = run_sync(command, access=access, cwd=inside, timeout=_TRIAL)
+            done = run_sync(command, access=access, cwd=inside, timeout=_TRIAL_TIMEOUT_S)
         except NacreError as error:
             return Check(access, "missing", getattr(error, "message", str(error)), getattr(error, "hint", ""))
         if os.listdir(outside):

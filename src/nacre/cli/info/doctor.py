@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nacre import __version__
-from nacre.cli.common.messages import put, put_json
+from nacre.cli.common.messages import write_json, write_out
 from nacre.cli.common.usage import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Exit code 0 when commands can be run and confined here, else 1.
 
 def doctor(words: list[str]) -> int:
     if any(word in ("-h", "--help") for word in words):
-        put(_HELP)
+        write_out(_HELP)
         return 0
     if unknown := [word for word in words if word != "--json"]:
         raise UsageError(f"nacre doctor does not take {unknown[0]!r}.", "Its one option is --json.")
@@ -32,9 +32,9 @@ def doctor(words: list[str]) -> int:
 
     ok, checks = examine()
     if words:
-        put_json({"ok": ok, "version": __version__, "checks": [check.to_dict() for check in checks]})
+        write_json({"ok": ok, "version": __version__, "checks": [check.to_dict() for check in checks]})
     else:
-        put("".join(f"{line}\n" for line in _lines(checks)))
+        write_out("".join(f"{line}\n" for line in _lines(checks)))
     return 0 if ok else 1
 
 

@@ -8,11 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from nacre.cli.info.doctor_check import Check
 from nacre.engines.bubblewrap import check
-from nacre.engines.guest.probe import said_by
-from nacre.engines.ray.cluster.connect import address_at_hand, has_token, knock, would_authenticate
+from nacre.engines.guest.probe import probe
+from nacre.engines.ray.cluster.connect import default_address, has_token, probe_address, would_authenticate
 from nacre.errors import EngineUnavailable
 
-_KNOCK = 1.0
+_CONNECT_TIMEOUT_S = 1.0
 """Seconds for a cluster's head to take a connection."""
 _CONTAINERS = "a container for each conversation, from an image with bash"
 
@@ -32,16 +32,16 @@ def _bubblewrap() -> Check:
 def _podman() -> Check:
     """Asked by root only: whatever a user without privileges asks it leaves a process behind."""
     if os.geteuid() == 0 or shutil.which("podman") is None:
-        return _asked("podman", "info")
+        return _check_engine("podman", "info")
     return Check("engine podman", "untested", f"{_CONTAINERS}; it is here, and was asked nothing", "See `podman info`.")
 
 
 def _docker() -> Check:
-    return _asked("docker", "version")  # which asks its daemon
+    return _check_engine("docker", "version")  # which asks its daemon
 
 
-def _asked(program: str, question: str) -> Check:
-    words = said_by([program, question])
+def _check_engine(program: str, question: str) -> Check:
+    words = probe([program, question])
     if words is None:
         return _missing(program)
     if words:
@@ -59,13 +59,13 @@ def _ray() -> Check:
         found = f"ray {version('ray')}"
     except PackageNotFoundError:
         return Check("engine ray", "off", "not installed", "pip install 'nacre[ray]'")
-    address = address_at_hand()
+    address = default_address()
     if address is None:
         return Check("engine ray", "off", f"{found}, no cluster given", "Set RAY_ADDRESS, or `ray start --head`.")
     if address.startswith("ray://"):
         return Check("engine ray", "off", f"{found}, {address} cannot stream", "Run on a machine of the cluster.")
     try:
-        knock(address, _KNOCK)
+        probe_address(address, _CONNECT_TIMEOUT_S)
     except OSError as error:
         why = error.strerror or str(error)
         return Check("engine ray", "off", f"{found}, nobody answers at {address}: {why}", "See `ray status`.")

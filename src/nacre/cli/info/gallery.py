@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.common.messages import put
-from nacre.cli.common.parser import sort_out, whole
-from nacre.cli.common.terminal import look
+from nacre.cli.common.messages import write_out
+from nacre.cli.common.parser import int_option, parse_args
+from nacre.cli.common.terminal import terminal_capabilities
 from nacre.cli.common.usage import UsageError, nearest
 
 TYPE_CHECKING = False
@@ -23,30 +23,30 @@ usage: nacre gallery [options] [NAME…]     every view that a person may see, d
 
 exit codes: 0; 125 nacre itself failed.
 """
-_NARROWEST, _WIDEST = 20, 500
-_PICTURE = 80
+_MIN_COLUMNS, _MAX_COLUMNS = 20, 500
+_PICTURE_COLUMNS = 80
 """Columns of a picture."""
 
 
 def gallery(words: list[str]) -> int:
-    asked = sort_out("gallery", words, flags=("--list",), valued=("--width", "--export"), takes=(0, None))
+    asked = parse_args("gallery", words, flags=("--list",), valued=("--width", "--export"), takes=(0, None))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
-    width = whole(asked, "--width")
-    if width is not None and not _NARROWEST <= width <= _WIDEST:
-        raise UsageError(f"--width is from {_NARROWEST} to {_WIDEST}.", field="width")
-    scenes = _chosen(asked.operands)
+    width = int_option(asked, "--width")
+    if width is not None and not _MIN_COLUMNS <= width <= _MAX_COLUMNS:
+        raise UsageError(f"--width is from {_MIN_COLUMNS} to {_MAX_COLUMNS}.", field="width")
+    scenes = _select_views(asked.operands)
     if "--list" in asked:
-        put("".join(f"{scene.name:14} {scene.about}\n" for scene in scenes))
+        write_out("".join(f"{scene.name:14} {scene.about}\n" for scene in scenes))
     elif (directory := asked.last("--export")) is not None:
-        _export(scenes, directory, width or _PICTURE)
+        _export(scenes, directory, width or _PICTURE_COLUMNS)
     else:
         _show(scenes, width)
     return 0
 
 
-def _chosen(names: list[str]) -> list[Scene]:
+def _select_views(names: list[str]) -> list[Scene]:
     from nacre.views.gallery.scenes import SCENES
 
     known = {scene.name: scene for scene in SCENES}
@@ -62,16 +62,16 @@ def _show(scenes: list[Scene], width: int | None) -> None:
     from nacre.base.frozen import replace
     from nacre.views.panels.style import render
 
-    shown = look() if width is None else replace(look(), width=width)
+    shown = terminal_capabilities() if width is None else replace(terminal_capabilities(), width=width)
     for scene in scenes:
-        put(f"{scene.name}: {scene.about}\n\n{render(scene.draw(shown), shown)}\n\n")
+        write_out(f"{scene.name}: {scene.about}\n\n{render(scene.draw(shown), shown)}\n\n")
 
 
 def _export(scenes: list[Scene], directory: str, width: int) -> None:
-    from nacre.views.console.capabilities import Look
+    from nacre.views.console.capabilities import TerminalCapabilities
     from nacre.views.gallery.svg import render_svg
 
-    shown = Look(width=width, colour=True)
+    shown = TerminalCapabilities(width=width, colour=True)
     try:
         os.makedirs(directory, exist_ok=True)
         for scene in scenes:
@@ -81,4 +81,4 @@ def _export(scenes: list[Scene], directory: str, width: int) -> None:
                     file.write(render_svg(scene.draw(shown), shown, title="nacre", light=light))
     except OSError as error:
         raise UsageError(f"{error.filename or directory}: {error.strerror}.", field="export") from error
-    put(f"{len(scenes)} views, {2 * len(scenes)} pictures in {directory}\n")
+    write_out(f"{len(scenes)} views, {2 * len(scenes)} pictures in {directory}\n")

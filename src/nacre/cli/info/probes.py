@@ -18,13 +18,13 @@ from nacre.cli.info.doctor_check import Check
 from nacre.errors import NacreError
 from nacre.execution.limiter import default_capacity
 from nacre.keeper.protocol.proc_check import proc_problem
-from nacre.keeper.protocol.procfs import look
+from nacre.keeper.protocol.procfs import read_process
 from nacre.result import Result
 from nacre.sandbox.clone3 import REMEDY, is_clone3_denied
 
 _F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032
-_FEW = 32
-_TRIAL = 20.0
+_MIN_FREE_DESCRIPTORS = 32
+_TRIAL_TIMEOUT_S = 20.0
 """Seconds. Only a machine in trouble needs so long for `true`."""
 _ORPHAN = "(sleep 60 >/dev/null 2>&1 &)"
 
@@ -64,19 +64,19 @@ def _trials() -> tuple[bool, list[Check]]:
     if bash is None:
         return False, [Check("bash", "missing", "none on PATH", "Install bash, or put it on PATH.")]
     from nacre.bash import run_sync
-    from nacre.keeper.client.connection import client
+    from nacre.keeper.client.connection import keeper_connection
 
     before = time.monotonic()
     try:
-        keeper = client()
-        first = run_sync('printf %s "$BASH_VERSION"', timeout=_TRIAL)
+        keeper = keeper_connection()
+        first = run_sync('printf %s "$BASH_VERSION"', timeout=_TRIAL_TIMEOUT_S)
         took = time.monotonic() - before
-        orphan = run_sync(_ORPHAN, timeout=_TRIAL)
+        orphan = run_sync(_ORPHAN, timeout=_TRIAL_TIMEOUT_S)
     except NacreError as error:
         return False, [Check("bash", "ok", bash), Check("keeper", "failed", str(error))]
     resident = _resident(keeper.pid)
-    parents = [seen.ppid for process in orphan.running if (seen := look(process.pid)) is not None]
-    keeper.dismiss()
+    parents = [seen.ppid for process in orphan.running if (seen := read_process(process.pid)) is not None]
+    keeper.shut_down()
     if not first.ok:
         return False, [Check("bash", "failed", f"{bash}: {first.summary}", "Does `bash -c true` work?")]
     return True, [
@@ -109,8 +109,8 @@ def _orphans(orphan: Result) -> Check:
 
 def _is_alive(pid: int) -> bool:
     if os.path.exists("/proc/self/stat"):
-        seen = look(pid)
-        return seen is not None and seen.alive  # init may be slow to fetch the dead
+        seen = read_process(pid)
+        return seen is not None and seen.is_alive  # init may be slow to fetch the dead
     with suppress(OSError):
         os.kill(pid, 0)
         return True
@@ -186,12 +186,12 @@ def _pipe_size() -> Check:
     read, write = os.pipe()
     try:
         with suppress(OSError):
-            fcntl.fcntl(write, _F_SETPIPE_SZ, system.PIPE_SIZE)
+            fcntl.fcntl(write, _F_SETPIPE_SZ, system.PIPE_BYTES)
         size = fcntl.fcntl(write, _F_GETPIPE_SZ)
     finally:
         os.close(read)
         os.close(write)
-    if size < system.PIPE_SIZE:
+    if size < system.PIPE_BYTES:
         return Check(
             "pipe size", "low", f"{size // 1024} KiB", "Raise /proc/sys/fs/pipe-max-size or pipe-user-pages-soft."
         )
@@ -214,7 +214,7 @@ def _files() -> Check:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     capacity = default_capacity()
     detail = f"{_limit(soft)} (at most {_limit(hard)}): up to {capacity} commands at once"
-    if capacity < _FEW:
+    if capacity < _MIN_FREE_DESCRIPTORS:
         return Check("open files", "low", detail, "Raise it: ulimit -n 4096")
     return Check("open files", "ok", detail)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from textwrap import wrap
 
-from nacre.cli.common.messages import put, put_json
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import write_json, write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.common.terminal import size
-from nacre.profiles import NAMES, named
+from nacre.profiles import NAMES, profile_named
 from nacre.profiles.table import facts, table
 
 _HELP = """\
@@ -21,20 +21,20 @@ uses one, `nacre schema --profile NAME` prints its tool for a model.
 
 exit codes: 0; 125 there is no such profile, or nacre itself failed.
 """
-_WIDEST = 34
+_MAX_CELL_COLUMNS = 34
 """Columns of a cell."""
 
 
 def profiles(words: list[str]) -> int:
-    asked = sort_out("profiles", words, flags=("--json",), takes=(0, None))
+    asked = parse_args("profiles", words, flags=("--json",), takes=(0, None))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
-    known = [named(name) for name in asked.operands or NAMES]
+    known = [profile_named(name) for name in asked.operands or NAMES]
     if "--json" in asked:
-        put_json({"profiles": [{"name": profile.name, **facts(profile)} for profile in known]})
+        write_json({"profiles": [{"name": profile.name, **facts(profile)} for profile in known]})
     else:
-        put("".join(f"{line}\n" for line in _lines(table(known), size()[0])))
+        write_out("".join(f"{line}\n" for line in _lines(table(known), size()[0])))
     return 0
 
 
@@ -44,7 +44,7 @@ def _lines(rows: list[list[str]], width: int) -> Iterator[str]:
     longest = max(len(word) for row in rows for cell in row[1:] for word in cell.split())
     count = len(rows[0]) - 1
     abreast = max(1, min(count, (width - labels) // (longest + 2)))
-    room = max(longest, min((width - labels) // abreast - 2, _WIDEST))
+    room = max(longest, min((width - labels) // abreast - 2, _MAX_CELL_COLUMNS))
     for first in range(1, count + 1, abreast):
         for label, *cells in [[row[0], *row[first : first + abreast]] for row in rows]:
             wrapped = [wrap(cell, room, break_on_hyphens=False) for cell in cells]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import put
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError
 from nacre.config import load
-from nacre.profiles import named
+from nacre.profiles import profile_named
 from nacre.toolcall.schema import DIALECTS
 
 _HELP = f"""\
@@ -27,11 +27,11 @@ One JSON object goes to stdout. exit codes: 0; 125 there is no such profile, or 
 
 
 def schema(words: list[str]) -> int:
-    asked = sort_out(
+    asked = parse_args(
         "schema", words, flags=("--no-config",), valued=("--profile", "--for", "--access", "--cwd"), takes=(0, 0)
     )
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     dialect = asked.last("--for") or "anthropic"
     if dialect not in DIALECTS:
@@ -46,10 +46,10 @@ def schema(words: list[str]) -> int:
         files="--no-config" not in asked,
     )
     bash, ctx = Bash(config.profile), config.context(working_dir=cwd)
-    put(json.dumps(bash.definition(ctx, dialect=dialect), ensure_ascii=False, indent=2) + "\n")
+    write_out(json.dumps(bash.definition(ctx, dialect=dialect), ensure_ascii=False, indent=2) + "\n")
     return 0
 
 
 def _profile(name: str | None) -> str | None:
     """There is one of that name, or an error says which there are."""
-    return None if name is None else named(name).name
+    return None if name is None else profile_named(name).name

@@ -15,11 +15,11 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from nacre.cli.common.messages import put
+from nacre.cli.common.messages import write_out
 from nacre.verdict import Verdict
 
 _YES = (b"y", b"yes")
-_LOCAL = 3
+_LFLAG_INDEX = 3
 """Where `tcgetattr` has what the terminal does by itself."""
 
 
@@ -59,24 +59,24 @@ async def _ask(verdict: Verdict) -> bool:
     finally:
         os.close(stopped)
         if not echoed:
-            put("\n", to=2)  # what comes next begins on a line of its own
+            write_out("\n", to=2)  # what comes next begins on a line of its own
     return said.strip().lower() in _YES
 
 
 def _put_question(verdict: Verdict, terminal: int) -> None:
     from nacre.cli.common.terminal import is_utf8, size  # where there is somebody to ask
-    from nacre.views.console.approval_prompt import QUESTION, question
+    from nacre.views.console.approval_prompt import QUESTION, prompt_lines
 
-    lines = question(verdict, size(2).columns, utf8=is_utf8())
-    put("".join(f"{line}\n" for line in lines), to=2)
+    lines = prompt_lines(verdict, size(2).columns, utf8=is_utf8())
+    write_out("".join(f"{line}\n" for line in lines), to=2)
     with suppress(termios.error):
         termios.tcflush(terminal, termios.TCIFLUSH)
-    put(QUESTION, to=2)
+    write_out(QUESTION, to=2)
 
 
 def _echoes(terminal: int) -> bool:
     with suppress(termios.error):
-        return bool(termios.tcgetattr(terminal)[_LOCAL] & termios.ECHO)
+        return bool(termios.tcgetattr(terminal)[_LFLAG_INDEX] & termios.ECHO)
     return False
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from nacre.base import system
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.parser import exact
+from nacre.cli.common.parser import raw_text
 from nacre.cli.common.stdin import read_input
 from nacre.cli.run.hide_argv import conceal_arguments
-from nacre.cli.run.options import Options, parse
+from nacre.cli.run.options import RunArguments, parse
 from nacre.errors import UnsupportedPlatform
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def run(words: list[str], *, own: bool) -> int:
     """`own`: the words are this program's own arguments, and this process is all ours."""
     options = parse(words)
-    config = configured(options)
+    config = load_config(options)
     if own:
         gc.disable()  # what is loaded now stays; looking through it again and again takes a tenth of the start
         if system.LINUX:
@@ -43,18 +43,18 @@ def run(words: list[str], *, own: bool) -> int:
 def start_keeper() -> None:
     if not system.SUPPORTED:  # before the next import, which would fail in words of its own
         raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
-    from nacre.keeper.client.connection import client
+    from nacre.keeper.client.connection import keeper_connection
 
-    client().spares = False  # there is only this one command
+    keeper_connection().standby_enabled = False  # there is only this one command
 
 
-def _load_drive() -> Callable[[Options, Config], int]:
+def _load_drive() -> Callable[[RunArguments, Config], int]:
     with without_ssl():
-        from nacre.cli.run.driver import drive
-    return drive
+        from nacre.cli.run.driver import run_command
+    return run_command
 
 
-def configured(options: Options) -> Config:
+def load_config(options: RunArguments) -> Config:
     """What is configured where it runs, with what was asked for here over it."""
     from nacre.config import load
 
@@ -74,11 +74,11 @@ def configured(options: Options) -> Config:
     return load(options.cwd, arguments=asked, files=not options.no_config)
 
 
-def _take_input(options: Options) -> None:
+def _take_input(options: RunArguments) -> None:
     """Replace what was asked for as `-` by our own standard input."""
     if options.command == "-":
         options.command = read_input().decode("utf-8", "surrogateescape")
     if options.stdin == "-":
         options.input = read_input()
     elif options.stdin is not None:
-        options.input = exact(options.stdin)
+        options.input = raw_text(options.stdin)

@@ -14,34 +14,34 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
-from nacre.approval.approve import NOBODY
+from nacre.approval.approve import NO_APPROVER
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.cancel import Cancel
-from nacre.cli.common.exit_codes import CLOSED, FAILED
-from nacre.cli.common.messages import put, put_json, say
+from nacre.cli.common.exit_codes import EXIT_ERROR, EXIT_SIGPIPE
+from nacre.cli.common.messages import notice, write_json, write_out
 from nacre.cli.run import saved_output
 from nacre.cli.run.approval import approver
-from nacre.cli.run.notices import words_on
-from nacre.cli.run.options import Options
-from nacre.cli.run.output import Output
+from nacre.cli.run.notices import notices_for
+from nacre.cli.run.options import RunArguments
+from nacre.cli.run.output import OutputWriter
 from nacre.config.config import Config
 from nacre.engines import LOCAL, Engine
 from nacre.errors import NoSuchTask
 from nacre.execution.outcome import exit_status
-from nacre.observe import asked_for
+from nacre.observe import observers_from_config
 from nacre.profiles import Profile
 from nacre.result import Cancelled, Chunk, Ended, Event, Refused, Result, Started, TaskRef
 from nacre.types import Leftovers, Limits, Mode, Request
 
 if TYPE_CHECKING:
-    from nacre.cli.run.live_display import Stage
-    from nacre.cli.run.streaming import Streaming
+    from nacre.cli.run.live_display import LiveDisplay
+    from nacre.cli.run.streaming import StreamingOutput
 
 logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
 
 
-def drive(options: Options, config: Config) -> int:
+def run_command(options: RunArguments, config: Config) -> int:
     cancel = Cancel()
     profile = config.profile
     view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
@@ -68,7 +68,7 @@ def drive(options: Options, config: Config) -> int:
         cancel=cancel,
         strict=options.strict,
         output_dir=options.output_dir,
-        spill_dir=saved_output.place() if keeps and options.output_dir is None else None,
+        spill_dir=saved_output.directory() if keeps and options.output_dir is None else None,
         limits=Limits(
             spill=None if keeps or options.output_dir is not None else 0,
             memory=options.memory,
@@ -81,21 +81,21 @@ def drive(options: Options, config: Config) -> int:
         approve=approver(yes=options.yes),
         caller="nacre run",
     )
-    bash = Bash(profile, observers=asked_for(config.get("audit")), engine=_engine(options))
-    drive = Drive(cancel, options, view, profile)
+    bash = Bash(profile, observers=observers_from_config(config.get("audit")), engine=_engine(options))
+    drive = RunDriver(cancel, options, view, profile)
     if options.session is None:
-        result = asyncio.run(drive.through(bash.stream(request, ctx)))
+        result = asyncio.run(drive.consume(bash.stream(request, ctx)))
     else:
-        from nacre.cli.run.sessions import turn
+        from nacre.cli.run.sessions import locked_session
         from nacre.session import Session
 
-        with turn(options.session, ctx.access, quiet=drive.quiet) as before:
+        with locked_session(options.session, ctx.access, quiet=drive.quiet) as before:
             ctx = replace(ctx, workspace=options.cwd or before.workspace)
-            session = Session(bash, ctx=ctx, cwd=before.cwd, changes=before.changes)
-            result = asyncio.run(drive.through(session.stream(request)))
-            before.save(session.cwd, session.changes)
+            session = Session(bash, ctx=ctx, cwd=before.cwd, changes=before.env_changes)
+            result = asyncio.run(drive.consume(session.stream(request)))
+            before.save(session.cwd, session.env_changes)
     # the event loop is gone, and with it our way with signals: whoever reads us slowly can be interrupted
-    drive.conclude(result)
+    drive.finish(result)
     if bash.observers:
         from nacre.cli.info.audit import complain
 
@@ -103,7 +103,7 @@ def drive(options: Options, config: Config) -> int:
     return drive.code(result)
 
 
-def _engine(options: Options) -> Engine:
+def _engine(options: RunArguments) -> Engine:
     if options.engine is None and options.image is None:
         return LOCAL
     from nacre.engines.names import engine_named
@@ -111,14 +111,14 @@ def _engine(options: Options) -> Engine:
     return engine_named(options.engine or "local", image=options.image)
 
 
-def _leftovers(options: Options, profile: Profile) -> Leftovers | None:
+def _leftovers(options: RunArguments, profile: Profile) -> Leftovers | None:
     """nacre's end is the host's end: what a command leaves running ends, unless it belongs to a task."""
     if options.detach:
         return "detach"
     return None if options.background or options.yield_after is not None or profile.leftovers == "wait" else "end"
 
 
-def _ends_with_us(task: TaskRef) -> bool:
+def _ends_with_nacre(task: TaskRef) -> bool:
     """What was left running before its time, and not what goes on."""
     from nacre.tasks.tasks import Tasks
 
@@ -131,30 +131,30 @@ def _visible(text: str) -> str:
     """As it is, unless a person reads it: then nothing in it hides."""
     if not os.isatty(1):
         return text
-    from nacre.views.console.escape import printed
+    from nacre.views.console.escape import escape_output
 
-    return "\n".join(map(printed, text.split("\n")))
+    return "\n".join(map(escape_output, text.split("\n")))
 
 
-class Drive:
+class RunDriver:
     """One command on its way."""
 
-    def __init__(self, cancel: Cancel, options: Options, view: str, profile: Profile) -> None:
+    def __init__(self, cancel: Cancel, options: RunArguments, view: str, profile: Profile) -> None:
         """`view`: `panel`, `stream`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
         self._cancel = cancel
         self._options = options
         self._view = view
         self._profile = profile
         self.quiet = view in ("json", "model")
-        self._output: Output | Stage | None = None
+        self._output: OutputWriter | LiveDisplay | None = None
         self._started: Started | None = None
         self._signal: int | None = None
         """The one that ended it."""
 
-    async def through(self, stream: AsyncGenerator[Event, None]) -> Result:
+    async def consume(self, stream: AsyncGenerator[Event, None]) -> Result:
         """To its end."""
-        output = self._output = self._made()
-        self._mind_signals(output)
+        output = self._output = self._make_output()
+        self._handle_signals(output)
         try:
             async with aclosing(stream) as events:
                 async for event in events:
@@ -172,64 +172,64 @@ class Drive:
             await output.end()
         raise AssertionError("a stream ends with Ended")
 
-    def _made(self) -> Output | Stage:
+    def _make_output(self) -> OutputWriter | LiveDisplay:
         if self._view not in ("panel", "stream"):
-            return Output(on_failure=self._cancel.cancel, raw=self._view != "")
+            return OutputWriter(on_failure=self._cancel.cancel, raw=self._view != "")
         options, stop = self._options, self._cancel.cancel
         cwd = "" if options.session else os.path.abspath(options.cwd or ".")
         if self._view == "stream":
-            from nacre.cli.run.streaming import Streaming
+            from nacre.cli.run.streaming import StreamingOutput
 
-            return Streaming(options.command, cwd, description=options.description, on_failure=stop)
-        from nacre.cli.run.live_display import Stage
+            return StreamingOutput(options.command, cwd, description=options.description, on_failure=stop)
+        from nacre.cli.run.live_display import LiveDisplay
 
-        return Stage(options.command, cwd, description=options.description, on_failure=stop)
+        return LiveDisplay(options.command, cwd, description=options.description, on_failure=stop)
 
-    def conclude(self, result: Result) -> None:
+    def finish(self, result: Result) -> None:
         """Say what is left to say, in the way that was asked for."""
         options = self._options
         match self._view:
             case "json":
-                from nacre.views.console.short_command import display
+                from nacre.views.console.short_command import shorten
 
                 data = result.to_dict()
-                put_json({**data, "display": display(data["command"], data["cwd"])})
+                write_json({**data, "display": shorten(data["command"], data["cwd"])})
                 return
             case "model":
-                put(_visible(self._answered(result).removesuffix("\n")) + "\n")
+                write_out(_visible(self._model_text(result).removesuffix("\n")) + "\n")
                 return
-            case "stream" if cast("Streaming", self._output).begun:
-                put(cast("Streaming", self._output).closing(result))
+            case "stream" if cast("StreamingOutput", self._output).begun:
+                write_out(cast("StreamingOutput", self._output).render_closing(result))
             case "panel" | "stream":
-                from nacre.cli.run.final_panel import finale
+                from nacre.cli.run.final_panel import print_final_panel
 
-                counted = None if isinstance(self._output, Output | None) else self._output.live.counts
+                counted = None if isinstance(self._output, OutputWriter | None) else self._output.live.counts
                 lines = None if options.background else counted
-                put(finale(result, options, started=self._started, lines=lines))
+                write_out(print_final_panel(result, options, started=self._started, lines=lines))
             case _:
-                self.say(words_on(result, background=options.background))
-        if isinstance(result.outcome, Refused) and NOBODY in result.outcome.reason:
-            say("--yes answers for you")
-        if result.task is not None and options.yield_after is not None and _ends_with_us(result.task):
-            say(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
+                self.say(notices_for(result, background=options.background))
+        if isinstance(result.outcome, Refused) and NO_APPROVER in result.outcome.reason:
+            notice("--yes answers for you")
+        if result.task is not None and options.yield_after is not None and _ends_with_nacre(result.task):
+            notice(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
         if result.task is not None and options.background and self._view not in ("panel", "stream"):
-            put(f"{result.task.id}\n")
+            write_out(f"{result.task.id}\n")
 
-    def _answered(self, result: Result) -> str:
+    def _model_text(self, result: Result) -> str:
         """What a model would read."""
         from nacre.views.answers import answer
 
-        text = answer(result, self._profile.view, directory=saved_output.place(self._options.output_dir)).text
-        saved_output.tidy()
+        text = answer(result, self._profile.view, directory=saved_output.directory(self._options.output_dir)).text
+        saved_output.prune()
         return text
 
-    def _mind_signals(self, output: Output | Stage) -> None:
+    def _handle_signals(self, output: OutputWriter | LiveDisplay) -> None:
         def stop(number: int) -> None:
             if self._signal is not None:
                 output.abandon()
                 os._exit(128 + number)
             self._signal = number
-            output.hurry()
+            output.stop_waiting()
             self._cancel.cancel()
 
         loop = asyncio.get_running_loop()
@@ -238,18 +238,18 @@ class Drive:
                 loop.add_signal_handler(number, stop, number)
 
     def say(self, lines: list[str]) -> None:
-        if lines and isinstance(self._output, Output):
+        if lines and isinstance(self._output, OutputWriter):
             self._output.end_line()
         for line in lines:
-            say(line)
+            notice(line)
 
     def code(self, result: Result) -> int:
         failure = None if self._output is None else self._output.failure
         if self._signal is not None and isinstance(result.outcome, Cancelled):
             return 128 + self._signal
         if isinstance(failure, BrokenPipeError):
-            return CLOSED
+            return EXIT_SIGPIPE
         if failure is not None:
-            say(f"The output could not be written: {failure.strerror}.")
-            return FAILED
+            notice(f"The output could not be written: {failure.strerror}.")
+            return EXIT_ERROR
         return exit_status(result.outcome)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from nacre.base.frozen import replace
-from nacre.cli.common.terminal import look
+from nacre.cli.common.terminal import terminal_capabilities
 from nacre.cli.run import saved_output
-from nacre.cli.run.options import Options
+from nacre.cli.run.options import RunArguments
 from nacre.result import Refused, Result, Running, Started
 from nacre.views.console.viewport import Counts, viewport
-from nacre.views.model.with_spill import written
+from nacre.views.model.with_spill import write_spill
 from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
 from nacre.views.panels.style import render
 
 
-def finale(result: Result, options: Options, *, started: Started | None, lines: Counts | None) -> str:
+def print_final_panel(result: Result, options: RunArguments, *, started: Started | None, lines: Counts | None) -> str:
     """`started`: the event that says with which timeout it ran; None: it never did."""
-    shown = look()
+    shown = terminal_capabilities()
     match result.outcome:
         case Refused():
             drawing = refusal(result, shown)
@@ -34,10 +34,10 @@ def finale(result: Result, options: Options, *, started: Started | None, lines: 
     return render(drawing, shown)
 
 
-def _with_file(result: Result, options: Options) -> Result:
+def _with_file(result: Result, options: RunArguments) -> Result:
     """With a file in which the rest can be read, if the panel does not show everything."""
-    if result.spill is None and not result.dropped and viewport(result).cut:
-        result = replace(result, spill=written(result.both, lambda: saved_output.place(options.output_dir)))
+    if result.spill is None and not result.dropped_bytes and viewport(result).cut:
+        result = replace(result, spill=write_spill(result.both, lambda: saved_output.directory(options.output_dir)))
     if result.spill is not None:
-        saved_output.tidy()
+        saved_output.prune()
     return result

@@ -15,20 +15,20 @@ from collections.abc import Callable
 from typing import Any
 
 from nacre.cli.common.messages import write_all
-from nacre.cli.common.terminal import is_dumb, is_ready, look, reflows, size
-from nacre.cli.run.output import Writer
+from nacre.cli.common.terminal import is_dumb, is_ready, reflows, size, terminal_capabilities
+from nacre.cli.run.output import WriterThread
 from nacre.result import Chunk, Started
-from nacre.views.console.live import Live
+from nacre.views.console.live import LiveView
 
-_FIRST = 0.25
+_SHOW_AFTER_S = 0.25
 """Seconds after which it is worth watching."""
-_PAUSE = 0.1
+_FRAME_INTERVAL_S = 0.1
 """Seconds between two frames."""
-_PATIENCE = 0.5
+_LAST_FRAME_TIMEOUT_S = 0.5
 """Seconds that the last frame may take."""
 
 
-class Stage:
+class LiveDisplay:
     """Only watches if stdout is a terminal that can do that; counts in any case."""
 
     def __init__(
@@ -40,8 +40,8 @@ class Stage:
         on_failure: Callable[[], None],
     ) -> None:
         self.failure: OSError | None = None
-        seen = look()
-        self.live = Live(
+        seen = terminal_capabilities()
+        self.live = LiveView(
             command,
             cwd,
             description=description,
@@ -51,7 +51,7 @@ class Stage:
         self._utf8 = seen.utf8
         self._on_failure = on_failure
         self._watched = os.isatty(1) and not is_dumb()
-        self._writer: Writer | None = None
+        self._writer: WriterThread | None = None
         self._writing: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._began = self._due = 0.0
@@ -65,16 +65,16 @@ class Stage:
         threading.Thread(target=_load, name="nacre-panels", daemon=True).start()
         if self._watched:
             self._began = time.monotonic()
-            self._due = self._began + _FIRST
-            self._timer = asyncio.get_running_loop().call_later(_FIRST, self._tick)
-            self._mind_being_stopped()
+            self._due = self._began + _SHOW_AFTER_S
+            self._timer = asyncio.get_running_loop().call_later(_SHOW_AFTER_S, self._tick)
+            self._handle_suspend()
 
     async def write(self, chunk: Chunk) -> None:
         self.live.feed(chunk.stream, chunk.data)
         if self._timer is not None and time.monotonic() >= self._due:  # a flood leaves the loop no time for timers
             self._draw()
 
-    def hurry(self) -> None:
+    def stop_waiting(self) -> None:
         """Nothing here keeps anybody; but a command may take its time to end."""
         self.live.ending = True
 
@@ -93,15 +93,15 @@ class Stage:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self._writing is not None:
-            await asyncio.wait({self._writing}, timeout=_PATIENCE)
+            await asyncio.wait({self._writing}, timeout=_LAST_FRAME_TIMEOUT_S)
         if self._drawn and (self._writing is None or self._writing.done()):
             columns, lines = size()
             self._send(self.live.erase(columns, lines))
             if self._writing is not None:
-                await asyncio.wait({self._writing}, timeout=_PATIENCE)
+                await asyncio.wait({self._writing}, timeout=_LAST_FRAME_TIMEOUT_S)
         self._drawn = False
 
-    def _mind_being_stopped(self) -> None:
+    def _handle_suspend(self) -> None:
         """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards.
         Ctrl-\\: it gets a line of its own. Not by way of the event loop, which would draw once more before it tells
         us."""
@@ -129,13 +129,13 @@ class Stage:
                 self._before[number] = signal.signal(number, handler)
 
     def _tick(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._tick)
+        self._timer = asyncio.get_running_loop().call_later(_FRAME_INTERVAL_S, self._tick)
         if time.monotonic() >= self._due:
             self._draw()
 
     def _draw(self) -> None:
         now = time.monotonic()
-        self._due = now + _PAUSE
+        self._due = now + _FRAME_INTERVAL_S
         if self.failure is not None or (self._writing is not None and not self._writing.done()):
             return
         columns, lines = size()
@@ -144,11 +144,11 @@ class Stage:
 
     def _send(self, text: str) -> None:
         if self._writer is None:
-            self._writer = Writer()
+            self._writer = WriterThread()
         self._writing = self._writer.write(1, text.encode("utf-8", "backslashreplace"))
-        self._writing.add_done_callback(self._look_at)
+        self._writing.add_done_callback(self._on_written)
 
-    def _look_at(self, written: asyncio.Future[None]) -> None:
+    def _on_written(self, written: asyncio.Future[None]) -> None:
         error = None if written.cancelled() else written.exception()
         if isinstance(error, OSError) and self.failure is None:
             self.failure = error

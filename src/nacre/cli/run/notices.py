@@ -20,7 +20,7 @@ from nacre.result import (
 )
 
 
-def words_on(result: Result, *, background: bool) -> list[str]:
+def notices_for(result: Result, *, background: bool) -> list[str]:
     """The lines for stderr. A command that just ended, well or badly, needs none, unless it was to go on."""
     lines: list[str] = []
     task = result.task
@@ -30,8 +30,8 @@ def words_on(result: Result, *, background: bool) -> list[str]:
                 lines.append(f"{task.id} runs (process {task.pid}); its output is in {task.output_file}")
         case outcome if background and task is not None:
             lines.append(f"{task.id} has ended at once: {describe(outcome)}; its output is in {task.output_file}")
-            if result.dropped:
-                lines.append(f"{result.dropped:,} bytes of it were left out here")
+            if result.dropped_bytes:
+                lines.append(f"{result.dropped_bytes:,} bytes of it were left out here")
         case Exited() | Cancelled():
             pass
         case Signalled() | TimedOut() | OverLimit() | Killed() | Lost():
@@ -42,8 +42,8 @@ def words_on(result: Result, *, background: bool) -> list[str]:
             lines.append(result.summary + (f". Instead: {instead}" if instead else ""))
         case outcome:
             assert_never(outcome)
-    lines += result.remarks
+    lines += result.notes
     if (spill := result.spill) is not None:
         whole = "all" if spill.complete else "the first"
         lines.append(f"{whole} {spill.bytes:,} bytes of its output are in {spill.path}")
-    return lines if result.hidden is None else [result.hidden.mask(line) for line in lines]
+    return lines if result.redactor is None else [result.redactor.mask(line) for line in lines]

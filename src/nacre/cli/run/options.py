@@ -1,4 +1,4 @@
-"""The words after `nacre run` in, `Options` out. Looks at nothing but the words."""
+"""The words after `nacre run` in, `RunArguments` out. Looks at nothing but the words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 from typing import NoReturn, cast
 
 from nacre.base import units
-from nacre.cli.common.messages import put
-from nacre.cli.common.parser import exact
-from nacre.cli.common.usage import UsageError, nearest, quoted
+from nacre.cli.common.messages import write_out
+from nacre.cli.common.parser import raw_text
+from nacre.cli.common.usage import UsageError, nearest, quote_words
 
 _DESCRIPTION = """\
 Run a shell command with bash, supervised. Its output passes through unchanged while it runs; on a terminal
@@ -36,7 +36,7 @@ has a session of its own by that name.
 """
 
 
-class Options(argparse.Namespace):
+class RunArguments(argparse.Namespace):
     """What was asked for."""
 
     command: str
@@ -95,7 +95,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message[:1].upper() + message[1:] + ".", hint)
 
     def print_help(self, file: object = None) -> None:  # noqa: ARG002
-        put(self.format_help())
+        write_out(self.format_help())
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -105,9 +105,9 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=28, width=100)
 
 
-def parse(words: list[str]) -> Options:
+def parse(words: list[str]) -> RunArguments:
     parser = _parser()
-    found, extra = parser.parse_known_args(words, Options())
+    found, extra = parser.parse_known_args(words, RunArguments())
     texts = cast("list[str]", found.command)
     start = words.index(texts[0]) if texts else len(words)
     if extra and extra[0].startswith("-") and extra[0] in words[:start]:
@@ -116,12 +116,12 @@ def parse(words: list[str]) -> Options:
         given = words[start:] if extra else texts
         raise UsageError(
             f"The command is one argument, and {len(given)} were given.",
-            f"Quote it: nacre run {quoted(given)}",
+            f"Quote it: nacre run {quote_words(given)}",
             field="command",
         )
     if not texts:
         raise UsageError("There is no command to run.", "Give it as one argument: nacre run 'ls -la'", field="command")
-    found.command = exact(texts[0])
+    found.command = raw_text(texts[0])
     if found.command == found.stdin == "-":
         raise UsageError("Standard input cannot be both the command and the command's input.", field="stdin")
     _check_task(found)
@@ -129,7 +129,7 @@ def parse(words: list[str]) -> Options:
     return found
 
 
-def _settle_view(found: Options) -> None:
+def _settle_view(found: RunArguments) -> None:
     asked = {name for name, given in (("json", found.json), ("plain", found.plain)) if given}
     asked |= {found.view} if found.view else set()
     if len(asked) > 1:
@@ -138,7 +138,7 @@ def _settle_view(found: Options) -> None:
     found.json, found.plain = found.view == "json", found.view == "plain"
 
 
-def _check_task(found: Options) -> None:
+def _check_task(found: RunArguments) -> None:
     if found.background and found.yield_after is not None:
         raise UsageError("--yield-after has no meaning with --background: that is a task from the start.")
     if found.background and found.detach:
@@ -247,7 +247,7 @@ def _add_limits(parser: Parser) -> None:
 
 
 def _size(word: str) -> int:
-    size = units.size(word)
+    size = units.parse_size(word)
     if size is None:
         raise argparse.ArgumentTypeError(f"{word!r} is not a size such as 512M or 4G")
     return size
@@ -269,13 +269,13 @@ def _seconds(word: str) -> float:
         return float(word)
     except ValueError:
         pass
-    meant = units.span(word)
+    meant = units.parse_duration(word)
     hint = "" if meant is None else f"; write {meant:g}"
     raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds{hint}")
 
 
 def _assignment(word: str) -> tuple[str, str]:
-    name, equals, value = exact(word).partition("=")
+    name, equals, value = raw_text(word).partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"write {name}=VALUE; to let {name} through from here: --pass-env {name}")
     return name, value
@@ -288,6 +288,6 @@ _NO_OPTIONS = ("command", "input")
 def _unknown_option(word: str) -> UsageError:
     name = word.partition("=")[0]
     near = nearest(
-        name, ("--" + field.replace("_", "-") for field in Options.__annotations__ if field not in _NO_OPTIONS)
+        name, ("--" + field.replace("_", "-") for field in RunArguments.__annotations__ if field not in _NO_OPTIONS)
     )
     return UsageError(f"There is no option {name}.", f"Did you mean: {near}" if near else "Try: nacre run --help")

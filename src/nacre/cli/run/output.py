@@ -16,29 +16,29 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from nacre.cli.common.messages import encoded, write_all
+from nacre.cli.common.messages import encode_for_terminal, write_all
 from nacre.cli.common.terminal import is_ready
 from nacre.result import Chunk, Started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.views.console.escape import Screen
+    from nacre.views.console.escape import TerminalFilter
 
-_PATIENCE = 0.5
+_WRITE_TIMEOUT_S = 0.5
 """Seconds that a write may take once we are in a hurry."""
 
 _FD = {"stdout": 1, "stderr": 2}
 
 
-class Output:
+class OutputWriter:
     def __init__(self, on_failure: Callable[[], None], *, raw: bool = False) -> None:
         """`raw`: a terminal gets every byte too. Else it gets no commands, but for colours."""
         self.failure: OSError | None = None
         self._on_failure = on_failure
         self._stuck = False
         self._open_line = {1: False, 2: False}
-        self._hurried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._writer: Writer | None = None
+        self._stopped_waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._writer: WriterThread | None = None
         self._screens = {} if raw else {fd: _screen() for fd in (1, 2) if os.isatty(fd)}
 
     async def write(self, chunk: Chunk) -> None:
@@ -46,15 +46,15 @@ class Output:
             return
         fd, data = _FD[chunk.stream], chunk.data
         if fd in self._screens:
-            data = encoded(self._screens[fd].show(data), fd)
-        await self._put(fd, data)
+            data = encode_for_terminal(self._screens[fd].show(data), fd)
+        await self._write_bytes(fd, data)
 
-    async def _put(self, fd: int, data: bytes) -> None:
+    async def _write_bytes(self, fd: int, data: bytes) -> None:
         try:
             if len(data) <= select.PIPE_BUF and is_ready(fd):
                 write_all(fd, data)  # so little does not block
             else:
-                await self._write_patiently(fd, data)
+                await self._write_with_timeout(fd, data)
         except OSError as error:
             self.failure = error
             self._on_failure()
@@ -65,7 +65,7 @@ class Output:
         """What a terminal was not shown yet, and its own colour."""
         for fd, screen in self._screens.items():
             if (rest := screen.end()) and self.failure is None and not self._stuck:
-                await self._put(fd, encoded(rest, fd))
+                await self._write_bytes(fd, encode_for_terminal(rest, fd))
 
     async def begin(self, started: Started) -> None:
         """The command runs."""
@@ -73,21 +73,21 @@ class Output:
     def abandon(self) -> None:
         """Leave at once."""
 
-    async def _write_patiently(self, fd: int, data: bytes) -> None:
+    async def _write_with_timeout(self, fd: int, data: bytes) -> None:
         if self._writer is None:
-            self._writer = Writer()
+            self._writer = WriterThread()
         writing = self._writer.write(fd, data)
-        await asyncio.wait({writing, self._hurried}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({writing, self._stopped_waiting}, return_when=asyncio.FIRST_COMPLETED)
         if not writing.done():
-            await asyncio.wait({writing}, timeout=_PATIENCE)
+            await asyncio.wait({writing}, timeout=_WRITE_TIMEOUT_S)
         if writing.done():
             writing.result()
         else:
             self._stuck = True
 
-    def hurry(self) -> None:
-        if not self._hurried.done():
-            self._hurried.set_result(None)
+    def stop_waiting(self) -> None:
+        if not self._stopped_waiting.done():
+            self._stopped_waiting.set_result(None)
 
     @property
     def line_is_open(self) -> bool:
@@ -101,7 +101,7 @@ class Output:
                 write_all(2, b"\n")
 
 
-class Writer:
+class WriterThread:
     """A thread that writes. It may be stuck in that when this process ends."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class Writer:
             self._loop.call_soon_threadsafe(answer, value)
 
 
-def _screen() -> Screen:
-    from nacre.views.console.escape import Screen  # where there is a terminal
+def _screen() -> TerminalFilter:
+    from nacre.views.console.escape import TerminalFilter  # where there is a terminal
 
-    return Screen()
+    return TerminalFilter()

@@ -9,20 +9,20 @@ import time
 
 from nacre.base.system import state_directory
 
-_FOR = 7 * 24 * 3600.0
-_MOST = 200
-_BYTES = 1 << 30
+_KEEP_SECONDS = 7 * 24 * 3600.0
+_MAX_FILES = 200
+_MAX_TOTAL_BYTES = 1 << 30
 
 
-def place(wanted: str | None = None) -> str:
+def directory(wanted: str | None = None) -> str:
     """Where such files go; it may not exist yet. Absolute: whoever reads its name may be elsewhere by then."""
     return os.path.join(state_directory(), "outputs") if wanted is None else os.path.abspath(wanted)
 
 
-def tidy() -> None:
+def prune() -> None:
     """What is a week old goes, and the oldest of too many or too much."""
     found = []
-    with contextlib.suppress(OSError), os.scandir(place()) as entries:
+    with contextlib.suppress(OSError), os.scandir(directory()) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
@@ -32,6 +32,6 @@ def tidy() -> None:
     total, now = 0, time.time()
     for count, (changed, size, path) in enumerate(found):
         total += size
-        if count >= _MOST or total > _BYTES or now - changed > _FOR:
+        if count >= _MAX_FILES or total > _MAX_TOTAL_BYTES or now - changed > _KEEP_SECONDS:
             with contextlib.suppress(OSError):
                 os.unlink(path)

@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nacre.base.system import state_directory
-from nacre.cli.common.messages import say
+from nacre.cli.common.messages import notice
 from nacre.errors import InvalidRequest
-from nacre.planning.paths import current
+from nacre.planning.paths import current_directory
 
 _VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
-class Kept:
+class StoredSession:
     """What a session has come to: None and nothing for a new one."""
 
     def __init__(self, path: Path) -> None:
@@ -31,18 +31,18 @@ class Kept:
         self.cwd: str | None = None
         self.workspace = ""
         """Where it was begun: that is what may be written, wherever its commands have gone since."""
-        self.changes: dict[str, str | None] = {}
+        self.env_changes: dict[str, str | None] = {}
         try:
             text = path.read_bytes()
         except FileNotFoundError:
-            self.workspace = current()
+            self.workspace = current_directory()
             return
         except OSError as error:
-            raise _not_kept(path.parent, error) from error
+            raise _save_error(path.parent, error) from error
         try:
             state = json.loads(text)
             cwd, changes = state["cwd"], state["changes"]
-            workspace = state["workspace"] if "workspace" in state else current()  # older ones have none
+            workspace = state["workspace"] if "workspace" in state else current_directory()  # older ones have none
             good = state["version"] == _VERSION and all(map(_is_path, (cwd, workspace))) and _are_changes(changes)
         except (ValueError, TypeError, KeyError):
             good = False
@@ -55,7 +55,7 @@ class Kept:
             )
         self.cwd = cwd
         self.workspace = workspace
-        self.changes = changes
+        self.env_changes = changes
 
     def save(self, cwd: str, changes: Mapping[str, str | None]) -> None:
         state = {"version": _VERSION, "cwd": cwd, "workspace": self.workspace, "changes": dict(changes)}
@@ -67,11 +67,11 @@ class Kept:
                 file.write(text)
             os.replace(draft, self._path)
         except OSError as error:
-            raise _not_kept(self._path.parent, error) from error
+            raise _save_error(self._path.parent, error) from error
 
 
 @contextlib.contextmanager
-def turn(name: str, access: str, *, quiet: bool = False) -> Iterator[Kept]:
+def locked_session(name: str, access: str, *, quiet: bool = False) -> Iterator[StoredSession]:
     """Wait for this session's turn, and hold it. `quiet`: without saying that it waits.
 
     Each access has a session of its own: what a confined command exports, a free one would run.
@@ -90,10 +90,10 @@ def turn(name: str, access: str, *, quiet: bool = False) -> Iterator[Kept]:
         os.chmod(directory, 0o700)
         lock = os.open(directory / f"{file}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise _not_kept(directory, error) from error
+        raise _save_error(directory, error) from error
     try:
         _take(lock, name, quiet=quiet)
-        yield Kept(directory / f"{file}.json")
+        yield StoredSession(directory / f"{file}.json")
     finally:
         os.close(lock)
 
@@ -103,11 +103,11 @@ def _take(lock: int, name: str, *, quiet: bool) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if not quiet:
-            say(f"waiting: session {name} is busy with another command")
+            notice(f"waiting: session {name} is busy with another command")
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
-def _not_kept(directory: Path, error: OSError) -> InvalidRequest:
+def _save_error(directory: Path, error: OSError) -> InvalidRequest:
     return InvalidRequest(
         "session_not_kept",
         f"The session cannot be kept in {directory}: {error.strerror}.",

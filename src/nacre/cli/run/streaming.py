@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nacre.cli.common.messages import encoded
-from nacre.cli.common.terminal import look
-from nacre.cli.run.output import Output
+from nacre.cli.common.messages import encode_for_terminal
+from nacre.cli.common.terminal import terminal_capabilities
+from nacre.cli.run.output import OutputWriter
 from nacre.result import Result, Started
-from nacre.views.panels.streamed import closing, opening
+from nacre.views.panels.streamed import draw_closing, draw_opening
 from nacre.views.panels.style import render
 
 
-class Streaming(Output):
+class StreamingOutput(OutputWriter):
     def __init__(
         self,
         command: str,
@@ -27,13 +27,13 @@ class Streaming(Output):
 
     async def begin(self, started: Started) -> None:
         self.begun = True
-        shown, redactor = look(), started.redactor
+        shown, redactor = terminal_capabilities(), started.redactor
         command, description = self._command, self._description
         if redactor is not None:
             command, description = redactor.mask(command), redactor.mask(description)
-        lines = opening(command, self._cwd, shown, description=description)
-        await self._put(1, encoded(render(lines, shown), 1))
+        lines = draw_opening(command, self._cwd, shown, description=description)
+        await self._write_bytes(1, encode_for_terminal(render(lines, shown), 1))
 
-    def closing(self, result: Result) -> str:
-        shown = look()
-        return ("\n" if self.line_is_open else "") + render(closing(result, shown), shown)
+    def render_closing(self, result: Result) -> str:
+        shown = terminal_capabilities()
+        return ("\n" if self.line_is_open else "") + render(draw_closing(result, shown), shown)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import gc
 import os
 
-from nacre.cli.common.messages import put
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import write_out
+from nacre.cli.common.parser import parse_args
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.hooks.agents.protocol import Reply
+    from nacre.hooks.agents.protocol import HookReply
 
-REFUSE = 2
-PATIENCE = 20.0
+EXIT_BLOCK = 2
+TIMEOUT_S = 20.0
 """Seconds. An agent that has waited long enough (a minute, in some) runs the command; a refusal has to come first."""
 
 _HELP = """\
@@ -54,17 +54,17 @@ def hook(words: list[str]) -> int:
 
 
 def _hook(words: list[str]) -> int:
-    asked = sort_out("hook", words, flags=("--no-ask",), takes=(0, 0))
+    asked = parse_args("hook", words, flags=("--no-ask",), takes=(0, 0))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     if os.isatty(0):
-        put(_HELP, to=2)
-        return REFUSE
+        write_out(_HELP, to=2)
+        return EXIT_BLOCK
     _start_clock()
-    from nacre.hooks.handle import LARGEST, answer
+    from nacre.hooks.handle import MAX_PAYLOAD_BYTES, answer
 
-    return _say(answer(_input(LARGEST + 1), ask="--no-ask" not in asked))
+    return _say(answer(_input(MAX_PAYLOAD_BYTES + 1), ask="--no-ask" not in asked))
 
 
 def _input(most: int) -> bytes:
@@ -79,10 +79,10 @@ def _start_clock() -> None:
     import signal
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"no answer within {PATIENCE:g} seconds")
+        raise TimeoutError(f"no answer within {TIMEOUT_S:g} seconds")
 
     signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE, 1)  # again and again, should somebody take the first for his own
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S, 1)  # again and again, should somebody take the first for his own
 
 
 def _stop_clock() -> None:
@@ -91,19 +91,19 @@ def _stop_clock() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _failure(error: BaseException) -> Reply:
+def _failure(error: BaseException) -> HookReply:
     from nacre.hooks.agents.protocol import refusal
 
     return refusal(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
 
 
-def _say(reply: Reply) -> int:
+def _say(reply: HookReply) -> int:
     """An answer that nobody can read is a refusal."""
     try:
         if reply.err:
-            put(reply.err, to=2)
+            write_out(reply.err, to=2)
         if reply.out:
-            put(reply.out)
+            write_out(reply.out)
     except Exception:
-        return REFUSE
+        return EXIT_BLOCK
     return reply.code

@@ -7,14 +7,14 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from nacre.cli.common.messages import put, safe, say
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import notice, printable, write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError, nearest
 from nacre.errors import InvalidRequest
 from nacre.hooks.install import files
-from nacre.hooks.install.json_edit import Unfit
-from nacre.hooks.install.locations import AGENTS, Settings, command_line
-from nacre.hooks.install.settings import installed, with_hook, without_hook
+from nacre.hooks.install.json_edit import CannotEdit
+from nacre.hooks.install.locations import AGENTS, AgentSettings, command_line
+from nacre.hooks.install.settings import installed_commands, with_hook, without_hook
 
 _HELP = f"""\
 usage: nacre hook install AGENT [options]
@@ -36,9 +36,9 @@ exit codes: 0; 125 the file could not be read or written, or nacre itself failed
 
 def install(words: list[str]) -> int:
     flags = ("--user", "--project", "--remove", "--dry-run", "--no-ask")
-    asked = sort_out("hook install", words, flags=flags, valued=("--program",), takes=(0, 1))
+    asked = parse_args("hook install", words, flags=flags, valued=("--program",), takes=(0, 1))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     if "--user" in asked and "--project" in asked:
         raise UsageError("--user and --project are two places.", "Choose one, or do it twice.")
@@ -52,7 +52,7 @@ def install(words: list[str]) -> int:
     return _install(settings, paths, command, dry="--dry-run" in asked)
 
 
-def _settings(operands: list[str]) -> Settings:
+def _settings(operands: list[str]) -> AgentSettings:
     if not operands:
         raise UsageError("nacre hook install needs the name of an agent.", f"One of: {', '.join(AGENTS)}")
     if operands[0] not in AGENTS:
@@ -75,77 +75,77 @@ def _program(*, shared: bool) -> str:
     return os.path.abspath(found)
 
 
-def _install(settings: Settings, paths: list[str], command: str, *, dry: bool) -> int:
+def _install(settings: AgentSettings, paths: list[str], command: str, *, dry: bool) -> int:
     contents = {path: _read(path) for path in paths}
-    path = next((each for each in paths if _installed(settings, each, contents[each])), None)
+    path = next((each for each in paths if _installed_commands(settings, each, contents[each])), None)
     if path is None:
         path = next((each for each in paths if contents[each] is not None), paths[-1])
     before = contents[path]
     try:
         after = with_hook(settings, path, before, command)
-    except Unfit as error:
-        raise _unfit(path, error) from error
+    except CannotEdit as error:
+        raise _cannot_edit(path, error) from error
     if after == before:
-        say(f"It is there already: {path}")
+        notice(f"It is there already: {path}")
         return 0
-    put("".join(_diff(path, before, after)))
+    write_out("".join(_diff(path, before, after)))
     if dry:
-        say("Nothing was changed: --dry-run")
+        notice("Nothing was changed: --dry-run")
         return 0
-    first = before is not None and not _installed(settings, path, before)
+    first = before is not None and not _installed_commands(settings, path, before)
     try:
         if first:
-            files.write(files.kept(path), before, like=path)
+            files.write(files.backup_path(path), before, like=path)
         files.write(path, after)
     except OSError as error:
         raise _unwritable(path, error) from error
-    say(f"Written: {path}" + (f" (as it was: {files.kept(path)})" if first else ""))
-    say(settings.afterwards)
+    notice(f"Written: {path}" + (f" (as it was: {files.backup_path(path)})" if first else ""))
+    notice(settings.afterwards)
     return 0
 
 
-def _remove(settings: Settings, paths: list[str], *, dry: bool) -> int:
+def _remove(settings: AgentSettings, paths: list[str], *, dry: bool) -> int:
     contents = {path: _read(path) for path in paths}
-    there = [path for path in paths if _installed(settings, path, contents[path])]
+    there = [path for path in paths if _installed_commands(settings, path, contents[path])]
     if not there:
-        say(f"There is no hook of nacre's in {' or '.join(paths)}")
+        notice(f"There is no hook of nacre's in {' or '.join(paths)}")
         return 0
     for path in there:
         before = contents[path]
         try:
-            after, whole = _as_it_was(settings, path, before)
-        except Unfit as error:
-            raise _unfit(path, error) from error
-        put("".join(_diff(path, before, after)))
+            after, whole = _original_bytes(settings, path, before)
+        except CannotEdit as error:
+            raise _cannot_edit(path, error) from error
+        write_out("".join(_diff(path, before, after)))
         if dry:
             continue
         try:
             files.write(path, after)
             if whole:
-                files.write(files.kept(path), None)
+                files.write(files.backup_path(path), None)
         except OSError as error:
             raise _unwritable(path, error) from error
-        say(f"Written: {path}" if after is not None else f"Removed, since there was nothing else in it: {path}")
+        notice(f"Written: {path}" if after is not None else f"Removed, since there was nothing else in it: {path}")
     if dry:
-        say("Nothing was changed: --dry-run")
+        notice("Nothing was changed: --dry-run")
     return 0
 
 
-def _as_it_was(settings: Settings, path: str, data: bytes | None) -> tuple[bytes | None, bool]:
+def _original_bytes(settings: AgentSettings, path: str, data: bytes | None) -> tuple[bytes | None, bool]:
     """If nothing else has changed since, the very bytes; and whether it is so."""
-    earlier = files.read(files.kept(path))
-    if earlier is not None and not _installed(settings, path, earlier):
-        command = installed(settings, path, data)[0]
+    earlier = files.read(files.backup_path(path))
+    if earlier is not None and not _installed_commands(settings, path, earlier):
+        command = installed_commands(settings, path, data)[0]
         if with_hook(settings, path, earlier, command) == data:
             return earlier, True
     return without_hook(settings, path, data), False
 
 
-def _installed(settings: Settings, path: str, data: bytes | None) -> list[str]:
+def _installed_commands(settings: AgentSettings, path: str, data: bytes | None) -> list[str]:
     try:
-        return installed(settings, path, data)
-    except Unfit as error:
-        raise _unfit(path, error) from error
+        return installed_commands(settings, path, data)
+    except CannotEdit as error:
+        raise _cannot_edit(path, error) from error
 
 
 def _read(path: str) -> bytes | None:
@@ -157,7 +157,7 @@ def _read(path: str) -> bytes | None:
         ) from error
 
 
-def _unfit(path: str, error: Unfit) -> InvalidRequest:
+def _cannot_edit(path: str, error: CannotEdit) -> InvalidRequest:
     return InvalidRequest(
         "unfit",
         f"{path} is left as it is: {error}.",
@@ -178,4 +178,4 @@ def _diff(path: str, before: bytes | None, after: bytes | None) -> Iterator[str]
     old, new = ((data or b"").decode().splitlines() for data in (before, after))
     names = (path if before is not None else os.devnull, path if after is not None else os.devnull)
     for line in unified_diff(old, new, *names, lineterm=""):
-        yield f"{safe(line)}\n"
+        yield f"{printable(line)}\n"

@@ -9,16 +9,16 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING
 
-from nacre.cli.common.messages import put, say
-from nacre.cli.common.parser import Words, sort_out, whole
+from nacre.cli.common.messages import notice, write_out
+from nacre.cli.common.parser import ParsedArgs, int_option, parse_args
 from nacre.cli.common.usage import UsageError
 from nacre.errors import InvalidConfig, NacreError
 
 if TYPE_CHECKING:
-    from nacre.adapters.mcp.settings import Settings
+    from nacre.adapters.mcp.settings import ServerSettings
 
 TOKEN = "NACRE_MCP_TOKEN"
-MISCONFIGURED = 2
+EXIT_MISCONFIGURED = 2
 _VALUED = ("--http", "--profile", "--access", "--cwd", "--allow", "--budget")
 _HELP = """\
 usage: nacre mcp [options]     serve the tool over the Model Context Protocol, on stdin and stdout
@@ -42,25 +42,25 @@ class MissingExtra(NacreError):
 
 
 def mcp(words: list[str]) -> int:
-    asked = sort_out("mcp", words, flags=("--no-config",), valued=_VALUED, takes=(0, 0))
+    asked = parse_args("mcp", words, flags=("--no-config",), valued=_VALUED, takes=(0, 0))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
-    if not _installed():
+    if not _is_installed():
         raise MissingExtra("`nacre mcp` needs the MCP SDK, version 2.3 or newer: pip install 'nacre[mcp]'")
-    port = whole(asked, "--http")
+    port = int_option(asked, "--http")
     if port is not None and not 0 <= port < 65536:
         raise UsageError(f"--http {port} is no port.", "Give one from 0 to 65535.", field="http")
     try:
         settings = settings_from(asked)
     except InvalidConfig as error:
-        say(str(error))
-        return MISCONFIGURED
-    token = _taken_token()
+        notice(str(error))
+        return EXIT_MISCONFIGURED
+    token = _take_token()
     if port is None:
-        from nacre.adapters.mcp.transport.private_stdio import guarded
+        from nacre.adapters.mcp.transport.private_stdio import take_standard_streams
 
-        wire = guarded()
+        wire = take_standard_streams()
         import anyio
 
         from nacre.adapters.mcp.transport import stdio
@@ -71,11 +71,11 @@ def mcp(words: list[str]) -> int:
     return 0
 
 
-def settings_from(asked: Words) -> Settings:
+def settings_from(asked: ParsedArgs) -> ServerSettings:
     """What is configured where it works, with what was asked for here over it."""
-    from nacre.adapters.mcp.settings import BUDGET, Settings
+    from nacre.adapters.mcp.settings import CALL_BUDGET_S, ServerSettings
     from nacre.config import load
-    from nacre.observe import asked_for
+    from nacre.observe import observers_from_config
 
     given = {"profile": asked.last("--profile"), "access": asked.last("--access")}
     config = load(
@@ -83,18 +83,18 @@ def settings_from(asked: Words) -> Settings:
         arguments={name: value for name, value in given.items() if value is not None},
         files="--no-config" not in asked,
     )
-    return Settings(
+    return ServerSettings(
         profile=config.profile,
         context=config.context(
             working_dir=asked.last("--cwd"),
             allowed_paths=tuple(map(os.path.abspath, asked.values.get("--allow", ()))),
         ),
-        observers=asked_for(config.get("audit")),
-        budget=_seconds(asked.last("--budget"), BUDGET),
+        observers=observers_from_config(config.get("audit")),
+        budget=_seconds(asked.last("--budget"), CALL_BUDGET_S),
     )
 
 
-def _taken_token() -> str:
+def _take_token() -> str:
     """The one that we were given, which no command is to have."""
     from nacre.adapters.mcp.transport.hide_token import conceal_variable
 
@@ -104,7 +104,7 @@ def _taken_token() -> str:
     return given
 
 
-def _over_http(settings: Settings, port: int, given: str) -> None:
+def _over_http(settings: ServerSettings, port: int, given: str) -> None:
     import secrets
 
     import anyio
@@ -115,15 +115,15 @@ def _over_http(settings: Settings, port: int, given: str) -> None:
     token = given or secrets.token_urlsafe(32)
     settings = replace(settings, context=replace(settings.context, secrets=(*settings.context.secrets, token)))
     try:
-        at = http.listening(port)
+        at = http.listen(port)
     except OSError as error:
         raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Try --http 0.", field="http") from error
-    say(f"serving on http://{http.LOOPBACK}:{at.getsockname()[1]}{http.PATH}")
-    say(f"clients send: Authorization: Bearer {'$' + TOKEN if given else token}")
+    notice(f"serving on http://{http.LOOPBACK}:{at.getsockname()[1]}{http.PATH}")
+    notice(f"clients send: Authorization: Bearer {'$' + TOKEN if given else token}")
     anyio.run(http.serve, settings, at, token)
 
 
-def _installed() -> bool:
+def _is_installed() -> bool:
     try:
         return importlib.util.find_spec("mcp_types") is not None and importlib.util.find_spec("mcp") is not None
     except (ImportError, ValueError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nacre.base.units import short_size, size, span
+from nacre.base.units import format_size, parse_duration, parse_size
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import put, put_json, say
-from nacre.cli.common.parser import sort_out, whole
+from nacre.cli.common.messages import notice, write_json, write_out
+from nacre.cli.common.parser import int_option, parse_args
 from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.task_selection import tasks_of
 
@@ -28,32 +28,34 @@ exit codes: 0; 1 something could not be removed, and is named; 125 nacre itself 
 
 
 def clean(words: list[str]) -> int:
-    asked = sort_out(
+    asked = parse_args(
         "clean", words, flags=("--json",), valued=("--older-than", "--keep", "--keep-size", "--dir"), takes=(0, 0)
     )
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     limits: dict[str, float] = {}
     if (age := asked.last("--older-than")) is not None:
-        limits["older_than"] = _known(span(age), "--older-than", age, "Write 7d, 12h, 90m or seconds.")
+        limits["older_than"] = _require_value(
+            parse_duration(age), "--older-than", age, "Write 7d, 12h, 90m or seconds."
+        )
     if (most := asked.last("--keep-size")) is not None:
-        limits["keep_bytes"] = _known(size(most), "--keep-size", most, "Write 512M, 1G or bytes.")
-    if (count := whole(asked, "--keep")) is not None:
+        limits["keep_bytes"] = _require_value(parse_size(most), "--keep-size", most, "Write 512M, 1G or bytes.")
+    if (count := int_option(asked, "--keep")) is not None:
         limits["keep"] = count
     with without_ssl():
         done = tasks_of(asked).clean(**limits)  # type: ignore[arg-type]  # sizes are whole numbers
     if "--json" in asked:
-        put_json({"removed": list(done.removed), "bytes": done.bytes, "problems": list(done.problems)})
+        write_json({"removed": list(done.removed), "bytes": done.bytes, "problems": list(done.problems)})
     else:
-        put("".join(f"{id}\n" for id in done.removed))
-        say(f"{_count(len(done.removed))} removed, {short_size(done.bytes)} bytes freed")
+        write_out("".join(f"{id}\n" for id in done.removed))
+        notice(f"{_count(len(done.removed))} removed, {format_size(done.bytes)} bytes freed")
         for problem in done.problems:
-            say(problem)
+            notice(problem)
     return 1 if done.problems else 0
 
 
-def _known(value: float | None, option: str, word: str, hint: str) -> float:
+def _require_value(value: float | None, option: str, word: str, hint: str) -> float:
     if value is None:
         raise UsageError(f"{option} {word!r} cannot be understood.", hint, field=option.lstrip("-"))
     return value

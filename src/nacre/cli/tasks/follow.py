@@ -12,18 +12,18 @@ from typing import NoReturn
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import write_all
 from nacre.cli.common.terminal import is_ready
-from nacre.cli.tasks.output_writers import Bytes, JsonLines
+from nacre.cli.tasks.output_writers import JsonLines, RawOutput
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.tasks import Tasks
 
 with without_ssl():
     import asyncio
 
-_LOOK = 1.0
+_READER_POLL_S = 1.0
 """Seconds between two looks whether somebody still reads."""
 
 
-def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | JsonLines) -> int:
+def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: RawOutput | JsonLines) -> int:
     try:
         with _own_colour(to):
             asyncio.run(_follow(tasks, id, since, lines, to))
@@ -34,10 +34,10 @@ def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | Jso
     return 0
 
 
-async def _follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Bytes | JsonLines) -> None:
+async def _follow(tasks: Tasks, id: str, since: int, lines: int | None, to: RawOutput | JsonLines) -> None:
     if lines is not None:
         last = tasks.output(id, since=since, lines=lines)
-        with _at_once():
+        with _interruptible():
             to.write(last)
         if not last.task.alive and not last.more:
             return
@@ -47,7 +47,7 @@ async def _follow(tasks: Tasks, id: str, since: int, lines: int | None, to: Byte
             read = await _next(outputs)
             if read is None:
                 return
-            with _at_once():
+            with _interruptible():
                 to.write(read)
 
 
@@ -56,7 +56,7 @@ async def _next(outputs: AsyncIterator[Output]) -> Output | None:
     coming = asyncio.ensure_future(anext(outputs, None))
     try:
         while not coming.done():
-            await asyncio.wait({coming}, timeout=_LOOK)
+            await asyncio.wait({coming}, timeout=_READER_POLL_S)
             if _nobody_reads():
                 raise BrokenPipeError
         return coming.result()
@@ -72,7 +72,7 @@ def _nobody_reads() -> bool:
 
 
 @contextmanager
-def _own_colour(to: Bytes | JsonLines) -> Iterator[None]:
+def _own_colour(to: RawOutput | JsonLines) -> Iterator[None]:
     """Whoever ends us leaves the terminal in its own colour. At once: nobody comes back to where we were."""
 
     def leave(number: int, _: object) -> None:
@@ -96,7 +96,7 @@ def _is_default(number: int) -> bool:
 
 
 @contextmanager
-def _at_once() -> Iterator[None]:
+def _interruptible() -> Iterator[None]:
     """Ctrl-C interrupts a write that a slow reader keeps waiting; asyncio would wait for it too."""
 
     def interrupt(*_: object) -> NoReturn:

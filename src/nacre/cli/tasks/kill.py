@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import put, put_json, say
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import notice, write_json, write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.tasks.task_selection import tasks_of
 from nacre.cli.tasks.wait import seconds
 from nacre.tasks.store.task import Task
-from nacre.views.console.task_status import sentence_on, survivors
+from nacre.views.console.task_status import status_sentence, survivors
 
 _HELP = """\
 usage: nacre kill [options] ID…     end tasks, with everything that they have started
@@ -29,11 +29,11 @@ exit codes: 0 nothing is left of them, now or before; 1 something could not be e
 
 
 def kill(words: list[str]) -> int:
-    asked = sort_out(
+    asked = parse_args(
         "kill", words, flags=("--json",), valued=("--signal", "--grace", "--dir", "--engine"), takes=(1, None)
     )
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     tasks = tasks_of(asked, asked.operands)
     signal, grace = asked.last("--signal") or "TERM", seconds(asked, "--grace")
@@ -51,12 +51,12 @@ def kill(words: list[str]) -> int:
     ended = asyncio.run(end())
     survived = [task for task in ended if task.alive or task.running or task.state == "broken"]
     if "--json" in asked:
-        put_json({"tasks": [task.to_dict() for task in ended], "survived": [task.id for task in survived]})
+        write_json({"tasks": [task.to_dict() for task in ended], "survived": [task.id for task in survived]})
     else:
         for task in ended:
-            say(_sentence(task, was_over=not before[task.id].alive))
+            notice(_sentence(task, was_over=not before[task.id].alive))
             for note in task.notes:
-                say(note)
+                notice(note)
     return 1 if survived else 0
 
 
@@ -64,6 +64,6 @@ def _sentence(task: Task, *, was_over: bool) -> str:
     if task.alive:
         return f"{task.id} could not be ended: its keeper does not answer"
     if task.running:
-        return f"{sentence_on(task)}; could not be ended: {survivors(task)}"
+        return f"{status_sentence(task)}; could not be ended: {survivors(task)}"
     already = "; it was over before" if was_over and task.state == "ended" else ""
-    return sentence_on(task) + already
+    return status_sentence(task) + already

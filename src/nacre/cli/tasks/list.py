@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nacre.cli.common.messages import put, put_json, say
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import notice, write_json, write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.common.terminal import has_colour
-from nacre.cli.tasks.table import nothing, table, width
+from nacre.cli.tasks.table import no_tasks_text, table, width
 from nacre.cli.tasks.task_selection import tasks_of
 
 TYPE_CHECKING = False
@@ -39,9 +39,9 @@ exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 
 
 def tasks(words: list[str]) -> int:
-    asked = sort_out("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir", "--engine"), takes=(0, 0))
+    asked = parse_args("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir", "--engine"), takes=(0, 0))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     known = tasks_of(asked)
     if "--watch" in asked:
@@ -50,20 +50,22 @@ def tasks(words: list[str]) -> int:
         return watch(known, all="--all" in asked, as_json="--json" in asked)
     found = known.list(all="--all" in asked)
     if "--json" in asked:
-        put_json({"directory": known.directory, "tasks": [task.to_dict() for task in found]})
+        write_json({"directory": known.directory, "tasks": [task.to_dict() for task in found]})
     elif found and has_colour():
-        put(_in_colour(found))
+        write_out(_in_colour(found))
     elif found:
-        put("".join(f"{line}\n" for line in table(found, width())))
+        write_out("".join(f"{line}\n" for line in table(found, width())))
     else:
-        say(nothing(known.directory, all="--all" in asked))
+        notice(no_tasks_text(known.directory, all="--all" in asked))
     return 0
 
 
 def _in_colour(found: list[Task]) -> str:
-    from nacre.cli.common.terminal import look  # a person has the time that it takes to load this; a script has not
+    from nacre.cli.common.terminal import (
+        terminal_capabilities,  # a person has the time that it takes to load this; a script has not
+    )
     from nacre.views.panels.style import render
     from nacre.views.panels.task_table import task_table
 
-    shown = look()
+    shown = terminal_capabilities()
     return render(task_table(found, shown), shown)

@@ -5,11 +5,11 @@ On a terminal, colours and lines stay what they are, and every other command to 
 
 from __future__ import annotations
 
-from nacre.cli.common.messages import put
-from nacre.cli.common.parser import sort_out, whole
-from nacre.cli.tasks.output_writers import Bytes, JsonLines
+from nacre.cli.common.messages import write_out
+from nacre.cli.common.parser import int_option, parse_args
+from nacre.cli.tasks.output_writers import JsonLines, RawOutput
 from nacre.cli.tasks.task_selection import tasks_of
-from nacre.tasks.store.log_reader import LIMIT
+from nacre.tasks.store.log_reader import MAX_READ_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ cannot be seen is spelt out. How the task stands, and where to read on, is said 
 
 exit codes: 0; 125 there is no such task, or nacre itself failed; 130 Ctrl-C (the task goes on).
 """
-_MOST = 64 * 1024 * 1024
+_MAX_LAST_LINES_BYTES = 64 * 1024 * 1024
 """Bytes of the last lines."""
 
 
 def output(words: list[str]) -> int:
-    asked = sort_out(
+    asked = parse_args(
         "output",
         words,
         flags=("-f", "--follow", "--json"),
@@ -50,16 +50,18 @@ def output(words: list[str]) -> int:
         takes=(1, 1),
     )
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     tasks, id = tasks_of(asked, asked.operands), asked.operands[0]
-    since, lines = whole(asked, "--since") or 0, whole(asked, "--tail")
-    to = JsonLines() if "--json" in asked else Bytes()
+    since, lines = int_option(asked, "--since") or 0, int_option(asked, "--tail")
+    to = JsonLines() if "--json" in asked else RawOutput()
     if "-f" in asked or "--follow" in asked:
         from nacre.cli.tasks.follow import follow
 
         return follow(tasks, id, since, lines, to)
-    first = tasks.output(id, since=since, lines=lines, limit=LIMIT if to.in_parts or lines is None else _MOST)
+    first = tasks.output(
+        id, since=since, lines=lines, limit=MAX_READ_BYTES if to.in_parts or lines is None else _MAX_LAST_LINES_BYTES
+    )
     to.write(first)
     if lines is None and not to.in_parts:
         _write_rest(tasks, id, first, to)
@@ -67,9 +69,9 @@ def output(words: list[str]) -> int:
     return 0
 
 
-def _write_rest(tasks: Tasks, id: str, read: Output, to: Bytes | JsonLines) -> None:
+def _write_rest(tasks: Tasks, id: str, read: Output, to: RawOutput | JsonLines) -> None:
     """Up to where it was when we began: it may print faster than anybody reads."""
     stop = read.task.bytes
     while read.more and read.cursor < stop:
-        read = tasks.output(id, since=read.cursor, limit=min(LIMIT, stop - read.cursor))
+        read = tasks.output(id, since=read.cursor, limit=min(MAX_READ_BYTES, stop - read.cursor))
         to.write(read)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from nacre.cli.common.messages import CannotWrite, encoded, put, put_json, say, write_all
-from nacre.views.console.escape import Screen
-from nacre.views.console.task_status import sentence_on
+from nacre.cli.common.messages import WriteFailed, encode_for_terminal, notice, write_all, write_json, write_out
+from nacre.views.console.escape import TerminalFilter
+from nacre.views.console.task_status import status_sentence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class JsonLines:
     reset = ""
 
     def write(self, read: Output) -> None:
-        put_json(_data(read))
+        write_json(_data(read))
 
     def end(self, *, interrupted: bool = False) -> None:
         pass
@@ -39,13 +39,13 @@ def _data(read: Output) -> dict[str, Any]:
     }
 
 
-class Bytes:
+class RawOutput:
     """The bytes themselves."""
 
     in_parts = False
 
     def __init__(self) -> None:
-        self._screen = Screen() if os.isatty(1) else None
+        self._screen = TerminalFilter() if os.isatty(1) else None
         self._task: Task | None = None
         self._cursor = 0
         self._line_open = False
@@ -67,25 +67,25 @@ class Bytes:
     def end(self, *, interrupted: bool = False) -> None:
         """How it stands. `interrupted`: by a person, and the terminal shows that."""
         if interrupted and os.isatty(2):
-            put("\n", to=2)
+            write_out("\n", to=2)
             self._line_open = False
         if self._screen is not None:
             self._put(self._screen.end())
         if self._task is not None:
-            self._say(f"{sentence_on(self._task)}; to read on: --since {self._cursor}")
+            self._say(f"{status_sentence(self._task)}; to read on: --since {self._cursor}")
             for note in self._task.notes:
                 self._say(note)
 
     def _put(self, data: bytes | str) -> None:
         try:
-            write_all(1, data if isinstance(data, bytes) else encoded(data, 1))
+            write_all(1, data if isinstance(data, bytes) else encode_for_terminal(data, 1))
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise CannotWrite(error.strerror) from error
+            raise WriteFailed(error.strerror) from error
 
     def _say(self, text: str) -> None:
         if self._line_open and os.isatty(1) and os.isatty(2):
-            put("\n", to=2)
+            write_out("\n", to=2)
             self._line_open = False
-        say(text)
+        notice(text)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import os
 
 from nacre.cli.common.messages import takes_utf8
-from nacre.views.console.task_table import listing
+from nacre.views.console.task_table import build_task_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.tasks.store.task import Task
 
 
-_NO_TERMINAL = 500
+_DEFAULT_COLUMNS = 500
 """Columns, where nobody says."""
 
 
 def table(tasks: list[Task], width: int) -> list[str]:
     """Lines without colour, as whoever is at stdout takes them."""
-    return listing(tasks, width, utf8=takes_utf8(1)).lines
+    return build_task_table(tasks, width, utf8=takes_utf8(1)).lines
 
 
 def width() -> int:
     try:
-        return os.get_terminal_size(1).columns or _NO_TERMINAL
+        return os.get_terminal_size(1).columns or _DEFAULT_COLUMNS
     except OSError:
-        return _NO_TERMINAL
+        return _DEFAULT_COLUMNS
 
 
-def nothing(directory: str, *, all: bool) -> str:
+def no_tasks_text(directory: str, *, all: bool) -> str:
     return f"There are no tasks in {directory}." if all else "No task is running; `nacre tasks --all` lists the others."

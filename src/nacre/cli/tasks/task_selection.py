@@ -12,10 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nacre.cli.common.parser import Words
+    from nacre.cli.common.parser import ParsedArgs
 
 
-def tasks_of(asked: Words, ids: Sequence[str] = ()) -> Tasks:
+def tasks_of(asked: ParsedArgs, ids: Sequence[str] = ()) -> Tasks:
     """`ids`: of the tasks that are meant. ID@NODE is a task of a cluster, whatever else is said."""
     if _is_of_cluster(asked.last("--engine"), ids):
         from nacre.engines.ray import RayEngine  # which loads Ray: nobody else waits for that

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from nacre.base.units import short_span, span
+from nacre.base.units import format_duration, parse_duration
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import put, put_json, say
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import notice, write_json, write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.task_selection import tasks_of
 from nacre.execution.outcome import exit_status
 from nacre.result import Exited
-from nacre.views.console.task_status import sentence_on
+from nacre.views.console.task_status import status_sentence
 
 if TYPE_CHECKING:
-    from nacre.cli.common.parser import Words
+    from nacre.cli.common.parser import ParsedArgs
     from nacre.tasks.store.task import Task
-    from nacre.tasks.wait import Until, Waited
+    from nacre.tasks.wait import WaitCondition, WaitResult
 
 _HELP = """\
 usage: nacre wait [options] ID…     until tasks have ended, or have come to something
@@ -43,16 +43,16 @@ Of several: 0 all (with --any: those that have ended) exited with 0; 1 not so.
 Of anything else: 0 it came true; 1 a task ended without it (with --any: all of them).
 124 the --timeout is over; 125 there is no such task, or nacre itself failed; 130 Ctrl-C. The tasks go on.
 """
-TIMED_OUT = 124
+EXIT_TIMED_OUT = 124
 _WAYS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
 
 
 def wait(words: list[str]) -> int:
-    asked = sort_out(
+    asked = parse_args(
         "wait", words, flags=("--any", "--json"), valued=("--timeout", "--until", "--dir", "--engine"), takes=(1, None)
     )
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     timeout = seconds(asked, "--timeout")
     with without_ssl():
@@ -60,25 +60,25 @@ def wait(words: list[str]) -> int:
     tasks, any = tasks_of(asked, asked.operands), "--any" in asked
     waited = tasks.wait_sync(asked.operands, any=any, timeout=timeout, until=until)
     if "--json" in asked:
-        put_json(_data(waited))
+        write_json(_data(waited))
     else:
         for task in waited.tasks:
-            say(_sentence(task, waited, until))
+            notice(_sentence(task, waited, until))
             for note in task.notes:
-                say(note)
+                notice(note)
         if waited.timed_out:
-            say(f"waited {short_span(timeout or 0)} in vain")
+            notice(f"waited {format_duration(timeout or 0)} in vain")
     return _code(waited, until, any=any)
 
 
-def seconds(asked: Words, option: str) -> float | None:
+def seconds(asked: ParsedArgs, option: str) -> float | None:
     word = asked.last(option)
-    if word is None or (found := span(word)) is not None:
+    if word is None or (found := parse_duration(word)) is not None:
         return None if word is None else found
     raise UsageError(f"{option} {word!r} is no time.", "Write seconds, or 30s, 5m, 1h.", field=option.lstrip("-"))
 
 
-def _until(word: str) -> Until:
+def _until(word: str) -> WaitCondition:
     from nacre.tasks.match import Match
     from nacre.tasks.wait import Exit, Port, Quiet
 
@@ -87,7 +87,7 @@ def _until(word: str) -> Until:
         return Exit()
     if kind == "text" and value:
         return Match(value)
-    if kind == "quiet" and (length := span(value)) is not None:
+    if kind == "quiet" and (length := parse_duration(value)) is not None:
         return Quiet(length)
     if kind == "port" and colon:
         host, _, number = value.rpartition(":")
@@ -96,7 +96,7 @@ def _until(word: str) -> Until:
     raise UsageError(f"--until {word!r} is nothing to wait for.", f"Write {_WAYS}.", field="until")
 
 
-def _data(waited: Waited) -> dict[str, object]:
+def _data(waited: WaitResult) -> dict[str, object]:
     return {
         "tasks": [task.to_dict() for task in waited.tasks],
         "met": list(waited.met),
@@ -106,31 +106,31 @@ def _data(waited: Waited) -> dict[str, object]:
     }
 
 
-def _sentence(task: Task, waited: Waited, until: Until) -> str:
+def _sentence(task: Task, waited: WaitResult, until: WaitCondition) -> str:
     from nacre.tasks.match import Match
     from nacre.tasks.wait import Exit, Port, Quiet
 
     if task.id not in waited.met:
         how = "" if task.alive or isinstance(until, Exit) else "it ended without that; "
-        return how + sentence_on(task)
+        return how + status_sentence(task)
     match until:
         case Exit():
-            return sentence_on(task)
+            return status_sentence(task)
         case Match():
             return f"{task.id} printed: {waited.match[task.id]}"
         case Port(number, host):
             return f"{task.id}: {'port' if host == '127.0.0.1' else host} {number} accepts connections"
         case Quiet(length):
-            return f"{task.id} has printed nothing for {short_span(length)}"
+            return f"{task.id} has printed nothing for {format_duration(length)}"
         case _:
             assert_never(until)
 
 
-def _code(waited: Waited, until: Until, *, any: bool) -> int:
+def _code(waited: WaitResult, until: WaitCondition, *, any: bool) -> int:
     from nacre.tasks.wait import Exit
 
     if waited.timed_out:
-        return TIMED_OUT
+        return EXIT_TIMED_OUT
     if not isinstance(until, Exit):
         return 0 if (waited.met if any else not waited.ended) else 1
     if len(waited.tasks) == 1:

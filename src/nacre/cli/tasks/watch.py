@@ -11,20 +11,20 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from nacre.cli.common.messages import CannotWrite, put, put_json
+from nacre.cli.common.messages import WriteFailed, write_json, write_out
 from nacre.cli.common.terminal import is_dumb
-from nacre.cli.tasks.table import nothing, table, width
+from nacre.cli.tasks.table import no_tasks_text, table, width
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
 
-_PAUSE = 1000
+_INTERVAL_MS = 1000
 """Milliseconds."""
 _HIDE, _SHOW = "\x1b[?25l\x1b[?7l", "\x1b[?25h\x1b[?7h"
 """The cursor; and lines that are too long after all are cut, not wrapped."""
 _CLEAR, _THIS_LINE, _REST = "\x1b[H\x1b[2J", "\x1b[2K", "\x1b[J"
 
 
-class _Told(BaseException):
+class _Terminated(BaseException):
     """Somebody wants us to end."""
 
 
@@ -34,9 +34,9 @@ def watch(tasks: Tasks, *, all: bool, as_json: bool) -> int:
     try:
         with _terminal() as screen:
             while True:
-                screen.draw(tasks.list(all=all), nothing(tasks.directory, all=all))
+                screen.draw(tasks.list(all=all), no_tasks_text(tasks.directory, all=all))
                 _pause()
-    except _Told as told:
+    except _Terminated as told:
         return 128 + int(told.args[0])
 
 
@@ -44,7 +44,7 @@ def _pause() -> None:
     """BrokenPipeError: nobody looks any more."""
     poll = select.poll()
     poll.register(1, 0)
-    if poll.poll(_PAUSE):
+    if poll.poll(_INTERVAL_MS):
         raise BrokenPipeError
 
 
@@ -56,14 +56,14 @@ def _print_changes(tasks: Tasks, *, all: bool, as_json: bool) -> int:
         if now != before:
             before = now
             if as_json:
-                put_json({"directory": tasks.directory, "tasks": [task.to_dict() for task in found]})
+                write_json({"directory": tasks.directory, "tasks": [task.to_dict() for task in found]})
             else:
-                lines = table(found, width()) if found else [nothing(tasks.directory, all=all)]
-                put("".join(f"{line}\n" for line in lines) + "\n")
+                lines = table(found, width()) if found else [no_tasks_text(tasks.directory, all=all)]
+                write_out("".join(f"{line}\n" for line in lines) + "\n")
         _pause()
 
 
-class _Screen:
+class _TaskScreen:
     def __init__(self) -> None:
         self._drawn = 0
         self._size = os.terminal_size((0, 0))
@@ -71,7 +71,7 @@ class _Screen:
     def draw(self, found: list[Task], otherwise: str) -> None:
         size = _size()
         if size != self._size and self._drawn:  # who knows where our lines are now
-            put(_CLEAR)
+            write_out(_CLEAR)
             self._drawn = 0
         self._size = size
         room = max(size.lines - 2, 1)
@@ -80,7 +80,7 @@ class _Screen:
         if more := len(found) - len(rows):
             lines.insert(1, f"… {more:,} older"[: size.columns])
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
-        put(f"\r{up}" + "".join(f"{_THIS_LINE}{line}\n" for line in lines) + _REST)
+        write_out(f"\r{up}" + "".join(f"{_THIS_LINE}{line}\n" for line in lines) + _REST)
         self._drawn = len(lines)
 
     def forget(self) -> None:
@@ -97,20 +97,20 @@ def _size() -> os.terminal_size:
 
 
 @contextmanager
-def _terminal() -> Iterator[_Screen]:
+def _terminal() -> Iterator[_TaskScreen]:
     def end(number: int, _: object) -> None:
-        raise _Told(number)
+        raise _Terminated(number)
 
     def rest(number: int, _: object) -> None:
         """Ctrl-Z: the shell that gets the terminal now wants to see its cursor."""
-        put(_SHOW)
+        write_out(_SHOW)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         signal.signal(number, rest)
-        put(_HIDE)
+        write_out(_HIDE)
         screen.forget()
 
-    screen = _Screen()
+    screen = _TaskScreen()
     handlers = {signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGTSTP: rest}
     before = {
         number: signal.signal(number, handler)
@@ -118,10 +118,10 @@ def _terminal() -> Iterator[_Screen]:
         if signal.getsignal(number) is signal.SIG_DFL
     }
     try:
-        put(_HIDE)
+        write_out(_HIDE)
         yield screen
     finally:
-        with suppress(OSError, CannotWrite):
-            put(f"\r{_SHOW}{_REST}")
+        with suppress(OSError, WriteFailed):
+            write_out(f"\r{_SHOW}{_REST}")
         for number, handler in before.items():
             signal.signal(number, handler)

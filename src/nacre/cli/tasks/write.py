@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import put
-from nacre.cli.common.parser import sort_out
+from nacre.cli.common.messages import write_out
+from nacre.cli.common.parser import parse_args
 from nacre.cli.common.stdin import read_input
 from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.task_selection import tasks_of
@@ -30,9 +30,9 @@ exit codes: 0; 125 there is no such task, it has ended, or its input is not open
 
 
 def write(words: list[str]) -> int:
-    asked = sort_out("write", words, flags=("--close",), valued=("--dir", "--engine"), takes=(1, 2))
+    asked = parse_args("write", words, flags=("--close",), valued=("--dir", "--engine"), takes=(1, 2))
     if "--help" in asked:
-        put(_HELP)
+        write_out(_HELP)
         return 0
     id, *texts = asked.operands
     if not texts and "--close" not in asked:

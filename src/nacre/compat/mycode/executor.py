@@ -10,23 +10,23 @@ from typing import Any, TypeAlias, cast
 from nacre.approval.check import check
 from nacre.base.frozen import frozen
 from nacre.bash import Bash
-from nacre.compat.mycode.masked_stream import Pieces
+from nacre.compat.mycode.masked_stream import MaskedStream
 from nacre.compat.mycode.tasks import TaskManager
 from nacre.compat.mycode.types import BashOutput, Safety, StreamEvent
 from nacre.engines import LOCAL, Engine
 from nacre.environment import host_environment, login_environment
 from nacre.errors import InvalidRequest
-from nacre.planning.plan import hidden_for
+from nacre.planning.plan import redactor_for
 from nacre.profiles.answer_format import Fields
-from nacre.profiles.mycode import Config, mycode
+from nacre.profiles.mycode import MycodeConfig, mycode
 from nacre.result import Chunk, Ended, Event, Result, StreamName
 from nacre.session import Session
-from nacre.toolcall.parse import request_from
+from nacre.toolcall.parse import parse_request
 from nacre.toolcall.schema import input_schema
 from nacre.types import Request, StrPath, ToolContext
 from nacre.views.answers import answer
-from nacre.views.answers.json_object import ending, exit_code, shortened
-from nacre.views.answers.stream_text import Whole
+from nacre.views.answers.json_object import describe_end, exit_code, shorten_stream
+from nacre.views.answers.stream_text import StreamText
 
 Context: TypeAlias = ToolContext | Mapping[str, Any] | Session | None
 """`{"cwd": …}`; a ToolContext, for all that nacre can do; a Session, for a directory that stays."""
@@ -46,7 +46,7 @@ class BashTool:
 class BashExecutor:
     """Runs commands as the proposal has it. One serves any number of conversations."""
 
-    def __init__(self, config: Config | None = None, *, literal: bool = False, engine: Engine = LOCAL) -> None:
+    def __init__(self, config: MycodeConfig | None = None, *, literal: bool = False, engine: Engine = LOCAL) -> None:
         """`config`: a part of it is enough. `literal`: see `nacre.profiles.mycode`. `engine`: where commands run; for
         `sandboxMode="container"`, `nacre.engines.Containers`."""
         self.profile = mycode(literal=literal, **(config or {}))
@@ -55,7 +55,7 @@ class BashExecutor:
 
     async def execute(self, input: Mapping[str, Any], context: Context = None) -> BashOutput:
         """InvalidRequest: the input is not what the schema says."""
-        request = request_from(input, self.profile)
+        request = parse_request(input, self.profile)
         try:
             result = await self._run(request, context)
         except InvalidRequest as error:  # a directory that is not there, a sandbox that this kernel cannot make
@@ -75,17 +75,17 @@ class BashExecutor:
         """What it writes, while it runs, and its exit code at the end. Whoever stops listening ends it."""
         place = None if cwd is None else os.fspath(cwd)
         given = {"command": command, "description": description, "timeout": timeout, "cwd": place, "env": env}
-        request = request_from(given, self.profile)
+        request = parse_request(given, self.profile)
         ctx = _context(context)
-        hidden = hidden_for(request, ctx, login_environment() if ctx.login_env else host_environment())
-        pieces: dict[StreamName, Pieces] = {"stdout": Pieces(hidden), "stderr": Pieces(hidden)}
+        hidden = redactor_for(request, ctx, login_environment() if ctx.login_env else host_environment())
+        pieces: dict[StreamName, MaskedStream] = {"stdout": MaskedStream(hidden), "stderr": MaskedStream(hidden)}
         async with aclosing(self._stream(request, context)) as events:
             async for event in events:
                 if isinstance(event, Chunk):
-                    if text := pieces[event.stream].shown(event.text):
+                    if text := pieces[event.stream].mask_next(event.text):
                         yield {"type": event.stream, "data": text}
                 elif isinstance(event, Ended):
-                    if said := ending(event.result):
+                    if said := describe_end(event.result):
                         pieces["stderr"].add_line(said)
                     for stream, rest in pieces.items():
                         if text := rest.last():
@@ -100,7 +100,7 @@ class BashExecutor:
     def truncate(self, text: str) -> str:
         view = self.profile.view
         assert isinstance(view, Fields)
-        return shortened(Whole(text), view.limit)[0]
+        return shorten_stream(StreamText(text), view.limit)[0]
 
     def session(self, context: Context = None) -> Session:
         """For a conversation whose directory and exported variables stay: pass it as the context of each call."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from nacre.redact.mask import begun
-from nacre.redact.redactor import Hidden
+from nacre.redact.mask import partial_match_length
+from nacre.redact.redactor import Redactor
 
 
-class Pieces:
+class MaskedStream:
     """What may be the beginning of a secret waits for the next piece."""
 
-    def __init__(self, hidden: Hidden) -> None:
+    def __init__(self, hidden: Redactor) -> None:
         self._hidden = hidden
         self._held = ""
         self._in_line = False
 
-    def shown(self, text: str) -> str:
+    def mask_next(self, text: str) -> str:
         text = self._held + text
-        place = len(text) - begun(text, self._hidden.values())
+        place = len(text) - partial_match_length(text, self._hidden.values())
         text, self._held = text[:place], text[place:]
         self._in_line = not text.endswith("\n") if text else self._in_line
         return self._hidden.mask(text)

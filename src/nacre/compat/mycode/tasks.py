@@ -21,14 +21,14 @@ class TaskManager:
     registered here, and has to be completed by whoever did."""
 
     def __init__(self, directory: StrPath | None = None) -> None:
-        self._given = directory
+        self._directory = directory
         self._more: dict[str, Tasks] = {}
         self._registered: dict[str, TaskInfo] = {}
 
     @property
     def tasks(self) -> Tasks:
         """The first of its stores: the directory that it was given, else the user's."""
-        return Tasks(self._given)
+        return Tasks(self._directory)
 
     def include(self, directory: StrPath) -> None:
         """Another store."""

@@ -43,9 +43,9 @@ class PrimitiveContext:
     def is_path_allowed(self, path: StrPath) -> bool:
         """Links are followed first, and in both of the ways there are to read `link/..`: back to where the link is, and
         to what holds the place it leads to."""
-        return self.outside(path) is None
+        return self.find_outside(path) is None
 
-    def outside(self, path: StrPath) -> Path | None:
+    def find_outside(self, path: StrPath) -> Path | None:
         """Which of the places that a path may mean is not allowed."""
         if not self.allowed_paths:
             return None

@@ -16,15 +16,15 @@ from nacre.bash import Bash
 from nacre.compat.tachikoma.context import PrimitiveContext
 from nacre.compat.tachikoma.errors import CommandFailed, Io, PathNotAllowed, PrimitiveError, Validation
 from nacre.compat.tachikoma.options import BashOptions, OptionValues
-from nacre.compat.tachikoma.validator import LOG, CommandValidator, refused
+from nacre.compat.tachikoma.validator import LOG, CommandValidator, log_refusal
 from nacre.errors import InvalidRequest, KeeperFailed
 from nacre.errors import PathNotAllowed as Outside
-from nacre.profiles.tachikoma import EMPTY, Pattern, tachikoma
+from nacre.profiles.tachikoma import EMPTY, BuiltinPattern, tachikoma
 from nacre.redact.mask import mask
 from nacre.result import Ended, Result, Started
 from nacre.types import Request, ToolContext
 from nacre.views.answers import answer
-from nacre.views.answers.streams import NO_CODE
+from nacre.views.answers.streams import NO_EXIT_CODE
 
 
 @frozen(kw_only=True)
@@ -56,7 +56,7 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
     if isinstance(command, str) and not command.strip():
         raise Validation(EMPTY)
     cwd = ctx.working_dir if wanted.working_dir is None else ctx.resolve_path(wanted.working_dir)
-    if outside := ctx.outside(wanted.working_dir or cwd):
+    if outside := ctx.find_outside(wanted.working_dir or cwd):
         _validate(command, wanted, ctx)
         raise PathNotAllowed(outside)
     request = Request(
@@ -67,11 +67,11 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
         timeout=inf if wanted.timeout is None else wanted.timeout,
         leftovers=wanted.leftovers,
     )
-    added = tuple(each for each in wanted.blocked_commands if not isinstance(each, Pattern))
+    added = tuple(each for each in wanted.blocked_commands if not isinstance(each, BuiltinPattern))
     tool = _tool(added, wanted.literal, wanted.max_output_size)
     here = replace(ctx.base, working_dir=ctx.working_dir, allowed_paths=ctx.allowed_paths)
     try:
-        result = await _logged(tool, request, here, ctx.operation_id)
+        result = await _run_logged(tool, request, here, ctx.operation_id)
     except InvalidRequest as error:
         _validate(command, wanted, ctx)
         raise _failure(error, cwd) from error
@@ -103,7 +103,7 @@ async def bash_sequence(
     return results
 
 
-async def _logged(tool: Bash, request: Request, ctx: ToolContext, operation_id: str) -> Result:
+async def _run_logged(tool: Bash, request: Request, ctx: ToolContext, operation_id: str) -> Result:
     """What is refused has not been executed: no word of it."""
     extra = {"operation_id": operation_id}
     result: Result | None = None
@@ -114,7 +114,7 @@ async def _logged(tool: Bash, request: Request, ctx: ToolContext, operation_id: 
             result = event.result
     assert result is not None, "a stream ends with Ended"
     if result.pid is not None:
-        code = NO_CODE if result.exit_code is None else result.exit_code
+        code = NO_EXIT_CODE if result.exit_code is None else result.exit_code
         LOG.debug("Command completed with exit code %d in %.3f s", code, result.duration, extra=extra)
     return result
 
@@ -126,7 +126,7 @@ def _tool(block: tuple[str, ...], literal: bool, max_output: int) -> Bash:
 
 def _result(data: Any, ctx: PrimitiveContext) -> BashResult:
     if problem := data.get("error"):
-        raise refused(problem["message"]) if problem["kind"] == "validation" else Io(problem["message"])
+        raise log_refusal(problem["message"]) if problem["kind"] == "validation" else Io(problem["message"])
     metadata = ExecutionMetadata(**{**data["metadata"], "operation_id": ctx.operation_id})
     return BashResult(**{**data, "metadata": metadata})
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from nacre.approval.check import examine
+from nacre.approval.check import check_script
 from nacre.compat.tachikoma.errors import Validation
 from nacre.errors import CheckUnavailable, InvalidRequest
 from nacre.policy.policy import Policy
@@ -32,13 +32,13 @@ class CommandValidator:
         if isinstance(command, str) and not command.strip():
             raise Validation(EMPTY)
         try:
-            verdict = examine(
+            verdict = check_script(
                 command, cwd=cwd, env=env, policy=self._policy, ask_plain=False, inherited=dict(os.environ)
             )[1]
         except (InvalidRequest, CheckUnavailable) as error:
             raise Validation(str(error)) from error
         if not verdict.allowed:
-            raise refused(verdict.reason)
+            raise log_refusal(verdict.reason)
 
     @staticmethod
     def escape_arg(arg: str) -> str:
@@ -53,7 +53,7 @@ class CommandValidator:
         return f"{cmd} {' '.join(map(CommandValidator.escape_arg, args))}"
 
 
-def refused(message: str) -> Validation:
+def log_refusal(message: str) -> Validation:
     """A pattern that was found is worth a line in the log."""
     if message.startswith(BLOCKED_PATTERN):
         LOG.warning("Blocked command pattern detected: %s", message.removeprefix(BLOCKED_PATTERN))

@@ -17,50 +17,50 @@ import time
 
 from nacre.base.frozen import replace
 from nacre.base.system import state_directory
-from nacre.base.threads import beside
-from nacre.engines.containers.options import EMPTY, Made, flags
-from nacre.engines.guest.bash_programs import REAP, WARD
-from nacre.engines.guest.probe import said_by, sentence
+from nacre.base.threads import run_in_thread
+from nacre.engines.containers.options import EMPTY, ContainerSpec, run_options
+from nacre.engines.guest.bash_programs import KILL, SUPERVISE
+from nacre.engines.guest.probe import last_line_as_sentence, probe
 from nacre.engines.guest.run_dir import make_pipe
-from nacre.engines.guest.scripts import holder
+from nacre.engines.guest.scripts import keepalive_script
 from nacre.environment import host_environment
 from nacre.errors import EngineUnavailable
-from nacre.keeper.client.connection import Folder
-from nacre.keeper.client.events import Began, Going
+from nacre.keeper.client.connection import TaskDirHandle
+from nacre.keeper.client.events import ShellStarted, TaskRunning
 from nacre.keeper.client.run import start
 from nacre.keeper.protocol.task_dir import LOG, STATUS
 from nacre.planning.plan import bash_path
-from nacre.tasks.clean import tidy
-from nacre.tasks.create import new_folder
+from nacre.tasks.clean import auto_clean
+from nacre.tasks.create import new_task_dir
 from nacre.types import KIB, Plan, Request, ToolContext
 
-_PATIENCE = 120.0
+_START_TIMEOUT_S = 120.0
 """Seconds for a container to come up: its image may have to be unpacked first."""
-_LOOK = 0.1
-_held: set[int] = set()
+_POLL_INTERVAL_S = 0.1
+_held_pipes: set[int] = set()
 """The pipes that keep containers, as far as this process has them open."""
 
 
 class Container:
-    def __init__(self, program: str, made: Made) -> None:
+    def __init__(self, program: str, made: ContainerSpec) -> None:
         self.program = program
-        self.made = made
+        self.spec = made
         self.name = f"nacre-{os.urandom(6).hex()}"
-        self.letters = ""
+        self.run_dirs = ""
         """The folder that it sees as `flags.LETTERS`."""
         self.used = time.monotonic()
         self.running = 0
         """Commands of this process that are in it."""
-        self.doubted = False
+        self.needs_check = False
         """Something has gone wrong with it."""
         self._folder = ""
-        self._hold: int | None = None
+        self._keepalive: int | None = None
         self._wanted = True
         """More commands may come."""
         self._lock = threading.Lock()
 
     @property
-    def hold(self) -> str:
+    def keepalive(self) -> str:
         """The pipe that keeps it, for whoever is to keep it, too."""
         return os.path.join(self._folder, "hold")  # out of reach of what runs in it
 
@@ -73,25 +73,27 @@ class Container:
     def alive(self) -> bool:
         return self._wanted and not os.path.exists(os.path.join(self._folder, STATUS))
 
-    async def is_well(self) -> bool:
+    async def is_running(self) -> bool:
         """The engine is asked only when there is doubt."""
-        if self.alive and self.doubted:
+        if self.alive and self.needs_check:
             running = [self.program, "exec", self.name, "bash", "-c", ":"]
-            self.doubted = await beside(said_by, running) != ""
-        return self.alive and not self.doubted
+            self.needs_check = await run_in_thread(probe, running) != ""
+        return self.alive and not self.needs_check
 
     async def open(self) -> None:
         """EngineUnavailable: it does not come up, and why."""
         store = os.path.join(state_directory(), "containers")
         plan = self._plan(store)
-        with new_folder(Request(f"{self.program} run {self.made.image}"), ToolContext(), plan, "background") as folder:
-            self._folder, self.letters = folder.path, os.path.join(folder.path, "letters")
+        with new_task_dir(
+            Request(f"{self.program} run {self.spec.image}"), ToolContext(), plan, "background"
+        ) as folder:
+            self._folder, self.run_dirs = folder.path, os.path.join(folder.path, "letters")
             self._prepare()
             run = [self.program, "run", *_without_proxies(self.program)]
-            command = [*run, *flags(self.made, name=self.name, letters=self.letters)]
-            text = holder(command, remove=self.remove, letters=self.letters)
+            command = [*run, *run_options(self.spec, name=self.name, letters=self.run_dirs)]
+            text = keepalive_script(command, remove=self.remove, letters=self.run_dirs)
             await self._start(replace(plan, text=text), folder)
-        tidy(store)
+        auto_clean(store)
 
     def _plan(self, store: str) -> Plan:
         return Plan(
@@ -107,41 +109,41 @@ class Container:
             output=KIB,
             spill=0,
             spill_dir=None,
-            spill_name="container",
+            file_prefix="container",
             task_dir=store,
-            apart=True,
+            dedicated_keeper=True,
             background=True,
-            ender=self.remove.encode(),
+            kill_script=self.remove.encode(),
             log=64 * KIB,
         )
 
     def _prepare(self) -> None:
-        for path in (self.letters, os.path.join(self.letters, EMPTY)):
+        for path in (self.run_dirs, os.path.join(self.run_dirs, EMPTY)):
             os.mkdir(path)
             os.chmod(path, 0o755)  # whoever it runs as has to read here; nobody else gets past the folder above
-        os.mkfifo(self.hold, 0o600)
-        make_pipe(os.path.join(self.letters, "up"))
-        for name, program in (("ward", WARD), ("reap", REAP)):
-            with open(os.path.join(self.letters, name), "x", encoding="ascii") as file:
+        os.mkfifo(self.keepalive, 0o600)
+        make_pipe(os.path.join(self.run_dirs, "up"))
+        for name, program in (("ward", SUPERVISE), ("reap", KILL)):
+            with open(os.path.join(self.run_dirs, name), "x", encoding="ascii") as file:
                 file.write(program)
-        self._hold = os.open(self.hold, os.O_RDWR | os.O_CLOEXEC)
-        _held.add(self._hold)
+        self._keepalive = os.open(self.keepalive, os.O_RDWR | os.O_CLOEXEC)
+        _held_pipes.add(self._keepalive)
 
-    async def _start(self, plan: Plan, folder: Folder) -> None:
-        up = os.open(os.path.join(self.letters, "up"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        stdin = os.open(self.hold, os.O_RDONLY | os.O_CLOEXEC)
+    async def _start(self, plan: Plan, folder: TaskDirHandle) -> None:
+        up = os.open(os.path.join(self.run_dirs, "up"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        stdin = os.open(self.keepalive, os.O_RDONLY | os.O_CLOEXEC)
         try:
             run = await start(plan, None, folder._replace(stdin=stdin))
             try:
-                while isinstance(happening := await run.next(), Began):
+                while isinstance(happening := await run.next(), ShellStarted):
                     continue
-                if isinstance(happening, Going):
-                    run.let_go()
-                    await self._come_up(up)
+                if isinstance(happening, TaskRunning):
+                    run.detach()
+                    await self._wait_until_up(up)
             finally:
                 run.close()
             if not self.alive:
-                raise await beside(self._complaint)
+                raise await run_in_thread(self._complaint)
         except BaseException:
             self.close()
             raise
@@ -149,15 +151,15 @@ class Container:
             os.close(stdin)
             os.close(up)
 
-    async def _come_up(self, pipe: int) -> None:
+    async def _wait_until_up(self, pipe: int) -> None:
         loop = asyncio.get_running_loop()
         is_up = asyncio.Event()
         loop.add_reader(pipe, is_up.set)
         try:
-            until = loop.time() + _PATIENCE
+            until = loop.time() + _START_TIMEOUT_S
             while self.alive and not is_up.is_set() and loop.time() < until:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(is_up.wait(), _LOOK)
+                    await asyncio.wait_for(is_up.wait(), _POLL_INTERVAL_S)
             if self.alive and not is_up.is_set():
                 self.close()
         finally:
@@ -165,49 +167,49 @@ class Container:
 
     def _complaint(self) -> EngineUnavailable:
         """Why it did not come up. Blocking."""
-        program, image = self.program, self.made.image
-        words = said_by([program, "version"])
+        program, image = self.program, self.spec.image
+        words = probe([program, "version"])
         if words is None:
             return EngineUnavailable(f"There is no {program} here.", f"Install {program}, or use another engine.")
         if words:
             return EngineUnavailable(f"{program} does not work here: {words}", f"See `{program} version`.")
-        if said_by([program, "image", "inspect", image]):
+        if probe([program, "image", "inspect", image]):
             return EngineUnavailable(f"{program} has no image {image!r} here.", f"Get it first: {program} pull {image}")
-        said = sentence(self._last_words())
+        said = last_line_as_sentence(self._stderr_tail())
         return EngineUnavailable(f"{program} could not start a container from {image!r}: {said}", _remedy(said))
 
-    def _last_words(self) -> str:
+    def _stderr_tail(self) -> str:
         with contextlib.suppress(OSError), open(os.path.join(self._folder, LOG), "rb") as log:
             lines = [line for line in log.read(64 * KIB).decode("utf-8", "replace").splitlines() if line.strip()]
             errors = [line for line in lines if "rror" in line]
             return (errors or lines or ["it said nothing."])[-1]
         return "it said nothing."
 
-    def enter(self) -> bool:
+    def acquire(self) -> bool:
         """A command of this process is about to run in it. False: it is being let go of."""
         with self._lock:
             if self._wanted:
                 self.running += 1
             return self._wanted
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """That has ended."""
         with self._lock:
             self.running -= 1
             self.used = time.monotonic()
-            self._let_go()
+            self._release()
 
     def close(self) -> None:
         """Nobody else needs it. It goes when nothing runs in it any more."""
         with self._lock:
             self._wanted = False
-            self._let_go()
+            self._release()
 
-    def _let_go(self) -> None:
-        if not self._wanted and not self.running and self._hold is not None:
-            _held.discard(self._hold)
-            os.close(self._hold)
-            self._hold = None
+    def _release(self) -> None:
+        if not self._wanted and not self.running and self._keepalive is not None:
+            _held_pipes.discard(self._keepalive)
+            os.close(self._keepalive)
+            self._keepalive = None
 
 
 def _environment() -> dict[str, str]:
@@ -235,9 +237,9 @@ def _remedy(said: str) -> str:
 
 def _after_fork() -> None:
     """What the parent holds is none of the child's."""
-    for fd in _held:
+    for fd in _held_pipes:
         os.close(fd)
-    _held.clear()
+    _held_pipes.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -16,27 +16,36 @@ from collections.abc import Callable, Mapping
 from nacre.base.frozen import replace
 from nacre.base.temp_dir import temporary_directory
 from nacre.engines.containers.container import Container
-from nacre.engines.containers.options import LETTERS, TAGS, Made, described, enforced, found, shown, there
-from nacre.engines.containers.pool import Shared
-from nacre.engines.engine import Engine, asked_for
-from nacre.engines.guest.probe import by_itself
-from nacre.engines.guest.run_dir import Far, Letter, Reply, unbegun
-from nacre.engines.guest.scripts import ender, go, here
+from nacre.engines.containers.options import (
+    GUEST_DIR,
+    TAG_BITS,
+    ContainerSpec,
+    describe_container,
+    enforced_parts,
+    find_mount_state,
+    guest_path,
+    is_visible,
+)
+from nacre.engines.containers.pool import OpenOnce
+from nacre.engines.engine import Engine, passed_variables
+from nacre.engines.guest.probe import run_detached
+from nacre.engines.guest.run_dir import GuestRun, GuestStatus, RunDir, failed_start
+from nacre.engines.guest.scripts import host_script, kill_script, start_script
 from nacre.environment import host_environment
 from nacre.errors import AccessUnavailable, InvalidRequest
-from nacre.keeper.client.connection import Folder
-from nacre.keeper.client.events import LastWord, NeverBegan, Stopped, Vanished
-from nacre.keeper.client.handle import Stillborn
-from nacre.keeper.client.run import LiveRun
+from nacre.keeper.client.connection import TaskDirHandle
+from nacre.keeper.client.events import FinalEvent, KeeperLost, RunStopped, StartFailed
+from nacre.keeper.client.handle import UnstartedRun
+from nacre.keeper.client.run import LocalRun
 from nacre.keeper.protocol.ending import EXIT
-from nacre.planning.access import wanted_for
-from nacre.planning.paths import directory_for, workspace_of
+from nacre.planning.access import sandbox_request
+from nacre.planning.paths import resolve_cwd, resolve_workspace
 from nacre.planning.validate import absolute
-from nacre.sandbox.resolve import Enforceable
+from nacre.sandbox.resolve import SandboxPlan
 from nacre.sandbox.workspace import Workspace
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
-_MOMENT = 0.1
+_IDLE_MARGIN_S = 0.1
 _NOTHING = Workspace(roots=())
 
 
@@ -44,7 +53,7 @@ class Containers(Engine):
     """For `Bash(engine=Containers("debian"))`. Close it when it is not needed any more, or leave that to the end of the
     process."""
 
-    here = False
+    is_local = False
 
     def __init__(
         self,
@@ -68,7 +77,7 @@ class Containers(Engine):
             raise InvalidRequest("bad_image", f"`image` is {image!r}.", field="image", hint="Name one.")
         self.name = os.path.basename(program)
         self._program = program
-        self._base = Made(
+        self._base = ContainerSpec(
             conversation="",
             image=image,
             workspace="" if workspace is None else os.path.realpath(absolute(workspace, "workspace")),
@@ -79,27 +88,27 @@ class Containers(Engine):
             processes=processes,
             user=user,
             options=tuple(options),
-            found=found("", _NOTHING, ()),
+            mount_state=find_mount_state("", _NOTHING, ()),
         )
-        self._most = most
+        self._max_containers = most
         self._idle = idle
-        self._containers = Shared[Made, Container](Container.close)
+        self._containers = OpenOnce[ContainerSpec, Container](Container.close)
         self._process = os.getpid()
-        self._alarm: asyncio.AbstractEventLoop | None = None
+        self._cleanup_timer: asyncio.AbstractEventLoop | None = None
         """The event loop in which idle ones are going to be looked for."""
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
         """It need not be here: the container says if it is not there."""
-        return directory_for(request, ctx, here=False)
+        return resolve_cwd(request, ctx, here=False)
 
-    async def inherited(self, ctx: ToolContext) -> Mapping[str, str]:
+    async def base_environment(self, ctx: ToolContext) -> Mapping[str, str]:
         """The image has an environment of its own."""
-        return asked_for(ctx)
+        return passed_variables(ctx)
 
-    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
+    def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan:
         _check_countable(ctx.limits, self.name)
-        own = self._base.workspace or os.path.realpath(workspace_of(ctx))
-        wanted = wanted_for(replace(ctx, workspace=own), env)
+        own = self._base.workspace or os.path.realpath(resolve_workspace(ctx))
+        wanted = sandbox_request(replace(ctx, workspace=own), env)
         made = replace(
             self._base,
             conversation=ctx.conversation_id,
@@ -107,67 +116,73 @@ class Containers(Engine):
             access=ctx.access,
             memory=limits.memory or self._base.memory,
             processes=limits.processes or self._base.processes,
-            found=found(own, _NOTHING, ()),
+            mount_state=find_mount_state(own, _NOTHING, ()),
         )
         if wanted is not None:
-            _check_can_be_had(ctx, self.name)
+            _check_supported_access(ctx, self.name)
             made = replace(
                 made,
                 network=wanted.network is True,
                 hidden=wanted.hidden,
-                asked=tuple(map(os.fspath, (*ctx.writable, *ctx.protected))),
-                found=found(own, wanted.workspace or _NOTHING, wanted.hidden, reads=ctx.access == "restricted"),
+                explicit_paths=tuple(map(os.fspath, (*ctx.writable, *ctx.protected))),
+                mount_state=find_mount_state(
+                    own, wanted.workspace or _NOTHING, wanted.hidden, reads=ctx.access == "restricted"
+                ),
             )
-        _check_can_be_named((*made.roots, *made.found.mounted), self.name)
-        workspace = made.found.workspace
+        _check_can_be_named((*made.roots, *made.mount_state.mounted), self.name)
+        workspace = made.mount_state.workspace
         exposed = {"hidden"} if wanted is not None and wanted.exposed else set()
-        return Enforceable(
-            confinement=b"",
-            enforced=tuple(name for name in enforced(made) if name not in exposed),
-            watched=workspace.missing,
-            roots=workspace.roots,
+        return SandboxPlan(
+            ruleset=b"",
+            enforced=tuple(name for name in enforced_parts(made) if name not in exposed),
+            compared_paths=workspace.missing,
+            writable_roots=workspace.roots,
             repositories=workspace.repositories,
             mounted=workspace.protected if made.access == "workspace" else (),
             covered=made.hidden,
             own_code=() if wanted is None else wanted.own,
-            place=made,
-            words=described(made),
+            engine_data=made,
+            description=describe_container(made),
         )
 
-    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> LiveRun | Stillborn:
-        container = await self._container(plan.place)
-        tag = int.from_bytes(os.urandom(TAGS // 8), "big")
-        path, inside = os.path.join(container.letters, str(tag)), f"{LETTERS}/{tag}"
-        ward = ["bash", f"{LETTERS}/ward", inside, str(tag), "merge" if plan.merge else ""]
+    async def start(
+        self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None
+    ) -> LocalRun | UnstartedRun:
+        container = await self._container(plan.engine_data)
+        tag = int.from_bytes(os.urandom(TAG_BITS // 8), "big")
+        path, inside = os.path.join(container.run_dirs, str(tag)), f"{GUEST_DIR}/{tag}"
+        ward = ["bash", f"{GUEST_DIR}/ward", inside, str(tag), "merge" if plan.merge else ""]
         execute = [self._program, "exec", "-i", container.name, *ward]
-        made = container.made
+        made = container.spec
         confined = made.access != "unrestricted"
-        end = ender(self._program, container.name, reap=f"{LETTERS}/reap", tag=tag, letter=path, confined=confined)
+        end = kill_script(
+            self._program, container.name, reap=f"{GUEST_DIR}/reap", tag=tag, letter=path, confined=confined
+        )
         outer = replace(
             plan,
-            text=here(
+            text=host_script(
                 execute,
                 letter=path,
-                hold=container.hold,
+                hold=container.keepalive,
                 end=end,
-                apart=plan.apart,
+                apart=plan.dedicated_keeper,
                 memory=made.memory,
                 processes=made.processes,
             ),
             cwd="/",
             env=host_environment(),
             deferred=(),
-            ender=end,
-            scratch=False,
-            session=False,
-            stages=(),
-            waits=False,
-            reusable=False,
+            kill_script=end,
+            private_tmpdir=False,
+            reports_state=False,
+            pipeline_commands=(),
+            wait_for_jobs=False,
+            standby_ok=False,
         )
-        cwd = there(made, plan.cwd)
+        cwd = guest_path(made, plan.cwd)
         try:
-            letter = Letter(path, plan.text, go(plan, tag=tag, letter=inside, cwd=cwd, export=plan.env))
-            reply = Reply(
+            letter = RunDir(path, plan.text, start_script(plan, tag=tag, letter=inside, cwd=cwd, export=plan.env))
+            reply = GuestStatus(
                 letter,
                 state,
                 cwd=plan.cwd,
@@ -175,21 +190,21 @@ class Containers(Engine):
                 lost=f"its container, or {self.name}'s connection to it, has ended",
             )
         except OSError as error:
-            container.leave()
-            return unbegun(error)
-        return await _InContainer(self._rest, container, letter, reply, plan, end).begin(outer, folder)
+            container.release()
+            return failed_start(error)
+        return await _ContainerRun(self._schedule_cleanup, container, letter, reply, plan, end).start(outer, folder)
 
-    def shows(self, plan: Plan, path: StrPath | None) -> bool:
-        return shown(plan.place, temporary_directory() if path is None else path)
+    def can_read(self, plan: Plan, path: StrPath | None) -> bool:
+        return is_visible(plan.engine_data, temporary_directory() if path is None else path)
 
     async def aclose(self) -> None:
         """Containers go when nothing runs in them any more, and none is kept warm from now on."""
         self._idle = 0.0
         self._containers.clear()
 
-    async def _container(self, made: Made) -> Container:
-        self._start_afresh_after_fork()
-        self._tidy()
+    async def _container(self, made: ContainerSpec) -> Container:
+        self._reset_after_fork()
+        self._close_idle()
         self._drop_outdated(made)
 
         async def opened() -> Container:
@@ -199,43 +214,45 @@ class Containers(Engine):
 
         while True:
             container = await self._containers.get(made, opened)
-            if await container.is_well() and container.enter():
+            if await container.is_running() and container.acquire():
                 return container
             self._containers.drop(made, container)
 
-    def _drop_outdated(self, made: Made) -> None:
+    def _drop_outdated(self, made: ContainerSpec) -> None:
         """Drop containers that were made alike before something else came to be covered."""
         for other, container in self._containers.items():
-            if other != made and replace(other, found=made.found) == made:
+            if other != made and replace(other, mount_state=made.mount_state) == made:
                 self._containers.drop(other, container)
 
-    def _start_afresh_after_fork(self) -> None:
+    def _reset_after_fork(self) -> None:
         """Forget the containers of the other process, which may end them."""
         if self._process != os.getpid():
             self._process = os.getpid()
-            self._containers = Shared(Container.close)
-            self._alarm = None
+            self._containers = OpenOnce(Container.close)
+            self._cleanup_timer = None
 
-    def _rest(self) -> None:
+    def _schedule_cleanup(self) -> None:
         """A command has ended, and nobody may come for a long time: look again by then, once."""
-        self._tidy()
+        self._close_idle()
         unused = [container.used for _, container in self._containers.items() if not container.running]
-        if unused and (self._alarm is None or self._alarm.is_closed()):
+        if unused and (self._cleanup_timer is None or self._cleanup_timer.is_closed()):
             with contextlib.suppress(RuntimeError):  # no loop any more: the process is about to end
-                self._alarm = asyncio.get_running_loop()
-                self._alarm.call_later(min(unused) + self._idle - time.monotonic() + _MOMENT, self._wake)
+                self._cleanup_timer = asyncio.get_running_loop()
+                self._cleanup_timer.call_later(
+                    min(unused) + self._idle - time.monotonic() + _IDLE_MARGIN_S, self._on_cleanup_timer
+                )
 
-    def _wake(self) -> None:
-        self._alarm = None
-        self._rest()
+    def _on_cleanup_timer(self) -> None:
+        self._cleanup_timer = None
+        self._schedule_cleanup()
 
-    def _tidy(self) -> None:
+    def _close_idle(self) -> None:
         """Let go of those that nobody has used for long, and of the oldest if there are too many."""
         kept = self._containers.items()
         unused = sorted(((made, each) for made, each in kept if not each.running), key=lambda row: row[1].used)
         late = time.monotonic() - self._idle
         for number, (made, container) in enumerate(unused):
-            if container.used <= late or number < len(kept) - self._most:
+            if container.used <= late or number < len(kept) - self._max_containers:
                 self._containers.drop(made, container)
 
 
@@ -265,7 +282,7 @@ def _check_can_be_named(paths: tuple[str, ...], name: str) -> None:
             ) from None
 
 
-def _check_can_be_had(ctx: ToolContext, name: str) -> None:
+def _check_supported_access(ctx: ToolContext, name: str) -> None:
     if ctx.strict:
         raise AccessUnavailable(
             "access_unavailable",
@@ -282,13 +299,13 @@ def _check_can_be_had(ctx: ToolContext, name: str) -> None:
         )
 
 
-class _InContainer(Far):
+class _ContainerRun(GuestRun):
     def __init__(
         self,
         rest: Callable[[], None],
         container: Container,
-        letter: Letter,
-        reply: Reply,
+        letter: RunDir,
+        reply: GuestStatus,
         plan: Plan,
         end: bytes,
     ) -> None:
@@ -299,19 +316,19 @@ class _InContainer(Far):
         self._bash = plan.bash
         self._end = end
 
-    def conclude(self, word: LastWord) -> LastWord:
-        meant = super().conclude(word)
-        if isinstance(meant, Vanished | NeverBegan):
-            self._container.doubted = True
-        if isinstance(word, Vanished):  # the keeper is gone, which would have ended it
-            by_itself(self._bash, self._end, "9", "0.000")
-        unseen = isinstance(meant, Stopped) and meant.reason != EXIT and not self.reply.ended
-        if unseen and not self.unborn:  # nobody saw it end
-            self._container.doubted = True
-            by_itself(self._bash, self._container.remove.encode())
+    def translate_end(self, word: FinalEvent) -> FinalEvent:
+        meant = super().translate_end(word)
+        if isinstance(meant, KeeperLost | StartFailed):
+            self._container.needs_check = True
+        if isinstance(word, KeeperLost):  # the keeper is gone, which would have ended it
+            run_detached(self._bash, self._end, "9", "0.000")
+        unseen = isinstance(meant, RunStopped) and meant.reason != EXIT and not self.status.has_ended
+        if unseen and not self.never_started:  # nobody saw it end
+            self._container.needs_check = True
+            run_detached(self._bash, self._container.remove.encode())
         return meant
 
     def close(self) -> None:
         super().close()
-        self._container.leave()
+        self._container.release()
         self._rest()

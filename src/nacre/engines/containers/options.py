@@ -9,26 +9,27 @@ import os
 
 from nacre.base.frozen import frozen
 from nacre.engines.guest.mounts import mounted_below
-from nacre.sandbox.describe import ORDERS
+from nacre.sandbox.describe import AGENT_CONFIG
 from nacre.sandbox.workspace import Workspace, is_below
 from nacre.types import StrPath
 
-LETTERS = "/run/nacre"
+GUEST_DIR = "/run/nacre"
 """Where a container finds what it is to run."""
 EMPTY = "empty"
 """A directory beside the letters, with nothing in it: what covers a hidden one."""
-TAGS = 48
+TAG_BITS = 48
 """Bits of what a run is known by there, a limit on file locks."""
 _FIRST = (
-    f"(ulimit -x {(1 << TAGS) - 1}) 2>/dev/null||{{ echo 'Error: it has a limit on file locks of its own.';exit 1; }};"
-    f"printf up >{LETTERS}/up;IFS= read -r _"
+    f"(ulimit -x {(1 << TAG_BITS) - 1}) 2>/dev/null||"
+    "{ echo 'Error: it has a limit on file locks of its own.';exit 1; };"
+    f"printf up >{GUEST_DIR}/up;IFS= read -r _"
 )
 """What it is for, beside what is run in it: to tell that it is up, and to end when nobody holds it any more. Where no
 run can be marked, all would be taken for nobody's."""
 
 
 @frozen
-class Found:
+class MountState:
     """What of this machine goes into a container, and what each path that is mounted or covered there leads to: a mount
     goes with its file, and what does not exist has none."""
 
@@ -38,12 +39,12 @@ class Found:
     """Where other file systems begin in what may only be read: a read-only mount does not cover them."""
 
 
-def found(own: str, workspace: Workspace, hidden: tuple[str, ...], *, reads: bool = False) -> Found:
+def find_mount_state(own: str, workspace: Workspace, hidden: tuple[str, ...], *, reads: bool = False) -> MountState:
     """As it is now. `reads`: all of it may only be read, not just what is protected."""
     tops = (own, *workspace.roots) if reads else workspace.protected
     mounted = tuple(path for path in mounted_below(tops) if not _is_in(path, hidden))
     paths = (own, *workspace.roots, *workspace.protected, *hidden, *mounted)
-    return Found(workspace, tuple(map(_place, paths)), mounted)
+    return MountState(workspace, tuple(map(_place, paths)), mounted)
 
 
 def _place(path: str) -> tuple[int, int] | None:
@@ -55,7 +56,7 @@ def _place(path: str) -> tuple[int, int] | None:
 
 
 @frozen(kw_only=True)
-class Made:
+class ContainerSpec:
     """What one container is made like: two runs with the same can share it."""
 
     conversation: str
@@ -69,29 +70,29 @@ class Made:
     user: str | None = None
     options: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
+    explicit_paths: tuple[str, ...] = ()
     """What the caller lets be written, or protects, beside what always is."""
-    found: Found
+    mount_state: MountState
 
     @property
     def roots(self) -> tuple[str, ...]:
         """All of this machine that is in it."""
-        return tuple(dict.fromkeys((self.workspace, *self.found.workspace.roots)))
+        return tuple(dict.fromkeys((self.workspace, *self.mount_state.workspace.roots)))
 
 
-def there(made: Made, path: str) -> str:
+def guest_path(made: ContainerSpec, path: str) -> str:
     """A path of this machine, as it is called in the container: what is mounted is mounted by its real name."""
     real = os.path.realpath(path)
     return real if _is_in(real, made.roots) else path
 
 
-def shown(made: Made, path: StrPath) -> bool:
+def is_visible(made: ContainerSpec, path: StrPath) -> bool:
     """Whether a file of this machine is in it."""
     real = os.path.realpath(path)
     return _is_in(real, made.roots) and not _is_in(real, made.hidden)
 
 
-def flags(made: Made, *, name: str, letters: str) -> list[str]:
+def run_options(made: ContainerSpec, *, name: str, letters: str) -> list[str]:
     """Everything after `run`."""
     reads = made.access == "restricted"
     given = ["--rm", "-i", "--pull", "never", "--name", name, "--entrypoint", "bash", "--workdir", "/"]
@@ -110,17 +111,17 @@ def flags(made: Made, *, name: str, letters: str) -> list[str]:
         given += ["--pids-limit", str(made.processes)]
     if made.user is not None:
         given += ["--user", made.user]
-    own = _bind(letters, LETTERS, reads=True)  # it writes to the letters' pipes all the same
+    own = _bind(letters, GUEST_DIR, reads=True)  # it writes to the letters' pipes all the same
     for mount in (own, *_mounts(made, f"{letters}/{EMPTY}")):
         given += ["--mount", mount]
     return [*given, *made.options, made.image, "-c", _FIRST]
 
 
-def _mounts(made: Made, empty: str) -> list[str]:
+def _mounts(made: ContainerSpec, empty: str) -> list[str]:
     """One for each path, the last word about it; but nothing can be mounted in what is covered."""
-    reads, workspace = made.access == "restricted", made.found.workspace
+    reads, workspace = made.access == "restricted", made.mount_state.workspace
     mounts = {path: _bind(path, path, reads=reads) for path in (*made.roots, *workspace.pinned)}
-    mounts |= {path: _bind(path, path, reads=True) for path in (*workspace.protected, *made.found.mounted)}
+    mounts |= {path: _bind(path, path, reads=True) for path in (*workspace.protected, *made.mount_state.mounted)}
     hidden = [path for path in made.hidden if os.path.lexists(path) and _is_in(path, made.roots)]
     covers = {path: _cover(path, empty) for path in (*hidden, *mounts) if _is_in(path, made.hidden)}
     return [mount for path, mount in {**mounts, **covers}.items() if not _is_in(os.path.dirname(path), (*covers,))]
@@ -144,7 +145,7 @@ def _row(*fields: str) -> str:
     return ",".join('"' + field.replace('"', '""') + '"' if set(field) & set(',"\n') else field for field in fields)
 
 
-def enforced(made: Made) -> tuple[str, ...]:
+def enforced_parts(made: ContainerSpec) -> tuple[str, ...]:
     """Each part of what holds, by the names that results use. What is protected and does not exist has no mount over
     it: it is compared before and after. Not `unix-sockets`: to those in the workspace it can connect, by a read-only
     mount too, and a filter of ours would take the place of the engine's own, which is stricter in all else."""
@@ -156,8 +157,8 @@ def enforced(made: Made) -> tuple[str, ...]:
         "abstract-sockets": not made.network,
         "signals": True,
         "tracing": True,
-        "protected": made.access == "workspace" and not made.found.workspace.missing,
-        "protected-existing": made.access == "workspace" and bool(made.found.workspace.missing),
+        "protected": made.access == "workspace" and not made.mount_state.workspace.missing,
+        "protected-existing": made.access == "workspace" and bool(made.mount_state.workspace.missing),
         "hidden": bool(made.hidden),
         "privileges": confined,
         "limits": made.memory is not None or made.processes is not None,
@@ -165,7 +166,7 @@ def enforced(made: Made) -> tuple[str, ...]:
     return tuple(name for name, has in parts.items() if has)
 
 
-def described(made: Made) -> str:
+def describe_container(made: ContainerSpec) -> str:
     """For the model that writes the commands."""
     where = ", ".join(made.roots)
     parts = [
@@ -178,7 +179,7 @@ def described(made: Made) -> str:
         parts.append("What is changed elsewhere stays for the next command, and goes with the container.")
     parts.append("The network can be used." if made.network else "They have no network.")
     if made.access == "workspace":
-        parts.append(f"{ORDERS} can only be read, or are removed afterwards where they are new.")
+        parts.append(f"{AGENT_CONFIG} can only be read, or are removed afterwards where they are new.")
     if made.hidden:
         parts.append(f"These cannot be read: {', '.join(made.hidden)}.")
     return " ".join(parts)

@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Shared(Generic[K, V]):
+class OpenOnce(Generic[K, V]):
     def __init__(self, close: Callable[[V], None]) -> None:
         self._close = close
         self._lock = threading.Lock()
@@ -26,7 +26,7 @@ class Shared(Generic[K, V]):
                 mine = future is None
                 if future is None:
                     future = self._futures[key] = Future()
-            value = await self._open(key, future, opened) if mine else await _of(future)
+            value = await self._open(key, future, opened) if mine else await _wait_for(future)
             if value is not None:
                 return value
 
@@ -85,7 +85,7 @@ class Shared(Generic[K, V]):
             raise errors[0]
 
 
-async def _of(future: Future[V | None]) -> V | None:
+async def _wait_for(future: Future[V | None]) -> V | None:
     """Whoever waits and goes away leaves it to the others."""
     return await asyncio.shield(asyncio.wrap_future(future))
 

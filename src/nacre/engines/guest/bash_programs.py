@@ -71,7 +71,7 @@ await() {
 }
 """
 
-WARD = (
+SUPERVISE = (
     r"""# usage: ward LETTER TAG MERGE
 #
 # Runs `go` of a letter, tells how it ended, and stays while something of it lives: what that prints is heard as long as
@@ -111,7 +111,7 @@ while living; do pause 0.3; done
 """
 )
 
-FRONT = (
+FOREGROUND = (
     r"""# usage: front LETTER
 #
 # Runs `go` of a letter, tells if it exited by itself, and ends with its status. It gets a pipe for its own use as 8: to
@@ -132,7 +132,7 @@ exit "$code"
 """
 )
 
-REAP = (
+KILL = (
     r"""# usage: reap TAG SIGNAL GRACE
 #
 # Ends all that carry a tag: the signal, GRACE seconds (with three decimals), KILL. 1: something is left; said at once

@@ -9,15 +9,17 @@ import subprocess
 
 from nacre.environment import host_environment
 
-_PATIENCE = 20.0
+_PROBE_TIMEOUT_S = 20.0
 
 
-def said_by(command: list[str]) -> str | None:
+def probe(command: list[str]) -> str | None:
     """What it complains about, a sentence; nothing if it succeeds, None if there is no such program."""
     if shutil.which(command[0]) is None:  # to execute it would tell of a directory in PATH that is closed to us
         return None
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_TIMEOUT_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{error}."
     if done.returncode == 0:
@@ -27,15 +29,15 @@ def said_by(command: list[str]) -> str | None:
 
 def _last_line(data: bytes) -> str:
     lines = data.decode("utf-8", "replace").strip().splitlines()
-    return sentence(lines[-1]) if lines else ""
+    return last_line_as_sentence(lines[-1]) if lines else ""
 
 
-def sentence(words: str) -> str:
+def last_line_as_sentence(words: str) -> str:
     """With a full stop."""
     return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
-_BY_ITSELF = """set -m
+_DETACHED_SCRIPT = """set -m
 { %b
 } &
 work=$!
@@ -45,10 +47,10 @@ kill -9 -$!
 """
 
 
-def by_itself(bash: str, text: bytes, *arguments: str) -> None:
+def run_detached(bash: str, text: bytes, *arguments: str) -> None:
     """Have shell text run, for so long at most, by a process that nobody waits for and that may outlive this one. If
     there is none to be had, nothing is done."""
-    script = b"{ %b } </dev/null >/dev/null 2>&1 &" % (_BY_ITSELF.encode() % (text, _PATIENCE))
+    script = b"{ %b } </dev/null >/dev/null 2>&1 &" % (_DETACHED_SCRIPT.encode() % (text, _PROBE_TIMEOUT_S))
     with contextlib.suppress(OSError):
         words = [bash, "-c", os.fsdecode(script), "bash", *arguments]
         pid = os.posix_spawn(bash, words, host_environment(), setsid=True)

@@ -12,22 +12,22 @@ import os
 import shutil
 from collections.abc import Mapping
 
-from nacre.base.system import payload
-from nacre.keeper.client.connection import Folder
-from nacre.keeper.client.events import LastWord, NeverBegan, Stopped, Vanished, never_began
-from nacre.keeper.client.handle import Stillborn
-from nacre.keeper.client.run import LiveRun, start
-from nacre.keeper.protocol.bootstrap import MARK
+from nacre.base.system import memory_file
+from nacre.keeper.client.connection import TaskDirHandle
+from nacre.keeper.client.events import FinalEvent, KeeperLost, RunStopped, StartFailed, parse_start_failed
+from nacre.keeper.client.handle import UnstartedRun
+from nacre.keeper.client.run import LocalRun, start
+from nacre.keeper.protocol.bootstrap import SHELL_MARKER
 from nacre.keeper.protocol.ending import EXIT
 from nacre.result import Process
 from nacre.types import Plan
 
-_MOST = 4 * 1024 * 1024 + 1
+_MAX_STATE_BYTES = 4 * 1024 * 1024 + 1
 """Bytes of a shell's last directory and environment; see `told`."""
-_AT_ONCE = 1 << 16
+_READ_BYTES = 1 << 16
 
 
-class Letter:
+class RunDir:
     def __init__(
         self,
         path: str,
@@ -56,7 +56,7 @@ class Letter:
         for name in pipes:
             make_pipe(os.path.join(self.path, name))
 
-    def shut(self) -> None:
+    def close_start_pipe(self) -> None:
         """Nobody passes the gate any more, and what there is to read is gone: other commands may see the folder. Who
         has begun has read it."""
         with contextlib.suppress(OSError):
@@ -74,15 +74,15 @@ def make_pipe(path: str) -> None:
     os.chmod(path, 0o666)
 
 
-def _opened(pipe: str) -> int:
+def _open_pipe(pipe: str) -> int:
     return os.open(pipe, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-class Reply:
+class GuestStatus:
     """What comes back of one run: how it ended, by the shell that waits for it here, and its last directory and
     environment, by its own."""
 
-    def __init__(self, letter: Letter, state: int | None, *, cwd: str, unstarted: str, lost: str = "") -> None:
+    def __init__(self, letter: RunDir, state: int | None, *, cwd: str, unstarted: str, lost: str = "") -> None:
         """`state` is where the latter goes; the rest is what to say if it never began, or was not seen to end. OSError:
         nothing could be heard of it, and the letter is gone."""
         self._state = state
@@ -93,24 +93,24 @@ class Reply:
         self._loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as undo:
             undo.callback(letter.discard)
-            self.note = payload(b"")
+            self.note = memory_file(b"")
             """A file for the shell here."""
             undo.callback(os.close, self.note)
-            self._pipe = None if state is None else _opened(os.path.join(letter.path, "state"))
+            self._pipe = None if state is None else _open_pipe(os.path.join(letter.path, "state"))
             undo.pop_all()
         if self._pipe is not None:
-            self._loop.add_reader(self._pipe, self._take)
+            self._loop.add_reader(self._pipe, self._read_available)
 
-    def _take(self) -> None:
+    def _read_available(self) -> None:
         """What there is; but whoever writes more than anybody could mean, writes to nobody. Nobody writes: that will
         be so until somebody does, so look away."""
         assert self._pipe is not None
         assert self._state is not None
         with contextlib.suppress(OSError):
-            while data := os.read(self._pipe, _AT_ONCE):
+            while data := os.read(self._pipe, _READ_BYTES):
                 os.write(self._state, data)
                 self._taken += len(data)
-                if self._taken > _MOST:
+                if self._taken > _MAX_STATE_BYTES:
                     self._stop_taking()
                     return
             self._loop.remove_reader(self._pipe)
@@ -122,93 +122,97 @@ class Reply:
             os.close(self._pipe)
             self._pipe = None
 
-    def conclude(self, word: LastWord) -> LastWord:
+    def translate_end(self, word: FinalEvent) -> FinalEvent:
         """What its last word means."""
         if self._pipe is not None:
-            self._take()
-        lines = os.pread(self.note, _MOST, 0).splitlines()
-        if isinstance(word, Stopped) and (left := _left(lines)):  # as it is known there, not who waits for it here
-            word = word._replace(running=left if word.running else (), ended=left if word.ended else ())
-        if isinstance(word, Stopped):
+            self._read_available()
+        lines = os.pread(self.note, _MAX_STATE_BYTES, 0).splitlines()
+        if isinstance(word, RunStopped) and (
+            left := _parse_leftovers(lines)
+        ):  # as it is known there, not who waits for it here
+            word = word._replace(
+                running=left if word.running else (), killed_leftovers=left if word.killed_leftovers else ()
+            )
+        if isinstance(word, RunStopped):
             prefix = b"remark "
             remarks = (line.removeprefix(prefix) for line in lines if line.startswith(prefix))
-            word = word._replace(remarks=tuple(line.decode("utf-8", "replace") for line in remarks))
-        if not isinstance(word, Stopped) or word.reason != EXIT or b"ended" in lines:
+            word = word._replace(notes=tuple(line.decode("utf-8", "replace") for line in remarks))
+        if not isinstance(word, RunStopped) or word.reason != EXIT or b"ended" in lines:
             return word
         if b"lost" in lines:
             remedy = "start in the workspace, or make it there first"
-            return NeverBegan(0, f"there is no directory {self._cwd} where it would have run: {remedy}")
+            return StartFailed(0, f"there is no directory {self._cwd} where it would have run: {remedy}")
         if b"begun" in lines:
-            return Vanished(self._lost, word.duration, ())
-        return NeverBegan(0, self._unstarted)
+            return KeeperLost(self._lost, word.duration, ())
+        return StartFailed(0, self._unstarted)
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """It was seen to end where it ran, or never to begin."""
-        return not {b"ended", b"over"}.isdisjoint(os.pread(self.note, _MOST, 0).splitlines())
+        return not {b"ended", b"over"}.isdisjoint(os.pread(self.note, _MAX_STATE_BYTES, 0).splitlines())
 
     def close(self) -> None:
         self._stop_taking()
         os.close(self.note)
 
 
-class Far:
+class GuestRun:
     """The far end of a run that has a letter."""
 
-    def __init__(self, letter: Letter, reply: Reply, *, discard: bool) -> None:
+    def __init__(self, letter: RunDir, reply: GuestStatus, *, discard: bool) -> None:
         """`discard`: it is ours to do so when nobody listens any more."""
-        self._letter = letter
+        self._run_dir = letter
         self._discard = discard
-        self._run: LiveRun | None = None
-        self.reply = reply
+        self._run: LocalRun | None = None
+        self.status = reply
 
-    async def begin(self, plan: Plan, folder: Folder | None) -> LiveRun | Stillborn:
+    async def start(self, plan: Plan, folder: TaskDirHandle | None) -> LocalRun | UnstartedRun:
         """Start its near end. Nothing is left of it if that fails."""
         try:
-            run = await start(plan, self.reply.note, folder)
+            run = await start(plan, self.status.note, folder)
         except BaseException:
             self._abandon()
             raise
-        if isinstance(run, LiveRun):
-            run.beyond, self._run = self, run
+        if isinstance(run, LocalRun):
+            run.remote_end, self._run = self, run
         else:
             self._abandon()
         return run
 
     @property
-    def unborn(self) -> bool:
+    def never_started(self) -> bool:
         """Not even its near end was seen to start."""
-        return self._run is not None and not self._run.began
+        return self._run is not None and not self._run.has_started
 
     def _abandon(self) -> None:
         self._discard = True
         self.close()
 
-    def conclude(self, word: LastWord) -> LastWord:
-        self._discard = self._discard or isinstance(word, NeverBegan)
-        return self.reply.conclude(word)
+    def translate_end(self, word: FinalEvent) -> FinalEvent:
+        self._discard = self._discard or isinstance(word, StartFailed)
+        return self.status.translate_end(word)
 
     def cancel(self) -> None:
-        self._letter.shut()
+        self._run_dir.close_start_pipe()
 
     def close(self) -> None:
-        self.reply.close()
-        unborn, self._run = self.unborn, None
+        self.status.close()
+        unborn, self._run = self.never_started, None
         if self._discard or unborn:  # nobody there would do it; and who is just beginning stops at it
-            self._letter.discard()
+            self._run_dir.discard()
 
 
-def unbegun(error: OSError) -> Stillborn:
+def failed_start(error: OSError) -> UnstartedRun:
     """It cannot even be written down what is to be run."""
-    return Stillborn(never_began(error))
+    return UnstartedRun(parse_start_failed(error))
 
 
-def _left(lines: list[bytes]) -> tuple[Process, ...]:
+def _parse_leftovers(lines: list[bytes]) -> tuple[Process, ...]:
     """What was still running there when the shell had exited."""
     rows = (line.split(b" ", 2) for line in lines if line.startswith(b"left ") and line.count(b" ") >= 2)
     found = [(int(pid), command.decode("utf-8", "replace")) for _, pid, command in rows if pid.isdigit()]
-    return tuple(Process(pid, pid, _named(command)) for pid, command in found)
+    return tuple(Process(pid, pid, _process_name(command)) for pid, command in found)
 
 
-def _named(command: str) -> str:
-    return "bash (part of the command)" if MARK in command else command
+def _process_name(command: str) -> str:
+    return "bash (part of the command)" if SHELL_MARKER in command else command

@@ -1,8 +1,8 @@
 """The bash texts that carry a command across: what starts it here, what becomes its shell there, what ends it. Pure.
 
-A run has a folder that both sides see, its letter. There, `go` becomes the command's shell. Here, a shell of ours waits
-for the engine's program and then ends as the command did, by a signal too: so the keeper reports what happened as if
-it had happened here.
+A run has a folder that both sides see, its letter. There, `start_script` becomes the command's shell. Here, a shell of
+ours waits for the engine's program and then ends as the command did, by a signal too: so the keeper reports what
+happened as if it had happened here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from nacre.keeper.protocol.bootstrap import prelude
+from nacre.keeper.protocol.bootstrap import bootstrap_script
 from nacre.types import Limits, Plan
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -21,7 +21,7 @@ OWN = "own"
 _SET_BY_BASH = frozenset("_ BASH SHLVL PWD OLDPWD BASHOPTS SHELLOPTS UID EUID PPID BASH_VERSINFO".split())
 
 
-def go(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: Mapping[str, str]) -> bytes:
+def start_script(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: Mapping[str, str]) -> bytes:
     """Becomes the command's shell. `letter` is the run's folder as it is seen there; `tag`, what it is known by where
     the keeper does not see it."""
     lines = [] if tag is None else [f"ulimit -x {tag} || exit 125"]  # it would be taken for nobody's
@@ -31,18 +31,18 @@ def go(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: Mapping[st
     lines += [f"export {name}={shlex.quote(value)}" for name, value in export.items() if _can_be_exported(name)]
     lines.append(f"if ! cd -- {shlex.quote(cwd)} 2>/dev/null; then echo lost 1<>{letter}/told; exit 125; fi")
     lines.append("unset OLDPWD")  # it has been nowhere else
-    shell = prelude(
+    shell = bootstrap_script(
         long=True,
-        session=plan.session,
-        stages=bool(plan.stages),
+        session=plan.reports_state,
+        stages=bool(plan.pipeline_commands),
         startup=False,
         files=None,
-        waits=plan.waits,
+        waits=plan.wait_for_jobs,
         mark=f"{letter}/told",
     )
-    state = f" 63>{letter}/state" if plan.session or plan.stages else ""
+    state = f" 63>{letter}/state" if plan.reports_state or plan.pipeline_commands else ""
     lines.append(f'exec -a bash "$BASH" -c {shlex.quote(shell)} 8<{letter}/text 9<{letter}/gate{state}\n')
-    return _encoded("\n".join(lines))
+    return _encode_text("\n".join(lines))
 
 
 _EXPENDABLE = (
@@ -71,12 +71,12 @@ def _can_be_exported(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name not in _SET_BY_BASH
 
 
-_NEXT = "IFS=' ' read -r -n 1000 word value <&5"
-_SOON = "IFS=' ' read -r -t 5 -n 1000 word value <&5"
+_READ_LINE = "IFS=' ' read -r -n 1000 word value <&5"
+_READ_LINE_TIMED = "IFS=' ' read -r -t 5 -n 1000 word value <&5"
 _GONE = r"builtin printf '\ngone\n' >&5"
 
-_LISTEN = f"""begun= said= code= lost= oom= full= word= lines=0
-while {_NEXT}; do
+_READ_EVENTS = f"""begun= said= code= lost= oom= full= word= lines=0
+while {_READ_LINE}; do
     case $word in
     begun) begun=1 && rm -f go ;;
     lost) lost=1 ;;
@@ -93,7 +93,7 @@ done
 """What is said through the letter's pipe. The command can say anything there, too, and as much as it likes: nothing of
 it is more than a number or a line of text, and who says too much is believed nothing."""
 
-_END_LIKE_IT = r"""
+_EXIT_AS_COMMAND = r"""
 [[ $begun ]] && echo begun >&63
 [[ $lost ]] && echo lost >&63
 if [[ $lost || ! $code || ! $begun ]]; then exit 125; fi
@@ -109,7 +109,7 @@ exit "$code"
 """A status above 128 is a signal's, unless the shell itself has said that it exits with it."""
 
 
-def here(
+def host_script(
     command: Sequence[str],
     *,
     letter: str,
@@ -125,16 +125,16 @@ def here(
     is left of one that was over the container's `memory`."""
     ending = f"{{ {end.decode('utf-8', 'surrogateescape')}; }} </dev/null >/dev/null 2>&1 5<&- 7<&- 63>&-"
     holds = f" 7<>{shlex.quote(hold)}" if apart else ""
-    return _encoded(f"""cd -- {shlex.quote(letter)} || exit 125
+    return _encode_text(f"""cd -- {shlex.quote(letter)} || exit 125
 exec 5<>told{holds}
 {{ {shlex.join(command)} 2>&9 9>&- 5<&- 7<&- 63>&-; {_forget(letter)}; {_GONE}; }} <&0 9>&2 2>/dev/null &
 client=$!
-{_LISTEN}{_out_of(memory, processes)}if [[ $over && $word == stays ]]; then
+{_READ_EVENTS}{_out_of(memory, processes)}if [[ $over && $word == stays ]]; then
     set -- 9 0.000
     {ending}
-    until [[ $word == gone ]]; do {_SOON} || break; done
+    until [[ $word == gone ]]; do {_READ_LINE_TIMED} || break; done
 elif [[ $word == stays ]]; then
-    {{ until {_NEXT} && [[ $word == gone ]]; do :; done; }} 7<>{shlex.quote(hold)} 63>&- &
+    {{ until {_READ_LINE} && [[ $word == gone ]]; do :; done; }} 7<>{shlex.quote(hold)} 63>&- &
 elif [[ ! $code ]]; then
     if [[ $begun && ! $lost ]]; then
         set -- 9 0.000
@@ -143,7 +143,7 @@ elif [[ ! $code ]]; then
     kill -9 $client 2>/dev/null  # it may have come to a pipe that is full
     echo over >&63
 fi
-{_END_LIKE_IT}""")
+{_EXIT_AS_COMMAND}""")
 
 
 def _out_of(memory: int | None, processes: int | None) -> str:
@@ -162,33 +162,33 @@ esac
 """
 
 
-def here_in_front(command: Sequence[str], *, letter: str, files: Mapping[int, str], discard: bool) -> bytes:
+def foreground_host_script(command: Sequence[str], *, letter: str, files: Mapping[int, str], discard: bool) -> bytes:
     """The same for a program that leaves alone what the command leaves running. `files` of the letter are for that
     program only, which gets them open; a pipe for both ways."""
     opened = " ".join(f"{fd}<{'>' if name == OWN else ''}{name}" for fd, name in files.items())
     closed = " ".join(f"{fd}<&-" for fd in files)
-    return _encoded(f"""cd -- {shlex.quote(letter)} || exit 125
+    return _encode_text(f"""cd -- {shlex.quote(letter)} || exit 125
 exec 5<>told 9>&2 2>/dev/null {opened}
 rm -f -- {shlex.join(files.values())}
 {shlex.join(command)} 2>&9 9>&- 5<&- 63>&-
 status=$?
 exec {closed}
 {_GONE} &
-{_LISTEN}kill -9 $!; wait $!
+{_READ_EVENTS}kill -9 $!; wait $!
 code=$status
-{_forget(letter) if discard else ""}{_END_LIKE_IT}""")
+{_forget(letter) if discard else ""}{_EXIT_AS_COMMAND}""")
 
 
 def _forget(letter: str) -> str:
     return f"cd / && rm -rf -- {shlex.quote(letter)}"
 
 
-def holder(command: Sequence[str], *, remove: str, letters: str, patience: float = 10.0) -> bytes:
+def keepalive_script(command: Sequence[str], *, remove: str, letters: str, patience: float = 10.0) -> bytes:
     """Runs a container until nobody holds its standard input, and sees that it is gone then: an engine may wait long
     for what was killed beside it, and its program for an engine that does not answer: `patience` is how many seconds
     either has then. `remove` is one command: what is killed is that, and no shell around it."""
     place = shlex.quote(letters)
-    return _encoded(f"""pause() {{ read -r -t "$1" -u 6; }}
+    return _encode_text(f"""pause() {{ read -r -t "$1" -u 6; }}
 exec 6<> <(:)
 {shlex.join(command)} <&0 6<&- & client=$!
 {{
@@ -214,7 +214,7 @@ exit $code
 """)
 
 
-def ender(program: str, container: str, *, reap: str, tag: int, letter: str, confined: bool) -> bytes:
+def kill_script(program: str, container: str, *, reap: str, tag: int, letter: str, confined: bool) -> bytes:
     """Ends a run in a container, as root there or as whoever it is; and if neither reaches it, the container ends.
     With no more rights than the container has: what is executed in there may be the command's own. `confined`: without
     capabilities, root reaches only itself, and nobody can become somebody else. It waits by reading from what it gets
@@ -222,8 +222,8 @@ def ender(program: str, container: str, *, reap: str, tag: int, letter: str, con
     program = shlex.quote(program)
     ways = ("", "--user 0") if confined else ("--user 0", "")
     tries = [f'{program} exec -i {way} {container} bash {reap} {tag} "$@" <&6' for way in ways]
-    return _encoded(f"exec 6<> <(:)\n{' || '.join([*tries, f'{program} rm -f {container}'])}\n{_forget(letter)}")
+    return _encode_text(f"exec 6<> <(:)\n{' || '.join([*tries, f'{program} rm -f {container}'])}\n{_forget(letter)}")
 
 
-def _encoded(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")

@@ -5,6 +5,6 @@ and its keeper. Nothing of Ray is loaded before an engine is made.
 """
 
 from nacre.engines.ray.engine import RayEngine
-from nacre.engines.ray.tasks import Placed, RayTasks
+from nacre.engines.ray.tasks import PlacedTask, RayTasks
 
-__all__ = ["Placed", "RayEngine", "RayTasks"]
+__all__ = ["PlacedTask", "RayEngine", "RayTasks"]

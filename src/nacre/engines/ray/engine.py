@@ -11,41 +11,48 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
 from nacre.cancel import Cancel
-from nacre.engines.engine import Engine, asked_for
-from nacre.engines.ray.cluster.connect import check_not_forked, connect, forked, load
-from nacre.engines.ray.cluster.connection import Connection, NodeLost
-from nacre.engines.ray.cluster.futures import looked_at
-from nacre.engines.ray.node.agent_pool import Agents
-from nacre.engines.ray.node.payload import MARK, Asked, Sent, lean, sendable
-from nacre.engines.ray.node.task_ids import result_at
-from nacre.engines.ray.node.workspace import Shipped, checked, digest_of, pack, real_context, real_directory
+from nacre.engines.engine import Engine, passed_variables
+from nacre.engines.ray.cluster.connect import check_not_forked, connect, is_forked, load
+from nacre.engines.ray.cluster.connection import ClusterConnection, NodeLost
+from nacre.engines.ray.cluster.futures import ignore_result
+from nacre.engines.ray.node.agent_pool import AgentPool
+from nacre.engines.ray.node.payload import MARK, PlanContext, RunPayload, make_sendable, strip_local
+from nacre.engines.ray.node.task_ids import qualify_result
+from nacre.engines.ray.node.workspace import (
+    ShippedWorkspace,
+    check_workspace,
+    digest_of,
+    pack,
+    real_context,
+    real_directory,
+)
 from nacre.engines.ray.placement.leases import Leases
-from nacre.engines.ray.placement.resources import AT, Demand
-from nacre.engines.ray.placement.slots import Places
-from nacre.engines.ray.placement.throttle import Turns
+from nacre.engines.ray.placement.resources import AT, ResourceRequest
+from nacre.engines.ray.placement.slots import Slots
+from nacre.engines.ray.placement.throttle import Throttle
 from nacre.engines.ray.run import RayRun
 from nacre.engines.ray.tasks import RayTasks
 from nacre.engines.ray.tasks_adapter import ClusterTasks
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.execution.start import unless_cancelled
-from nacre.planning.access import confine
-from nacre.planning.paths import directory_for
+from nacre.execution.start import run_unless_cancelled
+from nacre.planning.access import plan_sandbox
+from nacre.planning.paths import resolve_cwd
 from nacre.result import Cancelled, Ended, Event, Lost, Result, Started
-from nacre.sandbox.resolve import Enforceable
+from nacre.sandbox.resolve import SandboxPlan
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
-    from nacre.keeper.client.connection import Folder
+    from nacre.keeper.client.connection import TaskDirHandle
     from nacre.tasks import Tasks
 
 _ID_DIGITS = 56
-_LEAST = 0.0001
+_MIN_RESOURCE = 0.0001
 """Of a resource; Ray counts no finer."""
 
 
 class RayEngine(Engine):
     name = "ray"
-    here = False
+    is_local = False
 
     def __init__(
         self,
@@ -87,17 +94,19 @@ class RayEngine(Engine):
             )
         is_id = node is not None and len(node) == _ID_DIGITS
         if node is not None and not is_id:
-            bundle[f"{AT}{node}"] = _LEAST
+            bundle[f"{AT}{node}"] = _MIN_RESOURCE
         self._address = address
-        self._demand = Demand(bundle=bundle, labels=dict(label_selector or {}), node=node if is_id else None)
+        self._resources = ResourceRequest(
+            bundle=bundle, labels=dict(label_selector or {}), node=node if is_id else None
+        )
         self._retries = retries
         self._patience = patience
         self._runtime_env = dict(runtime_env or {})
-        self._workspace = None if workspace is None else checked(workspace)
+        self._workspace = None if workspace is None else check_workspace(workspace)
         self._copy = os.urandom(6).hex()
-        self._turns = Turns()
-        self._places: Places | None = None
-        self._opening: Future[Places] | None = None
+        self._throttle = Throttle()
+        self._slots: Slots | None = None
+        self._opening: Future[Slots] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -107,58 +116,58 @@ class RayEngine(Engine):
 
         return kernel().confines
 
-    async def inherited(self, ctx: ToolContext) -> Mapping[str, str]:
+    async def base_environment(self, ctx: ToolContext) -> Mapping[str, str]:
         """A node has an environment of its own."""
-        await self._turns.come()  # before it is planned
-        return {**asked_for(ctx), MARK: self.name}
+        await self._throttle.wait_turn()  # before it is planned
+        return {**passed_variables(ctx), MARK: self.name}
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
         """It need not be here: its node says if it is not there. By itself, a command starts in what was shipped."""
-        path = directory_for(request, self._at_home(ctx), here=False)
+        path = resolve_cwd(request, self._with_real_workspace(ctx), here=False)
         if self._workspace is not None:
             real_directory(path, self._workspace)
         return path
 
-    def confined(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> Enforceable:
-        ctx = self._at_home(ctx)
-        planned = confine(ctx, limits, env) or Enforceable(confinement=b"", enforced=())
-        sent = sendable(ctx)
+    def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan:
+        ctx = self._with_real_workspace(ctx)
+        planned = plan_sandbox(ctx, limits, env) or SandboxPlan(ruleset=b"", enforced=())
+        sent = make_sendable(ctx)
         if self._workspace is not None:
             sent = real_context(sent, self._workspace)
             # those of the copy are looked at, on its node
-            planned = replace(planned, watched=(), repositories=(), mounted=(), covered=())
-        return replace(planned, place=Asked(ctx=sent, inherits=MARK in env))
+            planned = replace(planned, compared_paths=(), repositories=(), mounted=(), covered=())
+        return replace(planned, engine_data=PlanContext(ctx=sent, inherits=MARK in env))
 
-    def _at_home(self, ctx: ToolContext) -> ToolContext:
+    def _with_real_workspace(self, ctx: ToolContext) -> ToolContext:
         if self._workspace is None or ctx.working_dir is not None:
             return ctx
         return replace(ctx, working_dir=self._workspace)
 
-    async def start(self, plan: Plan, state: int | None = None, folder: Folder | None = None) -> RayRun:
+    async def start(self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None) -> RayRun:
         assert folder is None, "a task is begun on its node"
         tells = state is not None
-        return RayRun(self, lambda places: self._sent(places, plan, tells=tells), plan, state, self._retries)
+        return RayRun(self, lambda places: self._build_payload(places, plan, tells=tells), plan, state, self._retries)
 
-    def begin(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+    def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
         """A task of the node that it is placed on; see `RayTasks`."""
-        return self._begin(request, ctx, plan)
+        return self._start_task(request, ctx, plan)
 
-    async def _begin(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+    async def _start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
         cancel = ctx.cancel or Cancel()
-        places = await unless_cancelled(cancel, self.places())
+        places = await run_unless_cancelled(cancel, self.slots())
         place = None if places is None else await places.find(cancel)
         if places is None or place is None:
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), hidden=plan.hidden))
+            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), redactor=plan.redactor))
             return
         lease, agent = place
         answer = None
         try:
-            answer = agent.call("begin", self._sent(places, plan, tells=False), replace(request, env={}))
-            events = await places.agents.answer(agent, looked_at(asyncio.wrap_future(answer.future())))
+            answer = agent.call("begin", self._build_payload(places, plan, tells=False), replace(request, env={}))
+            events = await places.agents.wait_reply(agent, ignore_result(asyncio.wrap_future(answer.future())))
         except NodeLost as lost:
-            places.lose(lease, lost, agent)
+            places.on_lost(lease, lost, agent)
             outcome = Lost("its engine was closed" if places.closed else lost.reason)
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=outcome, hidden=plan.hidden))
+            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=outcome, redactor=plan.redactor))
             return
         except BaseException:  # whoever did not hear of it can do nothing with it: it is ended
             if answer is not None:
@@ -171,11 +180,11 @@ class RayEngine(Engine):
         task = None
         for event in events:
             if isinstance(event, Started):
-                event = replace(event, redactor=plan.hidden)  # which does not travel
+                event = replace(event, redactor=plan.redactor)  # which does not travel
             elif isinstance(event, Ended):
-                task, result = event.result.task, result_at(event.result, lease.node)
-                remarks = (*plan.remarks, *result.remarks)
-                event = Ended(replace(result, cwd=plan.cwd, hidden=plan.hidden, remarks=remarks))
+                task, result = event.result.task, qualify_result(event.result, lease.node)
+                remarks = (*plan.notes, *result.notes)
+                event = Ended(replace(result, cwd=plan.cwd, redactor=plan.redactor, notes=remarks))
             yield event
         if task is None:
             places.release(lease)
@@ -188,30 +197,30 @@ class RayEngine(Engine):
 
     async def aclose(self) -> None:
         """What runs is ended, but for tasks; agents and leases are given back."""
-        if forked():
+        if is_forked():
             return  # they are the other process's
         with self._lock:
-            places, self._places, self._opening = self._places, None, None
+            places, self._slots, self._opening = self._slots, None, None
         if places is not None:
             await asyncio.to_thread(places.close)
 
-    def at_hand(self) -> Places | None:
+    def is_connected(self) -> Slots | None:
         """If the cluster need not be looked for."""
-        places = self._places
-        return places if not forked() and places is not None and places.connection.alive else None
+        places = self._slots
+        return places if not is_forked() and places is not None and places.connection.alive else None
 
-    async def places(self) -> Places:
+    async def slots(self) -> Slots:
         """The first time, the cluster is looked for; and again if the program has left it, or joined another, since."""
         check_not_forked()
-        places = self.at_hand()
+        places = self.is_connected()
         if places is not None:
             return places
-        return await asyncio.shield(looked_at(asyncio.wrap_future(self._opened())))
+        return await asyncio.shield(ignore_result(asyncio.wrap_future(self._open_in_thread())))
 
-    def _opened(self) -> Future[Places]:
+    def _open_in_thread(self) -> Future[Slots]:
         """By a thread that nothing waits for: Ray may take its time, and cannot be told to stop."""
         with self._lock:
-            opening, places = self._opening, self._places
+            opening, places = self._opening, self._slots
             stale = places is None or not places.connection.alive
             if opening is None or (opening.done() and stale):
                 opening = self._opening = Future()
@@ -219,38 +228,40 @@ class RayEngine(Engine):
                 threading.Thread(target=self._open, args=(opening,), name="nacre-connect", daemon=True).start()
             return opening
 
-    def _open(self, opening: Future[Places]) -> None:
+    def _open(self, opening: Future[Slots]) -> None:
         try:
             connection = connect(self._address, self._patience)
-            workspace, archive = self._shipped(connection)
-            leases = Leases(self._demand, self._patience, connection)
-            places = Places(connection, leases, Agents(connection, self._runtime_env, workspace, archive))
+            workspace, archive = self._upload_workspace(connection)
+            leases = Leases(self._resources, self._patience, connection)
+            places = Slots(connection, leases, AgentPool(connection, self._runtime_env, workspace, archive))
         except BaseException as error:
             opening.set_exception(error)
             return
         with self._lock:
             wanted = self._opening is opening
             if wanted:
-                self._places = places
+                self._slots = places
         if not wanted:  # closed meanwhile
             places.close()
         opening.set_result(places)
 
-    def _shipped(self, connection: Connection) -> tuple[Shipped | None, Any]:
+    def _upload_workspace(self, connection: ClusterConnection) -> tuple[ShippedWorkspace | None, Any]:
         if self._workspace is None:
             return None, None
         archive, ray = pack(self._workspace), connection.ray
         connection.check()
         try:
-            return Shipped(here=self._workspace, digest=digest_of(archive), copy=self._copy), ray.put(archive)
+            return ShippedWorkspace(here=self._workspace, digest=digest_of(archive), copy=self._copy), ray.put(archive)
         except ray.exceptions.RayError as error:
             raise EngineUnavailable(
                 f"Ray cannot hold the workspace {self._workspace} ({len(archive)} bytes): {error}",
                 "Give it a larger object store, or put the workspace where every node sees it.",
             ) from error
 
-    def _sent(self, places: Places, plan: Plan, *, tells: bool) -> Sent:
-        sent = lean(plan)
+    def _build_payload(self, places: Slots, plan: Plan, *, tells: bool) -> RunPayload:
+        sent = strip_local(plan)
         if self._workspace is not None:
             sent = replace(sent, cwd=real_directory(plan.cwd, self._workspace))
-        return Sent(id="", plan=sent, asked=plan.place, tells=tells, workspace=places.agents.workspace)
+        return RunPayload(
+            id="", plan=sent, context=plan.engine_data, reports_state=tells, workspace=places.agents.workspace
+        )

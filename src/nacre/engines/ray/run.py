@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
 from nacre.cancel import Cancel
-from nacre.engines.ray.cluster.connection import Connection, LeftCluster, NodeLost
-from nacre.engines.ray.cluster.futures import looked_at
-from nacre.engines.ray.node.agent_pool import Agents, Reached
-from nacre.engines.ray.node.payload import Final, Sent
-from nacre.engines.ray.node.task_ids import final_at
+from nacre.engines.ray.cluster.connection import ClusterConnection, LeftCluster, NodeLost
+from nacre.engines.ray.cluster.futures import ignore_result
+from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
+from nacre.engines.ray.node.payload import FinalMessage, RunPayload
+from nacre.engines.ray.node.task_ids import qualify_final
 from nacre.engines.ray.placement.resources import Lease
-from nacre.engines.ray.placement.slots import Places
+from nacre.engines.ray.placement.slots import Slots
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.execution.start import unless_cancelled
-from nacre.keeper.client.events import Happening, Printed, Stopped, Vanished
+from nacre.execution.start import run_unless_cancelled
+from nacre.keeper.client.events import KeeperLost, OutputChunk, RunEvent, RunStopped
 from nacre.keeper.protocol.ending import CANCEL
 from nacre.result import TaskRef
 from nacre.types import Plan
@@ -32,19 +32,19 @@ from nacre.types import Plan
 if TYPE_CHECKING:
     from nacre.engines.ray.engine import RayEngine
 
-_AHEAD = 4
+_MAX_UNREAD_ITEMS = 4
 """Items that an agent sends before somebody takes one: four megabytes of a flood."""
-_LATE = 120.0
+_END_MARGIN_S = 120.0
 """Seconds that the end of a run may be late, all in all: the agent itself gives up its keeper long before that."""
 
-Items = list[Happening | Final]
+Items = list[RunEvent | FinalMessage]
 
 
 class RayRun:
     def __init__(
         self,
         engine: RayEngine,
-        sent: Callable[[Places], Sent],
+        sent: Callable[[Slots], RunPayload],
         plan: Plan,
         state: int | None,
         retries: int,
@@ -52,79 +52,79 @@ class RayRun:
         """The cluster may have to be looked for, which takes long: that is done by `next`, which can be cancelled."""
         self._loop = asyncio.get_running_loop()
         self._engine = engine
-        self._laid_out = sent
+        self._localised_plan = sent
         self._plan = plan
         self._state = state
         self._retries = retries
         self._cancel = Cancel()
-        self._places: Places | None = None
-        self._held: tuple[Lease, Reached] | None = None
+        self._slots: Slots | None = None
+        self._slot: tuple[Lease, AgentConnection] | None = None
         """Where it is."""
         self._id = ""
         """Its name there."""
-        self._stream: Stream | None = None
+        self._stream: AgentStream | None = None
         self._due = float("inf")
         """When its agent must have told its end; unless there is so much that nobody has read yet."""
-        self._happened: deque[Happening] = deque()
+        self._events: deque[RunEvent] = deque()
         self._began = self._last_output = self._loop.time()
         self._lost = ""
         """Why it has to begin again."""
-        self.listening = True
+        self.is_active = True
         self.task: TaskRef | None = None
-        self.remarks: tuple[str, ...] = ()
-        self.unheld: frozenset[str] = frozenset()
+        self.notes: tuple[str, ...] = ()
+        self.unenforced_rules: frozenset[str] = frozenset()
 
     @property
     def last_output(self) -> float:
         return self._last_output - self._began
 
-    async def next(self) -> Happening:
-        while not self._happened:
-            if self._held is None:
+    async def next(self) -> RunEvent:
+        while not self._events:
+            if self._slot is None:
                 await self._begin()
             else:
-                await self._hear(*self._held)
-        return self._happened.popleft()
+                await self._on_item(*self._slot)
+        return self._events.popleft()
 
     async def _begin(self) -> None:
         try:
             held = await self._find()
         except EngineUnavailable as error:
-            self.listening = False
+            self.is_active = False
             if not self._lost:
                 raise
-            self._vanish(f"{self._lost}, and it could not be started again: {error.message}")
+            self._emit_lost(f"{self._lost}, and it could not be started again: {error.message}")
             return
         if held is None:
-            self._conclude(Final(word=Stopped(0, CANCEL, self._loop.time() - self._began, False, (), ())))
+            self._emit_final(FinalMessage(event=RunStopped(0, CANCEL, self._loop.time() - self._began, False, (), ())))
             return
         if self._lost:
             note = f"[nacre: {self._lost}; what follows is from another run of it]\n".encode()
-            self._happened.append(Printed("stdout" if self._plan.merge else "stderr", note))
-            self.remarks = (*self.remarks, f"It was started again, from its beginning, because {self._lost}.")
+            self._events.append(OutputChunk("stdout" if self._plan.merge else "stderr", note))
+            self.notes = (*self.notes, f"It was started again, from its beginning, because {self._lost}.")
         self._start(*held)
 
-    async def _find(self) -> tuple[Lease, Reached] | None:
+    async def _find(self) -> tuple[Lease, AgentConnection] | None:
         """None: cancelled first."""
-        if self._places is None:
-            self._places = self._engine.at_hand() or await unless_cancelled(self._cancel, self._engine.places())
-        return None if self._places is None else await self._places.find(self._cancel)
+        if self._slots is None:
+            self._slots = self._engine.is_connected() or await run_unless_cancelled(self._cancel, self._engine.slots())
+        return None if self._slots is None else await self._slots.find(self._cancel)
 
-    def _start(self, lease: Lease, agent: Reached) -> None:
-        assert self._places is not None
+    def _start(self, lease: Lease, agent: AgentConnection) -> None:
+        assert self._slots is not None
         self._id = os.urandom(8).hex()
         plan, id = self._plan, self._id
-        self._due = self._loop.time() + min(plan.timeout, plan.yield_after or plan.timeout) + plan.grace + _LATE
+        self._due = self._loop.time() + min(plan.timeout, plan.yield_after or plan.timeout) + plan.grace + _END_MARGIN_S
         try:
-            items = agent.call("run", replace(self._laid_out(self._places), id=id), ahead=_AHEAD)
-            self._stream = Stream(items, self._places.connection)
+            items = agent.call("run", replace(self._localised_plan(self._slots), id=id), ahead=_MAX_UNREAD_ITEMS)
+            self._stream = AgentStream(items, self._slots.connection)
         except NodeLost as lost:
-            self._lose(lease, agent, lost)
+            self._mark_lost(lease, agent, lost)
             return
         except BaseException:
-            self._places.release(lease)
+            self._slots.release(lease)
             raise
-        self._held = lease, agent
+        self._slot = lease, agent
 
         def cancel() -> None:
             with contextlib.suppress(NodeLost):
@@ -132,110 +132,110 @@ class RayRun:
 
         self._cancel.on_cancel(cancel)
 
-    async def _hear(self, lease: Lease, agent: Reached) -> None:
+    async def _on_item(self, lease: Lease, agent: AgentConnection) -> None:
         assert self._stream is not None
-        assert self._places is not None
+        assert self._slots is not None
         try:
-            items = await self._stream.next(self._places.agents, agent, self._is_overdue)
+            items = await self._stream.next(self._slots.agents, agent, self._is_overdue)
         except NodeLost as lost:
-            self._lose(lease, agent, lost)
+            self._mark_lost(lease, agent, lost)
             return
         for item in items:
-            if isinstance(item, Final):
-                self._conclude(item)
+            if isinstance(item, FinalMessage):
+                self._emit_final(item)
                 return
-            if isinstance(item, Printed):
+            if isinstance(item, OutputChunk):
                 self._last_output = self._loop.time()
-            self._happened.append(item)
+            self._events.append(item)
 
-    def _lose(self, lease: Lease, agent: Reached, lost: NodeLost) -> None:
-        assert self._places is not None
-        self._places.lose(lease, lost, agent)
+    def _mark_lost(self, lease: Lease, agent: AgentConnection, lost: NodeLost) -> None:
+        assert self._slots is not None
+        self._slots.on_lost(lease, lost, agent)
         if self._stream is not None:
             self._stream.close()
-        self._held = self._stream = None
-        self._lost = "its engine was closed" if self._places.closed else lost.reason
-        goes_on = not (self._places.closed or self._cancel.cancelled or isinstance(lost, LeftCluster))
+        self._slot = self._stream = None
+        self._lost = "its engine was closed" if self._slots.closed else lost.reason
+        goes_on = not (self._slots.closed or self._cancel.cancelled or isinstance(lost, LeftCluster))
         if self._retries and goes_on:
             self._retries -= 1
             return
-        self._vanish(self._lost)
+        self._emit_lost(self._lost)
 
-    def _vanish(self, reason: str) -> None:
-        self.listening = False
-        self._happened.append(Vanished(reason, self._loop.time() - self._began, ()))
+    def _emit_lost(self, reason: str) -> None:
+        self.is_active = False
+        self._events.append(KeeperLost(reason, self._loop.time() - self._began, ()))
 
-    def _conclude(self, final: Final) -> None:
-        self.listening = False
-        if isinstance(final.word, InvalidRequest):
-            self._refuse(final.word)
+    def _emit_final(self, final: FinalMessage) -> None:
+        self.is_active = False
+        if isinstance(final.event, InvalidRequest):
+            self._refuse(final.event)
             return
-        if self._state is not None and final.told:
-            os.pwrite(self._state, final.told, 0)
-        if self._held is not None:
-            assert self._places is not None
-            (lease, agent), self._held = self._held, None
+        if self._state is not None and final.exit_state:
+            os.pwrite(self._state, final.exit_state, 0)
+        if self._slot is not None:
+            assert self._slots is not None
+            (lease, agent), self._slot = self._slot, None
             if final.task is not None:
-                self._places.release_after_task(lease, agent, self._plan.task_dir, final.task.id)
+                self._slots.release_after_task(lease, agent, self._plan.task_dir, final.task.id)
             else:
-                self._places.release(lease)
-            final = final_at(final, lease.node)
-        self.task, self.remarks = final.task, (*self.remarks, *final.remarks)
-        self.unheld = final.unheld
-        assert not isinstance(final.word, InvalidRequest)
-        self._happened.append(final.word)
+                self._slots.release(lease)
+            final = qualify_final(final, lease.node)
+        self.task, self.notes = final.task, (*self.notes, *final.notes)
+        self.unenforced_rules = final.unenforced_rules
+        assert not isinstance(final.event, InvalidRequest)
+        self._events.append(final.event)
 
     def _refuse(self, error: InvalidRequest) -> None:
         """Its node cannot carry it out as it stands: that is raised, as by every engine, if nothing was printed yet."""
-        if self._held is not None:
-            assert self._places is not None
-            (lease, _), self._held = self._held, None
-            self._places.release(lease)
+        if self._slot is not None:
+            assert self._slots is not None
+            (lease, _), self._slot = self._slot, None
+            self._slots.release(lease)
         if not self._lost:
             raise error
-        self._vanish(f"{self._lost}, and it could not be started again: {error.message}")
+        self._emit_lost(f"{self._lost}, and it could not be started again: {error.message}")
 
     def cancel(self) -> None:
-        self._due = min(self._due, self._loop.time() + self._plan.grace + _LATE)
+        self._due = min(self._due, self._loop.time() + self._plan.grace + _END_MARGIN_S)
         self._cancel.cancel()
 
     def _is_overdue(self) -> bool:
         return self._loop.time() > self._due
 
     def close(self) -> None:
-        if not self.listening:
+        if not self.is_active:
             return
-        self.listening = False
+        self.is_active = False
         self._cancel.cancel()
-        if self._held is not None:
-            (lease, agent), self._held = self._held, None
+        if self._slot is not None:
+            (lease, agent), self._slot = self._slot, None
             assert self._stream is not None
-            assert self._places is not None
+            assert self._slots is not None
             self._stream.close()
-            self._places.release_after_end(lease, agent, self._id, self._plan.grace)
-            self._places.connection.cancel(self._stream.generator)
+            self._slots.release_after_end(lease, agent, self._id, self._plan.grace)
+            self._slots.connection.cancel(self._stream.generator)
 
-    def let_go(self) -> None:
-        self.listening = False
+    def detach(self) -> None:
+        self.is_active = False
 
-    def pause(self) -> list[Printed]:
+    def pause(self) -> list[OutputChunk]:
         return []
 
     def resume(self) -> None: ...
 
 
-class Stream:
+class AgentStream:
     """What an agent yields, item by item. One that was waited for in vain comes next."""
 
-    def __init__(self, generator: Any, connection: Connection) -> None:
+    def __init__(self, generator: Any, connection: ClusterConnection) -> None:
         self.generator = generator
         self._connection = connection
         self._waiting: asyncio.Future[Items] | None = None
 
-    async def next(self, agents: Agents, agent: Reached, overdue: Callable[[], bool]) -> Items:
+    async def next(self, agents: AgentPool, agent: AgentConnection, overdue: Callable[[], bool]) -> Items:
         if self._waiting is None:
-            self._waiting = looked_at(asyncio.ensure_future(self._item()))
-        items = await agents.answer(agent, self._waiting, overdue)
+            self._waiting = ignore_result(asyncio.ensure_future(self._item()))
+        items = await agents.wait_reply(agent, self._waiting, overdue)
         self._waiting = None
         return items
 

@@ -10,15 +10,15 @@ import builtins
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, NoReturn
 
-from nacre.base.threads import blocking
+from nacre.base.threads import block_on
 from nacre.engines.ray.tasks import RayTasks
 from nacre.errors import InvalidRequest
-from nacre.tasks.store.log_reader import LIMIT, Output
+from nacre.tasks.store.log_reader import MAX_READ_BYTES, Output
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
-from nacre.tasks.wait import Until, Waited
+from nacre.tasks.wait import WaitCondition, WaitResult
 
-_PAUSE = 0.5
+_POLL_INTERVAL_S = 0.5
 """Seconds between two looks at what a task has printed: each is a call to its node."""
 _CLEAN = "Run `nacre clean` on each node; what is a week old goes there by itself."
 
@@ -29,13 +29,13 @@ class ClusterTasks(Tasks):
         self._tasks = tasks
 
     def list(self, *, all: bool = True) -> builtins.list[Task]:
-        return [placed.task for placed in blocking(self._tasks.list(all=all))]
+        return [placed.task for placed in block_on(self._tasks.list(all=all))]
 
     def get(self, id: str) -> Task:
-        return blocking(self._tasks.get(id)).task
+        return block_on(self._tasks.get(id)).task
 
-    def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = LIMIT) -> Output:
-        return blocking(self._tasks.output(id, since=since, lines=lines, limit=limit))
+    def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = MAX_READ_BYTES) -> Output:
+        return block_on(self._tasks.output(id, since=since, lines=lines, limit=limit))
 
     async def follow(self, id: str, *, since: int = 0) -> AsyncGenerator[Output, None]:
         while True:
@@ -47,7 +47,7 @@ class ClusterTasks(Tasks):
                 return
             since = output.cursor
             if not output.more:
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(_POLL_INTERVAL_S)
 
     async def wait(
         self,
@@ -55,8 +55,8 @@ class ClusterTasks(Tasks):
         *,
         any: bool = False,
         timeout: float | None = None,
-        until: Until | None = None,
-    ) -> Waited:
+        until: WaitCondition | None = None,
+    ) -> WaitResult:
         named = [(await self._tasks.get(id)).task.id for id in ([ids] if isinstance(ids, str) else ids)]
         named = builtins.list(dict.fromkeys(named))
         waits = [asyncio.ensure_future(self._tasks.wait(id, timeout=timeout, until=until)) for id in named]
@@ -71,9 +71,9 @@ class ClusterTasks(Tasks):
             for each in waits:
                 each.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
-        told = [heard[n] or await self._as_it_is(id) for n, id in enumerate(named)]
+        told = [heard[n] or await self._current_state(id) for n, id in enumerate(named)]
         met = tuple(id for each in told for id in each.met)
-        return Waited(
+        return WaitResult(
             tasks=tuple(task for each in told for task in each.tasks),
             met=met,
             ended=tuple(id for each in told for id in each.ended),
@@ -81,9 +81,9 @@ class ClusterTasks(Tasks):
             match={id: line for each in told for id, line in each.match.items()},
         )
 
-    async def _as_it_is(self, id: str) -> Waited:
+    async def _current_state(self, id: str) -> WaitResult:
         """Nobody waits for it any more."""
-        return Waited(tasks=((await self._tasks.get(id)).task,), met=(), ended=(), timed_out=False, match={})
+        return WaitResult(tasks=((await self._tasks.get(id)).task,), met=(), ended=(), timed_out=False, match={})
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         return await self._tasks.kill(id, signal=signal, grace=grace)

@@ -11,14 +11,14 @@ import re
 import signal
 from itertools import takewhile
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.hints.exit_codes.candidates import Candidate, candidates, name_of
 from nacre.hints.exit_codes.table import RAN, Meaning, meaning_for
 from nacre.shell import Command, read
 
-__all__ = ["Meaning", "meaning", "meaning_of_signal"]
+__all__ = ["Meaning", "explain", "explain_signal"]
 
-_LONGEST = 20_000
+_MAX_COMMAND_CHARS = 20_000
 """Characters of a command that is read."""
 _SIGNALS = 128
 _NEVER_FAILS = frozenset(("echo", "true", ":", "pwd", "export", "set"))
@@ -30,33 +30,33 @@ _COMPLAINS = frozenset(
 _SOURCES = ("source", ".")
 _RUNNERS = frozenset("uv poetry pipenv pdm hatch rye".split())
 """They fail in words of their own, with the codes of what they run."""
-_SUDO = later(r"sudo: |sudoers|(?m:^Sorry, )")
-_BASH = later(r"(?m)^(?:/\S{1,60}/)?(?:ba|da|z|k)?sh: (?!line \d+: +\d+ )")
+_SUDO = lazy_regex(r"sudo: |sudoers|(?m:^Sorry, )")
+_BASH = lazy_regex(r"(?m)^(?:/\S{1,60}/)?(?:ba|da|z|k)?sh: (?!line \d+: +\d+ )")
 """A shell complains itself: a redirection or an expansion failed, and what was to run may not have run. That a process
 was killed is no complaint."""
 _CLOCKS = ("timeout", "gtimeout")
 _CLOCKS_OWN = (124, 125)
 """Their own codes, which hardly any program behind them gives; all others are that program's."""
-_CLOCK = later(r"\btimeout\s")
+_CLOCK = lazy_regex(r"\btimeout\s")
 _BY_KILL = _SIGNALS + signal.SIGKILL
 
 
-def meaning(command: str, code: int, *, cwd: str = "/", home: str = "/root", output: str = "") -> Meaning | None:
+def explain(command: str, code: int, *, cwd: str = "/", home: str = "/root", output: str = "") -> Meaning | None:
     """None: nobody can say. `output` is what it printed, or some of it: it tells who complained."""
     if code <= 0:
         return None
-    told = _of_command(command, code, cwd, home, output) if len(command) <= _LONGEST else None
-    if told is None and not _gives(command, code):
+    told = _of_command(command, code, cwd, home, output) if len(command) <= _MAX_COMMAND_CHARS else None
+    if told is None and not _chooses_own_codes(command, code):
         told = _of_shell(code, output, clock=_CLOCK.search(command) is not None)
     return told if told is not None and told.text else None
 
 
-def _gives(command: str, code: int) -> bool:
+def _chooses_own_codes(command: str, code: int) -> bool:
     """It may mean anything by a code that it gives itself."""
     return re.search(rf"(?i)exit\w{{0,9}}\W{{1,4}}{code}\b", command) is not None
 
 
-def meaning_of_signal(number: int) -> str:
+def explain_signal(number: int) -> str:
     """Of a shell that was ended by one; empty: its name says it."""
     return _BY_SIGNAL.get(number, "")
 
@@ -77,7 +77,7 @@ def _of_command(command: str, code: int, cwd: str, home: str, output: str) -> Me
         if code == _BY_KILL and _sends(clock):
             return Meaning(f"ended by SIGKILL, most likely from {clock.name}")
         known = [may for may in known if name_of(may.command) not in _CLOCKS]
-    found = {meaning_for(may.command, code, output) for may in known if not _is_innocent(may, output)}
+    found = {meaning_for(may.command, code, output) for may in known if not _would_have_complained(may, output)}
     return found.pop() if len(found) == 1 else None
 
 
@@ -87,7 +87,7 @@ def _sends(clock: Command) -> bool:
     return any(word.startswith(("-s", "-k", "--s", "--k")) for word in options)
 
 
-def _is_innocent(may: Candidate, output: str) -> bool:
+def _would_have_complained(may: Candidate, output: str) -> bool:
     """It cannot have been this one: it would have said something."""
     name, args = name_of(may.command), may.command.args
     if name in _NEVER_FAILS:

@@ -7,20 +7,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell import Command, Script, read
 from nacre.shell.syntax.nodes import (
+    ArithmeticCommand,
     Block,
-    Calculation,
     Case,
     Group,
     If,
-    Item,
+    ListItem,
     Loop,
     Node,
     Pipeline,
     Redirect,
-    Simple,
+    SimpleCommand,
     Test,
 )
 
@@ -30,10 +30,10 @@ _TRANSPARENT = frozenset("env nice nohup stdbuf time command exec builtin".split
 _OF_ITS_OWN = frozenset("timeout gtimeout sudo doas ionice setsid chrt taskset uv poetry pipenv pdm hatch rye".split())
 """They have other codes of their own, too."""
 _ENDS = frozenset(("exit", "return", "trap", "kill", "suspend", "logout", "break", "continue"))
-_DEEPEST = 3
-_FAILS_UNSEEN = later(r"\$\{\w{1,99}:?\?|\bset\s+-\w{0,9}u|nounset")
+_MAX_DEPTH = 3
+_FAILS_UNSEEN = lazy_regex(r"\$\{\w{1,99}:?\?|\bset\s+-\w{0,9}u|nounset")
 """An expansion that stops a shell, which says so."""
-_SHELL_OPTIONS = later(r"-[ceilux]+")
+_SHELL_OPTIONS = lazy_regex(r"-[ceilux]+")
 _PROGRAMS = frozenset(("bin", "sbin", ".bin"))
 _SYSTEM = frozenset(("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"))
 _OF_SHELLS = frozenset("test [ read type hash command let cd pushd popd export set echo true printf pwd".split())
@@ -48,36 +48,36 @@ def name_of(command: Command) -> str:
 
 
 @frozen
-class Streams:
+class StreamTargets:
     """Where they go: somewhere else than to the reader."""
 
     out: bool = False
     err: bool = False
 
-    def after(self, redirects: Iterable[Redirect]) -> Streams:
+    def apply_redirects(self, redirects: Iterable[Redirect]) -> StreamTargets:
         out, err = self.out, self.err
         for each in redirects:
-            target = each.target.fixed
+            target = each.target.literal
             if each.operator in ("&>", "&>>") or (each.operator == ">&" and not (target or "").isdigit()):
                 out = err = True
             elif each.descriptor == "2":
                 err = out if (each.operator, target) == (">&", "1") else True
             elif each.descriptor in ("", "1") and ">" in each.operator:
                 out = err if (each.operator, target) == (">&", "2") else True
-        return Streams(out, err)
+        return StreamTargets(out, err)
 
     def may_fail_unseen(self, redirects: Iterable[Redirect]) -> bool:
         """bash says that a file cannot be opened, and nobody reads it."""
         now = self
         for each in redirects:
-            opens = each.operator in ("<", ">", ">>", ">|", "<>", "&>", "&>>") and each.target.fixed != "/dev/null"
+            opens = each.operator in ("<", ">", ">>", ">|", "<>", "&>", "&>>") and each.target.literal != "/dev/null"
             if now.err and opens:
                 return True
-            now = now.after([each])
+            now = now.apply_redirects([each])
         return False
 
 
-SHOWN = Streams()
+SHOWN = StreamTargets()
 
 
 @frozen
@@ -88,13 +88,20 @@ class Candidate:
 
 
 def candidates(
-    script: Script, deep: int = 0, *, first: bool = False, any_stage: bool = False, streams: Streams = SHOWN
+    script: Script, deep: int = 0, *, first: bool = False, any_stage: bool = False, streams: StreamTargets = SHOWN
 ) -> list[Candidate | None]:
     """None among them: something of which nobody knows. `first`: as after `set -e`; `any_stage`: as with pipefail."""
-    if script.closed or script.broken or script.doubtful or script.foreign or script.block is None or deep > _DEEPEST:
+    if (
+        script.gave_up
+        or script.syntax_error
+        or script.maybe_syntax_error
+        or script.env_runs_code
+        or script.block is None
+        or deep > _MAX_DEPTH
+    ):
         return [None]
     search = _Search(script, deep, first=first, any_stage=any_stage)
-    search.block(script.block, Streams(streams.out, True) if _silences_all(script) else streams)
+    search.block(script.block, StreamTargets(streams.out, True) if _silences_all(script) else streams)
     return search.found
 
 
@@ -114,10 +121,13 @@ class _Search:
         self._first = first or any(_sets(command, "e", "errexit") for command in script.commands)
         """The first that fails ends it."""
         self._any_stage = any_stage or any(_sets(command, "", "pipefail") for command in script.commands)
-        if any(command.parent is None and (command.name in _ENDS or command.calls) for command in script.commands):
+        if any(
+            command.parent is None and (command.name in _ENDS or command.is_function_call)
+            for command in script.commands
+        ):
             self.found.append(None)
 
-    def block(self, block: Block, streams: Streams) -> None:
+    def block(self, block: Block, streams: StreamTargets) -> None:
         items = list(block.items)
         if not items:
             self.found.append(None)
@@ -127,25 +137,25 @@ class _Search:
             if item.operator != "&&" and not self._first:
                 return  # what stands before did not give it
 
-    def _item(self, item: Item, streams: Streams) -> None:
+    def _item(self, item: ListItem, streams: StreamTargets) -> None:
         if item.negated or item.background:
             self.found.append(None)
         else:
             self._node(item.node, streams)
 
-    def _node(self, node: Node, outside: Streams) -> None:
+    def _node(self, node: Node, outside: StreamTargets) -> None:
         if outside.may_fail_unseen(node.redirects):
             self.found.append(None)
-        streams = outside.after(node.redirects)
+        streams = outside.apply_redirects(node.redirects)
         match node:
-            case Simple():
+            case SimpleCommand():
                 if outside.err and _FAILS_UNSEEN.search(self._script.text):
                     self.found.append(None)
                 self._simple(node, streams)
             case Pipeline():
                 if self._any_stage:
                     for stage in node.stages[:-1]:
-                        self._node(stage, Streams(True, outside.err))
+                        self._node(stage, StreamTargets(True, outside.err))
                 self._node(node.stages[-1], outside)
             case Group() | Loop():
                 self.block(node.body, streams)
@@ -157,23 +167,23 @@ class _Search:
                     self.block(body, streams)
             case Test():
                 self._own("[[", node, streams)
-            case Calculation():
+            case ArithmeticCommand():
                 self._own("((", node, streams)
             case _:
                 self.found.append(None)
 
-    def _own(self, name: str, node: Node, streams: Streams) -> None:
+    def _own(self, name: str, node: Node, streams: StreamTargets) -> None:
         self.found.append(Candidate(Command((name,), node.start, node.end, cwd="", home=""), streams.err))
 
-    def _simple(self, node: Simple, streams: Streams) -> None:
+    def _simple(self, node: SimpleCommand, streams: StreamTargets) -> None:
         place = node.start, node.end
         mine = [each for each in self._script.commands if each.parent is None and (each.start, each.end) == place]
-        if not mine or any(not each.argv or each.calls for each in mine):
+        if not mine or any(not each.argv or each.is_function_call for each in mine):
             self.found.append(None)
         for each in mine:  # several in a loop
-            self.found += self._behind(each, streams)
+            self.found += self._wrapped_program(each, streams)
 
-    def _behind(self, command: Command, streams: Streams) -> list[Candidate | None]:
+    def _wrapped_program(self, command: Command, streams: StreamTargets) -> list[Candidate | None]:
         """The program that a wrapper runs, whose code it passes on."""
         name = name_of(command)
         if name in _SHELLS and command.script is not None:
@@ -184,10 +194,10 @@ class _Search:
         children = [child for child in self._script.commands if child.parent is command]
         if len(children) != 1:
             return [own] if not children else [None]
-        behind = self._behind(children[0], streams)
+        behind = self._wrapped_program(children[0], streams)
         return [own, *behind] if name in _OF_ITS_OWN else behind
 
-    def _inner(self, command: Command, text: str, streams: Streams) -> list[Candidate | None]:
+    def _inner(self, command: Command, text: str, streams: StreamTargets) -> list[Candidate | None]:
         first = any_stage = False
         words = list(command.args[: command.args.index(text)] if text in command.args else command.args)
         while words:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.hints.exit_codes.candidates import name_of
 from nacre.shell import Command
 
@@ -46,10 +46,10 @@ _MODULES = frozenset(("pytest", "mypy", "ruff", "black", "isort"))
 
 
 def _grep(command: Command, code: int, output: str) -> Meaning | None:
-    if command.has("-L", "--files-without-match"):
+    if command.has_flag("-L", "--files-without-match"):
         return None  # its code has meant both
     match code:
-        case 1 if command.has("-v", "--invert-match"):
+        case 1 if command.has_flag("-v", "--invert-match"):
             return _no(f"{command.name} -v left no line")
         case 1:
             return _no(f"{command.name} found no match")
@@ -63,7 +63,7 @@ def _git(command: Command, code: int, output: str) -> Meaning | None:
     verb = words[0] if words else ""
     if code == 1:
         flags = _GIT_WITH.get(verb)
-        if flags is not None and command.has(*flags[0]):
+        if flags is not None and command.has_flag(*flags[0]):
             return _no(flags[1])
         if verb == "commit" and "nothing to commit" in output:
             return _no("there was nothing to commit")
@@ -89,7 +89,7 @@ _GIT_WITH: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-_SYSTEMD = later(r"(?m)^(?:Failed|System has not been booted)")
+_SYSTEMD = lazy_regex(r"(?m)^(?:Failed|System has not been booted)")
 
 
 def _systemctl(command: Command, code: int, output: str) -> Meaning | None:
@@ -116,12 +116,12 @@ def _npm(command: Command, code: int, output: str) -> Meaning | None:
     return told.get(verb) if code == 1 and not _NPM.search(output) else None
 
 
-_NPM = later(r"(?im)^npm err")
+_NPM = lazy_regex(r"(?im)^npm err")
 
 
 def _ruff(command: Command, code: int, output: str) -> Meaning | None:
     verb = next(iter(command.operands("--config")), "")
-    if code == 1 and verb == "format" and command.has("--check", "--diff"):
+    if code == 1 and verb == "format" and command.has_flag("--check", "--diff"):
         return _no("some files would be reformatted")
     return Meaning("ruff itself failed: its options or configuration") if code == 2 else None
 
@@ -141,11 +141,11 @@ def _terraform(command: Command, code: int, output: str) -> Meaning | None:
 
 def _formatter(command: Command, code: int, output: str) -> Meaning | None:
     flags = ("--check",) if command.name == "black" else ("--check", "-c")
-    return _no("some files would be reformatted") if code == 1 and command.has(*flags) else None
+    return _no("some files would be reformatted") if code == 1 and command.has_flag(*flags) else None
 
 
 def _checksum(command: Command, code: int, output: str) -> Meaning | None:
-    if code == 1 and command.has("--check", "-c"):
+    if code == 1 and command.has_flag("--check", "-c"):
         return Meaning("a checksum does not match, or a file is missing")
     return None
 
@@ -162,7 +162,7 @@ def _make(command: Command, code: int, output: str) -> Meaning | None:
     return None
 
 
-RAN = later(
+RAN = lazy_regex(
     r"(?m)\d (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b|no tests ran|^(?:ERROR|FAILED)\b|"
     r"INTERNALERROR|^!!!|^={10}"
 )
@@ -184,11 +184,11 @@ def _users(command: Command, code: int, output: str) -> Meaning | None:
     return _no("nobody uses it" if command.name == "fuser" else "lsof found nothing")
 
 
-_LOOKED_IN_VAIN = later(r"(?i)does not exist|cannot|can't|not permitted|lsof: |fuser: ")
+_LOOKED_IN_VAIN = lazy_regex(r"(?i)does not exist|cannot|can't|not permitted|lsof: |fuser: ")
 
 
 def _jq(command: Command, code: int, output: str) -> Meaning | None:
-    asked = command.has("-e", "--exit-status")
+    asked = command.has_flag("-e", "--exit-status")
     match code:
         case 1 if asked:
             return _no("the last value was false or null")

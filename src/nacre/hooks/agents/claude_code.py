@@ -7,12 +7,22 @@ versions of the agent have passed over it where a permission rule allowed the ca
 
 from __future__ import annotations
 
-from nacre.hooks.agents.protocol import NOTHING, Asked, Bad, NotOurs, Reply, because, called, command_in, refusal
+from nacre.hooks.agents.protocol import (
+    NO_REPLY,
+    BadPayload,
+    HookReply,
+    HookRequest,
+    OtherEvent,
+    command_in,
+    refusal,
+    refusal_text,
+    tool_input,
+)
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.hooks.agents.protocol import Fields, Heard
+    from nacre.hooks.agents.protocol import ParsedPayload, PayloadFields
     from nacre.verdict import Verdict
 
 NAME = "claude-code"
@@ -23,40 +33,40 @@ _ASKS = ("default", "acceptEdits", "plan")
 agent have taken "ask" for "run it". Without a person, in `claude -p`, the agent refuses by itself."""
 
 
-def speaks(fields: Fields) -> bool:
+def recognises(fields: PayloadFields) -> bool:
     """Codex sends the same, and more: it has to be asked first."""
     return "hook_event_name" in fields and "session_id" in fields
 
 
-def read(fields: Fields) -> Heard:
+def read(fields: PayloadFields) -> ParsedPayload:
     event = fields["hook_event_name"]
     if not isinstance(event, str):
-        return Bad("it does not say what happens")
+        return BadPayload("it does not say what happens")
     if event != "PreToolUse":
-        return NotOurs(event)
-    given = called(fields, _SHELLS, event)
-    if isinstance(given, NotOurs | Bad):
+        return OtherEvent(event)
+    given = tool_input(fields, _SHELLS, event)
+    if isinstance(given, OtherEvent | BadPayload):
         return given
     if fields["tool_name"] == "Monitor" and "command" not in given:
-        return NotOurs(event)  # it listens to a socket
+        return OtherEvent(event)  # it listens to a socket
     asks = fields.get("permission_mode") in _ASKS
     return command_in(given, cwd=fields.get("cwd"), asks=asks, event=event)
 
 
-def reply(asked: Asked, verdict: Verdict) -> Reply:
+def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
     if verdict.decision is Decision.ALLOW:
-        return NOTHING
-    reason = because(verdict, asks=asked.asks)
+        return NO_REPLY
+    reason = refusal_text(verdict, asks=asked.asks)
     if verdict.decision is Decision.REFUSE or not asked.asks:
         return refusal(reason)
     from json import dumps
 
     said = {"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": reason}
-    return Reply(0, out=dumps({"hookSpecificOutput": said}) + "\n")
+    return HookReply(0, out=dumps({"hookSpecificOutput": said}) + "\n")
 
 
-def unconcerned(event: NotOurs) -> Reply:
-    return NOTHING
+def ignore(event: OtherEvent) -> HookReply:
+    return NO_REPLY
 
 
 refuse = refusal

@@ -9,33 +9,33 @@ command.
 from __future__ import annotations
 
 from nacre.hooks.agents import claude_code
-from nacre.hooks.agents.protocol import NOTHING, Asked, NotOurs, Reply, because, refusal
+from nacre.hooks.agents.protocol import NO_REPLY, HookReply, HookRequest, OtherEvent, refusal, refusal_text
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.hooks.agents.protocol import Fields, Heard
+    from nacre.hooks.agents.protocol import ParsedPayload, PayloadFields
     from nacre.verdict import Verdict
 
 NAME = "codex"
 
 
-def speaks(fields: Fields) -> bool:
+def recognises(fields: PayloadFields) -> bool:
     """In doubt it is Codex, not Claude Code: here nothing is left to a question."""
     return "hook_event_name" in fields and ("turn_id" in fields or "model" in fields)
 
 
-def read(fields: Fields) -> Heard:
+def read(fields: PayloadFields) -> ParsedPayload:
     heard = claude_code.read(fields)
-    return Asked(heard.command, heard.cwd, False, heard.event) if isinstance(heard, Asked) else heard
+    return HookRequest(heard.command, heard.cwd, False, heard.event) if isinstance(heard, HookRequest) else heard
 
 
-def reply(asked: Asked, verdict: Verdict) -> Reply:
-    return NOTHING if verdict.decision is Decision.ALLOW else refusal(because(verdict, asks=False))
+def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
+    return NO_REPLY if verdict.decision is Decision.ALLOW else refusal(refusal_text(verdict, asks=False))
 
 
-def unconcerned(event: NotOurs) -> Reply:
-    return NOTHING
+def ignore(event: OtherEvent) -> HookReply:
+    return NO_REPLY
 
 
 refuse = refusal

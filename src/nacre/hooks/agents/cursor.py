@@ -9,12 +9,23 @@ is accepted, and the tool runs.
 
 from __future__ import annotations
 
-from nacre.hooks.agents.protocol import NOTHING, REFUSE, Asked, Bad, NotOurs, Reply, because, called, command_in, short
+from nacre.hooks.agents.protocol import (
+    EXIT_BLOCK,
+    NO_REPLY,
+    BadPayload,
+    HookReply,
+    HookRequest,
+    OtherEvent,
+    command_in,
+    refusal_text,
+    shorten_reason,
+    tool_input,
+)
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.hooks.agents.protocol import Fields, Heard
+    from nacre.hooks.agents.protocol import ParsedPayload, PayloadFields
     from nacre.verdict import Verdict
 
 NAME = "cursor"
@@ -30,49 +41,49 @@ _PERMITS = (
 _EVENTS = ("beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse")
 
 
-def speaks(fields: Fields) -> bool:
+def recognises(fields: PayloadFields) -> bool:
     return "cursor_version" in fields or fields.get("hook_event_name") in _EVENTS
 
 
-def read(fields: Fields) -> Heard:
+def read(fields: PayloadFields) -> ParsedPayload:
     event = fields.get("hook_event_name")
     if not isinstance(event, str):
-        return Bad("it does not say what happens")
+        return BadPayload("it does not say what happens")
     if event.lower() == "beforeshellexecution":
         return command_in(fields, cwd=fields.get("cwd") or _root(fields), asks=True, event=event)
     if event.lower() != "pretooluse":
-        return NotOurs(event)
-    given = called(fields, _SHELLS, event)
-    if isinstance(given, NotOurs | Bad):
+        return OtherEvent(event)
+    given = tool_input(fields, _SHELLS, event)
+    if isinstance(given, OtherEvent | BadPayload):
         return given
     cwd = given.get("working_directory") or fields.get("cwd") or _root(fields)
     return command_in(given, cwd=cwd, asks=False, event=event)
 
 
-def _root(fields: Fields) -> object:
+def _root(fields: PayloadFields) -> object:
     roots = fields.get("workspace_roots")
     return roots[0] if isinstance(roots, list) and len(roots) == 1 else None
 
 
-def reply(asked: Asked, verdict: Verdict) -> Reply:
+def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
     if verdict.decision is Decision.ALLOW:
-        return Reply(0, out=_said("allow"))
-    reason = because(verdict, asks=asked.asks)
+        return HookReply(0, out=_permission_json("allow"))
+    reason = refusal_text(verdict, asks=asked.asks)
     if verdict.decision is Decision.REFUSE or not asked.asks:
         return refuse(reason)
-    return Reply(0, out=_said("ask", reason))
+    return HookReply(0, out=_permission_json("ask", reason))
 
 
-def unconcerned(event: NotOurs) -> Reply:
-    return Reply(0, out=_said("allow")) if event.event.lower() in _PERMITS else NOTHING
+def ignore(event: OtherEvent) -> HookReply:
+    return HookReply(0, out=_permission_json("allow")) if event.event.lower() in _PERMITS else NO_REPLY
 
 
-def refuse(reason: str) -> Reply:
-    return Reply(REFUSE, out=_said("deny", reason), err=f"{short(reason)}\n")
+def refuse(reason: str) -> HookReply:
+    return HookReply(EXIT_BLOCK, out=_permission_json("deny", reason), err=f"{shorten_reason(reason)}\n")
 
 
-def _said(permission: str, reason: str = "") -> str:
+def _permission_json(permission: str, reason: str = "") -> str:
     from json import dumps
 
-    messages = {"user_message": short(reason), "agent_message": short(reason)} if reason else {}
+    messages = {"user_message": shorten_reason(reason), "agent_message": shorten_reason(reason)} if reason else {}
     return dumps({"permission": permission, **messages}) + "\n"

@@ -7,12 +7,22 @@ ever.
 
 from __future__ import annotations
 
-from nacre.hooks.agents.protocol import NOTHING, Asked, Bad, NotOurs, Reply, because, called, command_in, refusal
+from nacre.hooks.agents.protocol import (
+    NO_REPLY,
+    BadPayload,
+    HookReply,
+    HookRequest,
+    OtherEvent,
+    command_in,
+    refusal,
+    refusal_text,
+    tool_input,
+)
 from nacre.verdict import Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nacre.hooks.agents.protocol import Fields, Heard
+    from nacre.hooks.agents.protocol import ParsedPayload, PayloadFields
     from nacre.verdict import Verdict
 
 NAME = "gemini"
@@ -32,39 +42,39 @@ _DIRECTORY = ("dir_path", "directory")
 """Where the command runs, seen from the agent's directory; the first is the newer name."""
 
 
-def speaks(fields: Fields) -> bool:
+def recognises(fields: PayloadFields) -> bool:
     return fields.get("hook_event_name") in _EVENTS
 
 
-def read(fields: Fields) -> Heard:
+def read(fields: PayloadFields) -> ParsedPayload:
     event = fields["hook_event_name"]
     if event != "BeforeTool":
-        return NotOurs(str(event))
-    given = called(fields, _SHELLS, event)
-    if isinstance(given, NotOurs | Bad):
+        return OtherEvent(str(event))
+    given = tool_input(fields, _SHELLS, event)
+    if isinstance(given, OtherEvent | BadPayload):
         return given
     heard = command_in(given, cwd=fields.get("cwd"), asks=False, event=event)
     for name in _DIRECTORY:
         below = given.get(name)
-        if isinstance(heard, Asked) and below is not None:
+        if isinstance(heard, HookRequest) and below is not None:
             if not isinstance(below, str) or "\0" in below:
-                return Bad(f"its `{name}` is no path")
-            return Asked(heard.command, _joined(heard.cwd, below), False, event)
+                return BadPayload(f"its `{name}` is no path")
+            return HookRequest(heard.command, _join_directory(heard.cwd, below), False, event)
     return heard
 
 
-def _joined(place: str | None, below: str) -> str | None:
+def _join_directory(place: str | None, below: str) -> str | None:
     if not below:
         return place
     return below if place is None or below.startswith("/") else f"{place.rstrip('/')}/{below}"
 
 
-def reply(asked: Asked, verdict: Verdict) -> Reply:
-    return NOTHING if verdict.decision is Decision.ALLOW else refusal(because(verdict, asks=False))
+def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
+    return NO_REPLY if verdict.decision is Decision.ALLOW else refusal(refusal_text(verdict, asks=False))
 
 
-def unconcerned(event: NotOurs) -> Reply:
-    return NOTHING
+def ignore(event: OtherEvent) -> HookReply:
+    return NO_REPLY
 
 
 refuse = refusal

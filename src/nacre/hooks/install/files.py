@@ -9,7 +9,7 @@ import os
 import stat
 from contextlib import suppress
 
-_BEFORE = ".before-nacre"
+_BACKUP_SUFFIX = ".before-nacre"
 
 
 def read(path: str) -> bytes | None:
@@ -21,9 +21,9 @@ def read(path: str) -> bytes | None:
         return None
 
 
-def kept(path: str) -> str:
+def backup_path(path: str) -> str:
     """Where the file is kept as it was before."""
-    return os.path.realpath(path) + _BEFORE
+    return os.path.realpath(path) + _BACKUP_SUFFIX
 
 
 def write(path: str, data: bytes | None, *, like: str | None = None) -> None:

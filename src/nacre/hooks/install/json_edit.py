@@ -2,8 +2,8 @@
 
 `add` puts one object at the end of the array below a path of names, and makes what is missing of the path. `remove`
 takes entries out, and with them what they leave empty. Comments, order, indentation and line ends stay; what the file
-did not have is written as the rest of it is. Raises `NotJson` for what cannot be read, `Unfit` for what is something
-else there.
+did not have is written as the rest of it is. Raises `JsoncSyntaxError` for what cannot be read, `CannotEdit` for what
+is something else there.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
-from nacre.base.jsonc import Item, Many, Node, parse, plain
+from nacre.base.jsonc import Item, JsoncContainer, JsoncNode, parse, to_python
 
-Entry = Mapping[str, object]
+HookEntry = Mapping[str, object]
 
 
-class Unfit(ValueError):
+class CannotEdit(ValueError):
     """The file says something else where the entry would stand."""
 
 
 def entries(text: str, path: tuple[str, ...]) -> list[object]:
     """What the array below the path has; nothing, if there is none."""
-    node: Node = parse(text)
+    node: JsoncNode = parse(text)
     for name in path:
-        if not isinstance(node, Many) or not node.keyed:
-            raise Unfit(f"what should hold `{name}` is no object")
+        if not isinstance(node, JsoncContainer) or not node.is_object:
+            raise CannotEdit(f"what should hold `{name}` is no object")
         item = node.get(name)
         if item is None:
             return []
         node = item.value
-    if not isinstance(node, Many) or node.keyed:
-        raise Unfit(f"`{'.'.join(path)}` is no array")
-    return [plain(item.value) for item in node.items]
+    if not isinstance(node, JsoncContainer) or node.is_object:
+        raise CannotEdit(f"`{'.'.join(path)}` is no array")
+    return [to_python(item.value) for item in node.items]
 
 
-def add(text: str, path: tuple[str, ...], entry: Entry, defaults: Entry) -> str:
+def add(text: str, path: tuple[str, ...], entry: HookEntry, defaults: HookEntry) -> str:
     """`defaults`: what the file has to say beside it, unless it says something there."""
     if not text.strip():
         made: dict[str, object] = {**entry}
@@ -48,30 +48,30 @@ def add(text: str, path: tuple[str, ...], entry: Entry, defaults: Entry) -> str:
     entries(text, path)  # is everything what it should be?
     for name, said in defaults.items():
         root = parse(text)
-        if isinstance(root, Many) and root.get(name) is None:
-            text = _inserted(text, root, name, said)
-    node: Node = parse(text)
+        if isinstance(root, JsoncContainer) and root.get(name) is None:
+            text = _insert_item(text, root, name, said)
+    node: JsoncNode = parse(text)
     for depth, name in enumerate(path):
-        assert isinstance(node, Many)
+        assert isinstance(node, JsoncContainer)
         item = node.get(name)
         if item is None:
             value = [entry]
             for below in reversed(path[depth + 1 :]):
                 value = {below: value}
-            return _checked(_inserted(text, node, name, value), path, entry)
+            return _verify_added(_insert_item(text, node, name, value), path, entry)
         node = item.value
-    assert isinstance(node, Many)
-    return _checked(_inserted(text, node, "", entry), path, entry)
+    assert isinstance(node, JsoncContainer)
+    return _verify_added(_insert_item(text, node, "", entry), path, entry)
 
 
-def _checked(text: str, path: tuple[str, ...], entry: Entry) -> str:
+def _verify_added(text: str, path: tuple[str, ...], entry: HookEntry) -> str:
     """What cannot be found again was not added."""
     try:
         there = entry in entries(text, path)
     except ValueError:
         there = False
     if not there:
-        raise Unfit("a hook that is added to it would not be one of its hooks")
+        raise CannotEdit("a hook that is added to it would not be one of its hooks")
     return text
 
 
@@ -81,32 +81,32 @@ def remove(text: str, path: tuple[str, ...], ours: Callable[[object], bool]) -> 
         found = _find(parse(text), path, ours)
         if found is None:
             return text
-        text = _without(text, *found)
+        text = _remove_item(text, *found)
 
 
-def _find(root: Node, path: tuple[str, ...], ours: Callable[[object], bool]) -> tuple[Many, Item] | None:
+def _find(root: JsoncNode, path: tuple[str, ...], ours: Callable[[object], bool]) -> tuple[JsoncContainer, Item] | None:
     """The outermost thing that is nothing but ours, and what it stands in."""
-    trail: list[tuple[Many, Item]] = []
+    trail: list[tuple[JsoncContainer, Item]] = []
     node = root
     for name in path:
-        item = node.get(name) if isinstance(node, Many) and node.keyed else None
+        item = node.get(name) if isinstance(node, JsoncContainer) and node.is_object else None
         if item is None:
             return None
-        assert isinstance(node, Many)
+        assert isinstance(node, JsoncContainer)
         trail.append((node, item))
         node = item.value
-    if not isinstance(node, Many) or node.keyed:
+    if not isinstance(node, JsoncContainer) or node.is_object:
         return None
     for entry in node.items:
-        inner = entry.value.get("hooks") if isinstance(entry.value, Many) and entry.value.keyed else None
-        several = inner is not None and isinstance(inner.value, Many) and len(inner.value.items) > 1
+        inner = entry.value.get("hooks") if isinstance(entry.value, JsoncContainer) and entry.value.is_object else None
+        several = inner is not None and isinstance(inner.value, JsoncContainer) and len(inner.value.items) > 1
         if several:
             assert inner is not None
-            assert isinstance(inner.value, Many)
+            assert isinstance(inner.value, JsoncContainer)
             for handler in inner.value.items:
-                if ours(plain(handler.value)):
+                if ours(to_python(handler.value)):
                     return inner.value, handler
-        elif ours(plain(entry.value)):
+        elif ours(to_python(entry.value)):
             trail.append((node, entry))
             while len(trail) > 1 and len(trail[-1][0].items) == 1:
                 trail.pop()
@@ -114,7 +114,7 @@ def _find(root: Node, path: tuple[str, ...], ours: Callable[[object], bool]) -> 
     return None
 
 
-def _inserted(text: str, many: Many, key: str, value: object) -> str:
+def _insert_item(text: str, many: JsoncContainer, key: str, value: object) -> str:
     """At the end of many, in lines of its own unless they stand in one line."""
     newline = "\r\n" if "\r\n" in text else "\n"
     spread = not many.items or "\n" in text[many.start : many.items[0].start] or _ends_in_comment(text, many)
@@ -125,30 +125,30 @@ def _inserted(text: str, many: Many, key: str, value: object) -> str:
         inside = _indent(text, many.items[0].start) if many.items else outside + _unit(text)
         written = written.replace("\n", newline + inside)
         before = newline + inside
-        after = "" if "\n" in text[many.content : many.end - 1] else newline + outside
+        after = "" if "\n" in text[many.content_end : many.end - 1] else newline + outside
     if key:
         written = f"{json.dumps(key)}: {written}"
     last = many.items[-1] if many.items else None
     if last is not None and last.comma >= 0:
         written += ","  # as they do it
-    text = text[: many.content] + before + written + after + text[many.content :]
+    text = text[: many.content_end] + before + written + after + text[many.content_end :]
     if last is not None and last.comma < 0:
         text = text[: last.end] + "," + text[last.end :]
     return text
 
 
-def _ends_in_comment(text: str, many: Many) -> bool:
+def _ends_in_comment(text: str, many: JsoncContainer) -> bool:
     """One that ends with its line: what would be added to the line would be a part of it."""
-    return bool(many.items) and "//" in text[many.items[-1].end : many.content].rpartition("\n")[2]
+    return bool(many.items) and "//" in text[many.items[-1].end : many.content_end].rpartition("\n")[2]
 
 
-def _without(text: str, many: Many, item: Item) -> str:
+def _remove_item(text: str, many: JsoncContainer, item: Item) -> str:
     place = many.items.index(item)
     if place + 1 < len(many.items):
         return text[: item.start] + text[many.items[place + 1].start :]
     end = item.end if item.comma < 0 else item.comma + 1
     if place == 0:
-        alone = item.before == many.start + 1 and many.content == end and not text[end : many.end - 1].strip()
+        alone = item.before == many.start + 1 and many.content_end == end and not text[end : many.end - 1].strip()
         return text[: item.before] + text[many.end - 1 if alone else end :]
     if item.comma >= 0:
         return text[: item.before] + text[end:]

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nacre.hooks.install.json_edit import Entry
+from nacre.hooks.install.json_edit import HookEntry
 
 
 @dataclass(frozen=True)
-class Settings:
+class AgentSettings:
     """The settings files of one agent. In a list of files, the first that exists is used, else the last."""
 
     agent: str
@@ -40,7 +40,7 @@ class Settings:
             folder = env.get(self.variable, "") or os.path.join(home, self.home)
         return [os.path.join(folder, name) for name in self.files]
 
-    def entry(self, command: str) -> Entry:
+    def entry(self, command: str) -> HookEntry:
         handler = {"type": "command", "command": command, **dict(self.extra)}
         if self.matcher:
             return {"matcher": self.matcher, "hooks": [handler]}
@@ -50,7 +50,7 @@ class Settings:
 AGENTS = {
     each.agent: each
     for each in (
-        Settings(
+        AgentSettings(
             agent="claude-code",
             variable="CLAUDE_CONFIG_DIR",
             home=".claude",
@@ -60,7 +60,7 @@ AGENTS = {
             matcher="Bash|Monitor",
             afterwards="It counts from the next session on; `/hooks` shows it.",
         ),
-        Settings(
+        AgentSettings(
             agent="codex",
             variable="CODEX_HOME",
             home=".codex",
@@ -70,7 +70,7 @@ AGENTS = {
             matcher="^Bash$",
             afterwards="Codex passes it over until you trust it: start Codex and say `/hooks`.",
         ),
-        Settings(
+        AgentSettings(
             agent="gemini",
             variable="",
             home=".gemini",
@@ -81,7 +81,7 @@ AGENTS = {
             extra=(("name", "nacre"),),
             afterwards="It counts from the next session on; `/hooks` shows it.",
         ),
-        Settings(
+        AgentSettings(
             agent="cursor",
             variable="",
             home=".cursor",
@@ -96,13 +96,13 @@ AGENTS = {
 }
 
 
-_ALONE = "PYTHONPATH="
+_STANDALONE = "PYTHONPATH="
 
 
 def command_line(program: str, *, ask: bool) -> str:
     """What an agent runs, with the shell. If `program` cannot be run at all, that has to be a refusal too: with any
     other code than 2, all of them would let the command pass. Nor may the project bring modules of its own into it."""
-    return f"{_ALONE} {shlex.quote(program)} hook{'' if ask else ' --no-ask'} || exit 2"
+    return f"{_STANDALONE} {shlex.quote(program)} hook{'' if ask else ' --no-ask'} || exit 2"
 
 
 def is_ours(command: object) -> bool:
@@ -113,7 +113,7 @@ def is_ours(command: object) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
-    if words[:1] == [_ALONE]:
+    if words[:1] == [_STANDALONE]:
         words = words[1:]
     if words[1:] in (["hook", "||", "exit", "2"], ["hook", "--no-ask", "||", "exit", "2"]):
         return True

@@ -1,19 +1,19 @@
 """The bytes of a settings file in, those with our hook in it (or without it) out. Pure.
 
-None is a file that does not exist. What cannot be read, or has no place for a hook, raises `Unfit`.
+None is a file that does not exist. What cannot be read, or has no place for a hook, raises `CannotEdit`.
 """
 
 from __future__ import annotations
 
-from nacre.base.jsonc import NotJson
+from nacre.base.jsonc import JsoncSyntaxError
 from nacre.hooks.install import json_edit, toml_edit
-from nacre.hooks.install.json_edit import Unfit
-from nacre.hooks.install.locations import Settings, is_ours
+from nacre.hooks.install.json_edit import CannotEdit
+from nacre.hooks.install.locations import AgentSettings, is_ours
 
 _MARK = "\ufeff"
 
 
-def installed(settings: Settings, path: str, data: bytes | None) -> list[str]:
+def installed_commands(settings: AgentSettings, path: str, data: bytes | None) -> list[str]:
     """Our commands in it."""
     if data is None:
         return []
@@ -24,13 +24,13 @@ def installed(settings: Settings, path: str, data: bytes | None) -> list[str]:
         return []
     try:
         return [command for entry in json_edit.entries(text, settings.path) for command in _commands(entry)]
-    except NotJson as error:
-        raise Unfit(str(error)) from error
+    except JsoncSyntaxError as error:
+        raise CannotEdit(str(error)) from error
 
 
-def with_hook(settings: Settings, path: str, data: bytes | None, command: str) -> bytes:
+def with_hook(settings: AgentSettings, path: str, data: bytes | None, command: str) -> bytes:
     """With the hook, once, and with this command."""
-    there = installed(settings, path, data)
+    there = installed_commands(settings, path, data)
     if data is not None and there == [command]:
         return data
     if there:
@@ -42,9 +42,9 @@ def with_hook(settings: Settings, path: str, data: bytes | None, command: str) -
     return (mark + added).encode()
 
 
-def without_hook(settings: Settings, path: str, data: bytes | None) -> bytes | None:
+def without_hook(settings: AgentSettings, path: str, data: bytes | None) -> bytes | None:
     """Everything else as it is; None, if nothing else would be left of a file that we have made."""
-    there = installed(settings, path, data)
+    there = installed_commands(settings, path, data)
     if data is None or not there:
         return data
     if data == with_hook(settings, path, None, there[0]):
@@ -53,7 +53,7 @@ def without_hook(settings: Settings, path: str, data: bytes | None) -> bytes | N
     if _toml(path):
         text = toml_edit.remove(text)
         if any(map(is_ours, toml_edit.commands(text))):
-            raise Unfit("its hook was not written by `nacre hook install`: take it out by hand")
+            raise CannotEdit("its hook was not written by `nacre hook install`: take it out by hand")
         return (mark + text).encode()
     return (mark + json_edit.remove(text, settings.path, lambda entry: bool(_commands(entry)))).encode()
 
@@ -73,7 +73,7 @@ def _text(data: bytes) -> tuple[str, str]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise Unfit("it is not UTF-8") from error
+        raise CannotEdit("it is not UTF-8") from error
     return (text[1:], _MARK) if text.startswith(_MARK) else (text, "")
 
 

@@ -1,7 +1,7 @@
 """An entry into Codex's `config.toml`, and out of it: text in, text out, everything else as it was. Pure.
 
 It is appended, between two lines that say whose it is, and nothing before them is touched. Where that would not say the
-same (hooks in an inline table), `Unfit` is raised, as for a file that is no TOML.
+same (hooks in an inline table), `CannotEdit` is raised, as for a file that is no TOML.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 
-from nacre.hooks.install.json_edit import Unfit
+from nacre.hooks.install.json_edit import CannotEdit
 
 _BEGIN = "# >>> nacre hook: checks shell commands before they run; `nacre hook install codex --remove` takes it out"
 _END = "# <<< nacre hook"
@@ -20,24 +20,24 @@ def commands(text: str) -> list[str]:
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Unfit(str(error)) from error
-    groups = _below(said, "hooks", "PreToolUse")
+        raise CannotEdit(str(error)) from error
+    groups = _array_at(said, "hooks", "PreToolUse")
     below = [group.get("hooks") for group in groups if isinstance(group, dict)]
     handlers = [each for several in below if isinstance(several, list) for each in several]
     found = [each.get("command") for each in handlers if isinstance(each, dict)]
     return [each for each in found if isinstance(each, str)]
 
 
-def _below(said: dict[str, object], *path: str) -> list[object]:
+def _array_at(said: dict[str, object], *path: str) -> list[object]:
     node: object = said
     for name in path:
         if not isinstance(node, dict):
-            raise Unfit(f"what should hold `{name}` is no table")
+            raise CannotEdit(f"what should hold `{name}` is no table")
         node = node.get(name)
         if node is None:
             return []
     if not isinstance(node, list):
-        raise Unfit(f"`{'.'.join(path)}` is no array")
+        raise CannotEdit(f"`{'.'.join(path)}` is no array")
     return node
 
 
@@ -48,11 +48,11 @@ def add(text: str, matcher: str, command: str) -> str:
         *([""] if text else []),
         _BEGIN,
         "[[hooks.PreToolUse]]",
-        f"matcher = {_quoted(matcher)}",
+        f"matcher = {_quote_string(matcher)}",
         "",
         "[[hooks.PreToolUse.hooks]]",
         'type = "command"',
-        f"command = {_quoted(command)}",
+        f"command = {_quote_string(command)}",
         _END,
         "",
     ]
@@ -60,10 +60,10 @@ def add(text: str, matcher: str, command: str) -> str:
     made = text + start + newline.join(lines)
     try:
         after = commands(made)
-    except Unfit as error:
-        raise Unfit("its hooks stand in an inline table, after which none can be added") from error
+    except CannotEdit as error:
+        raise CannotEdit("its hooks stand in an inline table, after which none can be added") from error
     if after != [*before, command]:
-        raise Unfit("a hook that is added at its end would not be one of its hooks")
+        raise CannotEdit("a hook that is added at its end would not be one of its hooks")
     return made
 
 
@@ -81,5 +81,5 @@ def remove(text: str) -> str:
     return text[:begin] + text[end:]
 
 
-def _quoted(text: str) -> str:
+def _quote_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML has the same strings, but for DEL

@@ -21,21 +21,21 @@ from typing import NamedTuple, Protocol
 from nacre.base import system
 from nacre.base.temp_dir import is_free, is_own_directory, make_directory, new_name, temporary_directory
 from nacre.errors import KeeperFailed, UnsupportedPlatform
-from nacre.keeper.client.launch import check_machine, handle_of, spawn_keeper
+from nacre.keeper.client.launch import check_machine, open_pidfd, spawn_keeper
 from nacre.keeper.client.orphans import kill_orphans
-from nacre.keeper.protocol.bootstrap import TEXT_MAX
+from nacre.keeper.protocol.bootstrap import INLINE_COMMAND_MAX_BYTES
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.messages import CLEAN, Start, environment_block, environment_names
-from nacre.keeper.protocol.proc_check import UNFIT
-from nacre.keeper.protocol.procfs import is_ending
-from nacre.keeper.protocol.shortages import LACKS
-from nacre.keeper.protocol.task_dir import SCRATCH
+from nacre.keeper.protocol.messages import REMOVE_DIRECTORY, StartMessage, environment_block, environment_names
+from nacre.keeper.protocol.proc_check import PROC_UNUSABLE
+from nacre.keeper.protocol.procfs import is_exiting
+from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
+from nacre.keeper.protocol.task_dir import PRIVATE_TMPDIR
 from nacre.types import Plan
 
 _COUNTER_BITS = 22
 
 
-class Folder(NamedTuple):
+class TaskDirHandle(NamedTuple):
     """A task's directory, open."""
 
     task: str
@@ -44,13 +44,13 @@ class Folder(NamedTuple):
     stdin: int | None = None
     """Its standard input, if that is to stay open."""
     protection: bytes = b""
-    """See `Start.protection`."""
+    """See `StartMessage.protection`."""
 
 
-class Asked(NamedTuple):
+class PendingRun(NamedTuple):
     """A run that a keeper has been asked for."""
 
-    keeper: Client
+    keeper: KeeperConnection
     control: Channel
     """Which tells the rest."""
     tag: int
@@ -58,24 +58,24 @@ class Asked(NamedTuple):
     """A directory that was made for it alone. Its keeper has it now, and removes it; this process, if there is none."""
 
 
-class Closable(Protocol):
-    def abandon_copies(self) -> None: ...
+class ForkAware(Protocol):
+    def close_after_fork(self) -> None: ...
 
 
-class Client:
+class KeeperConnection:
     """The host's end of one keeper process."""
 
-    def __init__(self, predecessor: Client | None = None) -> None:
+    def __init__(self, predecessor: KeeperConnection | None = None) -> None:
         """OSError: this process lacks something for it."""
         self.identity = _identity()
         self.prefix = _random_prefix()
         """The first of the tags that this keeper's runs carry."""
         self.dead = False
-        self.last_words = ""
+        self.stderr_tail = ""
         """What a dead keeper had written to its stderr: nothing, unless it had a bug."""
         self._status: int | None = None
         """How it ended, if this process was the one to be told."""
-        self.spares = system.LINUX
+        self.standby_enabled = system.LINUX
         """Whether shells may be started ahead. Elsewhere a shell carries its tag from the start."""
         self._count = 0
         self._environment: tuple[Mapping[str, str], bytes] = {}, b""
@@ -83,14 +83,14 @@ class Client:
         self._directory: str | None = None
         self._lock = threading.Lock()
         with contextlib.ExitStack() as undo:
-            self._stderr = system.payload(b"")
+            self._stderr = system.memory_file(b"")
             undo.callback(os.close, self._stderr)
             self.channel, theirs = Channel.pair()
             undo.callback(self.channel.close)
             with theirs:
                 self.pid = spawn_keeper(theirs.fileno(), self._stderr)
             undo.pop_all()
-        self._process = handle_of(self.pid)
+        self._process = open_pidfd(self.pid)
         if predecessor is not None and predecessor.identity == self.identity:
             self._directory = predecessor._directory
             self._announce_directory()
@@ -110,63 +110,63 @@ class Client:
         poll = select.poll()
         with self._lock, contextlib.suppress(OSError, ValueError):  # another thread may be about to close it
             poll.register(self.channel, 0)
-            return not self.dead and not poll.poll(0) and not (system.LINUX and is_ending(self.pid))
+            return not self.dead and not poll.poll(0) and not (system.LINUX and is_exiting(self.pid))
         return False
 
     @property
-    def fate(self) -> str:
+    def death_reason(self) -> str:
         """What became of a dead one."""
         exited = self._status is not None and os.WIFEXITED(self._status)
         did = f"exited with {os.WEXITSTATUS(self._status or 0)}" if exited else "was killed"
-        return f"nacre's keeper process {did}{': ' + self.last_words if self.last_words else ''}"
+        return f"nacre's keeper process {did}{': ' + self.stderr_tail if self.stderr_tail else ''}"
 
-    def check_fitness(self) -> None:
+    def raise_if_unsupported(self) -> None:
         """KeeperFailed: it has given up because of this machine, as every other would."""
-        if self.last_words.startswith(UNFIT):
-            raise KeeperFailed(self.last_words.removeprefix(UNFIT))
+        if self.stderr_tail.startswith(PROC_UNUSABLE):
+            raise KeeperFailed(self.stderr_tail.removeprefix(PROC_UNUSABLE))
 
-    def start(self, plan: Plan, state: int | None, folder: Folder | None = None) -> Asked:
+    def start(self, plan: Plan, state: int | None, folder: TaskDirHandle | None = None) -> PendingRun:
         """Ask for a run. `folder`: it is a task from the start.
 
         BlockingIOError: the keeper is busy, ask again shortly.
         """
         with contextlib.ExitStack() as undo:
-            confinement, private = plan.confinement, b""
-            if plan.scratch:
-                private = self._private_place(plan, folder)
+            confinement, private = plan.ruleset, b""
+            if plan.private_tmpdir:
+                private = self._private_path(plan, folder)
                 confinement += b"\0scratch=" + private
-            alone = private if plan.apart and folder is None else b""
+            alone = private if plan.dedicated_keeper and folder is None else b""
             if alone:
                 undo.callback(remove_empty, alone)  # asked for again, it gets another
-            control, tag = self._ask(plan, state, folder, confinement, private)
+            control, tag = self._request_run(plan, state, folder, confinement, private)
             undo.pop_all()
-            return Asked(self, control, tag, alone)
+            return PendingRun(self, control, tag, alone)
 
-    def _ask(
-        self, plan: Plan, state: int | None, folder: Folder | None, confinement: bytes, private: bytes
+    def _request_run(
+        self, plan: Plan, state: int | None, folder: TaskDirHandle | None, confinement: bytes, private: bytes
     ) -> tuple[Channel, int]:
         with self._lock, contextlib.ExitStack() as stack, contextlib.ExitStack() as undo:
             if self.dead:
                 raise ConnectionResetError  # another thread has found out
             self._count = (self._count + 1) % (1 << _COUNTER_BITS)
             # what has a keeper of its own is not to end with this one
-            tag = _random_prefix() if plan.apart else self.prefix + self._count
+            tag = _random_prefix() if plan.dedicated_keeper else self.prefix + self._count
             control, theirs = Channel.pair()
             undo.callback(control.close)
             stack.enter_context(theirs)
             fds = [theirs.fileno()]
-            for data in (plan.text if len(plan.text) > TEXT_MAX else None, plan.stdin):
+            for data in (plan.text if len(plan.text) > INLINE_COMMAND_MAX_BYTES else None, plan.stdin):
                 if data is not None:
-                    fds.append(system.payload(data))
+                    fds.append(system.memory_file(data))
                     stack.callback(os.close, fds[-1])
             if folder is not None and folder.stdin is not None:
                 fds.append(folder.stdin)
             fds += [fd for fd in (state, None if folder is None else folder.fd) if fd is not None]
             start = self._start(plan, tag, confinement, has_state=state is not None)
-            if plan.apart:
-                start.apart, start.private = True, private
+            if plan.dedicated_keeper:
+                start.dedicated, start.private_dir = True, private
             if folder is not None:
-                start.task, start.cap, start.protection = os.fsencode(folder.task), plan.log, folder.protection
+                start.task, start.log_cap, start.protection = os.fsencode(folder.task), plan.log, folder.protection
                 start.has_stdin = plan.stdin is not None or folder.stdin is not None
             try:
                 if not plan.background:
@@ -179,42 +179,42 @@ class Client:
             undo.pop_all()
             return control, tag
 
-    def _private_place(self, plan: Plan, folder: Folder | None) -> bytes:
+    def _private_path(self, plan: Plan, folder: TaskDirHandle | None) -> bytes:
         """Where its private TMPDIR is made: it must not go before the run does."""
-        if not plan.apart:
+        if not plan.dedicated_keeper:
             return os.fsencode(self.private_directory())
         if folder is None:
             path = new_name()
             make_directory(path)
             return os.fsencode(path)
-        path = os.path.join(folder.path, SCRATCH)
+        path = os.path.join(folder.path, PRIVATE_TMPDIR)
         os.makedirs(path, mode=0o700, exist_ok=True)
         return os.fsencode(path)
 
-    def _start(self, plan: Plan, tag: int, confinement: bytes, *, has_state: bool) -> Start:
+    def _start(self, plan: Plan, tag: int, confinement: bytes, *, has_state: bool) -> StartMessage:
         env, block = self._environment
         if env != plan.env:
             block = environment_block(plan.env)
             self._environment = plan.env, block
-        return Start(
+        return StartMessage(
             tag=tag,
             timeout=plan.timeout,
             grace=plan.grace,
             merge=plan.merge,
-            keep=plan.leftovers == "keep",
-            reusable=plan.reusable and self.spares,
+            keep_leftovers=plan.leftovers == "keep",
+            standby_ok=plan.standby_ok and self.standby_enabled,
             has_stdin=plan.stdin is not None,
             has_state=has_state,
-            session=plan.session,
-            stages=has_state and bool(plan.stages),
-            waits=plan.waits,
-            ender=plan.ender,
+            reports_state=plan.reports_state,
+            report_pipestatus=has_state and bool(plan.pipeline_commands),
+            wait_for_jobs=plan.wait_for_jobs,
+            kill_script=plan.kill_script,
             bash=os.fsencode(plan.bash),
             cwd=os.fsencode(plan.cwd),
-            text=plan.text if len(plan.text) <= TEXT_MAX else None,
+            text=plan.text if len(plan.text) <= INLINE_COMMAND_MAX_BYTES else None,
             env=block,
             deferred=environment_names(plan.deferred),
-            confinement=confinement,
+            ruleset=confinement,
         )
 
     def private_directory(self) -> str:
@@ -230,19 +230,19 @@ class Client:
         """For the keeper to remove at the end."""
         if self._directory is not None:
             with contextlib.suppress(ConnectionError):  # then the next keeper will
-                self._insist(b"\0".join((CLEAN, os.fsencode(self._directory))))
+                self._send_blocking(b"\0".join((REMOVE_DIRECTORY, os.fsencode(self._directory))))
 
-    def _insist(self, message: bytes) -> None:
+    def _send_blocking(self, message: bytes) -> None:
         while True:
             try:
                 return self.channel.send(message)
             except BlockingIOError:
-                self.wake()
+                self.resume()
                 poll = select.poll()
                 poll.register(self.channel, select.POLLOUT)
                 poll.poll(1000)
 
-    def bury(self) -> None:
+    def handle_death(self) -> None:
         """It is dead, or must be: make sure, leave no zombie, and nothing of what it kept. Now: who waited for that may
         have been cancelled, and have nobody come back to it."""
         with self._lock:
@@ -251,13 +251,13 @@ class Client:
             self.dead = True
             self.channel.close()
             text = os.pread(self._stderr, 64 * 1024, 0).decode("utf-8", "replace").strip()
-            self.last_words = text.splitlines()[-1] if text else ""
+            self.stderr_tail = text.splitlines()[-1] if text else ""
             os.close(self._stderr)
         self._signal(signal.SIGKILL)
         self._reap(bound=1.0)
         kill_orphans(self.prefix, self.last_tag)
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         """Somebody may have stopped it."""
         if not self.dead:
             self._signal(signal.SIGCONT)
@@ -285,7 +285,7 @@ class Client:
             self._process = None
         return True
 
-    def dismiss(self, bound: float = 10.0) -> None:
+    def shut_down(self, bound: float = 10.0) -> None:
         """Let it go, and wait until it has ended everything that it still keeps."""
         with self._lock:
             if self.dead:
@@ -295,9 +295,9 @@ class Client:
             os.close(self._stderr)
         self._signal(signal.SIGCONT)
         if not self._reap(bound):
-            _retired.append(self)
+            _stopping.append(self)
 
-    def abandon_copies(self) -> None:
+    def close_after_fork(self) -> None:
         """In a forked child: let go of what belongs to the parent, without a word to the keeper."""
         self.channel.close()
         os.close(self._stderr)
@@ -319,75 +319,81 @@ def remove_empty(path: bytes) -> None:
 
 
 _lock = threading.Lock()
-_client: Client | None = None
-_retired: list[Client] = []
+_connection: KeeperConnection | None = None
+_stopping: list[KeeperConnection] = []
 """Dismissed and perhaps not gone yet."""
-_live: weakref.WeakSet[Closable] = weakref.WeakSet()
+_runs: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 """Runs in progress: a forked child must let go of their descriptors."""
 
 
-def client() -> Client:
+def keeper_connection() -> KeeperConnection:
     """This process's keeper, started if need be."""
-    global _client
-    current = _client
+    global _connection
+    current = _connection
     if current is not None and not current.dead and current.identity == _identity():
         return current
     with _lock:
-        if _client is not None and _client.identity != _identity():
-            _client.dismiss(bound=0)  # this process has changed its user since: so must its commands
-        if _client is None or _client.dead:
+        if _connection is not None and _connection.identity != _identity():
+            _connection.shut_down(bound=0)  # this process has changed its user since: so must its commands
+        if _connection is None or _connection.dead:
             if not system.SUPPORTED:
                 raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
             check_machine()
-            _retired[:] = [keeper for keeper in _retired if not keeper._reap(bound=0)]
+            _stopping[:] = [keeper for keeper in _stopping if not keeper._reap(bound=0)]
             try:
-                _client = Client(predecessor=_client)
+                _connection = KeeperConnection(predecessor=_connection)
             except OSError as error:
                 number = error.errno or 0
-                remedy = LACKS.get(number) or getattr(error, "hint", "")
+                remedy = SHORTAGE_HINTS.get(number) or getattr(error, "hint", "")
                 message = f"nacre's keeper could not be started: {error.strerror}. {remedy}"
-                raise KeeperFailed(message.rstrip(), number if number in LACKS else 0) from error
-        return _client
+                raise KeeperFailed(message.rstrip(), number if number in SHORTAGE_HINTS else 0) from error
+        return _connection
 
 
 def private_directory() -> str:
     """For files that go when this process does, however it ends: the keeper removes it."""
-    return client().private_directory()
+    return keeper_connection().private_directory()
 
 
-def lies_in_private_directory(path: str) -> bool:
+def is_in_private_directory(path: str) -> bool:
     """Whether it is, or was, one of the files that go with this process."""
-    return _client is not None and _client._directory is not None and path.startswith(_client._directory + os.sep)
+    return (
+        _connection is not None
+        and _connection._directory is not None
+        and path.startswith(_connection._directory + os.sep)
+    )
 
 
 def _clean_up_at_exit() -> None:
     """A dead keeper neither ends nor removes anything."""
-    if _client is None or (_client.alive and not _client._reap(bound=0)):  # what it was starting may hold its socket
+    if _connection is None or (
+        _connection.alive and not _connection._reap(bound=0)
+    ):  # what it was starting may hold its socket
         return
-    _client.bury()
-    if _client._directory is not None:
+    _connection.handle_death()
+    if _connection._directory is not None:
         import shutil
 
-        shutil.rmtree(_client._directory, ignore_errors=True)
+        shutil.rmtree(_connection._directory, ignore_errors=True)
 
 
 atexit.register(_clean_up_at_exit)
 
 
-def enlist(run: Closable) -> None:
-    _live.add(run)
+def register_run(run: ForkAware) -> None:
+    _runs.add(run)
 
 
 def _after_fork() -> None:
-    global _client, _lock, _live
+    global _connection, _lock, _runs
     _lock = threading.Lock()
-    held: list[Closable] = [*_live]
-    if _client is not None and not _client.dead:
-        held.append(_client)
-    _client = None
-    _live = weakref.WeakSet()
+    held: list[ForkAware] = [*_runs]
+    if _connection is not None and not _connection.dead:
+        held.append(_connection)
+    _connection = None
+    _runs = weakref.WeakSet()
     for item in held:
-        item.abandon_copies()
+        item.close_after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -8,16 +8,16 @@ from typing import NamedTuple, TypeAlias
 from nacre.result import Process, StreamName, TaskRef
 
 
-class Began(NamedTuple):
+class ShellStarted(NamedTuple):
     pid: int
 
 
-class Printed(NamedTuple):
+class OutputChunk(NamedTuple):
     stream: StreamName
     data: bytes
 
 
-class Going(NamedTuple):
+class TaskRunning(NamedTuple):
     """A task has not failed at once."""
 
 
@@ -28,51 +28,51 @@ class Adopted(NamedTuple):
     pgid: int
 
 
-class NotAdopted(NamedTuple):
+class AdoptionFailed(NamedTuple):
     reason: str
     gone: bool = False
     """There is nobody to ask any more: it has ended, or its keeper is dead."""
 
 
-class NeverBegan(NamedTuple):
-    number: int
+class StartFailed(NamedTuple):
+    errno: int
     """An errno."""
     reason: str
     duration: float = 0.0
     running: tuple[Process, ...] = ()
-    ended: tuple[Process, ...] = ()
+    killed_leftovers: tuple[Process, ...] = ()
     hint: str = ""
     """The remedy, where the errno does not tell it."""
 
 
-def never_began(error: OSError) -> NeverBegan:
+def parse_start_failed(error: OSError) -> StartFailed:
     """The resource that was lacking."""
-    return NeverBegan(error.errno or 0, error.strerror or str(error), hint=getattr(error, "hint", ""))
+    return StartFailed(error.errno or 0, error.strerror or str(error), hint=getattr(error, "hint", ""))
 
 
-class Stopped(NamedTuple):
+class RunStopped(NamedTuple):
     """The keeper's account of the end."""
 
     status: int
     reason: bytes
     duration: float
-    asleep: bool
+    all_sleeping: bool
     running: tuple[Process, ...]
-    ended: tuple[Process, ...]
+    killed_leftovers: tuple[Process, ...]
     """What the shell had left running and was ended, as asked."""
     out_of_memory: bool = False
     """It was killed, and the kernel has killed for want of memory meanwhile."""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """What is known of it where it ran, beside."""
 
 
-class Vanished(NamedTuple):
+class KeeperLost(NamedTuple):
     """The keeper died; what it left of this run has been ended."""
 
     reason: str
     duration: float
     running: tuple[Process, ...]
-    ended: tuple[Process, ...] = ()
+    killed_leftovers: tuple[Process, ...] = ()
 
 
 class Promoted(NamedTuple):
@@ -81,19 +81,19 @@ class Promoted(NamedTuple):
     task: TaskRef
     duration: float
     running: tuple[Process, ...] = ()
-    ended: tuple[Process, ...] = ()
+    killed_leftovers: tuple[Process, ...] = ()
 
 
-LastWord: TypeAlias = NeverBegan | Stopped | Vanished | Promoted
-Answer: TypeAlias = Going | Adopted | NotAdopted
-Happening: TypeAlias = Began | Printed | Answer | LastWord
+FinalEvent: TypeAlias = StartFailed | RunStopped | KeeperLost | Promoted
+AdoptionReply: TypeAlias = TaskRunning | Adopted | AdoptionFailed
+RunEvent: TypeAlias = ShellStarted | OutputChunk | AdoptionReply | FinalEvent
 
 
-def stopped(fields: Sequence[bytes]) -> Stopped:
+def parse_stopped(fields: Sequence[bytes]) -> RunStopped:
     """The fields of an ENDED message."""
     status, reason, duration, flags, *rows = fields
     asleep, out_of_memory = (flag == 49 for flag in flags)
-    return Stopped(
+    return RunStopped(
         int(status),
         reason,
         float(duration),

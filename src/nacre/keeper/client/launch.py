@@ -13,12 +13,20 @@ from nacre.environment import host_environment
 from nacre.errors import KeeperFailed
 from nacre.keeper.protocol.messages import MAIN_FD
 from nacre.keeper.protocol.proc_check import proc_problem
-from nacre.keeper.protocol.shortages import LACKS
+from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.protocol.signals import DEFAULT_SIGNALS
 
-_NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", system.PORTABLE_FLAG)
+_INHERITED_VARIABLES = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    system.PORTABLE_FLAG,
+)
 """All the environment that the keeper gets: every command of this user may be able to read it."""
-_DESCRIPTORS = 96
+_MIN_OPEN_FILES = 96
 """What the keeper cannot do without."""
 
 
@@ -36,7 +44,7 @@ def spawn_keeper(channel: int, stderr: int) -> int:
         return os.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-S", program],
-            {name: value for name, value in host_environment().items() if name in _NEEDED},
+            {name: value for name, value in host_environment().items() if name in _INHERITED_VARIABLES},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
@@ -48,7 +56,7 @@ def spawn_keeper(channel: int, stderr: int) -> int:
             setsigdef=DEFAULT_SIGNALS,
         )
     except (OSError, ValueError) as error:
-        if getattr(error, "errno", 0) in LACKS:
+        if getattr(error, "errno", 0) in SHORTAGE_HINTS:
             raise
         raise KeeperFailed(f"nacre's keeper could not be started with {sys.executable}: {_reason(error)}") from error
     finally:
@@ -71,14 +79,14 @@ def check_machine() -> None:
     if problem := proc_problem():
         raise KeeperFailed(problem)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if 0 <= limit < _DESCRIPTORS:
+    if 0 <= limit < _MIN_OPEN_FILES:
         raise KeeperFailed(
-            f"nacre's keeper needs {_DESCRIPTORS} descriptors, and the hard limit is {limit}. "
+            f"nacre's keeper needs {_MIN_OPEN_FILES} descriptors, and the hard limit is {limit}. "
             "Raise it where this program is started: ulimit -Hn."
         )
 
 
-def handle_of(pid: int) -> int | None:
+def open_pidfd(pid: int) -> int | None:
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -8,33 +8,33 @@ import signal
 import time
 
 from nacre.keeper.protocol import procfs
-from nacre.keeper.protocol.ending import GIVE_UP
+from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
 from nacre.keeper.protocol.signals import send_signal
 from nacre.result import Process
 
-_AT_ONCE = 0.2
-_PAUSE = 0.002
+_KILL_TIMEOUT_S = 0.2
+_POLL_INTERVAL_S = 0.002
 
 
 def kill_orphans(first: int, last: int) -> None:
     """At once, and whoever called it waits: nobody may be left who would come back to it. What does not die in a moment
-    is left to `end_orphans`, and so is all of it if there is no descriptor to look with."""
-    until = time.monotonic() + _AT_ONCE
+    is left to `kill_tagged_orphans`, and so is all of it if there is no descriptor to look with."""
+    until = time.monotonic() + _KILL_TIMEOUT_S
     with contextlib.suppress(OSError):
-        while alive := procfs.tagged(first, last):
+        while alive := procfs.find_by_tag(first, last):
             for pid in alive:
                 send_signal(pid, signal.SIGKILL)
             if time.monotonic() > until:
                 return
-            time.sleep(_PAUSE)
+            time.sleep(_POLL_INTERVAL_S)
 
 
-async def end_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:
+async def kill_tagged_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:
     """Nothing that carries one of these tags is alive afterwards, except what is returned; as far as one can look."""
-    until = time.monotonic() + GIVE_UP
+    until = time.monotonic() + UNKILLABLE_AFTER_S
     while True:
         try:
-            alive = procfs.tagged(first, last, shell)
+            alive = procfs.find_by_tag(first, last, shell)
         except OSError:  # no descriptor to look with: others of this process may be about to be closed
             if time.monotonic() > until:
                 return ()

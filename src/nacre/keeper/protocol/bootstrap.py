@@ -2,47 +2,50 @@
 
 `BASH_EXECUTION_STRING` is where bash itself keeps the text of `-c`, so the command's shell has no variable it would not
 have had. `LC_ALL=C`, because in a UTF-8 locale `read` loses a byte 1 that follows half a character. `SECONDS=0`,
-because the shell may have waited at its gate for a while. The gate opens with `GO`: who reads no such thing was not
+because the shell may have waited at its gate for a while. The gate opens with `START`: who reads no such thing was not
 released, whatever else was read.
 """
 
 from __future__ import annotations
 
-GATE_FD, TEXT_FD, STATE_FD = 9, 8, 63
+START_PIPE_FD, TEXT_FD, STATE_FD = 9, 8, 63
 """Open while the command comes in; the last only in a session, and until its end."""
-TEXT_MAX = 4000
+INLINE_COMMAND_MAX_BYTES = 4000
 """Bytes that fit a pipe at once, whatever its size; a longer text comes as a file."""
-GO, GO_LONG = b"\0", b"\n"
+START, START_FROM_FILE = b"\0", b"\n"
 """After the text; or alone, when that is a file of its own."""
-GO_DEFERRED = b"\n"
-"""Before the text, for a shell that first has to become another one: see `deferring`."""
+START_DEFERRED = b"\n"
+"""Before the text, for a shell that first has to become another one: see `deferred_bash_argv`."""
 
-MARK = "IFS= LC_ALL=C read -r"
+SHELL_MARKER = "IFS= LC_ALL=C read -r"
 """How every shell of ours looks in a listing, and every fork of it that has not become another program."""
 
-_SHORT = f'{MARK} -d "" -u 9 BASH_EXECUTION_STRING||exit 125;exec 9<&-;'
-_LONG = f'{MARK} -u 9 BASH_EXECUTION_STRING||exit 125;{MARK} -d "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
+_READ_COMMAND = f'{SHELL_MARKER} -d "" -u 9 BASH_EXECUTION_STRING||exit 125;exec 9<&-;'
+_READ_COMMAND_FROM_FILE = (
+    f"{SHELL_MARKER} -u 9 BASH_EXECUTION_STRING||exit 125;"
+    f'{SHELL_MARKER} -d "" -u 8 BASH_EXECUTION_STRING;exec 8<&- 9<&-;'
+)
 _RUN = '[[ $BASH_EXECUTION_STRING ]]||exit 125;SECONDS=0;eval -- "$BASH_EXECUTION_STRING"'
 
 # A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
 # trap of its own (after the text; but not both), once, and unseen by `set -x`. An empty entry marks the end.
 # `builtin`, here and below: the command may have functions of these names.
-_TELL = (
+_WRITE_STATE = (
     "{ builtin set +x; } 2>/dev/null;"
     "if [[ -z ${NACRE_TOLD-} ]];then { "
     'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63; } 2>/dev/null;fi'
 )
-_AND_TELL = f"{_TELL};NACRE_TOLD=1;"
+_AND_WRITE_STATE = f"{_WRITE_STATE};NACRE_TOLD=1;"
 # An array is never exported, and the command's own parameters stay what they are.
-_NOTE_STATUS = '{ NACRE_STATUS=("$?"); builtin set +x; } 2>/dev/null;'
+_SAVE_STATUS = '{ NACRE_STATUS=("$?"); builtin set +x; } 2>/dev/null;'
 _EXIT = 'builtin exit "$NACRE_STATUS"'
 
 # How each command of the last pipeline ended: only a line of the text itself can see that. An assignment, because it
 # neither changes what is trapped nor lets an exit status be lost. `stages` sees to it that nobody sees it: so no
 # descriptor is redirected for it, which a shell may be unable to do. Where the text leaves by `exit`, or breaks off,
 # nothing is told; and a variable of that name in the environment is no array.
-_RUN_AND_ASK = f"""{_RUN}$'\\nNACRE_STATUS=("$?" told "${{PIPESTATUS[@]}}")'"""
-_NOTE_STAGES = (
+_RUN_WITH_PIPESTATUS = f"""{_RUN}$'\\nNACRE_STATUS=("$?" told "${{PIPESTATUS[@]}}")'"""
+_SAVE_PIPESTATUS = (
     'NACRE_STATUS=("$?" "${NACRE_STATUS[@]-}");'
     "if [[ ${NACRE_STATUS[2]-} == told ]];then "
     '{ builtin printf "%s " "${NACRE_STATUS[@]:3}"; builtin printf "\\0"; } >&63;'
@@ -75,18 +78,26 @@ _DEFERRED = (
 )
 
 
-def deferring(bash: bytes, text: str, files: int | None) -> list[bytes | str]:
-    """Arguments for a bash that waits for `GO_DEFERRED`, and then becomes one that has the deferred variables and runs
-    `text`: the loader and bash act on them as soon as bash starts, so it is started once more, by then with its tag and
-    limits. `files` as in `prelude`."""
-    return ["bash", "-p", "-c", f"{MARK} -u 9 NACRE_NAME||exit 125;{_limit(files)}{_DEFERRED}", "bash", bash, text]
+def deferred_bash_argv(bash: bytes, text: str, files: int | None) -> list[bytes | str]:
+    """Arguments for a bash that waits for `START_DEFERRED`, and then becomes one that has the deferred variables and
+    runs `text`: the loader and bash act on them as soon as bash starts, so it is started once more, by then with its
+    tag and limits. `files` as in `bootstrap_script`."""
+    return [
+        "bash",
+        "-p",
+        "-c",
+        f"{SHELL_MARKER} -u 9 NACRE_NAME||exit 125;{_limit(files)}{_DEFERRED}",
+        "bash",
+        bash,
+        text,
+    ]
 
 
 def _limit(files: int | None) -> str:
     return "" if files is None else f"ulimit -Sn {files} 2>/dev/null;"
 
 
-def prelude(
+def bootstrap_script(
     *,
     long: bool,
     session: bool,
@@ -101,18 +112,18 @@ def prelude(
     shell itself can set that. `waits`: it exits when its jobs have ended. `mark`: a pipe, its path as a
     word of bash, that is told with which status it exits; a signal lets it tell another, or none. It is opened for both
     ways: whoever listens may have been ended a moment before, and a pipe without a reader would not open."""
-    before = (_LONG if long else _SHORT) + _limit(files) + (_STARTUP if startup else "")
+    before = (_READ_COMMAND_FROM_FILE if long else _READ_COMMAND) + _limit(files) + (_STARTUP if startup else "")
     wait = _WAIT if waits else ""
     last = (f'{{ builtin printf "said %d\\n" "$?" 1<>{mark};builtin set +x; }} 2>/dev/null;' if mark else "") + (
-        _TELL if session else ""
+        _WRITE_STATE if session else ""
     )
     if last:
         inner = last.replace("'", "'\\''")
         before += f"trap '{inner}' EXIT;"
     if session:
-        run = f"{_RUN_AND_ASK};{_NOTE_STAGES}" if stages else f"{_RUN};{_NOTE_STATUS}"
-        return f"{before}{run}{wait}{_AND_TELL}{_EXIT}"
+        run = f"{_RUN_WITH_PIPESTATUS};{_SAVE_PIPESTATUS}" if stages else f"{_RUN};{_SAVE_STATUS}"
+        return f"{before}{run}{wait}{_AND_WRITE_STATE}{_EXIT}"
     # between times the descriptor is bash's own, which no command inherits
     if stages:
-        return f"{before}{_RUN_AND_ASK} 63>&-;{_NOTE_STAGES}{wait}{_EXIT}"
-    return f"{before}{_RUN};{_NOTE_STATUS}{wait}{_EXIT}" if waits else before + _RUN
+        return f"{before}{_RUN_WITH_PIPESTATUS} 63>&-;{_SAVE_PIPESTATUS}{wait}{_EXIT}"
+    return f"{before}{_RUN};{_SAVE_STATUS}{wait}{_EXIT}" if waits else before + _RUN

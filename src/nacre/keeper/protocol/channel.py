@@ -10,8 +10,8 @@ import socket
 import struct
 from collections import deque
 
-from nacre.base.system import LINUX, payload
-from nacre.keeper.protocol.messages import Garbled
+from nacre.base.system import LINUX, memory_file
+from nacre.keeper.protocol.messages import MalformedMessage
 
 TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Channel:
             else:
                 self.socket.send(data)
         else:
-            large = payload(data)
+            large = memory_file(data)
             try:
                 socket.send_fds(self.socket, [_LARGE], [large, *fds])
             finally:
@@ -183,4 +183,4 @@ def _read_all(fd: int) -> bytes:
             file.seek(0)
             return file.read()
     except OSError as error:
-        raise Garbled("large") from error
+        raise MalformedMessage("large") from error

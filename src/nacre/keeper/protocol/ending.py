@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-GIVE_UP = 1.0
+UNKILLABLE_AFTER_S = 1.0
 """Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
 
 
-ENDER = 15.0
+KILL_SCRIPT_TIMEOUT_S = 15.0
 """Seconds that an ender may take beyond the grace: it may have to ask another program, which may be busy."""
 
 

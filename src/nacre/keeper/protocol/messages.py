@@ -1,8 +1,8 @@
 """What host and keeper say to each other: NUL-separated fields. How it travels is `channel`'s affair.
 
 Nothing that bash takes can hold a NUL, so nothing needs escaping. Every decoder takes any bytes and answers with a
-message or `Garbled`; and it takes only what an encoder writes: what it has taken is the same bytes again when it is
-encoded. Knows neither processes nor event loops.
+message or `MalformedMessage`; and it takes only what an encoder writes: what it has taken is the same bytes again when
+it is encoded. Knows neither processes nor event loops.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ MAIN_FD = 3
 START = b"start"
 CANCEL = b"cancel"
 ADOPT = b"adopt"
-CLEAN = b"clean"
+REMOVE_DIRECTORY = b"clean"
 STARTED = b"started"
 FAILED = b"failed"
-GOING = b"going"
+RUNNING = b"going"
 ADOPTED = b"adopted"
 ENDED = b"ended"
 
 _DIGITS = 19
-_TOO_LARGE = 1 << 63
+_MAX_NUMBER = 1 << 63
 """For the kernel, whose numbers some of ours become."""
-_NEVER = float("inf")
+_NO_TIMEOUT = float("inf")
 
 
-class Garbled(ValueError):
+class MalformedMessage(ValueError):
     """Bytes that are no message of ours."""
 
 
@@ -50,18 +50,18 @@ def environment_of(block: bytes) -> dict[bytes, bytes]:
     try:
         env = dict([pair.split(b"=", 1) for pair in pairs])
     except ValueError as error:
-        raise Garbled("environment") from error
+        raise MalformedMessage("environment") from error
     if len(env) < len(pairs):
-        raise Garbled("environment")  # a name stands there twice
+        raise MalformedMessage("environment")  # a name stands there twice
     return env
 
 
-def _whole(field: bytes) -> int:
+def _parse_int(field: bytes) -> int:
     """As `%d` writes it. Without `int`'s blanks, signs, underscores and zeros."""
     if not field.isdigit() or len(field) > _DIGITS or (field[0] == 48 and field != b"0"):
-        raise Garbled("number")
-    if (number := int(field)) >= _TOO_LARGE:
-        raise Garbled("number")
+        raise MalformedMessage("number")
+    if (number := int(field)) >= _MAX_NUMBER:
+        raise MalformedMessage("number")
     return number
 
 
@@ -69,47 +69,77 @@ def _seconds(field: bytes) -> float:
     """As `%r` writes it; perhaps for ever, but neither below 0 nor no number."""
     seconds = float(field)
     if not seconds >= 0 or b"%r" % seconds != field:
-        raise Garbled("seconds")
+        raise MalformedMessage("seconds")
     return seconds
 
 
 def _flags(field: bytes) -> list[bool]:
     if field.strip(b"01"):
-        raise Garbled("flags")
+        raise MalformedMessage("flags")
     return [flag == 49 for flag in field]
 
 
-class Start:
+class StartMessage:
     """Everything the keeper must know to start a run.
 
     Its files follow in the order control, text, stdin, state, folder.
     """
 
     __slots__ = (
-        "apart",
         "bash",
-        "cap",
-        "confinement",
         "cwd",
+        "dedicated",
         "deferred",
-        "ender",
         "env",
         "grace",
         "has_state",
         "has_stdin",
-        "keep",
+        "keep_leftovers",
+        "kill_script",
+        "log_cap",
         "merge",
-        "private",
+        "private_dir",
         "protection",
-        "reusable",
-        "session",
-        "stages",
+        "report_pipestatus",
+        "reports_state",
+        "ruleset",
+        "standby_ok",
         "tag",
         "task",
         "text",
         "timeout",
-        "waits",
+        "wait_for_jobs",
     )
+
+    standby_ok: bool
+    """A shell for the next command may be started ahead, just like this one's: not if it has files of its own."""
+    text: bytes | None
+    """None: too long to be said here; it comes as a file."""
+    env: bytes
+    """`NAME=value`, NUL-separated: whole, because it is nearly always the one of the run before."""
+    ruleset: bytes
+    """What the kernel is to enforce, as `Ruleset` puts it; empty for nothing."""
+    dedicated: bool
+    """With a keeper of its own."""
+    private_dir: bytes
+    """A directory that goes with that keeper."""
+    task: bytes
+    """The id of a task from the start, whose folder comes as a file; empty for none."""
+    log_cap: int
+    """Bytes of its log."""
+    reports_state: bool
+    """The shell is to tell its last directory and environment."""
+    report_pipestatus: bool
+    """The shell is to tell how each command of its last pipeline ended."""
+    wait_for_jobs: bool
+    """The shell is to wait for its jobs."""
+    kill_script: bytes
+    """Shell text that ends it, where signals from here do not reach it; empty for none."""
+    deferred: bytes
+    """Names of variables, as `environment_names` joins them: bash gets those when its tag and limits are set."""
+    protection: bytes
+    """Of a task: the SHA-256 of the file in its folder that says what protected paths were like before, in
+    hexadecimal; empty if there is none."""
 
     def __init__(
         self,
@@ -118,23 +148,23 @@ class Start:
         timeout: float,
         grace: float,
         merge: bool,
-        keep: bool,
-        reusable: bool,
+        keep_leftovers: bool,
+        standby_ok: bool,
         has_stdin: bool,
         has_state: bool,
         bash: bytes,
         cwd: bytes,
         text: bytes | None,
         env: bytes,
-        confinement: bytes = b"",
-        apart: bool = False,
-        private: bytes = b"",
+        ruleset: bytes = b"",
+        dedicated: bool = False,
+        private_dir: bytes = b"",
         task: bytes = b"",
-        cap: int = 0,
-        session: bool = False,
-        stages: bool = False,
-        waits: bool = False,
-        ender: bytes = b"",
+        log_cap: int = 0,
+        reports_state: bool = False,
+        report_pipestatus: bool = False,
+        wait_for_jobs: bool = False,
+        kill_script: bytes = b"",
         deferred: bytes = b"",
         protection: bytes = b"",
     ) -> None:
@@ -142,53 +172,38 @@ class Start:
         self.timeout = timeout
         self.grace = grace
         self.merge = merge
-        self.keep = keep
-        self.reusable = reusable
-        """A shell for the next command may be started ahead, just like this one's: not if it has files of its own."""
+        self.keep_leftovers = keep_leftovers
+        self.standby_ok = standby_ok
         self.has_stdin = has_stdin
         self.has_state = has_state
         self.bash = bash
         self.cwd = cwd
         self.text = text
-        """None: too long to be said here; it comes as a file."""
         self.env = env
-        """`NAME=value`, NUL-separated: whole, because it is nearly always the one of the run before."""
-        self.confinement = confinement
-        """What the kernel is to enforce, as `Confinement` puts it; empty for nothing."""
-        self.apart = apart
-        """With a keeper of its own."""
-        self.private = private
-        """A directory that goes with that keeper."""
+        self.ruleset = ruleset
+        self.dedicated = dedicated
+        self.private_dir = private_dir
         self.task = task
-        """The id of a task from the start, whose folder comes as a file; empty for none."""
-        self.cap = cap
-        """Bytes of its log."""
-        self.session = session
-        """The shell is to tell its last directory and environment."""
-        self.stages = stages
-        """The shell is to tell how each command of its last pipeline ended."""
-        self.waits = waits
-        """The shell is to wait for its jobs."""
-        self.ender = ender
-        """Shell text that ends it, where signals from here do not reach it; empty for none."""
+        self.log_cap = log_cap
+        self.reports_state = reports_state
+        self.report_pipestatus = report_pipestatus
+        self.wait_for_jobs = wait_for_jobs
+        self.kill_script = kill_script
         self.deferred = deferred
-        """Names of variables, as `environment_names` joins them: bash gets those when its tag and limits are set."""
         self.protection = protection
-        """Of a task: the SHA-256 of the file in its folder that says what protected paths were like before, in
-        hexadecimal; empty if there is none."""
 
     def message(self) -> bytes:
         flags = (
             self.merge,
-            self.keep,
-            self.reusable and not (self.has_stdin or self.has_state or self.text is None or self.deferred),
+            self.keep_leftovers,
+            self.standby_ok and not (self.has_stdin or self.has_state or self.text is None or self.deferred),
             self.has_stdin,
             self.has_state,
             self.text is None,
-            self.apart,
-            self.session,
-            self.stages,
-            self.waits,
+            self.dedicated,
+            self.reports_state,
+            self.report_pipestatus,
+            self.wait_for_jobs,
         )
         return b"\0".join(
             (
@@ -197,97 +212,102 @@ class Start:
                 b"%r" % float(self.timeout),
                 b"%r" % float(self.grace),
                 bytes([48 + flag for flag in flags]),
-                self.private,
+                self.private_dir,
                 self.task,
                 self.protection,
-                self.ender,
-                b"%d" % self.cap,
+                self.kill_script,
+                b"%d" % self.log_cap,
                 self.bash,
                 self.cwd,
                 self.text or b"",
                 self.deferred,
-                b"%d" % len(self.confinement),
-                self.confinement + self.env,
+                b"%d" % len(self.ruleset),
+                self.ruleset + self.env,
             )
         )
 
     @classmethod
-    def parse(cls, message: bytes) -> Start:
+    def parse(cls, message: bytes) -> StartMessage:
         try:
-            verb, tag, timeout, grace, flags, private, *others = message.split(b"\0", 15)
-            task, protection, ender, cap, bash, cwd, text, deferred, length, rest = others
-            merge, keep, reusable, has_stdin, has_state, text_is_file, *rare = _flags(flags)
-            apart, session, stages, waits = rare
-            size, wait = _whole(length), _seconds(grace)
+            verb, tag, timeout, grace, flags, private_dir, *others = message.split(b"\0", 15)
+            task, protection, kill_script, log_cap, bash, cwd, text, deferred, length, rest = others
+            merge, keep_leftovers, standby_ok, has_stdin, has_state, text_is_file, *rare = _flags(flags)
+            dedicated, reports_state, report_pipestatus, wait_for_jobs = rare
+            size, wait = _parse_int(length), _seconds(grace)
             if (
                 verb != START
                 or size > len(rest)
-                or wait == _NEVER
+                or wait == _NO_TIMEOUT
                 or (text_is_file and text)
-                or (reusable and (has_stdin or has_state or text_is_file or deferred))
+                or (standby_ok and (has_stdin or has_state or text_is_file or deferred))
             ):
-                raise Garbled("start")
+                raise MalformedMessage("start")
             return cls(
-                tag=_whole(tag),
+                tag=_parse_int(tag),
                 timeout=_seconds(timeout),
                 grace=wait,
                 merge=merge,
-                keep=keep,
-                reusable=reusable,
+                keep_leftovers=keep_leftovers,
+                standby_ok=standby_ok,
                 has_stdin=has_stdin,
                 has_state=has_state,
                 bash=bash,
                 cwd=cwd,
                 text=None if text_is_file else text,
                 env=rest[size:],
-                confinement=rest[:size],
-                apart=apart,
-                private=private,
+                ruleset=rest[:size],
+                dedicated=dedicated,
+                private_dir=private_dir,
                 task=task,
-                cap=_whole(cap),
-                session=session,
-                stages=stages,
-                waits=waits,
-                ender=ender,
+                log_cap=_parse_int(log_cap),
+                reports_state=reports_state,
+                report_pipestatus=report_pipestatus,
+                wait_for_jobs=wait_for_jobs,
+                kill_script=kill_script,
                 deferred=deferred,
                 protection=protection,
             )
         except ValueError as error:
-            raise Garbled("start") from error
+            raise MalformedMessage("start") from error
 
 
-class Adoption:
+class AdoptMessage:
     """From now on this run is a task. Its folder comes as a file."""
 
-    __slots__ = ("cap", "detached", "live", "protection", "seen", "task")
+    __slots__ = ("detached", "live", "log_cap", "protection", "task", "total_bytes")
 
     def __init__(
-        self, *, task: bytes, cap: int, seen: int, detached: bool, live: bool, protection: bytes = b""
+        self, *, task: bytes, log_cap: int, total_bytes: int, detached: bool, live: bool, protection: bytes = b""
     ) -> None:
         self.task = task
-        self.cap = cap
-        self.seen = seen
+        self.log_cap = log_cap
+        self.total_bytes = total_bytes
         """Bytes that it has printed so far: they are in its log already, as far as they are kept."""
         self.detached = detached
         """It does not end with its host."""
         self.live = live
         """The run itself is meant, and not what it has left running."""
         self.protection = protection
-        """As in `Start`."""
+        """As in `StartMessage`."""
 
     def message(self) -> bytes:
         flags = b"%d%d" % (self.detached, self.live)
-        return b"%b\0%b\0%b\0%d\0%d\0%b" % (ADOPT, self.task, self.protection, self.cap, self.seen, flags)
+        return b"%b\0%b\0%b\0%d\0%d\0%b" % (ADOPT, self.task, self.protection, self.log_cap, self.total_bytes, flags)
 
     @classmethod
-    def parse(cls, message: bytes) -> Adoption:
+    def parse(cls, message: bytes) -> AdoptMessage:
         try:
-            verb, task, protection, cap, seen, flags = message.split(b"\0")
+            verb, task, protection, log_cap, total_bytes, flags = message.split(b"\0")
             detached, live = _flags(flags)
             if verb != ADOPT:
-                raise Garbled("adopt")
+                raise MalformedMessage("adopt")
             return cls(
-                task=task, cap=_whole(cap), seen=_whole(seen), detached=detached, live=live, protection=protection
+                task=task,
+                log_cap=_parse_int(log_cap),
+                total_bytes=_parse_int(total_bytes),
+                detached=detached,
+                live=live,
+                protection=protection,
             )
         except ValueError as error:
-            raise Garbled("adopt") from error
+            raise MalformedMessage("adopt") from error

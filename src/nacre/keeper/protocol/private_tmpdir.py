@@ -14,10 +14,10 @@ import stat
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _numbers = itertools.count(1)
-_at_work: list[_thread.LockType] = []
+_removers: list[_thread.LockType] = []
 
 
-def make_scratch(root: bytes) -> bytes:
+def make_private_tmpdir(root: bytes) -> bytes:
     """A new one. OSError: it cannot be made, as where somebody has tidied the root away and its name is another's."""
     top = os.open(root, _DIRECTORY)
     try:
@@ -34,7 +34,7 @@ def make_scratch(root: bytes) -> bytes:
         os.close(top)
 
 
-def remove_scratch(path: bytes) -> None:
+def remove_private_tmpdir(path: bytes) -> None:
     """Now if it is empty, as it nearly always is; else soon."""
     if not path:
         return
@@ -43,10 +43,10 @@ def remove_scratch(path: bytes) -> None:
     except FileNotFoundError:
         return
     except OSError:
-        _at_work[:] = [lock for lock in _at_work if lock.locked()]
+        _removers[:] = [lock for lock in _removers if lock.locked()]
         lock = _thread.allocate_lock()
         lock.acquire()
-        _at_work.append(lock)
+        _removers.append(lock)
 
         def work() -> None:
             try:
@@ -62,12 +62,12 @@ def remove_scratch(path: bytes) -> None:
 
 def forget() -> None:
     """In a fork: that work is its parent's."""
-    _at_work.clear()
+    _removers.clear()
 
 
-def finish_removing() -> None:
-    while _at_work:
-        _at_work.pop().acquire()
+def wait_for_removals() -> None:
+    while _removers:
+        _removers.pop().acquire()
 
 
 def remove_tree(path: bytes) -> None:
@@ -109,12 +109,12 @@ def _remove(name: str, top: int) -> None:
     if not stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=top)
         return
-    _open_up(name, top)
+    _make_removable(name, top)
     inner = os.open(name, _DIRECTORY, dir_fd=top)
     try:
         for child in os.listdir(inner):
             if stat.S_ISDIR(os.stat(child, dir_fd=inner, follow_symlinks=False).st_mode):
-                _open_up(child, inner)
+                _make_removable(child, inner)
                 os.rename(child, f".{next(_numbers)}", src_dir_fd=inner, dst_dir_fd=top)
             else:
                 os.unlink(child, dir_fd=inner)
@@ -126,7 +126,7 @@ def _remove(name: str, top: int) -> None:
 def remove_below(name: str, parent: int) -> None:
     """One entry of an open directory. OSError: some of it is still there."""
     if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-        _open_up(name, parent)
+        _make_removable(name, parent)
         inner = os.open(name, _DIRECTORY, dir_fd=parent)
         try:
             _empty(inner)
@@ -137,7 +137,7 @@ def remove_below(name: str, parent: int) -> None:
         os.unlink(name, dir_fd=parent)
 
 
-def _open_up(name: str, parent: int) -> None:
+def _make_removable(name: str, parent: int) -> None:
     """The command may have closed it to everybody. Through a descriptor: `chmod` would follow a link."""
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:

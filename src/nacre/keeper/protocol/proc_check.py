@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-UNFIT = "nacre cannot work here: "
+PROC_UNUSABLE = "nacre cannot work here: "
 """A keeper that has to give up writes this, and why, as its last words."""
 _MOUNT = "mount -t proc proc /proc"
 

@@ -15,7 +15,7 @@ import os
 import time
 
 from nacre.base.system import LINUX
-from nacre.keeper.protocol.bootstrap import MARK
+from nacre.keeper.protocol.bootstrap import SHELL_MARKER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _KILLED = 1 << 8
 """Of the signals that wait for it: SIGKILL."""
 
 
-class Seen:
+class ProcessInfo:
     """A process as it was a moment ago."""
 
     __slots__ = ("command", "fields", "pgid", "pid", "ppid", "sid", "state")
@@ -68,39 +68,39 @@ class Seen:
         return bool(int(self.fields[_SIGNALS]) & _KILLED)
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return self.state not in "ZX"
 
     @property
-    def asleep(self) -> bool:
+    def is_sleeping(self) -> bool:
         return self.state in "SITt"
 
 
-_place: int | None = None
+_reserved_fd: int | None = None
 
 
-def keep_place(fd: int) -> None:
+def reserve_fd(fd: int) -> None:
     """When no descriptor is left to look with, this one makes way for as long as that takes: who cannot look would end
     less than it should."""
-    global _place
-    _place = fd
+    global _reserved_fd
+    _reserved_fd = fd
 
 
-def _looked(look: Callable[[str], T], path: str) -> T:
+def _retry_with_reserved_fd(look: Callable[[str], T], path: str) -> T:
     """OSError: there is nothing to see."""
-    global _place
+    global _reserved_fd
     try:
         return look(path)
     except OSError as error:
-        if error.errno != errno.EMFILE or _place is None:
+        if error.errno != errno.EMFILE or _reserved_fd is None:
             raise
-    os.close(_place)
-    _place = None
+    os.close(_reserved_fd)
+    _reserved_fd = None
     try:
         return look(path)
     finally:
         try:
-            _place = os.dup(0)
+            _reserved_fd = os.dup(0)
         except OSError:
             pass  # another thread was faster
 
@@ -132,17 +132,17 @@ def _read_on(fd: int, text: bytes) -> bytes:
     return text
 
 
-def read(path: str) -> bytes:
+def read_proc_file(path: str) -> bytes:
     """A small file of the kernel's; nothing if it is not there, or gone between open and read (ESRCH)."""
     try:
-        return _looked(_contents, path)
+        return _retry_with_reserved_fd(_contents, path)
     except OSError:
         return b""
 
 
-def look(pid: int) -> Seen | None:
+def read_process(pid: int) -> ProcessInfo | None:
     """One process, without its arguments (`command` is its short name)."""
-    line = read(f"/proc/{pid}/stat")
+    line = read_proc_file(f"/proc/{pid}/stat")
     # the name is in parentheses and may itself hold parentheses and blanks
     name, end, rest = line.rpartition(b")")
     if not end:
@@ -154,27 +154,27 @@ def look(pid: int) -> Seen | None:
     comm = name.partition(b"(")[2].decode("utf-8", "replace")
     if state == b"Z" and int(fields[_THREADS]) > 1:
         state = b"S"  # only its first thread has ended
-    return Seen(pid, int(ppid), int(pgid), int(sid), state.decode(), comm, fields)
+    return ProcessInfo(pid, int(ppid), int(pgid), int(sid), state.decode(), comm, fields)
 
 
-def started(pid: int) -> int:
+def start_time(pid: int) -> int:
     """When, in the kernel's ticks since it was booted: tells a process from a later one of the same number."""
     fields = _stat(pid)
     return int(fields[19]) if fields else 0
 
 
-def ticks(pid: int) -> int:
+def cpu_ticks(pid: int) -> int:
     """How long it has computed."""
     fields = _stat(pid)
     return int(fields[11]) + int(fields[12]) if fields else 0
 
 
-def computed(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Seconds that all its threads have computed, exactly; also of a process that /proc hides. OSError: it is gone."""
     return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
 
 
-def is_ending(pid: int) -> bool:
+def is_exiting(pid: int) -> bool:
     """It is gone; or it has exited or was killed, and the kernel has yet to end it, or to close what it had open."""
     fields = _stat(pid)
     if not fields:
@@ -184,30 +184,30 @@ def is_ending(pid: int) -> bool:
 
 def _stat(pid: int) -> list[bytes]:
     """What the kernel says of it after its name; nothing if it is gone."""
-    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    fields = read_proc_file(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return fields if len(fields) > 20 else []
 
 
-def command_line(seen: Seen) -> str:
+def command_line(seen: ProcessInfo) -> str:
     """What a person would recognise it by."""
     if LINUX:
-        words = read(f"/proc/{seen.pid}/cmdline").rstrip(b"\0").split(b"\0")
+        words = read_proc_file(f"/proc/{seen.pid}/cmdline").rstrip(b"\0").split(b"\0")
         text = b" ".join(words).decode("utf-8", "replace")
     else:
         text = " ".join(_ps("-ww", "-o", "command=", "-p", str(seen.pid)))
     text = " ".join((text or seen.command).split())
-    if text.startswith(f"bash -c {MARK}"):
+    if text.startswith(f"bash -c {SHELL_MARKER}"):
         return "bash (part of the command)"
     return text if len(text) <= _COMMAND_MAX else text[: _COMMAND_MAX - 1] + "…"
 
 
-def is_fork(seen: Seen) -> bool:
+def has_not_execed(seen: ProcessInfo) -> bool:
     """A fork of a run's shell: part of the command for good, or about to become another program."""
     return command_line(seen).startswith("bash (")
 
 
 def tag_of(pid: int) -> int | None:
-    row = read(f"/proc/{pid}/limits").partition(_LOCKS_ROW)[2].split(None, 1)
+    row = read_proc_file(f"/proc/{pid}/limits").partition(_LOCKS_ROW)[2].split(None, 1)
     return int(row[0]) if row and row[0].isdigit() else None
 
 
@@ -216,7 +216,7 @@ _CHILDREN_FILE = os.path.exists("/proc/thread-self/children")
 
 
 def tag_in(command: str) -> int:
-    """The tag in a command line of `listing`; 0 where there is none."""
+    """The tag in a command line of `ps_processes`; 0 where there is none."""
     value = command.partition(f" {TAG_VARIABLE}=")[2].partition(" ")[0]
     return int(value) if value.isdigit() else 0
 
@@ -229,7 +229,7 @@ def pipes_of(pid: int) -> set[str]:
     """The pipes it holds, as far as we may look."""
     found = set()
     try:
-        for fd in _looked(os.listdir, f"/proc/{pid}/fd"):
+        for fd in _retry_with_reserved_fd(os.listdir, f"/proc/{pid}/fd"):
             found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
     except OSError:
         pass
@@ -239,11 +239,11 @@ def pipes_of(pid: int) -> set[str]:
 def children_of(pid: int, threads: int = 0) -> list[int]:
     """The children of every thread of a process. `threads`: how many it has, if that is known."""
     if not _CHILDREN_FILE:
-        return [seen.pid for seen in map(look, _pids()) if seen is not None and seen.ppid == pid]
+        return [seen.pid for seen in map(read_process, _pids()) if seen is not None and seen.ppid == pid]
     if threads == 1:
         return _children_of_thread(pid, pid)
     try:
-        names = _looked(os.listdir, f"/proc/{pid}/task")
+        names = _retry_with_reserved_fd(os.listdir, f"/proc/{pid}/task")
     except OSError:
         return []
     return [child for name in names for child in _children_of_thread(pid, name)]
@@ -251,7 +251,7 @@ def children_of(pid: int, threads: int = 0) -> list[int]:
 
 def _children_of_thread(pid: int, thread: int | str) -> list[int]:
     try:
-        return _looked(_numbers, f"/proc/{pid}/task/{thread}/children")
+        return _retry_with_reserved_fd(_numbers, f"/proc/{pid}/task/{thread}/children")
     except OSError:
         return []
 
@@ -273,18 +273,18 @@ def own_children() -> Callable[[], list[int]]:
 
 
 def _pids() -> list[int]:
-    return [int(name) for name in _looked(os.listdir, "/proc") if name.isdigit()]
+    return [int(name) for name in _retry_with_reserved_fd(os.listdir, "/proc") if name.isdigit()]
 
 
-def tree(roots: set[int], most: int | None = None) -> dict[int, Seen]:
+def descendants(roots: set[int], most: int | None = None) -> dict[int, ProcessInfo]:
     """The roots and everything below them that is alive, parents first; a part of it if that is more than `most`."""
-    found: dict[int, Seen] = {}
+    found: dict[int, ProcessInfo] = {}
     todo = sorted(roots)
     while todo:
         below: list[int] = []
         for pid in todo:
-            if pid not in found and (seen := look(pid)) is not None:
-                if seen.alive:
+            if pid not in found and (seen := read_process(pid)) is not None:
+                if seen.is_alive:
                     found[pid] = seen
                     if most is not None and len(found) > most:
                         return found
@@ -293,8 +293,8 @@ def tree(roots: set[int], most: int | None = None) -> dict[int, Seen]:
     return found
 
 
-def below(roots: set[int]) -> set[int]:
-    """The numbers of `tree`, dead ones among them: all that a process can be found by while everything moves."""
+def descendant_pids(roots: set[int]) -> set[int]:
+    """The numbers of `descendants`, dead ones among them: all that a process can be found by while everything moves."""
     found: set[int] = set()
     todo = list(roots)
     while todo:
@@ -305,23 +305,23 @@ def below(roots: set[int]) -> set[int]:
     return found
 
 
-def tagged(first: int, last: int, group: int | None = None) -> dict[int, Seen]:
+def find_by_tag(first: int, last: int, group: int | None = None) -> dict[int, ProcessInfo]:
     """Every process on the machine whose tag lies in the range, and everything below it; where there is no /proc, what
     is in the group, too."""
     if not LINUX:
-        rows = (seen for seen in listing() if seen.alive and seen.pid != os.getpid())
+        rows = (seen for seen in ps_processes() if seen.is_alive and seen.pid != os.getpid())
         return {s.pid: s for s in rows if s.pgid == group or first <= tag_in(s.command) <= last}
-    return tree({pid for pid in _pids() if (tag := tag_of(pid)) is not None and first <= tag <= last})
+    return descendants({pid for pid in _pids() if (tag := tag_of(pid)) is not None and first <= tag <= last})
 
 
 _COLUMNS = ("-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "stat=", "-o", "command=")
 _WITH_ENVIRONMENT = ("-A", "-E", "-ww") if os.uname().sysname == "Darwin" else ("axeww",)
 
 
-def listing() -> list[Seen]:
+def ps_processes() -> list[ProcessInfo]:
     """Every process on the machine as `ps` tells it, with arguments and environment as `command`. For want of /proc."""
     rows = (line.split(None, 4) for line in _ps(*_WITH_ENVIRONMENT, *_COLUMNS))
-    return [Seen(int(row[0]), int(row[1]), int(row[2]), 0, row[3][0], row[4]) for row in rows if _is_row(row)]
+    return [ProcessInfo(int(row[0]), int(row[1]), int(row[2]), 0, row[3][0], row[4]) for row in rows if _is_row(row)]
 
 
 def _is_row(row: list[str]) -> bool:
@@ -359,5 +359,5 @@ def boot_id() -> str:
     """Tells one start of the machine from another; nothing where there is no such thing."""
     global _boot_id
     if not _boot_id:  # there may have been no descriptor to look with
-        _boot_id = read("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
+        _boot_id = read_proc_file("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
     return _boot_id

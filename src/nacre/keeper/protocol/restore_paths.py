@@ -33,8 +33,8 @@ def has_protection(folder: int) -> bool:
 
 
 def spawn_restorer(folder: int, digest: bytes) -> int:
-    """Its number. OSError: there is no process to be had, or no Python any more. `digest`: see `Start.protection`;
-    whoever can write to the folder is not to choose what is put back."""
+    """Its number. OSError: there is no process to be had, or no Python any more. `digest`: see
+    `StartMessage.protection`; whoever can write to the folder is not to choose what is put back."""
     return os.posix_spawn(
         sys.executable,
         (sys.executable, "-I", "-S", _PROGRAM, digest),

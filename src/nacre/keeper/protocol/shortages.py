@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-LACKS = {
+SHORTAGE_HINTS = {
     errno.EAGAIN: "The limit on processes is reached; end some, or run fewer at once.",
     errno.ENOMEM: "There is not enough memory to start it.",
     errno.ENFILE: "The system has too many open files.",

@@ -29,7 +29,7 @@ def send_signal(pid: int, number: int) -> None:
         pass  # gone, or another user's: the next look tells
 
 
-def stop(pids: Iterable[int]) -> None:
+def stop_processes(pids: Iterable[int]) -> None:
     for pid in pids:
         send_signal(pid, signal.SIGSTOP)
 
@@ -41,13 +41,13 @@ def stop_tree(find_roots: Callable[[], set[int]]) -> set[int]:
     stopped: set[int] = set()
     todo = list(find_roots())
     while todo and time.thread_time() < until:
-        stop(todo)
+        stop_processes(todo)
         stopped.update(todo)
         while todo:
             children = [child for child in procfs.children_of(todo.pop()) if child not in stopped]
-            stop(children)
+            stop_processes(children)
             stopped.update(children)
             todo += children
         roots = find_roots()
-        todo = list(roots - stopped or procfs.below(roots) - stopped)
+        todo = list(roots - stopped or procfs.descendant_pids(roots) - stopped)
     return stopped

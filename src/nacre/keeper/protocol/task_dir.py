@@ -16,7 +16,7 @@ notes          what was put back then, each sentence ended by a NUL
 from __future__ import annotations
 
 TASK, PROCESS, STATUS, RESERVED = "task.json", "process.json", "status.json", "status.reserved"
-LOG, CONTROL, STDIN, SCRATCH = "output.log", "control", "stdin", "tmp"
+LOG, CONTROL, STDIN, PRIVATE_TMPDIR = "output.log", "control", "stdin", "tmp"
 COMMAND = "command.txt"
 PROTECTION, NOTES = "protection", "notes"
 VERSION = 1
@@ -27,12 +27,12 @@ LIVE = ".live"
 _DIGITS = 20
 
 
-def head_of(cap: int) -> int:
+def head_bytes(cap: int) -> int:
     """Bytes that output.log holds before the rest goes to files of its own."""
     return cap - cap // 2
 
 
-def segment_of(cap: int) -> int:
+def segment_bytes(cap: int) -> int:
     """Bytes of each of those."""
     return max(1, cap // 16)
 
@@ -41,7 +41,7 @@ def segment_name(start: int) -> str:
     return f"{LOG}.{start:0{_DIGITS}}"
 
 
-def start_of(name: str) -> int | None:
+def segment_offset(name: str) -> int | None:
     """Where in the stream a file begins; None if it is no part of a log."""
     if name == LOG:
         return 0

@@ -13,99 +13,99 @@ from __future__ import annotations
 import os
 import time
 
-from nacre.base.system import leave_room
-from nacre.keeper.protocol.task_dir import LOG, head_of, segment_name, segment_of, start_of
+from nacre.base.system import require_free_space
+from nacre.keeper.protocol.task_dir import LOG, head_bytes, segment_bytes, segment_name, segment_offset
 
-_AGAIN = 1.0
+_FULL_DISK_RETRY_S = 1.0
 """Seconds until a full disk is tried again."""
-_COPY = 1024 * 1024
+_COPY_BYTES = 1024 * 1024
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOTE = b"\n[nacre: the log is at half of its cap: until the task ends, what follows is in %b.*]\n"
 
 
-class Log:
+class TaskLog:
     def __init__(self, folder: int, cap: int, seen: int = 0) -> None:
         """`seen`: so much was printed before; what of that is kept is in its files. OSError: it cannot be opened."""
-        self._folder = folder
+        self._task_dir = folder
         self._cap = cap
-        self._head_max = head_of(cap)
+        self._head_max = head_bytes(cap)
         self._first = os.open(LOG, _OLD, dir_fd=folder)
         self._head = min(os.fstat(self._first).st_size, self._head_max)
         self._segments: dict[int, int] = {}
         """Where each starts, and how long it is."""
         self._open: tuple[int, int] | None = None
         """The segment that grows: where it starts, and its descriptor."""
-        self.seen = seen
-        self.dropped = 0
+        self.total_bytes = seen
+        self.dropped_bytes = 0
         """Of that, what is not kept; known at the end."""
         self.problem = ""
         """Why something could not be written, in the system's words; nothing if that never happened."""
-        self._again = 0.0
+        self._retry_at = 0.0
         self._unwritten: set[int] = set()
         """Where in the stream gaps begin that a full disk has made."""
         self._unwritten_to = -1
         """Where the last of them ends."""
         for name in os.listdir(folder) if seen > self._head else []:
-            start = start_of(name)
+            start = segment_offset(name)
             if start:
                 self._segments[start] = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
 
-    def _kept(self) -> int:
+    def _stored_bytes(self) -> int:
         return self._head + sum(self._segments.values())
 
     def write(self, data: bytes | memoryview) -> None:
         rest = memoryview(data)
         while rest:
-            if self.problem and time.monotonic() < self._again:
-                if self.seen != self._unwritten_to:
-                    self._unwritten.add(self.seen)
+            if self.problem and time.monotonic() < self._retry_at:
+                if self.total_bytes != self._unwritten_to:
+                    self._unwritten.add(self.total_bytes)
                 self.skip(len(rest))
-                self._unwritten_to = self.seen
+                self._unwritten_to = self.total_bytes
                 return
             try:
                 count = self._write_some(rest)
             except OSError as error:
                 self._fail(error)
                 continue
-            self.seen += count
+            self.total_bytes += count
             rest = rest[count:]
 
     def skip(self, count: int) -> None:
         """So much is not kept."""
         if count:
-            self.seen += count
+            self.total_bytes += count
             self._close_segment()
 
     def _fail(self, error: OSError) -> None:
         self.problem = error.strerror or str(error)
-        self._again = time.monotonic() + _AGAIN
+        self._retry_at = time.monotonic() + _FULL_DISK_RETRY_S
 
     def _write_some(self, data: memoryview) -> int:
-        if self.seen == self._head < self._head_max:
+        if self.total_bytes == self._head < self._head_max:
             data = data[: self._head_max - self._head]
-            leave_room(self._first, len(data))
+            require_free_space(self._first, len(data))
             count = os.pwrite(self._first, data, self._head)
             self._head += count
             return count
         start, fd = self._segment()
         length = self._segments[start]
-        data = data[: segment_of(self._cap) - length]
-        leave_room(fd, len(data))
+        data = data[: segment_bytes(self._cap) - length]
+        require_free_space(fd, len(data))
         count = os.pwrite(fd, data, length)
         self._segments[start] += count
         return count
 
     def _segment(self) -> tuple[int, int]:
         """The one to write to: the one that grows, or a new one."""
-        if self._open is not None and self._segments[self._open[0]] < segment_of(self._cap):
+        if self._open is not None and self._segments[self._open[0]] < segment_bytes(self._cap):
             return self._open
         self._close_segment()
         if not self._segments and self._head == self._head_max:
             os.pwrite(self._first, _NOTE % LOG.encode(), self._head)
         self._make_room()
-        self._open = self.seen, os.open(segment_name(self.seen), _NEW, 0o600, dir_fd=self._folder)
-        self._segments[self.seen] = 0
+        self._open = self.total_bytes, os.open(segment_name(self.total_bytes), _NEW, 0o600, dir_fd=self._task_dir)
+        self._segments[self.total_bytes] = 0
         return self._open
 
     def _close_segment(self) -> None:
@@ -118,16 +118,16 @@ class Log:
 
     def _make_room(self) -> None:
         """For one more. Once something has to go, as much as joining needs goes too."""
-        each = segment_of(self._cap)
-        if self._kept() + each <= max(self._cap, self._head_max + each):
+        each = segment_bytes(self._cap)
+        if self._stored_bytes() + each <= max(self._cap, self._head_max + each):
             return
-        while self._segments and self._kept() + 2 * each > self._cap:
+        while self._segments and self._stored_bytes() + 2 * each > self._cap:
             self._drop(min(self._segments))
 
     def _drop(self, start: int) -> None:
         del self._segments[start]
         try:
-            os.unlink(segment_name(start), dir_fd=self._folder)
+            os.unlink(segment_name(start), dir_fd=self._task_dir)
         except OSError:
             pass  # somebody else has
 
@@ -146,19 +146,19 @@ class Log:
                 pieces.append((start, length, at))
                 at += length
                 stream = start + length
-            at = self._mark_gap(at, stream, self.seen)
-            self._put(self._with_line_start(last_line, at), at)
+            at = self._mark_gap(at, stream, self.total_bytes)
+            self._write_at(self._with_line_start(last_line, at), at)
         except OSError as error:
             self.problem = self.problem or error.strerror or str(error)
         os.close(self._first)
-        self.dropped = self.seen - sum(length for _, length, _ in pieces) - sum(self._segments.values())
+        self.dropped_bytes = self.total_bytes - sum(length for _, length, _ in pieces) - sum(self._segments.values())
         return [piece for piece in pieces if piece[1]]
 
     def _mark_gap(self, at: int, start: int, end: int) -> int:
         if end <= start:
             return at
         why = f" ({self.problem})" if any(start <= place < end for place in self._unwritten) else ""
-        return self._put(self._with_line_start(f"[nacre: {end - start:,} bytes left out{why}]", at), at)
+        return self._write_at(self._with_line_start(f"[nacre: {end - start:,} bytes left out{why}]", at), at)
 
     def _with_line_start(self, line: str, at: int) -> bytes:
         before = os.pread(self._first, 1, at - 1) if at else b"\n"
@@ -166,18 +166,18 @@ class Log:
 
     def _join(self, start: int, at: int) -> int:
         length = self._segments[start]
-        fd = os.open(segment_name(start), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._folder)
+        fd = os.open(segment_name(start), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._task_dir)
         try:
             done = 0
-            while done < length and (block := os.pread(fd, min(_COPY, length - done), done)):
-                self._put(block, at + done)
+            while done < length and (block := os.pread(fd, min(_COPY_BYTES, length - done), done)):
+                self._write_at(block, at + done)
                 done += len(block)
         finally:
             os.close(fd)
         self._drop(start)
         return done
 
-    def _put(self, data: bytes, at: int) -> int:
+    def _write_at(self, data: bytes, at: int) -> int:
         while data:
             count = os.pwrite(self._first, data, at)
             data, at = data[count:], at + count

@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
     from nacre.keeper.protocol.channel import Channel
 
-_LONGEST = 86_400.0
+_MAX_WAIT_S = 86_400.0
 """Seconds of one wait: the kernel takes no more than some weeks."""
 
 
-class Loop:
+class EventLoop:
     def __init__(self, live: Container[int]) -> None:
         """`live` holds the tags of runs; a timer of any other is void."""
         self._selector = selectors.DefaultSelector()
-        self._live = live
+        self._is_alive = live
         self._timers: list[tuple[float, int, int, Callable[[], None]]] = []
         self._count = 0
 
-    def turn(self, until: float | None) -> None:
+    def run_once(self, until: float | None) -> None:
         """Wait for the next thing to happen, at most until then, and see to it."""
         due = min(
             (when for when in (until, self._timers[0][0] if self._timers else None) if when is not None), default=None
         )
-        wait = None if due is None else min(max(0.0, due - time.monotonic()), _LONGEST)
+        wait = None if due is None else min(max(0.0, due - time.monotonic()), _MAX_WAIT_S)
         for key, _ in self._selector.select(wait):
             if self._selector.get_map().get(key.fd) is key:  # an earlier event of this turn may have closed it
                 key.data()
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
             _, _, tag, action = heappop(self._timers)
-            if tag in self._live:
+            if tag in self._is_alive:
                 action()
 
-    def at(self, when: float, tag: int, action: Callable[[], None]) -> None:
+    def call_at(self, when: float, tag: int, action: Callable[[], None]) -> None:
         """Call then, if the run still lives."""
         if self._count % 256 == 0:  # most are deadlines of runs that ended long before
-            self._timers = sorted(timer for timer in self._timers if timer[2] in self._live)
+            self._timers = sorted(timer for timer in self._timers if timer[2] in self._is_alive)
         self._count += 1
         heappush(self._timers, (when, self._count, tag, action))
 

@@ -7,15 +7,15 @@ import resource
 import signal
 import socket
 
-from nacre.base.system import LINUX, become_keeper, open_descriptors
+from nacre.base.system import LINUX, become_subreaper, open_descriptors
 from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.messages import MAIN_FD
-from nacre.keeper.protocol.proc_check import UNFIT, proc_problem
-from nacre.keeper.protocol.procfs import keep_place
-from nacre.keeper.server.server import Keeper
-from nacre.keeper.spawn.shell import FIRST_FREE_FD, PLACE_FD
+from nacre.keeper.protocol.proc_check import PROC_UNUSABLE, proc_problem
+from nacre.keeper.protocol.procfs import reserve_fd
+from nacre.keeper.server.server import KeeperServer
+from nacre.keeper.spawn.shell import FIRST_FREE_FD, RESERVED_FD
 
-_HEARD = {
+_KEPT_SIGNALS = {
     "SIGKILL",
     "SIGSTOP",
     "SIGCONT",
@@ -41,9 +41,9 @@ def _prepare() -> tuple[int, int]:
                 pass  # the listing's own
     os.set_inheritable(MAIN_FD, False)
     os.chdir("/")
-    for number in signal.valid_signals() - {getattr(signal, name) for name in _HEARD}:
+    for number in signal.valid_signals() - {getattr(signal, name) for name in _KEPT_SIGNALS}:
         signal.signal(number, signal.SIG_IGN)
-    become_keeper()
+    become_subreaper()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -52,21 +52,21 @@ def _prepare() -> tuple[int, int]:
     null = os.open(os.devnull, os.O_RDWR)
     while os.dup(null) < FIRST_FREE_FD - 1:
         pass
-    keep_place(PLACE_FD)
+    reserve_fd(RESERVED_FD)
     return soft, hard
 
 
 def main() -> None:
     if problem := proc_problem():
-        os.write(2, f"{UNFIT}{problem}\n".encode("utf-8", "replace"))
+        os.write(2, f"{PROC_UNUSABLE}{problem}\n".encode("utf-8", "replace"))
         return
     files = _prepare()
-    keeper = Keeper(Channel(socket.socket(fileno=MAIN_FD)), files, _host())
+    keeper = KeeperServer(Channel(socket.socket(fileno=MAIN_FD)), files, _open_host_pidfd())
     keeper.listen()
     keeper.serve()
 
 
-def _host() -> int | None:
+def _open_host_pidfd() -> int | None:
     """A descriptor that tells of its end: a child that it forked may hold our socket open after it is dead."""
     try:
         return os.pidfd_open(os.getppid()) if LINUX else None

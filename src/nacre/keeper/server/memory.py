@@ -14,13 +14,13 @@ from __future__ import annotations
 import errno
 import os
 
-from nacre.keeper.protocol.procfs import read
+from nacre.keeper.protocol.procfs import read_proc_file
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nacre.keeper.protocol.procfs import Seen
+    from nacre.keeper.protocol.procfs import ProcessInfo
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _VSIZE, _RSS = 20, 21
@@ -39,17 +39,17 @@ class Memory:
         self._files: dict[int, int] = {}
         """Sizes of files in memory by inode: open ones, and those that may be on their way."""
 
-    def used(self, limit: float, members: dict[int, Seen]) -> float:
+    def measure(self, limit: float, members: dict[int, ProcessInfo]) -> float:
         """Bytes."""
         files = self._count_files(members)
         resident = {pid: int(seen.fields[_RSS]) * _PAGE_BYTES for pid, seen in members.items()}
         mapped = sum(int(seen.fields[_VSIZE]) for seen in members.values())
         beside = 0
         if mapped / _TABLE_SHARE > limit / _SMALL_SHARE or _swap_is_used():
-            beside = sum(map(_beside, members))
+            beside = sum(map(_nonresident_bytes, members))
         used = files + beside + sum(resident.values())
         if used > limit:
-            used = files + beside + sum(_share(pid, size) for pid, size in resident.items())
+            used = files + beside + sum(_proportional_memory(pid, size) for pid, size in resident.items())
         return used
 
     def _count_files(self, pids: Iterable[int]) -> int:
@@ -84,7 +84,7 @@ class Memory:
 
 def _count_descriptors(path: str) -> int:
     """Those in a socket that nobody has received yet. Kernels before 5.10 do not tell."""
-    count = read(path).partition(b"scm_fds:")[2].split(None, 1)
+    count = read_proc_file(path).partition(b"scm_fds:")[2].split(None, 1)
     return int(count[0]) if count else 0
 
 
@@ -106,19 +106,19 @@ def _device() -> int:
 
 def _swap_is_used() -> bool:
     """Whether the machine has anything swapped out."""
-    rows = read("/proc/swaps").splitlines()[1:]
+    rows = read_proc_file("/proc/swaps").splitlines()[1:]
     return any(len(fields) > 3 and fields[3] != b"0" for fields in map(bytes.split, rows))
 
 
-def _beside(pid: int) -> int:
+def _nonresident_bytes(pid: int) -> int:
     """Bytes that are not resident: its page tables, and what is swapped out."""
-    lines = (line.split() for line in read(f"/proc/{pid}/status").splitlines())
+    lines = (line.split() for line in read_proc_file(f"/proc/{pid}/status").splitlines())
     return sum(int(words[1]) * 1024 for words in lines if words and words[0] in (b"VmPTE:", b"VmSwap:"))
 
 
-def _share(pid: int, resident: int) -> int:
+def _proportional_memory(pid: int, resident: int) -> int:
     """Its share of what it has in memory; all of it where the kernel will not tell."""
-    for line in read(f"/proc/{pid}/smaps_rollup").splitlines():
+    for line in read_proc_file(f"/proc/{pid}/smaps_rollup").splitlines():
         if line.startswith(b"Pss:"):
             return int(line.split()[1]) * 1024
     return resident

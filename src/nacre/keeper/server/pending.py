@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from nacre.keeper.protocol.channel import Channel, close_all
-from nacre.keeper.protocol.messages import ADOPT, Garbled
+from nacre.keeper.protocol.messages import ADOPT, MalformedMessage
 
 
-class CalledOff(Exception):
+class CancelledBeforeStart(Exception):
     """It is not to begin."""
 
 
-class Early:
-    __slots__ = ("_control", "_waited_for", "adoption")
+class PendingStart:
+    __slots__ = ("_control", "_needs_host", "adoption")
 
     def __init__(self, control: Channel, *, waited_for: bool) -> None:
         """`waited_for`: it is for nobody if its host is gone."""
         self._control = control
-        self._waited_for = waited_for
+        self._needs_host = waited_for
         self.adoption: tuple[bytes, list[int]] | None = None
         """It is to become a task as soon as it has begun."""
 
@@ -26,13 +26,13 @@ class Early:
             while (message := self._control.receive()) is not None:
                 if not message[0].startswith(ADOPT) or self.adoption is not None:
                     close_all(message[1])
-                    raise CalledOff
+                    raise CancelledBeforeStart
                 self.adoption = message
-        except Garbled:
-            raise CalledOff from None
+        except MalformedMessage:
+            raise CancelledBeforeStart from None
         except EOFError:
-            if self._waited_for:
-                raise CalledOff from None
+            if self._needs_host:
+                raise CancelledBeforeStart from None
 
     def forget(self) -> None:
         """It came to nothing."""

@@ -11,7 +11,7 @@ import os
 _RESET_ON_FORK = 0x40000000
 
 
-def precede(wanted: bool) -> None:
+def set_realtime(wanted: bool) -> None:
     """Run before everything else that wants to, or like anything else."""
     try:
         kind = os.SCHED_FIFO if wanted else os.SCHED_OTHER

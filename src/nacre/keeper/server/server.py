@@ -20,212 +20,238 @@ from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
-from nacre.keeper.protocol.messages import ADOPT, ADOPTED, CLEAN, FAILED, START, Adoption, Garbled, Start
-from nacre.keeper.protocol.private_tmpdir import finish_removing, remove_scratch, remove_tree
-from nacre.keeper.protocol.signals import stop
+from nacre.keeper.protocol.messages import (
+    ADOPT,
+    ADOPTED,
+    FAILED,
+    REMOVE_DIRECTORY,
+    START,
+    AdoptMessage,
+    MalformedMessage,
+    StartMessage,
+)
+from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir, remove_tree, wait_for_removals
+from nacre.keeper.protocol.signals import stop_processes
 from nacre.keeper.protocol.task_dir import STDIN
 from nacre.keeper.server.drain import drain
-from nacre.keeper.server.pending import CalledOff, Early
-from nacre.keeper.server.priority import precede
+from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
+from nacre.keeper.server.priority import set_realtime
 from nacre.keeper.server.run import Run
-from nacre.keeper.server.starter import Launcher, too_many
-from nacre.keeper.server.startup_check import going
-from nacre.keeper.server.supervisor import BECOMING, Care, note
-from nacre.keeper.server.task_record import Record, oom_kills
-from nacre.keeper.spawn.fork_keeper import FREE
+from nacre.keeper.server.starter import RunStarter, too_many
+from nacre.keeper.server.startup_check import has_started_working
+from nacre.keeper.server.supervisor import EXEC_DELAY_S, RunCommands, remember_tag
+from nacre.keeper.server.task_record import TaskRecord, oom_kills
+from nacre.keeper.spawn.fork_keeper import IDLE
 
-_LOOK = 0.05
+_USAGE_POLL_S = 0.05
 """Seconds between two looks at what a run costs."""
-_LOOK_OFTEN = 0.01
+_UNREPORTED_USAGE_POLL_S = 0.01
 """The same for a run some of whose computing nobody is told of: a look tells."""
-_OFTEN = 0.5
+_HOST_POLL_S = 0.5
 """Seconds between two looks for a host that cannot be watched."""
 _HOST_GONE = b"the end of its host"
-_MOMENT, _SOON = 0.0002, 0.002
-_SETTLING = 0.001
-_SETTLED = 0.5
+_DEDICATED_POLL_S, _MAX_DEDICATED_POLL_S = 0.0002, 0.002
+_STARTUP_POLL_S = 0.001
+_MAX_STARTUP_S = 0.5
 """Seconds after which a task that has not ended is said to be going, whatever it does."""
 
 
-class Keeper(Launcher):
+class KeeperServer(RunStarter):
     def __init__(self, main: Channel, files: tuple[int, int], host: int | None = None, *, alone: bool = False) -> None:
         super().__init__(files)
-        self.main = main
+        self.host_channel = main
         self.host = host
         """A descriptor of the host's process, if there is such a thing here."""
-        self.alone = alone
+        self.dedicated = alone
         """For one run at a time, or for a task."""
         self.directories: list[bytes] = []
         """Private directories, to be removed at the end."""
 
     def listen(self) -> None:
         """To the host, to its end, and to that of children. OSError: something is lacking for it."""
-        self.loop.watch(self.main, self.hear_host)
+        self.loop.watch(self.host_channel, self.on_host_message)
         self.loop.watch_children(self.reap)
         if self.host is not None:
-            self.loop.watch(self.host, self.lose_host)
+            self.loop.watch(self.host, self.on_host_gone)
 
     def serve(self) -> None:
-        while self.runs or not self.closing:
-            self.loop.turn(min((due for due in (self.spare.due(), self.heirs.due()) if due is not None), default=None))
-            if self.likely is not None:
-                self.get_ready(self.likely)
-                self.likely = None
-            self.spare.expire()
-            self.heirs.expire()
-        self.spare.dismiss()
-        self.heirs.dismiss()
-        self.sweep()
-        finish_removing()
+        while self.runs or not self.stopping:
+            self.loop.run_once(
+                min(
+                    (
+                        due
+                        for due in (self.standby_shells.next_expiry(), self.standby_keepers.next_expiry())
+                        if due is not None
+                    ),
+                    default=None,
+                )
+            )
+            if self.next_start_hint is not None:
+                self.prepare_standby(self.next_start_hint)
+                self.next_start_hint = None
+            self.standby_shells.expire()
+            self.standby_keepers.expire()
+        self.standby_shells.discard_all()
+        self.standby_keepers.stop_all()
+        self.kill_remaining()
+        wait_for_removals()
         for directory in self.directories:
             remove_tree(directory)
 
-    def get_ready(self, like: Start) -> None:
+    def prepare_standby(self, like: StartMessage) -> None:
         """For a command like this one."""
-        if self.is_short:
+        if self.resources_short:
             return
         try:
-            if like.apart and not self.alone:
-                self.heirs.prepare(like, self)
-            elif not like.private:  # which is never the same again: no shell would fit
-                self.spare.prepare(like, self.variables(like), self.files, self.confinement(like))
+            if like.dedicated and not self.dedicated:
+                self.standby_keepers.prefork(like, self)
+            elif not like.private_dir:  # which is never the same again: no shell would fit
+                self.standby_shells.prepare(
+                    like, self.decode_environment(like), self.open_files_limit, self.decode_ruleset(like)
+                )
         except OSError as error:
-            self.give_way(error)  # the command itself will say what is wrong
+            self.free_standby(error)  # the command itself will say what is wrong
 
     # what the host says
 
-    def hear_host(self) -> None:
+    def on_host_message(self) -> None:
         fds: list[int] = []
         try:
-            while (message := self.main.receive()) is not None:
+            while (message := self.host_channel.receive()) is not None:
                 data, fds = message
                 verb, _, rest = data.partition(b"\0")
                 if verb == START:
-                    self.hear_start(Start.parse(data), data, fds)
-                elif verb == CLEAN:
+                    self.on_start(StartMessage.parse(data), data, fds)
+                elif verb == REMOVE_DIRECTORY:
                     self.directories.append(rest)
                 close_all(fds)
-                if self.closing:
+                if self.stopping:
                     return
-        except Garbled:
+        except MalformedMessage:
             close_all(fds)  # the run's own channel among them, which says it all
-            if self.alone:
-                self.close_main()
+            if self.dedicated:
+                self.close_host_channel()
         except EOFError:
-            if self.alone:
-                self.close_main()
+            if self.dedicated:
+                self.close_host_channel()
             else:
-                self.lose_host()
+                self.on_host_gone()
 
-    def hear_start(self, start: Start, message: bytes, fds: list[int]) -> None:
+    def on_start(self, start: StartMessage, message: bytes, fds: list[int]) -> None:
         """What is private to it is this keeper's from now on, or that of the one that it is handed over to."""
         if not fds:
-            self.give_way(too_many())  # its channel found no free descriptor and is gone; the next one's may
-        if start.apart and not self.alone:
-            if not (fds and self.start_apart(start, message, fds)):
-                remove_scratch(start.private)
+            self.free_standby(too_many())  # its channel found no free descriptor and is gone; the next one's may
+        if start.dedicated and not self.dedicated:
+            if not (fds and self.start_in_dedicated_keeper(start, message, fds)):
+                remove_private_tmpdir(start.private_dir)
             return
-        if start.private:
-            self.directories.append(start.private)
-        if self.alone and (start.task or not LINUX):
-            self.close_main()
+        if start.private_dir:
+            self.directories.append(start.private_dir)
+        if self.dedicated and (start.task or not LINUX):
+            self.close_host_channel()
         if fds:
             self.start(start, fds)
-        elif self.alone:
-            self.come_back()
+        elif self.dedicated:
+            self.return_to_pool()
 
     def finish(self, run: Run) -> None:
-        if self.alone:
-            self.come_back(run.scratch)  # before its end is told: who hears of that may have another run at once
+        if self.dedicated:
+            self.return_to_pool(
+                run.private_tmpdir
+            )  # before its end is told: who hears of that may have another run at once
         super().finish(run)
 
-    def come_back(self, scratch: bytes = b"") -> None:
+    def return_to_pool(self, scratch: bytes = b"") -> None:
         """To the keeper that this one was forked off, for another run, unless something is left of the last one."""
-        if self.closing:
+        if self.stopping:
             return
         try:
-            if not set(self.children()) - self.spare.pids:
+            if not set(self.children()) - self.standby_shells.pids:
                 for directory in filter(None, (scratch, *self.directories)):
                     os.rmdir(directory)
                 self.directories.clear()
-                self.main.send(FREE)
+                self.host_channel.send(IDLE)
                 return
         except OSError:
             pass  # one is not empty; or nobody is there any more
-        self.close_main()
+        self.close_host_channel()
 
-    def close_main(self) -> None:
+    def close_host_channel(self) -> None:
         """It has what it is for."""
-        self.closing = True
-        self.loop.forget(self.main)
-        self.main.close()
+        self.stopping = True
+        self.loop.forget(self.host_channel)
+        self.host_channel.close()
 
-    def start_apart(self, start: Start, message: bytes, fds: list[int]) -> bool:
+    def start_in_dedicated_keeper(self, start: StartMessage, message: bytes, fds: list[int]) -> bool:
         """Whether somebody has taken it over."""
         try:
             try:
-                self.heirs.inherit(start, message, fds, self)
+                self.standby_keepers.assign(start, message, fds, self)
             except OSError as error:
-                if not self.give_way(error):
+                if not self.free_standby(error):
                     raise
-                self.heirs.inherit(start, message, fds, self)
+                self.standby_keepers.assign(start, message, fds, self)
         except OSError as error:
             control = Channel(socket.socket(fileno=fds.pop(0)))
             killed = isinstance(error, ConnectionError)
-            self.fail(control, OSError("its keeper was killed before it began") if killed else error)
+            self.report_failure(control, OSError("its keeper was killed before it began") if killed else error)
             return False
         return True
 
-    def start(self, start: Start, fds: list[int]) -> None:
+    def start(self, start: StartMessage, fds: list[int]) -> None:
         """Takes what it keeps out of `fds`."""
         control = Channel(socket.socket(fileno=fds.pop(0)))
-        early = Early(control, waited_for=not start.task)
-        record: Record | None = None
-        orders = Orders(self)
+        early = PendingStart(control, waited_for=not start.task)
+        record: TaskRecord | None = None
+        orders = RunCommands(self)
         held = noted = None
         try:
             early.check()  # what a host has given up is not to keep waiting what it has not, only to be ended
-            text, stdin, state, folder = self.files_of(start, fds)
+            text, stdin, state, folder = self.unpack_fds(start, fds)
             if folder is not None:
-                record = Record(os.dup(folder), start.task, start.cap, self.loop, orders, protection=start.protection)
+                record = TaskRecord(
+                    os.dup(folder), start.task, start.log_cap, self.loop, orders, protection=start.protection
+                )
                 held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
-            noted = os.dup(state) if start.ender and state is not None else None
-            shell = self.launch(start, control, early, record, text, stdin, state)
-        except (OSError, ValueError, CalledOff) as error:
+            noted = os.dup(state) if start.kill_script and state is not None else None
+            shell = self.start_shell(start, control, early, record, text, stdin, state)
+        except (OSError, ValueError, CancelledBeforeStart) as error:
             if record is not None:
-                record.abandon()
+                record.discard()
             close_all([fd for fd in (held, noted) if fd is not None])
             early.forget()
-            if self.alone:
-                self.come_back()
-            self.fail(control, error)
+            if self.dedicated:
+                self.return_to_pool()
+            self.report_failure(control, error)
             return
         run = orders.run = Run(start, shell, control)
         run.record = record
-        run.input = held
-        run.note = noted
+        run.stdin_fd = held
+        run.engine_note = noted
         self.runs[run.tag] = self.shells[run.pid] = run
-        if start.ender:
-            note(self.reached, run.tag)
-        self.loop.watch(control, lambda: self.hear_run(run))
+        if start.kill_script:
+            remember_tag(self.kill_script_tags, run.tag)
+        self.loop.watch(control, lambda: self.on_run_readable(run))
         if run.deadline < float("inf"):
-            self.loop.at(run.deadline, run.tag, lambda: self.time_out(run))
-        confinement = self.confinement(start)
-        if confinement is not None and confinement.watched:
-            self.measured.add(run.tag)
-            precede(True)
-            self.loop.at(run.began + _LOOK, run.tag, lambda: self.measure(run, confinement.watched))
+            self.loop.call_at(run.deadline, run.tag, lambda: self.time_out(run))
+        confinement = self.decode_ruleset(start)
+        if confinement is not None and confinement.watched_limits:
+            self.limited_runs.add(run.tag)
+            set_realtime(True)
+            self.loop.call_at(
+                run.started_at + _USAGE_POLL_S, run.tag, lambda: self.measure(run, confinement.watched_limits)
+            )
         run.oom_kills = oom_kills()  # it takes a while to ask, so not before it runs
         if record is not None:
-            drain(self.loop, run, alone=self.alone)
-            self.settle(run)
+            drain(self.loop, run, alone=self.dedicated)
+            self.report_when_running(run)
         if early.adoption is not None:
-            self.obey(run, *early.adoption)
+            self.handle_run_message(run, *early.adoption)
 
-    def hear_run(self, run: Run) -> None:
+    def on_run_readable(self, run: Run) -> None:
         try:
             message = run.control.receive()
-        except Garbled:
+        except MalformedMessage:
             message = b"", []
         except EOFError:
             self.loop.forget(run.control)
@@ -234,142 +260,128 @@ class Keeper(Launcher):
             drain(self.loop, run)
             message = b"", []
         if message is not None:
-            self.obey(run, *message)
+            self.handle_run_message(run, *message)
 
-    def obey(self, run: Run, message: bytes, fds: list[int]) -> None:
+    def handle_run_message(self, run: Run, message: bytes, fds: list[int]) -> None:
         """Anything the host says on a run's channel means: end it; but for ADOPT. So does silence for good, unless it
         is a task, which needs nobody to wait."""
         try:
             if message.startswith(ADOPT):
-                self.make_task(run, Adoption.parse(message), fds)
+                self.make_task(run, AdoptMessage.parse(message), fds)
                 return
-        except Garbled:
+        except MalformedMessage:
             pass
         finally:
             close_all(fds)
-        if not run.ended or run.record is not None:
-            self.end(run, CANCEL)
+        if not run.reported_end or run.record is not None:
+            self.terminate(run, CANCEL)
 
     def time_out(self, run: Run) -> None:
         """What an ordinary command leaves running when its shell has exited in time is not late."""
-        if not run.ended and (run.status is None or run.record is not None):
-            self.end(run, TIMEOUT)
+        if not run.reported_end and (run.status is None or run.record is not None):
+            self.terminate(run, TIMEOUT)
 
     def measure(self, run: Run, watched: list[tuple[bytes, float]]) -> None:
         """Again and again while it lives; the longer a look takes, the less often."""
-        if run.kill_at is not None:
+        if run.sigkill_at is not None:
             return
         began = time.thread_time()
         self.adopt()
         members = run.members(next((int(limit) for name, limit in watched if name == b"processes"), None))
-        over = run.meter.look(watched, members)
-        if over.startswith(b"memory") and not run.suspect:
-            run.suspect = True  # a look at many processes while they fork can count the same memory twice
-            self.loop.at(time.monotonic() + BECOMING, run.tag, lambda: self.measure(run, watched))
+        over = run.meter.find_exceeded_limit(watched, members)
+        if over.startswith(b"memory") and not run.memory_suspect:
+            run.memory_suspect = True  # a look at many processes while they fork can count the same memory twice
+            self.loop.call_at(time.monotonic() + EXEC_DELAY_S, run.tag, lambda: self.measure(run, watched))
             return
-        run.suspect = False
+        run.memory_suspect = False
         if over:
-            stop(members)  # before anything else is looked up: they may leave the keeper next to no time
-            self.end(run, b"%b %b" % (LIMIT, over))
+            stop_processes(members)  # before anything else is looked up: they may leave the keeper next to no time
+            self.terminate(run, b"%b %b" % (LIMIT, over))
         else:
-            least = _LOOK_OFTEN if run.meter.loses_time else _LOOK
+            least = _UNREPORTED_USAGE_POLL_S if run.meter.loses_time else _USAGE_POLL_S
             pause = max(least, 10 * (time.thread_time() - began))
-            self.loop.at(time.monotonic() + pause, run.tag, lambda: self.measure(run, watched))
+            self.loop.call_at(time.monotonic() + pause, run.tag, lambda: self.measure(run, watched))
 
-    def lose_host(self) -> None:
-        self.closing = True
+    def on_host_gone(self) -> None:
+        self.stopping = True
         if self.host is not None:
             self.loop.forget(self.host)
-        self.loop.forget(self.main)
+        self.loop.forget(self.host_channel)
         for run in list(self.runs.values()):
             if run.record is None:
                 drain(self.loop, run)
-                self.end(run, CANCEL)
+                self.terminate(run, CANCEL)
             elif not run.record.detached:
-                self.end(run, b"%b %b" % (KILL, _HOST_GONE))
+                self.terminate(run, b"%b %b" % (KILL, _HOST_GONE))
 
     # tasks
 
-    def settle(self, run: Run, asleep: bool = False) -> None:
+    def report_when_running(self, run: Run, asleep: bool = False) -> None:
         """Say that it is going, once it is: what fails at once has ended before. `asleep`: it was, a moment ago."""
         if run.status is not None:
             return  # its end is about to be told, or that something of it goes on
         sleeps = False
-        if LINUX and time.monotonic() < run.began + _SETTLED:
-            stage = going(run.pid)
-            while stage is False and self.alone and time.monotonic() < run.began + _SOON:
-                time.sleep(_MOMENT)  # the loop's own clock is too coarse, and there is nobody else to wait for it
-                stage = going(run.pid)
+        if LINUX and time.monotonic() < run.started_at + _MAX_STARTUP_S:
+            stage = has_started_working(run.pid)
+            while stage is False and self.dedicated and time.monotonic() < run.started_at + _MAX_DEDICATED_POLL_S:
+                time.sleep(
+                    _DEDICATED_POLL_S
+                )  # the loop's own clock is too coarse, and there is nobody else to wait for it
+                stage = has_started_working(run.pid)
             sleeps = stage is None
             if not (stage or (sleeps and asleep)):
-                self.loop.at(time.monotonic() + _SETTLING, run.tag, lambda: self.settle(run, sleeps))
+                self.loop.call_at(
+                    time.monotonic() + _STARTUP_POLL_S, run.tag, lambda: self.report_when_running(run, sleeps)
+                )
                 return
-        run.say_going()
+        run.report_running()
 
-    def make_task(self, run: Run, adoption: Adoption, fds: list[int]) -> None:
+    def make_task(self, run: Run, adoption: AdoptMessage, fds: list[int]) -> None:
         """Of a run in progress, or of what an ended one has left running."""
         self.adopt()
         members = run.members()
-        principal = next(iter(members.values()), None) if run.status is not None else procfs.look(run.pid)
-        orders = Orders(self)
+        principal = next(iter(members.values()), None) if run.status is not None else procfs.read_process(run.pid)
+        orders = RunCommands(self)
         orders.run = run
-        record: Record | None = None
+        record: TaskRecord | None = None
         try:
-            if principal is None or (run.ended and adoption.live):
+            if principal is None or (run.reported_end and adoption.live):
                 raise ProcessLookupError(errno.ESRCH, "it has ended")
             if not fds:  # the kernel drops what finds no free descriptor
                 raise too_many()
-            record = Record(
+            record = TaskRecord(
                 os.dup(fds[0]),
                 adoption.task,
-                adoption.cap,
+                adoption.log_cap,
                 self.loop,
                 orders,
-                seen=adoption.seen,
+                seen=adoption.total_bytes,
                 detached=adoption.detached,
                 protection=adoption.protection,
             )
-            record.begin(principal.pid, principal.pgid, run.tag)
+            record.write_process_file(principal.pid, principal.pgid, run.tag)
         except OSError as error:
             if record is not None:
-                record.abandon()
+                record.discard()
             self.answer(run.control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror or "").encode()))
             return
         run.record = record
-        if self.alone:
-            self.close_main()
+        if self.dedicated:
+            self.close_host_channel()
         if run.status is not None:
-            run.principal = principal.pid
-        if self.host is None and self.alone and not record.detached:
+            run.task_leader = principal.pid
+        if self.host is None and self.dedicated and not record.detached:
             self.watch_parent(run, os.getppid())
-        drain(self.loop, run, alone=self.alone)
+        drain(self.loop, run, alone=self.dedicated)
         self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, principal.pid, principal.pgid))
-        self.review(run)
+        self.check_run(run)
 
     def watch_parent(self, run: Run, parent: int) -> None:
         """Where a process cannot be watched: the keeper that this one was forked off ends with the host."""
         if os.getppid() != parent:
-            self.lose_host()
+            self.on_host_gone()
         else:
-            self.loop.at(time.monotonic() + _OFTEN, run.tag, lambda: self.watch_parent(run, parent))
-
-
-class Orders:
-    """What a task's guests can have done."""
-
-    __slots__ = ("_care", "run")
-
-    def __init__(self, care: Care) -> None:
-        self._care = care
-        self.run: Run | None = None
-
-    def kill(self, number: int, grace: float, who: str) -> None:
-        if self.run is not None:
-            self._care.kill(self.run, number, grace, who)
-
-    def close_input(self) -> None:
-        if self.run is not None:
-            self.run.close_input()
+            self.loop.call_at(time.monotonic() + _HOST_POLL_S, run.tag, lambda: self.watch_parent(run, parent))
 
 
 def _open_input(folder: int) -> int | None:

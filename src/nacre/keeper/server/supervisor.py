@@ -11,34 +11,34 @@ import time
 
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
-from nacre.keeper.protocol.ending import GIVE_UP, KILL
-from nacre.keeper.protocol.messages import Start
-from nacre.keeper.protocol.private_tmpdir import remove_scratch
+from nacre.keeper.protocol.ending import KILL, UNKILLABLE_AFTER_S
+from nacre.keeper.protocol.messages import StartMessage
+from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir
 from nacre.keeper.protocol.restore_paths import RESTORE_MAX_S, UNRESTORED, read_notes, spawn_restorer
 from nacre.keeper.protocol.signals import send_signal
 from nacre.keeper.server.drain import drain_rest
-from nacre.keeper.server.event_loop import Loop
-from nacre.keeper.server.priority import precede
+from nacre.keeper.server.event_loop import EventLoop
+from nacre.keeper.server.priority import set_realtime
 from nacre.keeper.server.run import Run
 from nacre.keeper.server.task_record import oom_kills
-from nacre.keeper.server.task_status import account
-from nacre.keeper.spawn.standby_shells import Spare
+from nacre.keeper.server.task_status import status_of
+from nacre.keeper.spawn.standby_shells import StandbyShells
 
-BECOMING = 0.005
+EXEC_DELAY_S = 0.005
 """Seconds until a fork has surely become the program it is to run."""
-_REMEMBERED = 1000
-_LOOK_BY_PS = 1.0
+_MAX_REMEMBERED_TAGS = 1000
+_PS_POLL_INTERVAL_S = 1.0
 """Seconds between two looks at what is left of a task, where nobody tells us of its end."""
 
 
-def note(tags: dict[int, None], tag: int) -> None:
+def remember_tag(tags: dict[int, None], tag: int) -> None:
     """Among the last ones."""
     tags[tag] = None
-    if len(tags) > _REMEMBERED:
+    if len(tags) > _MAX_REMEMBERED_TAGS:
         del tags[next(iter(tags))]
 
 
-class Care:
+class Supervisor:
     def __init__(self) -> None:
         self.runs: dict[int, Run] = {}
         """By tag: in progress, or with processes left over."""
@@ -46,57 +46,57 @@ class Care:
         """By pid, while the shell lives."""
         self.adopted: dict[int, Run | None] = {}
         """Orphans by pid; None for one that no run can be found for."""
-        self.killed: dict[int, None] = {}
+        self.recently_killed: dict[int, None] = {}
         """Tags of the last runs that were ended: whatever turns up with one is ended too."""
-        self.measured: set[int] = set()
+        self.limited_runs: set[int] = set()
         """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
         self.keepers: dict[int, tuple[int | None, bytes] | None] = {}
         """Keepers that were forked off, by pid, and what each of them keeps: its tag, if it ends with its keeper, and
         its private directory."""
-        self.reached: dict[int, None] = {}
+        self.kill_script_tags: dict[int, None] = {}
         """Tags of the last runs that have an ender: only what stays in their session is theirs. What an engine's
         program has made a daemon sees to containers, and ends when they do."""
         self.restorers: dict[int, Run | None] = {}
         """By pid: programs that put back the protected paths of a task that has ended; None for one that was given
         up."""
-        self.strangers: set[int] = set()
+        self.engine_daemons: set[int] = set()
         """Those, by pid."""
-        self.closing = False
+        self.stopping = False
         """Nothing more will be asked for."""
-        self.spare = Spare()
-        self.likely: Start | None = None
+        self.standby_shells = StandbyShells()
+        self.next_start_hint: StartMessage | None = None
         """What the next command will probably be like, once a run has ended."""
         self.children = procfs.own_children()
-        self.loop = Loop(self.runs)
+        self.loop = EventLoop(self.runs)
 
-    def sweep(self) -> None:
+    def kill_remaining(self) -> None:
         """The last duty: whatever is below us now belongs to nobody else."""
-        until = time.monotonic() + GIVE_UP
+        until = time.monotonic() + UNKILLABLE_AFTER_S
         while time.monotonic() < until:
-            members = procfs.tree(set(self.children()) - self.keepers.keys() - self.strangers)
+            members = procfs.descendants(set(self.children()) - self.keepers.keys() - self.engine_daemons)
             for pid in members:
                 send_signal(pid, signal.SIGKILL)
             self.reap()
             if not members:
                 return
-            time.sleep(BECOMING)
+            time.sleep(EXEC_DELAY_S)
 
     def reap(self) -> None:
         touched: list[Run] = []
         while True:
             try:
-                if self.measured:
+                if self.limited_runs:
                     self.adopt_dead()
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 break
             if pid == 0:
                 break
-            if self.spare.died(pid) or pid in self.strangers:
-                self.strangers.discard(pid)
+            if self.standby_shells.on_exit(pid) or pid in self.engine_daemons:
+                self.engine_daemons.discard(pid)
                 continue
             if pid in self.keepers:
-                self.lose_keeper(self.keepers.pop(pid), status)
+                self.on_keeper_exit(self.keepers.pop(pid), status)
                 continue
             if pid in self.restorers:
                 if (restored := self.restorers.pop(pid)) is not None:
@@ -105,7 +105,7 @@ class Care:
             run = self.shells.pop(pid, None)
             if run is not None:
                 run.status = status
-                run.stopped = time.monotonic()
+                run.shell_exited_at = time.monotonic()
             else:
                 run = self.adopted.pop(pid, None)
                 if run is None:
@@ -117,16 +117,16 @@ class Care:
         if touched:
             self.adopt()
             for run in dict.fromkeys(touched):  # once, however many of it have died
-                self.review(run)
+                self.check_run(run)
 
-    def lose_keeper(self, kept: tuple[int | None, bytes] | None, status: int) -> None:
+    def on_keeper_exit(self, kept: tuple[int | None, bytes] | None, status: int) -> None:
         """One that was forked off is dead. If it was killed, what it kept is nobody's now: it ends, and what is private
         to it goes."""
         if kept is not None and status:
             tag, private = kept
             if tag is not None:
-                _end_tagged(tag)
-            remove_scratch(private)
+                _kill_by_tag(tag)
+            remove_private_tmpdir(private)
 
     def adopt(self) -> bool:
         """Find out whose the orphans are that have come to us. Whether there were any."""
@@ -138,12 +138,12 @@ class Care:
 
     def adopt_one(self, pid: int) -> bool:
         """Find out whose this child is. False: nobody's, by intention."""
-        if pid in self.spare.pids or pid in self.keepers or pid in self.restorers:
+        if pid in self.standby_shells.pids or pid in self.keepers or pid in self.restorers:
             return False
-        if self.reached and self.is_stranger(pid):
-            self.strangers.add(pid)
+        if self.kill_script_tags and self.is_engine_daemon(pid):
+            self.engine_daemons.add(pid)
             return False
-        run = self.owner(pid)
+        run = self.owner_of(pid)
         self.adopted[pid] = run
         if run is not None:
             run.adopted.add(pid)
@@ -156,125 +156,127 @@ class Care:
         if dead is not None and dead.si_pid not in self.shells and dead.si_pid not in self.adopted:
             self.adopt_one(dead.si_pid)
 
-    def is_stranger(self, pid: int) -> bool:
-        if pid in self.strangers:
+    def is_engine_daemon(self, pid: int) -> bool:
+        if pid in self.engine_daemons:
             return True
         tag = procfs.tag_of(pid)
-        if tag not in self.reached:
+        if tag not in self.kill_script_tags:
             return False
-        seen, run = procfs.look(pid), self.runs.get(tag)
-        return seen is None or run is None or (seen.sid != run.pid and pid not in run.enders)
+        seen, run = procfs.read_process(pid), self.runs.get(tag)
+        return seen is None or run is None or (seen.sid != run.pid and pid not in run.script_pids)
 
-    def owner(self, pid: int) -> Run | None:
+    def owner_of(self, pid: int) -> Run | None:
         tag = procfs.tag_of(pid)
-        if tag in self.killed and tag not in self.runs:
+        if tag in self.recently_killed and tag not in self.runs:
             send_signal(pid, signal.SIGKILL)  # it slipped through the ladder
             return None
         if tag in self.runs:
             return self.runs[tag]
         # The tag is gone (`su` resets all limits, and so may the command). Its session or its pipes may still tell;
         # and where there is only one run, it can be nobody else's.
-        seen = procfs.look(pid)
+        seen = procfs.read_process(pid)
         pipes = procfs.pipes_of(pid)
         for run in self.runs.values():
-            if tag in run.foreign or (seen is not None and seen.sid == run.pid) or pipes & run.pipes:
+            if tag in run.nested_tags or (seen is not None and seen.sid == run.pid) or pipes & run.pipes:
                 return run
         return next(iter(self.runs.values())) if len(self.runs) == 1 else None
 
-    def review(self, run: Run) -> None:
+    def check_run(self, run: Run) -> None:
         """Something of this run has died, or some time has passed: is it over?"""
         if run.tag not in self.runs:
             return
-        if run.kill_at is not None:
+        if run.sigkill_at is not None:
             if not run.roots:  # else the next look tells, in a moment: one after each death would be a look for each
-                self.climb(run)
-        elif run.ended:
-            self.look_after(run)
+                self.escalate(run)
+        elif run.reported_end:
+            self.watch_leftovers(run)
         elif run.status is not None:
             members = run.remaining(self.adopt)
-            if run.may_end(members):
-                self.loop.at(time.monotonic() + BECOMING, run.tag, lambda: self.review(run))
-            elif members and not run.keep:
-                self.end(run, run.reason)
+            if run.should_recheck(members):
+                self.loop.call_at(time.monotonic() + EXEC_DELAY_S, run.tag, lambda: self.check_run(run))
+            elif members and not run.keep_leftovers:
+                self.terminate(run, run.reason)
             elif members and run.record is not None:
-                run.say_going()
-                self.look_after(run)
+                run.report_running()
+                self.watch_leftovers(run)
             else:
                 self.finish(run)
 
-    def look_after(self, run: Run) -> None:
+    def watch_leftovers(self, run: Run) -> None:
         """Its shell is gone, and it goes on as long as something of it lives."""
         if not run.remaining(self.adopt):
             self.finish(run)
         elif run.record is not None and not LINUX:
-            self.loop.at(time.monotonic() + _LOOK_BY_PS, run.tag, lambda: self.review(run))
+            self.loop.call_at(time.monotonic() + _PS_POLL_INTERVAL_S, run.tag, lambda: self.check_run(run))
 
     def kill(self, run: Run, number: int, grace: float, who: str) -> None:
         """Somebody wants it to end."""
         if run.over_at is not None:
             return  # it has
-        if run.kill_at is None:
+        if run.sigkill_at is None:
             run.signal, run.grace = number, grace
-            self.end(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
+            self.terminate(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
         else:  # it is about to: sooner, then
-            run.end_sooner(number, grace)
-            self.climb(run, timed=True)
+            run.hasten(number, grace)
+            self.escalate(run, timed=True)
 
-    def end(self, run: Run, reason: bytes) -> None:
-        if run.kill_at is None and run.over_at is None:
+    def terminate(self, run: Run, reason: bytes) -> None:
+        if run.sigkill_at is None and run.over_at is None:
             self.adopt()
             stays = run.status is not None and run.record is None
-            run.begin_ending(run.reason if stays else reason, self.adopt)
-            note(self.killed, run.tag)
-            self.climb(run, timed=True)
+            run.start_termination(run.reason if stays else reason, self.adopt)
+            remember_tag(self.recently_killed, run.tag)
+            self.escalate(run, timed=True)
 
-    def climb(self, run: Run, *, timed: bool = False) -> None:
+    def escalate(self, run: Run, *, timed: bool = False) -> None:
         """`timed`: this call keeps the ladder's clock; others are only a look because something died."""
         self.adopt()
-        again = run.climb(time.monotonic(), self.adopt)
+        again = run.escalate(time.monotonic(), self.adopt)
         if again is None:
             self.finish(run)
         elif timed:
-            self.loop.at(again, run.tag, lambda: self.climb(run, timed=True))
+            self.loop.call_at(again, run.tag, lambda: self.escalate(run, timed=True))
 
     def finish(self, run: Run) -> None:
-        self.hear_principal(run)
+        self.reap_task_leader(run)
         members = run.members()
-        over = not members or run.kill_at is not None
+        over = not members or run.sigkill_at is not None
         oom = _is_out_of_memory(run)
         if over and run.record is not None:
             if self.restores(run):
                 return  # what it did to protected paths is undone before its end is told
-            self.write_down(run, members, oom)
-        if not run.ended:
+            self.write_task_status(run, members, oom)
+        if not run.reported_end:
             run.report(members, out_of_memory=oom)
             if run.was_signalled:
-                self.spare.dismiss()  # whoever did it may be about to do the same to every child of ours
-            if run.start.reusable and not self.closing:
-                self.likely = run.start
+                self.standby_shells.discard_all()  # whoever did it may be about to do the same to every child of ours
+            if run.start.standby_ok and not self.stopping:
+                self.next_start_hint = run.start
         if over:
-            self.drop(run)
+            self.forget_run(run)
 
-    def hear_principal(self, run: Run) -> None:
+    def reap_task_leader(self, run: Run) -> None:
         """How it ended, of whom a task is named after: it may be dead since a moment ago, and not reaped yet."""
-        if not run.principal or run.principal not in run.adopted:
+        if not run.task_leader or run.task_leader not in run.adopted:
             return
-        pid, status, usage = os.wait4(run.principal, os.WNOHANG)
+        pid, status, usage = os.wait4(run.task_leader, os.WNOHANG)
         if pid:
             del self.adopted[pid]
             run.adopted.discard(pid)
             run.note_end(pid, status)
             run.meter.reap(pid, usage.ru_utime + usage.ru_stime)
 
-    def write_down(self, run: Run, members: dict[int, procfs.Seen], oom: bool) -> None:
+    def write_task_status(self, run: Run, members: dict[int, procfs.ProcessInfo], oom: bool) -> None:
         """The end of a task."""
         record, run.record = run.record, None
         assert record is not None
         assert run.over_at is not None
         drain_rest(run, record)
-        outcome, words = account(run)
-        took = run.over_at - run.began
-        record.finish(outcome, words, took=took, cpu=run.meter.spent, left=members, out_of_memory=oom, notes=run.notes)
+        outcome, words = status_of(run)
+        took = run.over_at - run.started_at
+        record.write_status(
+            outcome, words, took=took, cpu=run.meter.cpu_seconds, left=members, out_of_memory=oom, notes=run.notes
+        )
 
     def restores(self, run: Run) -> bool:
         """Whether the protected paths of an ended task are being put back; started if there is anything to compare."""
@@ -283,18 +285,18 @@ class Care:
             run.over_at = time.monotonic()
             if run.record.protection:
                 try:
-                    pid = spawn_restorer(run.record.folder, run.record.protection)
+                    pid = spawn_restorer(run.record.task_dir, run.record.protection)
                 except OSError as error:
                     run.notes = [UNRESTORED % error.strerror]
                 else:
                     self.restorers[pid] = run
-                    self.loop.at(run.over_at + RESTORE_MAX_S, run.tag, lambda: self.give_up_restoring(run, pid))
+                    self.loop.call_at(run.over_at + RESTORE_MAX_S, run.tag, lambda: self.give_up_restoring(run, pid))
         return run in self.restorers.values()
 
     def end_restoring(self, run: Run, status: int) -> None:
         assert run.record is not None
         try:
-            run.notes = read_notes(run.record.folder) if not status else [UNRESTORED % "the comparison failed"]
+            run.notes = read_notes(run.record.task_dir) if not status else [UNRESTORED % "the comparison failed"]
         except OSError:
             run.notes = [UNRESTORED % "the comparison failed"]
         self.finish(run)
@@ -308,7 +310,7 @@ class Care:
         run.notes = [UNRESTORED % f"that took more than {RESTORE_MAX_S:g} seconds"]
         self.finish(run)
 
-    def drop(self, run: Run) -> None:
+    def forget_run(self, run: Run) -> None:
         self.runs.pop(run.tag, None)
         self.shells.pop(run.pid, None)
         self.loop.forget(run.control)
@@ -318,28 +320,46 @@ class Care:
             os.close(fd)
         run.fds.clear()
         run.close_input()
-        if run.note is not None:
-            os.close(run.note)
-        if run.tag in self.measured:
-            self.measured.discard(run.tag)
-            precede(bool(self.measured))
-        remove_scratch(run.scratch)
+        if run.engine_note is not None:
+            os.close(run.engine_note)
+        if run.tag in self.limited_runs:
+            self.limited_runs.discard(run.tag)
+            set_realtime(bool(self.limited_runs))
+        remove_private_tmpdir(run.private_tmpdir)
 
 
-def _end_tagged(tag: int) -> None:
-    until = time.monotonic() + GIVE_UP
+def _kill_by_tag(tag: int) -> None:
+    until = time.monotonic() + UNKILLABLE_AFTER_S
     while time.monotonic() < until:
         try:
-            left = procfs.tagged(tag, tag)
+            left = procfs.find_by_tag(tag, tag)
         except OSError:
             return  # the whole system has no descriptor left to look with
         if not left:
             return
         for pid in left:
             send_signal(pid, signal.SIGKILL)
-        time.sleep(BECOMING / 5)
+        time.sleep(EXEC_DELAY_S / 5)
 
 
 def _is_out_of_memory(run: Run) -> bool:
     """The machine's count says nothing of what was killed in a container."""
-    return run.take_note() if run.start.ender else run.was_killed and oom_kills() > run.oom_kills
+    return run.read_engine_note() if run.start.kill_script else run.was_killed and oom_kills() > run.oom_kills
+
+
+class RunCommands:
+    """What a task's guests can have done."""
+
+    __slots__ = ("_supervisor", "run")
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self.run: Run | None = None
+
+    def kill(self, number: int, grace: float, who: str) -> None:
+        if self.run is not None:
+            self._supervisor.kill(self.run, number, grace, who)
+
+    def close_input(self) -> None:
+        if self.run is not None:
+            self.run.close_input()

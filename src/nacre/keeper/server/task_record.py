@@ -13,47 +13,47 @@ from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.procfs import boot_id
 from nacre.keeper.protocol.task_dir import LIVE, PROCESS, RESERVED, STATUS, VERSION
-from nacre.keeper.protocol.task_log import Log
-from nacre.keeper.server.control_socket import Control
-from nacre.keeper.server.event_loop import Loop
+from nacre.keeper.protocol.task_log import TaskLog
+from nacre.keeper.server.control_socket import ControlSocket
+from nacre.keeper.server.event_loop import EventLoop
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
-    from nacre.keeper.protocol.procfs import Seen
-    from nacre.keeper.server.control_socket import Orders
+    from nacre.keeper.protocol.procfs import ProcessInfo
+    from nacre.keeper.server.control_socket import TaskCommands
 
-_WHOLE = 4096
+_MAX_STATUS_BYTES = 4096
 _NOTED = "Protected paths were put back; the disk had no room to say which."
 _FILE = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Record:
-    __slots__ = ("_known_by", "control", "detached", "folder", "log", "protection", "task")
+class TaskRecord:
+    __slots__ = ("_known_by", "control", "detached", "log", "protection", "task", "task_dir")
 
     def __init__(
         self,
         folder: int,
         task: bytes,
         cap: int,
-        loop: Loop,
-        orders: Orders,
+        loop: EventLoop,
+        orders: TaskCommands,
         *,
         seen: int = 0,
         detached: bool = True,
         protection: bytes = b"",
     ) -> None:
         """`folder` is its to close, whatever comes. OSError: it is none to write to."""
-        self.folder = folder
+        self.task_dir = folder
         self.task = task
         self.detached = detached
         """It does not end with its host."""
         self.protection = protection
-        """See `Start.protection`."""
+        """See `StartMessage.protection`."""
         self._known_by = 0, 0
         try:
-            self.log = Log(folder, cap, seen)
+            self.log = TaskLog(folder, cap, seen)
             try:
-                self.control = Control(folder, loop, self.log, orders)
+                self.control = ControlSocket(folder, loop, self.log, orders)
             except OSError:
                 self.log.close()
                 raise
@@ -61,39 +61,39 @@ class Record:
             os.close(folder)
             raise
 
-    def begin(self, pid: int, pgid: int, tag: int) -> None:
+    def write_process_file(self, pid: int, pgid: int, tag: int) -> None:
         """Say which processes it is made of. OSError: it cannot be said."""
         self._known_by = pid, pgid
         fields = {
-            "boot": quoted(boot_id()),
-            "keeper": f"[{os.getpid()}, {procfs.started(os.getpid())}]",
+            "boot": json_string(boot_id()),
+            "keeper": f"[{os.getpid()}, {procfs.start_time(os.getpid())}]",
             "pid": f"{pid}",
-            "started": f"{procfs.started(pid)}",
+            "started": f"{procfs.start_time(pid)}",
             "pgid": f"{pgid}",
             "tag": f"{tag}",
         }
         draft = f"{PROCESS}.new"
-        fd = os.open(draft, _FILE | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.folder)
+        fd = os.open(draft, _FILE | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self.task_dir)
         try:
-            os.write(fd, _object(fields))
+            os.write(fd, json_object(fields))
         finally:
             os.close(fd)
-        os.rename(draft, PROCESS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        os.rename(draft, PROCESS, src_dir_fd=self.task_dir, dst_dir_fd=self.task_dir)
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         """It has come to nothing; its folder is somebody else's to remove."""
         self.control.close()
         self.log.close()
-        os.close(self.folder)
+        os.close(self.task_dir)
 
-    def finish(
+    def write_status(
         self,
         outcome: dict[str, str],
         words: str,
         *,
         took: float,
         cpu: float,
-        left: dict[int, Seen],
+        left: dict[int, ProcessInfo],
         out_of_memory: bool,
         notes: list[str],
     ) -> None:
@@ -102,18 +102,20 @@ class Record:
         when = "" if " after " in words else f" after {took:.1f} s"
         pieces = self.log.finish(f"[nacre: {words}{when}]")
         log = {
-            "bytes": f"{self.log.seen}",
-            "dropped": f"{self.log.dropped}",
+            "bytes": f"{self.log.total_bytes}",
+            "dropped": f"{self.log.dropped_bytes}",
             "pieces": f"[{', '.join(f'[{start}, {length}, {at}]' for start, length, at in pieces)}]",
-            "problem": quoted(self.log.problem),
+            "problem": json_string(self.log.problem),
         }
         rows = [
-            _inline({"pid": f"{seen.pid}", "pgid": f"{seen.pgid}", "command": quoted(procfs.command_line(seen))})
+            json_inline(
+                {"pid": f"{seen.pid}", "pgid": f"{seen.pgid}", "command": json_string(procfs.command_line(seen))}
+            )
             for seen in left.values()
         ]
         status = {
             "version": f"{VERSION}",
-            "outcome": _inline(outcome),
+            "outcome": json_inline(outcome),
             "pid": f"{self._known_by[0]}",
             "pgid": f"{self._known_by[1]}",
             "ended": f"{time.time():.3f}",
@@ -121,33 +123,33 @@ class Record:
             "cpu": f"{cpu:.2f}",
             "out_of_memory": "true" if out_of_memory else "false",
             "running": "[]",
-            "log": _inline(log),
+            "log": json_inline(log),
         }
         if notes:
-            status["notes"] = f"[{quoted(_NOTED)}]"
-        whole = _object(status | {"running": f"[{', '.join(rows)}]"})
-        if len(whole) > _WHOLE:  # beyond what was taken ahead: then without some of the names
-            while rows and len(whole) > _WHOLE:
+            status["notes"] = f"[{json_string(_NOTED)}]"
+        whole = json_object(status | {"running": f"[{', '.join(rows)}]"})
+        if len(whole) > _MAX_STATUS_BYTES:  # beyond what was taken ahead: then without some of the names
+            while rows and len(whole) > _MAX_STATUS_BYTES:
                 rows.pop()
-                whole = _object(status | {"running": f"[{', '.join(rows)}]"})
-        noted = f"[{', '.join(map(quoted, notes))}]"
-        with_notes = _object(status | {"running": f"[{', '.join(rows)}]", "notes": noted})
+                whole = json_object(status | {"running": f"[{', '.join(rows)}]"})
+        noted = f"[{', '.join(map(json_string, notes))}]"
+        with_notes = json_object(status | {"running": f"[{', '.join(rows)}]", "notes": noted})
         try:
             if not (notes and self._write_status(with_notes)) and not self._write_status(whole):
                 raise OSError  # without the notes there is room, unless its file is gone
-            os.rename(RESERVED, STATUS, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+            os.rename(RESERVED, STATUS, src_dir_fd=self.task_dir, dst_dir_fd=self.task_dir)
         except OSError:
             pass  # somebody has removed its folder: then nobody wants to know
         try:
-            os.unlink(os.path.join(os.fsencode(f"../{LIVE}"), self.task), dir_fd=self.folder)
+            os.unlink(os.path.join(os.fsencode(f"../{LIVE}"), self.task), dir_fd=self.task_dir)
         except OSError:
             pass
         self.control.close()
-        os.close(self.folder)
+        os.close(self.task_dir)
 
     def _write_status(self, whole: bytes) -> bool:
         """Where its space was taken. False: it takes more than there is on the disk. OSError: it is not there."""
-        fd = os.open(RESERVED, _FILE, dir_fd=self.folder)
+        fd = os.open(RESERVED, _FILE, dir_fd=self.task_dir)
         try:
             if os.pwrite(fd, whole, 0) < len(whole):
                 return False
@@ -161,11 +163,11 @@ class Record:
 
 def oom_kills() -> int:
     """How many processes the kernel has ended for want of memory, anywhere on this machine."""
-    found = procfs.read("/proc/vmstat").partition(b"\noom_kill ")[2].split(None, 1) if LINUX else []
+    found = procfs.read_proc_file("/proc/vmstat").partition(b"\noom_kill ")[2].split(None, 1) if LINUX else []
     return int(found[0]) if found else 0
 
 
-def quoted(text: str) -> str:
+def json_string(text: str) -> str:
     """As JSON has it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     plain = (c if " " <= c <= "~" else _escape(c) for c in escaped)
@@ -180,10 +182,10 @@ def _escape(character: str) -> str:
     return f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}"
 
 
-def _inline(fields: dict[str, str]) -> str:
+def json_inline(fields: dict[str, str]) -> str:
     return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
 
 
-def _object(fields: dict[str, str]) -> bytes:
+def json_object(fields: dict[str, str]) -> bytes:
     rows = ",\n".join(f' "{name}": {value}' for name, value in fields.items())
     return f"{{\n{rows}\n}}\n".encode("ascii")

@@ -7,29 +7,29 @@ import signal
 
 from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
 from nacre.keeper.server.run import Run
-from nacre.keeper.server.task_record import quoted
+from nacre.keeper.server.task_record import json_string
 
 
-def account(run: Run) -> tuple[dict[str, str], str]:
+def status_of(run: Run) -> tuple[dict[str, str], str]:
     kind, _, rest = run.reason.partition(b" ")
     match kind:
         case _ if kind == TIMEOUT:
             return _outcome("timed_out", after=f"{run.start.timeout:g}"), f"timed out after {run.start.timeout:g} s"
         case _ if kind == KILL:
             by = rest.decode("utf-8", "replace")
-            return _outcome("killed", by=quoted(by), signal=f"{run.signal}"), f"killed by {by}"
+            return _outcome("killed", by=json_string(by), signal=f"{run.signal}"), f"killed by {by}"
         case _ if kind == CANCEL:
             return _outcome("cancelled"), "cancelled"
         case _ if kind == LIMIT:
             name, allowed, used = rest.decode().split()
             words = f"over its limit on {name}"
-            return _outcome("over_limit", limit=quoted(name), allowed=allowed, used=used), words
-    return _by_status(run.status if run.principal is None else run.left_status)
+            return _outcome("over_limit", limit=json_string(name), allowed=allowed, used=used), words
+    return _by_status(run.status if run.task_leader is None else run.leader_status)
 
 
 def _by_status(status: int | None) -> tuple[dict[str, str], str]:
     if status is None:
-        return _outcome("lost", reason=quoted("its end was seen, but not how it ended")), "ended"
+        return _outcome("lost", reason=json_string("its end was seen, but not how it ended")), "ended"
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return _outcome("exited", code=f"{code}"), f"exit {code}"
@@ -41,4 +41,4 @@ def _by_status(status: int | None) -> tuple[dict[str, str], str]:
 
 
 def _outcome(kind: str, **fields: str) -> dict[str, str]:
-    return {"kind": quoted(kind), **fields}
+    return {"kind": json_string(kind), **fields}

@@ -13,14 +13,14 @@ from __future__ import annotations
 import os
 
 from nacre.base.system import LINUX
-from nacre.keeper.protocol.procfs import computed, look
+from nacre.keeper.protocol.procfs import cpu_seconds, read_process
 from nacre.keeper.server.memory import Memory
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nacre.keeper.protocol.procfs import Seen
+    from nacre.keeper.protocol.procfs import ProcessInfo
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _UTIME, _STIME, _CUTIME, _CSTIME, _START = 11, 12, 13, 14, 19
@@ -28,7 +28,7 @@ _LOST_S = 0.02
 """Seconds of children that a parent has not got: more than the kernel's own rounding."""
 
 
-class Account:
+class ProcessUsage:
     """The computing of one process, in seconds."""
 
     __slots__ = ("gone", "parent", "start", "total", "waited")
@@ -47,12 +47,12 @@ class Account:
 class Meter:
     """Counts the cost of one run. Call `look` again and again."""
 
-    __slots__ = ("_accounts", "_keeper", "_memory", "spent")
+    __slots__ = ("_accounts", "_keeper", "_memory", "cpu_seconds")
 
     def __init__(self) -> None:
-        self.spent = 0.0
+        self.cpu_seconds = 0.0
         """Seconds of computing of processes that the keeper has reaped."""
-        self._accounts: dict[int, Account] = {}
+        self._accounts: dict[int, ProcessUsage] = {}
         """By number, parents before their children."""
         self._keeper = os.getpid()
         self._memory = Memory()
@@ -65,35 +65,35 @@ class Meter:
     def reap(self, pid: int, seconds: float) -> None:
         """The keeper has reaped one of its processes, which has computed so long with its waited-for children."""
         account = self._accounts.pop(pid, None)
-        self.spent += seconds if account is None else max(seconds, account.total)
+        self.cpu_seconds += seconds if account is None else max(seconds, account.total)
 
-    def look(self, watched: Iterable[tuple[bytes, float]], members: dict[int, Seen]) -> bytes:
+    def find_exceeded_limit(self, watched: Iterable[tuple[bytes, float]], members: dict[int, ProcessInfo]) -> bytes:
         """The limit that is exceeded, and by what: `memory 536870912 612368384.0`; nothing if none is.
 
         The cheap ones first: a storm of processes has to be noticed before it starves the keeper.
         """
         limits = dict(watched)
         if not LINUX:  # listed by `ps`: their figures are in /proc, if there is one
-            members = {pid: look(pid) or seen for pid, seen in members.items()}
+            members = {pid: read_process(pid) or seen for pid, seen in members.items()}
         for name in (b"processes", b"threads", b"cpu", b"memory"):
             if name in limits:
                 limit = limits[name]
-                used = self._used(name, limit, members)
+                used = self._measure(name, limit, members)
                 if used > limit:
                     return b"%b %r %.1f" % (name, limit, used)
         return b""
 
-    def _used(self, name: bytes, limit: float, members: dict[int, Seen]) -> float:
+    def _measure(self, name: bytes, limit: float, members: dict[int, ProcessInfo]) -> float:
         if name == b"processes":
             return len(members)
         members = members if LINUX else {pid: seen for pid, seen in members.items() if seen.fields}
         if name == b"threads":
             return sum(seen.threads for seen in members.values())
         if name == b"cpu":
-            return self._computed(members)
-        return self._memory.used(limit, members)
+            return self._cpu_seconds(members)
+        return self._memory.measure(limit, members)
 
-    def _computed(self, members: dict[int, Seen]) -> float:
+    def _cpu_seconds(self, members: dict[int, ProcessInfo]) -> float:
         accounts = self._accounts
         for pid in [*reversed(accounts)]:
             account, seen = accounts[pid], members.get(pid)
@@ -103,21 +103,21 @@ class Meter:
                     accounts[account.parent].gone += account.total
         for pid, seen in members.items():
             if pid not in accounts or accounts[pid].start != seen.fields[_START]:
-                accounts[pid] = Account(seen.fields[_START])
+                accounts[pid] = ProcessUsage(seen.fields[_START])
             _update(accounts[pid], seen)
-        return self.spent + sum(account.total for account in accounts.values())
+        return self.cpu_seconds + sum(account.total for account in accounts.values())
 
 
-def _update(account: Account, seen: Seen) -> None:
+def _update(account: ProcessUsage, seen: ProcessInfo) -> None:
     fields = seen.fields
     account.parent = seen.ppid
     account.waited = (int(fields[_CUTIME]) + int(fields[_CSTIME])) / _TICKS_PER_S
     account.total = max(account.total, _own_time(seen) + max(account.waited, account.gone))
 
 
-def _own_time(seen: Seen) -> float:
+def _own_time(seen: ProcessInfo) -> float:
     """Seconds that its threads have computed."""
     try:
-        return computed(seen.pid)
+        return cpu_seconds(seen.pid)
     except OSError:  # gone, or a kernel that does not tell: as it was a moment ago, in hundredths
         return (int(seen.fields[_UTIME]) + int(seen.fields[_STIME])) / _TICKS_PER_S

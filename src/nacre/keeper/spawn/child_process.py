@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_ANSWER_BYTES = 256
 
 
-def forked(work: Callable[[], tuple[int, tuple[int, int]]]) -> tuple[int, tuple[int, int]]:
+def run_in_fork(work: Callable[[], tuple[int, tuple[int, int]]]) -> tuple[int, tuple[int, int]]:
     """Its answer: a process number, and the device and inode of a directory. OSError: as `work` raised it."""
     answers, mine = os.pipe()
     try:

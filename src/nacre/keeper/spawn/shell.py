@@ -16,31 +16,31 @@ from nacre.base.system import LINUX
 from nacre.keeper.protocol.bootstrap import (
     DEFERRED_PREFIX,
     FUNCTION_PREFIX,
-    GATE_FD,
-    GO,
-    GO_DEFERRED,
-    GO_LONG,
+    START,
+    START_DEFERRED,
+    START_FROM_FILE,
+    START_PIPE_FD,
     STARTUP_VARIABLE,
     STATE_FD,
     TEXT_FD,
-    deferring,
-    prelude,
+    bootstrap_script,
+    deferred_bash_argv,
 )
-from nacre.keeper.protocol.messages import Start, environment_of
-from nacre.keeper.protocol.private_tmpdir import make_scratch, remove_scratch
-from nacre.keeper.protocol.procfs import RLIMIT_LOCKS, TAG_VARIABLE, read
+from nacre.keeper.protocol.messages import StartMessage, environment_of
+from nacre.keeper.protocol.private_tmpdir import make_private_tmpdir, remove_private_tmpdir
+from nacre.keeper.protocol.procfs import RLIMIT_LOCKS, TAG_VARIABLE, read_proc_file
 from nacre.keeper.protocol.signals import DEFAULT_SIGNALS
-from nacre.keeper.spawn.child_process import forked
-from nacre.keeper.spawn.thread import aside
+from nacre.keeper.spawn.child_process import run_in_fork
+from nacre.keeper.spawn.thread import run_in_throwaway_thread
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
-    from nacre.sandbox.kernel.ruleset import Confinement
+    from nacre.sandbox.kernel.ruleset import Ruleset
 
 
 FIRST_FREE_FD = 64
 """The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
-PLACE_FD = 62
+RESERVED_FD = 62
 """One of those that is no target either."""
 
 _NICE = os.getpriority(os.PRIO_PROCESS, 0)
@@ -49,7 +49,7 @@ _NICE = os.getpriority(os.PRIO_PROCESS, 0)
 class Shell:
     """A shell at its gate, and our ends of its pipes."""
 
-    __slots__ = ("directory", "err", "gate", "out", "pid", "scratch")
+    __slots__ = ("directory", "err", "out", "pid", "private_tmpdir", "start_pipe")
 
     def __init__(
         self, pid: int, directory: tuple[int, int], out: int, err: int | None, gate: int, scratch: bytes
@@ -59,8 +59,8 @@ class Shell:
         """Device and inode of where it stands."""
         self.out = out
         self.err = err
-        self.gate = gate
-        self.scratch = scratch
+        self.start_pipe = gate
+        self.private_tmpdir = scratch
         """Its private TMPDIR, if it has one."""
 
     @property
@@ -68,49 +68,49 @@ class Shell:
         """What it prints to, for whoever reads it."""
         return [fd for fd in (self.out, self.err) if fd is not None]
 
-    def hand(self, start: Start) -> bool:
+    def send_command(self, start: StartMessage) -> bool:
         """Let it read what it is to run, up to the gate. False: there is nobody any more."""
         if LINUX:
             _tag(self.pid, start.tag)
         if start.deferred:
             return True  # it takes nothing before it is released
         try:
-            os.write(self.gate, start.text or b"")
+            os.write(self.start_pipe, start.text or b"")
         except BrokenPipeError:
             return False
         return True
 
-    def release(self, start: Start) -> None:
+    def open_start_pipe(self, start: StartMessage) -> None:
         """Open the gate: from here on it is the command's. Somebody may have killed it just now, as at any moment."""
         try:
-            go = GO if start.text else GO_LONG
-            os.write(self.gate, GO_DEFERRED + (start.text or b"") + go if start.deferred else go)
+            go = START if start.text else START_FROM_FILE
+            os.write(self.start_pipe, START_DEFERRED + (start.text or b"") + go if start.deferred else go)
         except BrokenPipeError:
             pass  # its end will be seen
         finally:
-            os.close(self.gate)
+            os.close(self.start_pipe)
 
-    def dismiss(self) -> None:
+    def discard(self) -> None:
         """It will not be needed: with its gate closed it runs nothing, and exits."""
-        os.close(self.gate)
+        os.close(self.start_pipe)
         for fd in self.pipes:
             os.close(fd)
-        remove_scratch(self.scratch)
+        remove_private_tmpdir(self.private_tmpdir)
 
-    def end(self) -> None:
+    def kill(self) -> None:
         """The same for one that is not reaped yet: somebody may have stopped it, and then it would not see that."""
-        self.dismiss()
+        self.discard()
         os.kill(self.pid, signal.SIGKILL)
 
 
 def spawn(
-    start: Start,
+    start: StartMessage,
     env: dict[bytes, bytes],
     files: tuple[int, int],
     text: int | None = None,
     stdin: int | None = None,
     state: int | None = None,
-    confinement: Confinement | None = None,
+    confinement: Ruleset | None = None,
 ) -> Shell:
     """`files` is the RLIMIT_NOFILE that it gets. OSError: it could not be started; nothing is left open."""
     opened: list[int] = []
@@ -129,13 +129,13 @@ def spawn(
             err, err_end = pipe()
             os.set_blocking(err, False)
         gate_end, gate = pipe()
-        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, GATE_FD)]
+        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, START_PIPE_FD)]
         # bash cannot put back a descriptor that is beyond its limit, and says so
-        asked = start.stages and (start.session or not 0 <= files[0] <= STATE_FD)
-        told = state if asked or start.session or not start.stages else None
+        asked = start.report_pipestatus and (start.reports_state or not 0 <= files[0] <= STATE_FD)
+        told = state if asked or start.reports_state or not start.report_pipestatus else None
         moves += [(fd, target) for fd, target in ((text, TEXT_FD), (told, STATE_FD)) if fd is not None]
-        if confinement is not None and confinement.scratch:
-            scratch = make_scratch(confinement.scratch)
+        if confinement is not None and confinement.private_tmpdir:
+            scratch = make_private_tmpdir(confinement.private_tmpdir)
             env = {**env, b"TMPDIR": scratch}
             env |= {name: os.path.join(scratch, below) for name, below in confinement.redirects}
 
@@ -145,31 +145,32 @@ def spawn(
             del env[b"BASH_ENV"]
 
         if start.deferred:
-            env = _held_back(env, start.deferred)
+            env = _with_deferred_names(env, start.deferred)
 
         limits = _limits_of(confinement)
-
         most_files = None if LINUX else files[0]
-        text_of_bash = prelude(
+        text_of_bash = bootstrap_script(
             long=start.text is None,
-            session=start.session,
+            session=start.reports_state,
             stages=asked,
-            waits=start.waits,
+            waits=start.wait_for_jobs,
             startup=startup,
             files=most_files,
         )
 
         def begin() -> tuple[int, tuple[int, int]]:
             if confinement is not None:
-                from nacre.sandbox.kernel.apply import confine
+                from nacre.sandbox.kernel.apply import apply
 
-                confine(confinement, scratch)
+                apply(confinement, scratch)
             os.chdir(start.cwd)
             try:
-                directory = place(".")
+                directory = device_and_inode(".")
                 pid = os.posix_spawn(
                     start.bash,
-                    deferring(start.bash, text_of_bash, most_files) if start.deferred else ["bash", "-c", text_of_bash],
+                    deferred_bash_argv(start.bash, text_of_bash, most_files)
+                    if start.deferred
+                    else ["bash", "-c", text_of_bash],
                     env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
                     file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
                     setsid=True,
@@ -183,7 +184,7 @@ def spawn(
         if confinement is None:
             pid, directory = begin()
         else:
-            pid, directory = forked(begin) if confinement.user_namespace else aside(begin)
+            pid, directory = run_in_fork(begin) if confinement.user_namespace else run_in_throwaway_thread(begin)
         if LINUX:
             if _NICE:
                 os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # lost where this process takes precedence
@@ -197,21 +198,21 @@ def spawn(
                 opened.remove(fd)
         return Shell(pid, directory, out, err, gate, scratch)
     except BaseException:
-        remove_scratch(scratch)
+        remove_private_tmpdir(scratch)
         raise
     finally:
         for fd in opened:
             os.close(fd)
 
 
-def spawn_ender(start: Start, number: int, grace: float) -> int:
+def spawn_kill_script(start: StartMessage, number: int, grace: float) -> int:
     """A process that ends what signals from here do not reach. It belongs to the run, by its tag. OSError: none to be
     had."""
     env = environment_of(start.env)
     null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
     pid = os.posix_spawn(
         start.bash,
-        (b"bash", b"-c", start.ender, b"bash", b"%d" % number, b"%.3f" % grace),
+        (b"bash", b"-c", start.kill_script, b"bash", b"%d" % number, b"%.3f" % grace),
         env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
         file_actions=null,
         setsid=True,
@@ -223,28 +224,28 @@ def spawn_ender(start: Start, number: int, grace: float) -> int:
     return pid
 
 
-def _held_back(env: dict[bytes, bytes], deferred: bytes) -> dict[bytes, bytes]:
+def _with_deferred_names(env: dict[bytes, bytes], deferred: bytes) -> dict[bytes, bytes]:
     """The same, with other names for those that a shell is only to have when it is released."""
     names = {name for name in deferred.split(b"=") if not name.startswith(FUNCTION_PREFIX)}
     return {DEFERRED_PREFIX + name if name in names else name: value for name, value in env.items()}
 
 
-def place(path: str | bytes) -> tuple[int, int]:
+def device_and_inode(path: str | bytes) -> tuple[int, int]:
     """What a path leads to now."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino
 
 
-def _limits_of(confinement: Confinement | None) -> list[tuple[int, tuple[int, int]]]:
+def _limits_of(confinement: Ruleset | None) -> list[tuple[int, tuple[int, int]]]:
     """OSError: no descriptor is left to look with."""
     if confinement is None:
         return []
     limits = [(number, (value, value)) for number, value in confinement.limits]
-    for name, most in confinement.watched:
+    for name, most in confinement.watched_limits:
         if name == b"processes":
             from nacre.sandbox.kernel.ruleset import MIN_THREADS
 
-            fields = read("/proc/loadavg").split()
+            fields = read_proc_file("/proc/loadavg").split()
             if not fields:
                 raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
             now = int(fields[3].partition(b"/")[2])

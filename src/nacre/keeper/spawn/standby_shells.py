@@ -2,7 +2,7 @@
 
 An agent's commands come one after another with the same directory and environment; all they differ in is the text,
 and that comes through the gate anyway. Starting bash is most of what a command costs. One spare, never with
-what a caller passed for one call only, given up after `PATIENCE` seconds, when its directory is no longer
+what a caller passed for one call only, given up after `IDLE_TIMEOUT_S` seconds, when its directory is no longer
 what the path leads to, when something that is open or closed to it has been replaced, when somebody has tidied away its
 private directory, or when it has died.
 
@@ -16,29 +16,29 @@ import stat
 import time
 from collections import deque
 
-from nacre.keeper.protocol.messages import Start
-from nacre.keeper.spawn.shell import Shell, place, spawn
+from nacre.keeper.protocol.messages import StartMessage
+from nacre.keeper.spawn.shell import Shell, device_and_inode, spawn
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
-    from nacre.sandbox.kernel.ruleset import Confinement
+    from nacre.sandbox.kernel.ruleset import Ruleset
 
-PATIENCE = 60.0
-_PAUSE = 0.01
+IDLE_TIMEOUT_S = 60.0
+_SHELL_READY_AFTER_S = 0.01
 """Seconds: a shell that is taken sooner may not have been ready, or would not have been if it were the only one."""
-HURRY = 1.0
+EXTRA_TIMEOUT_S = 1.0
 """Seconds after the last command until the second one is given up."""
 
 
-class Spare:
-    __slots__ = ("_asked", "_closed", "_like", "_shells", "_wanted", "pids")
+class StandbyShells:
+    __slots__ = ("_closed", "_last_request_at", "_shells", "_start_message", "_wanted", "pids")
 
     def __init__(self) -> None:
         self._shells: deque[tuple[Shell, float]] = deque()
         """And when each was started, the oldest first. All alike."""
         self._wanted = 1
-        self._like: Start | None = None
-        self._asked = 0.0
+        self._start_message: StartMessage | None = None
+        self._last_request_at = 0.0
         """When one was last wanted."""
         self._closed: dict[bytes, tuple[int, ...]] = {}
         """What is open or closed to it, as it was before."""
@@ -46,84 +46,84 @@ class Spare:
         """Spares that are alive: the one in waiting, and those dismissed."""
 
     def prepare(
-        self, like: Start, env: dict[bytes, bytes], files: tuple[int, int], confinement: Confinement | None
+        self, like: StartMessage, env: dict[bytes, bytes], files: tuple[int, int], confinement: Ruleset | None
     ) -> None:
         """Start what fits commands like this one. OSError: it could not be started."""
-        self._asked = time.monotonic()
-        if not self._shells or not self._fits(like):
-            self.dismiss()
-            self._closed = {} if confinement is None else _marks(confinement)
-            self._like = like
+        self._last_request_at = time.monotonic()
+        if not self._shells or not self._matches(like):
+            self.discard_all()
+            self._closed = {} if confinement is None else _path_identities(confinement)
+            self._start_message = like
         while len(self._shells) < self._wanted:
             shell = spawn(like, env, files, confinement=confinement)
             self._shells.append((shell, time.monotonic()))
             self.pids.add(shell.pid)
 
-    def take(self, start: Start) -> Shell | None:
+    def take(self, start: StartMessage) -> Shell | None:
         """The spare, if it fits."""
-        if not self._shells or not self._fits(start):
+        if not self._shells or not self._matches(start):
             return None
         shell, born = self._shells[0]
-        self._wanted = 2 if time.monotonic() - born < _PAUSE else 1
-        replaced = any(_mark(path)[: len(mark)] != mark for path, mark in self._closed.items())
-        if replaced or not (_is_well(shell) and _stands_in(shell, start.cwd) and _has_scratch(shell)):
-            self.dismiss()
+        self._wanted = 2 if time.monotonic() - born < _SHELL_READY_AFTER_S else 1
+        replaced = any(_path_identity(path)[: len(mark)] != mark for path, mark in self._closed.items())
+        if replaced or not (_is_running(shell) and _cwd_matches(shell, start.cwd) and _has_private_tmpdir(shell)):
+            self.discard_all()
             return None
         self._shells.popleft()
         self.pids.discard(shell.pid)
         return shell
 
-    def _fits(self, start: Start) -> bool:
-        like = self._like
+    def _matches(self, start: StartMessage) -> bool:
+        like = self._start_message
         return (
             like is not None
-            and start.reusable
+            and start.standby_ok
             and start.cwd == like.cwd
             and start.env == like.env
             and start.merge == like.merge
-            and start.waits == like.waits
+            and start.wait_for_jobs == like.wait_for_jobs
             and start.bash == like.bash
-            and start.confinement == like.confinement
+            and start.ruleset == like.ruleset
         )
 
-    def died(self, pid: int) -> bool:
+    def on_exit(self, pid: int) -> bool:
         """Whether it was one of ours."""
         if pid not in self.pids:
             return False
         self.pids.discard(pid)
         for each in [each for each in self._shells if each[0].pid == pid]:
             self._shells.remove(each)
-            each[0].dismiss()
+            each[0].discard()
         return True
 
-    def due(self) -> float | None:
+    def next_expiry(self) -> float | None:
         """When to give one up."""
         if not self._shells:
             return None
-        return self._asked + (PATIENCE if len(self._shells) == 1 else HURRY)
+        return self._last_request_at + (IDLE_TIMEOUT_S if len(self._shells) == 1 else EXTRA_TIMEOUT_S)
 
     def expire(self) -> None:
-        due = self.due()
+        due = self.next_expiry()
         if due is not None and time.monotonic() >= due:
-            self._give_up()
+            self._discard_youngest()
 
-    def dismiss(self) -> None:
+    def discard_all(self) -> None:
         while self._shells:
-            self._give_up()
+            self._discard_youngest()
 
-    def _give_up(self) -> None:
+    def _discard_youngest(self) -> None:
         """The youngest."""
         shell, _ = self._shells.pop()
-        shell.end()
+        shell.kill()
 
 
-def _marks(confinement: Confinement) -> dict[bytes, tuple[int, ...]]:
+def _path_identities(confinement: Ruleset) -> dict[bytes, tuple[int, ...]]:
     """Of what is opened to it, which file it is; of what is closed, whether it has changed since."""
-    found = {path: _mark(path)[:2] for _, path in confinement.grants if not path.startswith(b"/dev/")}
-    return found | {path: _mark(path) for kind, path in confinement.mounts if kind in (b"close", b"hide")}
+    found = {path: _path_identity(path)[:2] for _, path in confinement.grants if not path.startswith(b"/dev/")}
+    return found | {path: _path_identity(path) for kind, path in confinement.mounts if kind in (b"close", b"hide")}
 
 
-def _mark(path: bytes) -> tuple[int, ...]:
+def _path_identity(path: bytes) -> tuple[int, ...]:
     """Tells one file from another that takes its place, with its number perhaps."""
     try:
         found = os.stat(path, follow_symlinks=False)
@@ -132,7 +132,7 @@ def _mark(path: bytes) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_ctime_ns
 
 
-def _is_well(shell: Shell) -> bool:
+def _is_running(shell: Shell) -> bool:
     """Neither dead nor stopped. Its end, if that is what it is, stays to be reaped."""
     try:
         return os.waitid(os.P_PID, shell.pid, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is None
@@ -140,18 +140,18 @@ def _is_well(shell: Shell) -> bool:
         return False
 
 
-def _stands_in(shell: Shell, cwd: bytes) -> bool:
+def _cwd_matches(shell: Shell, cwd: bytes) -> bool:
     try:
-        return place(cwd) == shell.directory
+        return device_and_inode(cwd) == shell.directory
     except OSError:
         return False
 
 
-def _has_scratch(shell: Shell) -> bool:
+def _has_private_tmpdir(shell: Shell) -> bool:
     """Its private directory is there, if it has one. No other ever has the same name."""
-    if not shell.scratch:
+    if not shell.private_tmpdir:
         return True
     try:
-        return stat.S_ISDIR(os.stat(shell.scratch, follow_symlinks=False).st_mode)
+        return stat.S_ISDIR(os.stat(shell.private_tmpdir, follow_symlinks=False).st_mode)
     except OSError:
         return False

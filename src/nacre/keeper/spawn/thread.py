@@ -12,7 +12,7 @@ import errno
 import os
 import time
 
-_MOMENT = 0.00002
+_EXIT_POLL_S = 0.00002
 
 TYPE_CHECKING = False  # see wire.py
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def aside(work: Callable[[], T]) -> T:
+def run_in_throwaway_thread(work: Callable[[], T]) -> T:
     """What it gives or raises; BlockingIOError when there is no thread to be had."""
     answers: list[T] = []
     errors: list[BaseException] = []
@@ -45,7 +45,7 @@ def aside(work: Callable[[], T]) -> T:
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
     done.acquire()
     while os.path.exists(f"/proc/self/task/{numbers[0]}"):
-        time.sleep(_MOMENT)  # not just a yield: a keeper that precedes others would yield to nobody
+        time.sleep(_EXIT_POLL_S)  # not just a yield: a keeper that precedes others would yield to nobody
     if errors:
         raise errors[0]
     return answers[0]

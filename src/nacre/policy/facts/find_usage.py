@@ -5,22 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.policy.facts.precious_paths import Place, precious
-from nacre.policy.rule import Around
+from nacre.policy.facts.precious_paths import ProtectedPlace, protected_place
+from nacre.policy.rule import CheckContext
 from nacre.shell import Command
-from nacre.shell.programs.find import chosen
-from nacre.shell.symbolic import BELOW, STAR, least
+from nacre.shell.programs.find import chooses_among_found
+from nacre.shell.symbolic import ALL_FOUND, STAR, with_unknowns_empty
 
 FINDERS = ("find", "gfind", "fd", "fdfind")
 _DELETES = frozenset(("rm", "unlink", "shred", "srm"))
-_BELOW = f"/{BELOW}"
+_BELOW = f"/{ALL_FOUND}"
 
 
-def places(command: Command, around: Around) -> Iterator[Place]:
+def start_places(command: Command, around: CheckContext) -> Iterator[ProtectedPlace]:
     """What would be lost if everything went where it starts."""
     for start in starts(command):
-        unknown = least(start) != start
-        if place := precious(start if unknown else f"{start.rstrip('/')}/{STAR}", command, around):
+        unknown = with_unknowns_empty(start) != start
+        if place := protected_place(start if unknown else f"{start.rstrip('/')}/{STAR}", command, around):
             yield place
 
 
@@ -36,10 +36,10 @@ def starts(command: Command) -> list[str]:
     return found or ["."]
 
 
-def everywhere(command: Command, around: Around) -> Place | None:
+def deletes_everything(command: Command, around: CheckContext) -> ProtectedPlace | None:
     """What a deletion of single files would take nevertheless: it is given all that was found there."""
     for target in command.operands():
-        if target.endswith(_BELOW) and not _is_text(command) and (place := precious(target, command, around)):
+        if target.endswith(_BELOW) and not _is_text(command) and (place := protected_place(target, command, around)):
             return place
     return None
 
@@ -48,24 +48,24 @@ def found_by(command: Command) -> Command | None:
     """The `find` that runs it, with whatever stands between them, and hands it all that it has found. One that names
     none of that (`find . -maxdepth 0 -exec bash -c '…' \\;`) is a wrapper as any."""
     given, parent = command, command.parent
-    while parent is not None and not (parent.name in FINDERS and any(BELOW in word for word in given.argv)):
+    while parent is not None and not (parent.name in FINDERS and any(ALL_FOUND in word for word in given.argv)):
         given, parent = parent, parent.parent
     return parent
 
 
-def deletes_found(command: Command, around: Around) -> Place | None:
+def deletes_found(command: Command, around: CheckContext) -> ProtectedPlace | None:
     """What would be lost by a program that `find` runs for all that it has found: `-exec sh -c 'rm "$1"' _ {}`."""
     finder = found_by(command)
-    if finder is None or (finder is command.parent and deletes(finder)) or command.has("-r", "-R", "--recursive"):
+    if finder is None or (finder is command.parent and deletes(finder)) or command.has_flag("-r", "-R", "--recursive"):
         return None
-    return everywhere(command, around)
+    return deletes_everything(command, around)
 
 
 def _is_text(command: Command) -> bool:
     """The name was put into a text that a shell reads: what hangs on conditions there is not known to do so."""
     parent = command.parent
     while parent is not None:
-        if parent.name != "parallel" and BELOW in (parent.script or ""):
+        if parent.name != "parallel" and ALL_FOUND in (parent.script or ""):
             return True
         parent = parent.parent
     return False
@@ -77,7 +77,7 @@ def deletes(command: Command) -> bool:
 
 def deletes_all(command: Command) -> bool:
     """Nothing that stands before the deletion chooses among what is found."""
-    return any(not chosen(before) for before in _deletions(command))
+    return any(not chooses_among_found(before) for before in _deletions(command))
 
 
 def _deletions(command: Command) -> Iterator[tuple[str, ...]]:

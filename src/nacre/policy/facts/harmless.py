@@ -10,32 +10,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Script
-from nacre.shell.syntax.nodes import Block, Literal, Node, Pipeline, Redirect, Simple, Word
+from nacre.shell.syntax.nodes import Block, Literal, Node, Pipeline, Redirect, SimpleCommand, Word
 
-_ODD = later(r"\{|(?:^|[=:])~")
-_GLOB = later(r"[*?\[]")
-_SED_SCRIPT = later(
+_NON_ASCII = lazy_regex(r"\{|(?:^|[=:])~")
+_GLOB = lazy_regex(r"[*?\[]")
+_SED_SCRIPT = lazy_regex(
     r"(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/))?\s*!?(?:[pdq=]|s/[^/\\\n]*/[^/\\\n]*/[gpI\d]*)"
     r"(?:\s*;\s*(?:\d+|\$)?[pdq=])*"
 )
-_FIND_ACTS = later(r"-(?:exec|ok|delete|fprint|fls|files0-from)")
+_FIND_ACTS = lazy_regex(r"-(?:exec|ok|delete|fprint|fls|files0-from)")
 _GIT_READS = frozenset("rev-parse ls-files shortlog log branch tag remote".split())
 _GIT_LISTS = {
     "branch": frozenset("-a -r -v -vv --list --all --remotes --show-current --merged --no-merged".split()),
     "tag": frozenset(["-l", "--list", "-n"]),
     "remote": frozenset(["-v", "--verbose"]),
 }
-_GIT_LOG = later(
+_GIT_LOG = lazy_regex(
     r"-n|-\d+|--oneline|--graph|--all|--decorate(?:=\w+)?|--max-count=\d+|--(?:author|since|until|after|before|grep)=[^\0]*|"
     r"--format=(?!.*%G)[^\0]*|--pretty(?:=(?!.*%G)[^\0]*)?|--reverse|--merges|--no-merges|--first-parent|--abbrev-commit|--date=\w+|"
     r"-s|-sn|-sne|-e|--show-toplevel|--abbrev-ref|--verify|--short|--git-dir|--is-inside-work-tree|--cached|--tags"
 )
 
 
-def is_plain(script: Script, names: frozenset[str] | None = None) -> bool:
-    if script.broken or script.closed or script.foreign or script.block is None:
+def is_harmless(script: Script, names: frozenset[str] | None = None) -> bool:
+    if script.syntax_error or script.gave_up or script.env_runs_code or script.block is None:
         return False
     return _block(script.block, COMMANDS if names is None else names)
 
@@ -49,7 +49,7 @@ def _node(node: Node, names: frozenset[str]) -> bool:
         return False
     if isinstance(node, Pipeline):
         return all(_node(stage, names) for stage in node.stages)
-    if not isinstance(node, Simple) or node.assignments:
+    if not isinstance(node, SimpleCommand) or node.assignments:
         return False
     name = node.name
     if name is None or name not in names or (name != "[" and _GLOB.search(name)):
@@ -59,35 +59,35 @@ def _node(node: Node, names: frozenset[str]) -> bool:
     return argv is not None and (guard is None or guard(argv[1:]))
 
 
-def _argv(node: Simple, *, globs: bool) -> list[str] | None:
+def _argv(node: SimpleCommand, *, globs: bool) -> list[str] | None:
     if node.argv is not None:
         return list(node.argv)
     argv = []
     for word in node.words:
-        text = _known(word, globs=globs) if isinstance(word, Word) else None
+        text = _literal_text(word, globs=globs) if isinstance(word, Word) else None
         if text is None:
             return None
         argv.append(text)
     return argv
 
 
-def _known(word: Word, *, globs: bool = False) -> str | None:
-    if word.fixed is not None:
-        return word.fixed
-    if word.bare() == "[":
+def _literal_text(word: Word, *, globs: bool = False) -> str | None:
+    if word.literal is not None:
+        return word.literal
+    if word.unquoted_text() == "[":
         return "["
     out = []
     for part in word.parts:
         if not isinstance(part, Literal):
             return None
-        if not part.quoted and (_ODD.search(part.text) or (not globs and _GLOB.search(part.text))):
+        if not part.quoted and (_NON_ASCII.search(part.text) or (not globs and _GLOB.search(part.text))):
             return None
         out.append(part.text)
     return "".join(out)
 
 
 def _quiet(redirect: Redirect) -> bool:
-    target = _known(redirect.target)
+    target = _literal_text(redirect.target)
     if target is None:
         return False
     if redirect.operator in ("<", "<<", "<<-", "<<<"):
@@ -124,7 +124,7 @@ def _rg(args: Sequence[str]) -> bool:
     return not any(re.match(r"--(?:pre|hostname-bin|search-zip)|-(?!-).*z", word, re.DOTALL) for word in args)
 
 
-def _no(*prefixes: str) -> Callable[[Sequence[str]], bool]:
+def _has_no_prefix(*prefixes: str) -> Callable[[Sequence[str]], bool]:
     return lambda args: not any(word.startswith(prefixes) for word in args)
 
 
@@ -172,10 +172,10 @@ GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
     ),
     "base64": _only(r"-[dDi]+|-w\d*|--decode|--ignore-garbage|--wrap=\d+|-"),  # `-o` writes, on macOS
     "env": _nothing,
-    "printf": _no("-v"),
+    "printf": _has_no_prefix("-v"),
     "command": lambda args: args[:1] in (["-v"], ["-V"]),
-    "test": _no("-v", "-R"),
-    "[": _no("-v", "-R"),
+    "test": _has_no_prefix("-v", "-R"),
+    "[": _has_no_prefix("-v", "-R"),
 }
 
 COMMANDS = frozenset(

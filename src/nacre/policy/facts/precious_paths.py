@@ -9,14 +9,24 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import NamedTuple
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext
 from nacre.shell.command import Command
-from nacre.shell.interpreter.state import absolute
-from nacre.shell.symbolic import BRACKET, QUESTION, SOME, STAR, could_be, emptied, has_glob, plain, shown
+from nacre.shell.paths import absolute
+from nacre.shell.symbolic import (
+    BRACKET,
+    QUESTION,
+    STAR,
+    UNKNOWN_NONEMPTY,
+    each_unknown_empty,
+    has_glob,
+    is_literal,
+    may_equal,
+    to_display,
+)
 
 
-class Kind(Enum):
+class PlaceKind(Enum):
     ROOT = auto()
     HOME = auto()
     SYSTEM = auto()
@@ -29,8 +39,8 @@ class Kind(Enum):
     """What a person keeps: `~/Documents`, keys, settings."""
 
 
-class Place(NamedTuple):
-    kind: Kind
+class ProtectedPlace(NamedTuple):
+    kind: PlaceKind
     what: str
     """In words, for a message."""
 
@@ -46,45 +56,47 @@ _BELOW = frozenset((
 ))  # fmt: skip
 _SCRATCH = frozenset(("tmp", "var/tmp", "var/log", "var/cache", "private/tmp"))
 """What is in them may go; they may not."""
-_ANY = later(
+_ANY = lazy_regex(
     rf"[{STAR}{QUESTION}]*{STAR}[{STAR}{QUESTION}]*|\.{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
     rf"{BRACKET}[!^]\.\]{STAR}"
 )
-_KEPT = later(r"Documents|Desktop|Pictures|Music|Videos|Movies|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store")
-_DOTS = later(r"\.{1,2}(?:/|$)|/")
-_GIT = later(r"(.*)/\.git(?:/(?:objects|refs))?")
-_HOME = later(r"/(?:home|Users)/[^/]+")
-_LONGEST = 32
-_MOUNT = later(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
+_PERSONAL = lazy_regex(
+    r"Documents|Desktop|Pictures|Music|Videos|Movies|\.gnupg|\.config|\.local|\.aws|\.kube|\.password-store"
+)
+_DOTS = lazy_regex(r"\.{1,2}(?:/|$)|/")
+_GIT = lazy_regex(r"(.*)/\.git(?:/(?:objects|refs))?")
+_HOME = lazy_regex(r"/(?:home|Users)/[^/]+")
+_MAX_SHOWN_CHARS = 32
+_MOUNT = lazy_regex(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
 
 
-def precious(target: str, command: Command, around: Around) -> Place | None:
+def protected_place(target: str, command: Command, around: CheckContext) -> ProtectedPlace | None:
     """What would be lost if this target went with all that is in it; None if that is its owner's business."""
-    key = "precious", target, command.cwd, command.home, command.settled
-    if key not in around.memo:
-        around.memo[key] = _lost(target, command, around)
-    known = around.memo[key]
-    return known if isinstance(known, Place) else None
+    key = "precious", target, command.cwd, command.home, command.cwd_certain
+    if key not in around.cache:
+        around.cache[key] = _place_lost_to(target, command, around)
+    known = around.cache[key]
+    return known if isinstance(known, ProtectedPlace) else None
 
 
-def _lost(target: str, command: Command, around: Around) -> Place | None:
-    for text in emptied(target):
+def _place_lost_to(target: str, command: Command, around: CheckContext) -> ProtectedPlace | None:
+    for text in each_unknown_empty(target):
         if text == target:
-            return _precious(text, command, around, guessed=False) if text else None
-        place = _precious(text, command, around, guessed=True) if text not in ("", ".") else None
+            return _protected_place(text, command, around, guessed=False) if text else None
+        place = _protected_place(text, command, around, guessed=True) if text not in ("", ".") else None
         if place is not None:
-            return Place(place.kind, f"{place.what}, if what is unknown here is empty")
+            return ProtectedPlace(place.kind, f"{place.what}, if what is unknown here is empty")
     return None
 
 
-def _precious(text: str, command: Command, around: Around, *, guessed: bool) -> Place | None:
-    stem, everything = _without_any(text)
+def _protected_place(text: str, command: Command, around: CheckContext, *, guessed: bool) -> ProtectedPlace | None:
+    stem, everything = _strip_globs(text)
     path = absolute(stem, command.cwd)
     return (
-        _here(stem, everything, path, command, around)
+        _working_directory(stem, everything, path, command, around)
         or _system(path, everything, guessed, command, around)
         or _history(stem, path, guessed, around)
-        or _mounted(path, around)
+        or _mount_point(path, around)
         or _own(path, around)
     )
 
@@ -97,13 +109,13 @@ def lies_in(target: str, command: Command, *directories: str) -> bool:
     return any(path == directory or path.startswith(directory + "/") for directory in directories)
 
 
-def brief(path: str) -> str:
+def shorten_path(path: str) -> str:
     """For a message."""
-    text = shown(path)
-    return text if len(text) <= _LONGEST else "…" + text[1 - _LONGEST :]
+    text = to_display(path)
+    return text if len(text) <= _MAX_SHOWN_CHARS else "…" + text[1 - _MAX_SHOWN_CHARS :]
 
 
-def _without_any(text: str) -> tuple[str, bool]:
+def _strip_globs(text: str) -> tuple[str, bool]:
     """`a/*/` is all that is in `a`."""
     stem, everything = text, False
     while stem:
@@ -114,9 +126,11 @@ def _without_any(text: str) -> tuple[str, bool]:
     return stem or ".", everything
 
 
-def _here(stem: str, everything: bool, path: str, command: Command, around: Around) -> Place | None:
+def _working_directory(
+    stem: str, everything: bool, path: str, command: Command, around: CheckContext
+) -> ProtectedPlace | None:
     what = ""
-    named = stem.startswith("/") or (".." not in stem and _moved(command, around))
+    named = stem.startswith("/") or (".." not in stem and _has_changed_directory(command, around))
     if not named and not _DOTS.sub("", stem):
         if ".." in stem:
             what = "what holds the working directory"
@@ -126,45 +140,51 @@ def _here(stem: str, everything: bool, path: str, command: Command, around: Arou
         if cwd == path:
             what = what or "the working directory"
         elif cwd.startswith(path + "/"):
-            what = what or f"{brief(path)}, which holds the working directory"
+            what = what or f"{shorten_path(path)}, which holds the working directory"
     if not what:
         return None
-    return _system(path, everything, False, command, around) or Place(Kind.HERE, what)
+    return _system(path, everything, False, command, around) or ProtectedPlace(PlaceKind.HERE, what)
 
 
-def _moved(command: Command, around: Around) -> bool:
+def _has_changed_directory(command: Command, around: CheckContext) -> bool:
     """After `cd build && …`: the working directory of the command is not the caller's, and surely so."""
     place = command.cwd
     if place.endswith(f"/{STAR}"):  # one of several, as in `cd "$x" && …`
         place = place[:-1]
-        return command.settled and not around.cwd.startswith(place) and plain(place)
-    return command.settled and place != around.cwd and plain(place)
+        return command.cwd_certain and not around.cwd.startswith(place) and is_literal(place)
+    return command.cwd_certain and place != around.cwd and is_literal(place)
 
 
-def _system(path: str, everything: bool, guessed: bool, command: Command, around: Around) -> Place | None:
+def _system(
+    path: str, everything: bool, guessed: bool, command: Command, around: CheckContext
+) -> ProtectedPlace | None:
     name = path[1:] if path.startswith("/") else None
     if name is None:
         return None
     if not name:
-        return Place(Kind.ROOT, "the whole file system")
+        return ProtectedPlace(PlaceKind.ROOT, "the whole file system")
     if name in ("home", "Users", "root"):
-        return Place(Kind.HOME, f"the home directories in {brief(path)}")
+        return ProtectedPlace(PlaceKind.HOME, f"the home directories in {shorten_path(path)}")
     if path in (around.home, command.home) or _HOME.fullmatch(path):
-        return None if path.endswith("/" + SOME) else Place(Kind.HOME, f"the home directory {brief(path)}")
+        return (
+            None
+            if path.endswith("/" + UNKNOWN_NONEMPTY)
+            else ProtectedPlace(PlaceKind.HOME, f"the home directory {shorten_path(path)}")
+        )
     if name in _SCRATCH and (everything or guessed):
         return None
     if guessed and name[0].isupper():  # `"$project"/Library`
         return None
     if name in SYSTEM or name in _BELOW or (has_glob(name) and _may_be_system(name)):
-        return Place(Kind.SYSTEM, f"the system directory {brief(path)}")
+        return ProtectedPlace(PlaceKind.SYSTEM, f"the system directory {shorten_path(path)}")
     return None
 
 
 def _may_be_system(name: str) -> bool:
-    return any(each.count("/") == name.count("/") and could_be(name, each) for each in SYSTEM | _BELOW)
+    return any(each.count("/") == name.count("/") and may_equal(name, each) for each in SYSTEM | _BELOW)
 
 
-def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | None:
+def _history(stem: str, path: str, guessed: bool, around: CheckContext) -> ProtectedPlace | None:
     """`.git`, but not that of a copy which lies inside the working directory or among scratch files."""
     found = _GIT.fullmatch(path) if "/.git" in path else None
     if not found or guessed:
@@ -172,17 +192,17 @@ def _history(stem: str, path: str, guessed: bool, around: Around) -> Place | Non
     by_name = "/" in stem.rstrip("/").removeprefix("./")
     if found[1] != around.cwd and (found[1].startswith("/tmp/") or (by_name and found[1].startswith(around.cwd + "/"))):
         return None
-    return Place(Kind.HISTORY, "a repository's whole history")
+    return ProtectedPlace(PlaceKind.HISTORY, "a repository's whole history")
 
 
-def _mounted(path: str, around: Around) -> Place | None:
+def _mount_point(path: str, around: CheckContext) -> ProtectedPlace | None:
     if path != "/tmp" and (path in around.mounts or _MOUNT.fullmatch(path)):
-        return Place(Kind.MOUNT, f"all that is mounted at {brief(path)}")
+        return ProtectedPlace(PlaceKind.MOUNT, f"all that is mounted at {shorten_path(path)}")
     return None
 
 
-def _own(path: str, around: Around) -> Place | None:
+def _own(path: str, around: CheckContext) -> ProtectedPlace | None:
     home, _, name = path.rpartition("/")
-    if home and home == around.home and _KEPT.fullmatch(name):
-        return Place(Kind.OWN, f"all that the user keeps in {brief(path)}")
+    if home and home == around.home and _PERSONAL.fullmatch(name):
+        return ProtectedPlace(PlaceKind.OWN, f"all that the user keeps in {shorten_path(path)}")
     return None

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from nacre.shell.command import Command
-from nacre.shell.symbolic import globbed
+from nacre.shell.symbolic import mark_globs
 
 NODES = ("rimraf", "rimraf@*", "del", "del-cli", "del-cli@*")
 """They take directories without being told, and globs in quotes. `npx` may name a version of theirs."""
 
 
 def deletes_trees(command: Command) -> bool:
-    return command.has("-r", "-R", "--r", "--recursive") or _is_nodes(command)
+    return command.has_flag("-r", "-R", "--r", "--recursive") or _is_nodes(command)
 
 
 def trees(command: Command) -> list[str]:
     """The places that go, with all that is in them."""
     if command.name != "rm" and _is_nodes(command):
-        return [globbed(each) for each in command.operands() if each[:1] != "!"]
+        return [mark_globs(each) for each in command.operands() if each[:1] != "!"]
     return command.operands()
 
 

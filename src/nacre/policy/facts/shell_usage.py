@@ -5,15 +5,15 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Iterator
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.policy.rule import Hit
 from nacre.shell import Command, Script
 from nacre.shell.programs.shells import SHELLS, is_interpreter, shell_options
-from nacre.shell.symbolic import whole
+from nacre.shell.symbolic import is_fully_known
 
-_STATEMENT = later(r"(?:^|[\n;{])\s*$")
+_STATEMENT = lazy_regex(r"(?:^|[\n;{])\s*$")
 """What stands before a statement, in most languages."""
-_RUN = later(
+_RUN = lazy_regex(
     r"\b(?:exec|eval|system|popen|execSync|shell_exec|passthru|Function|getoutput|check_output|check_call|run|call|Popen)"
     r"\s?[( ]\s?[rbfu]?(?:\'\'\'|\"\"\"|[\"\'`])?$"
 )
@@ -25,14 +25,14 @@ def is_shell(program: str) -> bool:
     return program.rsplit("/", 1)[-1] in SHELLS
 
 
-def takes_orders(command: Command) -> bool:
+def reads_commands_from_pipe(command: Command) -> bool:
     """A shell that executes whatever it reads, and nobody knows what that will be."""
     if not is_shell(command.name):
         return False
     flags, _, rest = shell_options(command.argv)
     if "c" in flags or (rest and "s" not in flags):
         return False
-    return not command.stdin or not whole(command.stdin)
+    return not command.stdin or not is_fully_known(command.stdin)
 
 
 def executes(command: Command, mark: str) -> Hit | None:
@@ -59,19 +59,19 @@ def executes(command: Command, mark: str) -> Hit | None:
     return None
 
 
-def piped(
+def find_pipeline(
     script: Script, writes: Callable[[Command], bool], reads: Callable[[Command], bool], *, through: bool = False
 ) -> tuple[int, int, Hit] | None:
     """Where one command writes into a pipe that another one reads; `through`: or that leads there by others."""
     fed: dict[int, Command] = {}
     for command in script.commands:
-        if command.pipe_out and command.pipe_out not in fed and not command.calls:
+        if command.pipe_out and command.pipe_out not in fed and not command.is_function_call:
             first = command if writes(command) else fed.get(command.pipe_in) if through else None
             if first is not None:
                 fed[command.pipe_out] = first
     if fed:
         for command in script.commands:
-            if command.pipe_in in fed and not command.calls and reads(command):
+            if command.pipe_in in fed and not command.is_function_call and reads(command):
                 return *_span(fed[command.pipe_in], command), Hit()
     return None
 

@@ -11,53 +11,53 @@ from enum import Enum, auto
 from itertools import pairwise
 from typing import NamedTuple
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.policy.rule import WRITES
 from nacre.shell import Command
-from nacre.shell.interpreter.state import absolute
-from nacre.shell.option_tables import SUDO, sort_tar
-from nacre.shell.options import taking
+from nacre.shell.option_tables import SUDO, parse_tar_options
+from nacre.shell.options import spec_for
+from nacre.shell.paths import absolute
 from nacre.shell.symbolic import has_glob
 
-_TO_WRITE = later(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \t]*(?=$|[|\n])")
+_TO_WRITE = lazy_regex(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \t]*(?=$|[|\n])")
 
 
-class Deed(Enum):
-    FILLS = auto()
+class WriteKind(Enum):
+    WRITE = auto()
     """Its content changes, or it appears."""
-    TAKES = auto()
+    REMOVE = auto()
     """It goes away."""
-    MARKS = auto()
+    CHANGE_MODE = auto()
     """Its owner or mode changes."""
-    MAKES = auto()
+    CREATE_DIRECTORY = auto()
     """A directory appears."""
 
 
 class Change(NamedTuple):
-    deed: Deed
+    kind: WriteKind
     target: str
 
 
 def changes(command: Command) -> tuple[Change, ...]:
-    known = command.memo.get("changes")
+    known = command.cache.get("changes")
     if not isinstance(known, tuple):
-        known = command.memo["changes"] = tuple(_changes(command))
+        known = command.cache["changes"] = tuple(_changes(command))
     return known
 
 
-def touched(command: Command) -> str:
+def written_paths(command: Command) -> str:
     """The paths of all these files as one text: a rule need look no further if the place it is about is not in it."""
-    known = command.memo.get("touched")
+    known = command.cache.get("touched")
     if not isinstance(known, str):
         paths = [absolute(target, command.cwd) for _, target in changes(command)]
-        known = command.memo["touched"] = "\n".join(paths)
+        known = command.cache["touched"] = "\n".join(paths)
     return known
 
 
 def _changes(command: Command) -> Iterator[Change]:
     for opened in command.redirects:
         if opened.writes:
-            yield Change(Deed.FILLS, opened.target)
+            yield Change(WriteKind.WRITE, opened.target)
     look = _PROGRAMS.get(command.name)
     if look is None and has_glob(command.name):  # `/bin/t?e`
         look = next((each for name, each in _PROGRAMS.items() if command.runs(name)), None)
@@ -65,53 +65,53 @@ def _changes(command: Command) -> Iterator[Change]:
         yield from look(command)
 
 
-def _of(deed: Deed) -> Callable[[Command], Iterator[Change]]:
+def _all_operands(deed: WriteKind) -> Callable[[Command], Iterator[Change]]:
     """Every operand."""
     return lambda command: (Change(deed, each) for each in command.operands())
 
 
-def _copied(command: Command) -> Iterator[Change]:
+def _copy_targets(command: Command) -> Iterator[Change]:
     """cp, mv, install, ln, rsync: to the last operand, or to the directory of `-t`."""
     operands = command.operands()
-    into = [] if command.name == "rsync" else command.given.values("-t", "--target-directory")
+    into = [] if command.name == "rsync" else command.parsed.values("-t", "--target-directory")
     sources = operands if into else operands[:-1]
-    if command.name == "install" and command.has("-d", "--directory"):
-        yield from (Change(Deed.MAKES, each) for each in operands)
+    if command.name == "install" and command.has_flag("-d", "--directory"):
+        yield from (Change(WriteKind.CREATE_DIRECTORY, each) for each in operands)
         return
     for each in into or operands[-1:]:
         if into or len(operands) > 1:
-            yield Change(Deed.FILLS, each)
+            yield Change(WriteKind.WRITE, each)
     if command.name == "mv":
-        yield from (Change(Deed.TAKES, each) for each in sources)
+        yield from (Change(WriteKind.REMOVE, each) for each in sources)
 
 
-def _dd(command: Command) -> Iterator[Change]:
+def _dd_targets(command: Command) -> Iterator[Change]:
     for word in command.args:
         if word.startswith(("of=", "ofs=")):
-            yield Change(Deed.FILLS, word.partition("=")[2])
+            yield Change(WriteKind.WRITE, word.partition("=")[2])
 
 
-def _imaged(command: Command) -> Iterator[Change]:
+def _image_targets(command: Command) -> Iterator[Change]:
     """qemu-img, bmaptool: after a subcommand."""
     operands = command.operands()
     if operands[:1] == ["create"]:
-        yield from (Change(Deed.FILLS, each) for each in operands[1:2])
+        yield from (Change(WriteKind.WRITE, each) for each in operands[1:2])
     elif operands[:1] in (["convert"], ["copy"]) and len(operands) > 2:
-        yield Change(Deed.FILLS, operands[-1])
+        yield Change(WriteKind.WRITE, operands[-1])
     elif operands[:1] == ["dd"]:
-        yield from _dd(command)
+        yield from _dd_targets(command)
 
 
-def _edited(command: Command) -> Iterator[Change]:
+def _sed_targets(command: Command) -> Iterator[Change]:
     """sed with `-i`; its first operand is the script, unless an option brings it."""
-    given = command.given
+    given = command.parsed
     if given.has("-i", "-I", "--in-place"):
         scripted = given.has("-e", "-f", "--expression", "--file")
-        yield from (Change(Deed.FILLS, each) for each in given.operands[0 if scripted else 1 :])
+        yield from (Change(WriteKind.WRITE, each) for each in given.operands[0 if scripted else 1 :])
 
 
-def _in_place(command: Command) -> Iterator[Change]:
-    """perl and ruby with `-i`; as `_edited`, but `-pie` is not what it seems."""
+def _inplace_targets(command: Command) -> Iterator[Change]:
+    """perl and ruby with `-i`; as `_sed_targets`, but `-pie` is not what it seems."""
     scripted, edits = False, False
     for word in command.options():
         edits = edits or bool(re.match(r"-[nslpwa0-9]*i", word))
@@ -124,125 +124,127 @@ def _in_place(command: Command) -> Iterator[Change]:
                 skip = not skip
             elif word[:1] != "-":
                 found.append(word)
-        yield from (Change(Deed.FILLS, each) for each in found[0 if scripted else 1 :])
+        yield from (Change(WriteKind.WRITE, each) for each in found[0 if scripted else 1 :])
 
 
-def _marked(command: Command) -> Iterator[Change]:
+def _mode_targets(command: Command) -> Iterator[Change]:
     """chmod, chown, chgrp: the first operand is the mode or owner."""
-    given = command.has("--reference") or any(re.fullmatch(r"-[rwxXst]+", word) for word in command.options())
-    yield from (Change(Deed.MARKS, each) for each in command.operands()[0 if given else 1 :])
+    given = command.has_flag("--reference") or any(re.fullmatch(r"-[rwxXst]+", word) for word in command.options())
+    yield from (Change(WriteKind.CHANGE_MODE, each) for each in command.operands()[0 if given else 1 :])
 
 
-def _fetched(command: Command) -> Iterator[Change]:
+def _download_targets(command: Command) -> Iterator[Change]:
     if command.name == "curl":
-        files = command.given.values("-o", "--output", "--output-dir")
-        if command.has("-O", "--remote-name", "--remote-name-all") and not command.given.has("--output-dir"):
+        files = command.parsed.values("-o", "--output", "--output-dir")
+        if command.has_flag("-O", "--remote-name", "--remote-name-all") and not command.parsed.has("--output-dir"):
             files.append(".")
     else:
-        files = command.given.values("-O", "--output-document", "-P", "--directory-prefix") or ["."]
-    yield from (Change(Deed.FILLS, each) for each in files if each != "-")
+        files = command.parsed.values("-O", "--output-document", "-P", "--directory-prefix") or ["."]
+    yield from (Change(WriteKind.WRITE, each) for each in files if each != "-")
 
 
-def _to_output(command: Command) -> Iterator[Change]:
+def _output_option_targets(command: Command) -> Iterator[Change]:
     """gpg, sort, pv: `-o file`; openssl: `-out file`."""
     if command.name == "openssl":
         files = [after for word, after in pairwise(command.argv) if word == "-out"]
     else:
-        files = command.given.values("-o", "--output")
-    yield from (Change(Deed.FILLS, each) for each in files if each != "-")
+        files = command.parsed.values("-o", "--output")
+    yield from (Change(WriteKind.WRITE, each) for each in files if each != "-")
 
 
-def _unpacked(command: Command) -> Iterator[Change]:
+def _archive_targets(command: Command) -> Iterator[Change]:
     if command.name == "unzip":
-        given = taking(("-d", "-P", "-x")).sort(command.args)
+        given = spec_for(("-d", "-P", "-x")).parse(command.args)
         into = [] if given.has("-l", "-p", "-t", "-v", "-z", "-Z") else given.values("-d") or ["."]
     else:
-        given = sort_tar(command.args)
+        given = parse_tar_options(command.args)
         extracts = given.has("-x", "--extract", "--get") and not given.has("-O", "--to-stdout")
         into = given.values("-C", "--directory") or ["."] if extracts else []
-    yield from (Change(Deed.FILLS, each) for each in into)
+    yield from (Change(WriteKind.WRITE, each) for each in into)
 
 
-def _in_editor(command: Command) -> Iterator[Change]:
+def _editor_targets(command: Command) -> Iterator[Change]:
     """ed, ex, vim: if they are told to write."""
-    given = taking(("-p",) if command.name == "ed" else ("-c", "-S", "-u", "--cmd")).sort(command.args)
+    given = spec_for(("-p",) if command.name == "ed" else ("-c", "-S", "-u", "--cmd")).parse(command.args)
     told = [*given.values("-c"), *(word[1:] for word in given.operands if word[:1] == "+"), command.stdin or ""]
     if any(_TO_WRITE.search(text) for text in told):
-        yield from (Change(Deed.FILLS, each) for each in given.operands if each[:1] != "+")
+        yield from (Change(WriteKind.WRITE, each) for each in given.operands if each[:1] != "+")
 
 
-def _as_root(command: Command) -> Iterator[Change]:
+def _sudoedit_targets(command: Command) -> Iterator[Change]:
     """sudoedit, `sudo -e`."""
     if command.name == "sudoedit" or SUDO.leading(command.argv).has("-e", "--edit"):
-        yield from (Change(Deed.FILLS, each) for each in SUDO.command(command.argv))
+        yield from (Change(WriteKind.WRITE, each) for each in SUDO.command(command.argv))
 
 
-def _patched(command: Command) -> Iterator[Change]:
-    if command.has("--dry-run"):
+def _patch_targets(command: Command) -> Iterator[Change]:
+    if command.has_flag("--dry-run"):
         return
-    files = command.given.values("-o", "--output") or command.operands()[:1]
-    yield from (Change(Deed.FILLS, each) for each in (*files, *command.given.values("-d", "--directory")))
+    files = command.parsed.values("-o", "--output") or command.operands()[:1]
+    yield from (Change(WriteKind.WRITE, each) for each in (*files, *command.parsed.values("-d", "--directory")))
 
 
-def _awk(command: Command) -> Iterator[Change]:
+def _awk_targets(command: Command) -> Iterator[Change]:
     """`gawk -i inplace`."""
     if not any("inplace" in word for word in command.args):
         return
-    given = taking(("-i", "-f", "-v", "-F", "--include", "--file", "--assign", "--field-separator")).sort(command.args)
+    given = spec_for(("-i", "-f", "-v", "-F", "--include", "--file", "--assign", "--field-separator")).parse(
+        command.args
+    )
     if "inplace" in given.values("-i", "--include"):
         scripted = given.has("-f", "--file")
-        yield from (Change(Deed.FILLS, each) for each in given.operands[0 if scripted else 1 :])
+        yield from (Change(WriteKind.WRITE, each) for each in given.operands[0 if scripted else 1 :])
 
 
-def _yq(command: Command) -> Iterator[Change]:
-    if command.has("-i", "--inplace", "--in-place"):
+def _yq_targets(command: Command) -> Iterator[Change]:
+    if command.has_flag("-i", "--inplace", "--in-place"):
         operands = command.operands("-o", "-p", "-I", "--output-format", "--input-format", "--indent", "--from-file")
         verb = 1 if operands[:1] in (["eval"], ["e"], ["eval-all"], ["ea"]) else 0
-        yield from (Change(Deed.FILLS, each) for each in operands[verb + 1 :])
+        yield from (Change(WriteKind.WRITE, each) for each in operands[verb + 1 :])
 
 
-def _sent(command: Command) -> Iterator[Change]:
+def _scp_targets(command: Command) -> Iterator[Change]:
     """scp: to the last operand, if that is here."""
     operands = command.operands()
     if len(operands) > 1 and ":" not in operands[-1].partition("/")[0]:
-        yield Change(Deed.FILLS, operands[-1])
+        yield Change(WriteKind.WRITE, operands[-1])
 
 
-def _listed(command: Command) -> Iterator[Change]:
+def _find_output_targets(command: Command) -> Iterator[Change]:
     """find: what it has found goes to a file."""
     for word, after in pairwise(command.args):
         if word in ("-fprint", "-fprint0", "-fprintf", "-fls"):
-            yield Change(Deed.FILLS, after)
+            yield Change(WriteKind.WRITE, after)
 
 
 _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
-    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copied),
-    **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd),
-    **dict.fromkeys(("sed", "gsed"), _edited),
-    **dict.fromkeys(("perl", "ruby"), _in_place),
-    **dict.fromkeys(("ed", "ex", "vi", "vim", "nvim"), _in_editor),
-    **dict.fromkeys(("sudo", "sudoedit"), _as_root),
-    **dict.fromkeys(("awk", "gawk"), _awk),
-    **dict.fromkeys(("find", "gfind"), _listed),
-    "patch": _patched,
-    "yq": _yq,
-    "scp": _sent,
-    **dict.fromkeys(("chmod", "chown", "chgrp"), _marked),
-    **dict.fromkeys(("curl", "wget"), _fetched),
-    **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _to_output),
-    **dict.fromkeys(("tar", "bsdtar", "unzip"), _unpacked),
-    **dict.fromkeys(("qemu-img", "bmaptool"), _imaged),
-    "ddrescue": lambda command: (Change(Deed.FILLS, each) for each in command.operands()[1:2]),
-    "tee": _of(Deed.FILLS),
-    "sponge": _of(Deed.FILLS),
-    "touch": _of(Deed.FILLS),
-    "truncate": _of(Deed.FILLS),
-    "fallocate": _of(Deed.FILLS),
-    "mkdir": _of(Deed.MAKES),
-    "rm": _of(Deed.TAKES),
-    "rmdir": _of(Deed.TAKES),
-    "unlink": _of(Deed.TAKES),
-    "shred": _of(Deed.FILLS),
+    **dict.fromkeys(("cp", "mv", "install", "ln", "rsync"), _copy_targets),
+    **dict.fromkeys(("dd", "dcfldd", "dc3dd"), _dd_targets),
+    **dict.fromkeys(("sed", "gsed"), _sed_targets),
+    **dict.fromkeys(("perl", "ruby"), _inplace_targets),
+    **dict.fromkeys(("ed", "ex", "vi", "vim", "nvim"), _editor_targets),
+    **dict.fromkeys(("sudo", "sudoedit"), _sudoedit_targets),
+    **dict.fromkeys(("awk", "gawk"), _awk_targets),
+    **dict.fromkeys(("find", "gfind"), _find_output_targets),
+    "patch": _patch_targets,
+    "yq": _yq_targets,
+    "scp": _scp_targets,
+    **dict.fromkeys(("chmod", "chown", "chgrp"), _mode_targets),
+    **dict.fromkeys(("curl", "wget"), _download_targets),
+    **dict.fromkeys(("gpg", "sort", "openssl", "pv"), _output_option_targets),
+    **dict.fromkeys(("tar", "bsdtar", "unzip"), _archive_targets),
+    **dict.fromkeys(("qemu-img", "bmaptool"), _image_targets),
+    "ddrescue": lambda command: (Change(WriteKind.WRITE, each) for each in command.operands()[1:2]),
+    "tee": _all_operands(WriteKind.WRITE),
+    "sponge": _all_operands(WriteKind.WRITE),
+    "touch": _all_operands(WriteKind.WRITE),
+    "truncate": _all_operands(WriteKind.WRITE),
+    "fallocate": _all_operands(WriteKind.WRITE),
+    "mkdir": _all_operands(WriteKind.CREATE_DIRECTORY),
+    "rm": _all_operands(WriteKind.REMOVE),
+    "rmdir": _all_operands(WriteKind.REMOVE),
+    "unlink": _all_operands(WriteKind.REMOVE),
+    "shred": _all_operands(WriteKind.WRITE),
 }
 
 WRITERS = (WRITES, *_PROGRAMS)

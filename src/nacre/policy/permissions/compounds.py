@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-_TOKEN = later(r"""(?s:'[^']*'|"(?:\\.|[^"\\])*"|\\.)|&?>+[&|]?|<+&?|(\|\||&&|;;?|\n)|(\|&?)|(&)|[^'"\\&>|<;\n]+|.""")
-_OPENING = later(r"(?:(?:[({!]|if|then|elif|else|do|while|until|time) ?)*")
+_TOKEN = lazy_regex(
+    r"""(?s:'[^']*'|"(?:\\.|[^"\\])*"|\\.)|&?>+[&|]?|<+&?|(\|\||&&|;;?|\n)|(\|&?)|(&)|[^'"\\&>|<;\n]+|."""
+)
+_OPENING = lazy_regex(r"(?:(?:[({!]|if|then|elif|else|do|while|until|time) ?)*")
 _CLOSING = " )}"
 
 

@@ -14,71 +14,71 @@ from math import inf
 from posixpath import join, normpath
 
 from nacre.base.frozen import replace
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.policy.facts.harmless import COMMANDS, GUARDS
-from nacre.policy.permissions.command_words import says, written
-from nacre.policy.permissions.globs import fits
-from nacre.policy.permissions.patterns import STAR, Pattern, program
+from nacre.policy.permissions.command_words import matches, redirection_words
+from nacre.policy.permissions.globs import matches_pieces
+from nacre.policy.permissions.patterns import STAR, PermissionPattern, program
 from nacre.shell import Command, Script
-from nacre.shell.interpreter.budget import PATIENCE
+from nacre.shell.interpreter.budget import FOLLOW_ALL_BELOW
 from nacre.shell.programs.shells import shell_options
-from nacre.shell.symbolic import plain
+from nacre.shell.symbolic import is_literal
 
-_MOVES = ("cd", "pushd")
+_CD_COMMANDS = ("cd", "pushd")
 _SILENT = frozenset(": true false cd pushd popd exit return break continue shift wait".split())
 _READING = COMMANDS - {"git", "env", "command"}
 """Plain git needs an environment of its own, which what is allowed by a rule does not get."""
-_THROUGH = frozenset(
+_WRAPPERS = frozenset(
     "timeout gtimeout time nice ionice nohup stdbuf setsid command builtin exec env xargs eval unbuffer chronic".split()
 )
-_FREE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
-_HEEDED_BY_FEW = later(
+_HARMLESS_FILES = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
+_HARMLESS_VARIABLES = lazy_regex(
     r"NODE_ENV|CI|(?:NO|FORCE|CLI)_?COLOR\w*|TERM|COLUMNS|LINES|LANG|LANGUAGE|LC_[A-Z]+|TZ|RUST_(?:BACKTRACE|LOG)|"
     r"PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|HASHSEED)|DEBUG|VERBOSE|LOG_LEVEL|DEBIAN_FRONTEND"
 )
-_OWN = later(r"(?!npm_|\w+_proxy$)[a-z]\w*")
+_SCRIPT_VARIABLES = lazy_regex(r"(?!npm_|\w+_proxy$)[a-z]\w*")
 """Names of a script's own variables."""
 _EMPTYING = ("-i", "--ignore-environment", "--")
 """Options of `env` that set nothing."""
 _SHELLS = frozenset(("bash", "sh", "dash", "ash"))
 """Those whose language we read: a glob of zsh's can run a command."""
-_LOOPS = later(r"\b(?:for|select)\s+([A-Za-z_]\w*)")
-_EXPANDED = later(r"\$\{!?([A-Za-z_]\w*)(?:\[[^\]]*\])?:?=")
-_COUNTED = later(
+_LOOPS = lazy_regex(r"\b(?:for|select)\s+([A-Za-z_]\w*)")
+_EXPANDED = lazy_regex(r"\$\{!?([A-Za-z_]\w*)(?:\[[^\]]*\])?:?=")
+_COUNTED = lazy_regex(
     r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
 """What is assigned in a text that reckons: `((n += 1))`."""
-_ASSIGNED = later(r"(?:^|\s)([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
+_ASSIGNED = lazy_regex(r"(?:^|\s)([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
 
 
-def covering(script: Script, patterns: list[Pattern], cwd: str) -> Pattern | None:
+def covering_rule(script: Script, patterns: list[PermissionPattern], cwd: str) -> PermissionPattern | None:
     """The first rule that was needed to allow all of it."""
     for pattern in patterns:
         if pattern.everything or (pattern.text and pattern.exact and pattern.source == script.text.strip()):
             return pattern
-    unread = script.closed or script.broken or script.doubtful or script.foreign
-    if unread or len(script.commands) >= PATIENCE:  # beyond that not every call is followed
+    unread = script.gave_up or script.syntax_error or script.maybe_syntax_error or script.env_runs_code
+    if unread or len(script.commands) >= FOLLOW_ALL_BELOW:  # beyond that not every call is followed
         return None
     texts = dict.fromkeys((script.text, *(each.script for each in script.commands if each.script is not None)))
-    if not all(map(_assigns_its_own, texts)) or not all(map(plain, texts)):
+    if not all(map(_assigns_script_variables, texts)) or not all(map(is_literal, texts)):
         return None
-    return _Cover(script, patterns, cwd).rule()
+    return _CoverageCheck(script, patterns, cwd).rule()
 
 
-def _assigns_its_own(text: str) -> bool:
+def _assigns_script_variables(text: str) -> bool:
     """Whatever else than `NAME=value` would set in it are a script's own variables."""
     names = [*_LOOPS.findall(text), *_EXPANDED.findall(text)]
     if "((" in text or "$[" in text:
         names += [name for found in _COUNTED.findall(text) for name in found if name]
-    return all(map(_is_own, names)) and "@P}" not in text
+    return all(map(_is_script_variable, names)) and "@P}" not in text
 
 
-def _is_own(name: str) -> bool:
-    return _OWN.fullmatch(name) is not None or _HEEDED_BY_FEW.fullmatch(name) is not None
+def _is_script_variable(name: str) -> bool:
+    return _SCRIPT_VARIABLES.fullmatch(name) is not None or _HARMLESS_VARIABLES.fullmatch(name) is not None
 
 
-class _Cover:
-    def __init__(self, script: Script, patterns: list[Pattern], cwd: str) -> None:
+class _CoverageCheck:
+    def __init__(self, script: Script, patterns: list[PermissionPattern], cwd: str) -> None:
         self._script = script
         self._patterns = [pattern for pattern in patterns if not pattern.text]
         self._cwd = cwd
@@ -88,16 +88,16 @@ class _Cover:
         for command in script.commands:
             if command.parent is not None:
                 self._below.setdefault(id(command.parent), []).append(command)
-        self._used: list[Pattern] = []
+        self._used: list[PermissionPattern] = []
 
-    def rule(self) -> Pattern | None:
-        if not all(self._covers(command, 0) for command in self._roots):
+    def rule(self) -> PermissionPattern | None:
+        if not all(self._is_covered(command, 0) for command in self._roots):
             return None
         return self._used[0] if self._used else None
 
-    def _covers(self, command: Command, named: float) -> bool:
+    def _is_covered(self, command: Command, named: float) -> bool:
         """`named`: how many of its words a rule has named that was about the command around it."""
-        if command.calls:
+        if command.is_function_call:
             return self._quiet(command)  # what it does are parts of their own
         below = self._below.get(id(command), [])
         pattern = self._pattern(command) if named < inf else None
@@ -106,24 +106,24 @@ class _Cover:
             named = max(named, inf if pattern.exact else max(1, pattern.named))
         elif named < inf and not self._quiet(command):
             return False
-        if not named and not (_is_through(command) if below else _is_harmless(command, self._script)):
+        if not named and not (_is_wrapper(command) if below else _is_harmless(command, self._script)):
             return False
-        if not named and command.name in _MOVES and not self._stays(command):
+        if not named and command.name in _CD_COMMANDS and not self._stays(command):
             return False
-        return all(self._covers(each, _left(command, each, named)) for each in below)
+        return all(self._is_covered(each, _named_words_left(command, each, named)) for each in below)
 
-    def _pattern(self, command: Command) -> Pattern | None:
+    def _pattern(self, command: Command) -> PermissionPattern | None:
         """Of the rules that are about it, the one that names most."""
-        if not command.argv or not plain(command.argv[0]) or not self._is_here(command) or _reaches_out(command):
+        if not command.argv or not is_literal(command.argv[0]) or not self._is_here(command) or _reaches_out(command):
             return None
         words = (program(command.argv[0]), *command.args)
         before = tuple(f"{name}={value}" for name, value in command.assigned.items())
-        writing = () if _writes_nothing(command) else written(command)
+        writing = () if _writes_nothing(command) else redirection_words(command)
         rules = [pattern for pattern in self._patterns if _redirections(pattern) >= len(writing) // 2]
         said = (*words, *writing)
         found = [pattern for pattern in rules if before and _sets(pattern, before, said, command.home)]
-        if _are_idle(command.assigned):
-            found += [pattern for pattern in rules if says(pattern, said, command.home)]
+        if _are_harmless_variables(command.assigned):
+            found += [pattern for pattern in rules if matches(pattern, said, command.home)]
         return max(found, key=lambda each: inf if each.exact else each.named, default=None)
 
     def _stays(self, command: Command) -> bool:
@@ -131,23 +131,23 @@ class _Cover:
         words = [word for word in command.args if word not in ("-P", "-L", "-e", "-n", "--")]
         if not words:
             return command.name != "cd"
-        starts = (command.cwd,) if command.settled else (command.cwd, self._cwd)
+        starts = (command.cwd,) if command.cwd_certain else (command.cwd, self._cwd)
         ends = [normpath(join(start, word)) for start in starts for word in words if word]
         return "-" not in words and all(map(self._is_below, ends))
 
     def _quiet(self, command: Command) -> bool:
         aside = not _writes_nothing(command) or _reaches_out(command)
-        return not aside and self._is_here(command) and _are_idle(command.assigned)
+        return not aside and self._is_here(command) and _are_harmless_variables(command.assigned)
 
     def _is_here(self, command: Command) -> bool:
         return self._is_below(command.cwd)
 
     def _is_below(self, path: str) -> bool:
         place = self._cwd.rstrip("/")
-        return not self._cwd or path == self._cwd or (plain(path) and path.startswith(place + "/"))
+        return not self._cwd or path == self._cwd or (is_literal(path) and path.startswith(place + "/"))
 
 
-def _left(outer: Command, inner: Command, named: float) -> float:
+def _named_words_left(outer: Command, inner: Command, named: float) -> float:
     """How many words of what a wrapper runs are still among those that were named."""
     if named == inf:
         return inf if outer.script is None or outer.script in outer.argv else 0  # what it reads, nobody has named
@@ -158,23 +158,23 @@ def _left(outer: Command, inner: Command, named: float) -> float:
     return 0
 
 
-def _sets(pattern: Pattern, before: tuple[str, ...], words: tuple[str, ...], home: str) -> bool:
+def _sets(pattern: PermissionPattern, before: tuple[str, ...], words: tuple[str, ...], home: str) -> bool:
     """Whether the rule names the variables, too, and then the words."""
     names, rest = pattern.words[: len(before)], pattern.words[len(before) :]
     if not rest or not all(
-        fits(name.split(STAR), given) and "=" in name for name, given in zip(names, before, strict=True)
+        matches_pieces(name.split(STAR), given) and "=" in name for name, given in zip(names, before, strict=True)
     ):
         return False
-    return says(replace(pattern, words=rest), words, home)
+    return matches(replace(pattern, words=rest), words, home)
 
 
-def _redirections(pattern: Pattern) -> int:
+def _redirections(pattern: PermissionPattern) -> int:
     """How many that write it names."""
     return sum(">" in word for word in pattern.words) if pattern.writes else 0
 
 
 def _writes_nothing(command: Command) -> bool:
-    return all(each.target in _FREE for each in command.redirects if each.writes)
+    return all(each.target in _HARMLESS_FILES for each in command.redirects if each.writes)
 
 
 def _reaches_out(command: Command) -> bool:
@@ -182,24 +182,24 @@ def _reaches_out(command: Command) -> bool:
     return any(each.target.startswith(("/dev/tcp/", "/dev/udp/")) for each in command.redirects)
 
 
-def _are_idle(names: Iterable[str]) -> bool:
+def _are_harmless_variables(names: Iterable[str]) -> bool:
     """Variables that change no more than how something looks."""
-    return all(_HEEDED_BY_FEW.fullmatch(name) for name in names)
+    return all(_HARMLESS_VARIABLES.fullmatch(name) for name in names)
 
 
 def _is_harmless(command: Command, script: Script) -> bool:
     """No rule need name it."""
     if not command.argv:
         names = _ASSIGNED.findall(script.text[command.start : command.end])
-        return all(map(_is_own, names)) and (bool(names) or bool(command.redirects))
+        return all(map(_is_script_variable, names)) and (bool(names) or bool(command.redirects))
     name = program(command.argv[0])
     if name in _SILENT:
         return True
     guard = GUARDS.get(name)
-    return name in _READING and (guard is None or (all(map(plain, command.args)) and guard(command.args)))
+    return name in _READING and (guard is None or (all(map(is_literal, command.args)) and guard(command.args)))
 
 
-def _is_through(command: Command) -> bool:
+def _is_wrapper(command: Command) -> bool:
     """It changes when and how something runs, not what."""
     name = program(command.argv[0]) if command.argv else ""
     if name in _SHELLS:
@@ -207,12 +207,14 @@ def _is_through(command: Command) -> bool:
         reads = "c" in flags or not rest
         return reads and set(flags) <= set("ceuxo") and set(settings) <= {"pipefail", "errexit", "nounset", "xtrace"}
     if name == "xargs":
-        return not command.has("--process-slot-var")
+        return not command.has_flag("--process-slot-var")
     if name == "time":
-        return not command.has("-o", "--output")
+        return not command.has_flag("-o", "--output")
     if name == "env":
-        return _are_idle(word.partition("=")[0] for word in _before_command(command) if word not in _EMPTYING)
-    return name in _THROUGH
+        return _are_harmless_variables(
+            word.partition("=")[0] for word in _before_command(command) if word not in _EMPTYING
+        )
+    return name in _WRAPPERS
 
 
 def _before_command(command: Command) -> tuple[str, ...]:

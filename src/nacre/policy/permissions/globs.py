@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def fits(pieces: Sequence[str], text: str) -> bool:
+def matches_pieces(pieces: Sequence[str], text: str) -> bool:
     """`pieces`: what stands between the stars; one alone is the whole text."""
     first, *others = pieces
     if not others:

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nacre.base.frozen import frozen
-from nacre.policy.permissions.command_words import says, written
-from nacre.policy.permissions.globs import fits
-from nacre.policy.permissions.patterns import STAR, Pattern, Permissions, pattern_of
+from nacre.policy.permissions.command_words import matches, redirection_words
+from nacre.policy.permissions.globs import matches_pieces
+from nacre.policy.permissions.patterns import STAR, PermissionPattern, Permissions, pattern_of
 from nacre.shell import Command, Script
-from nacre.shell.option_tables import SHAPES
-from nacre.shell.symbolic import could_be, has_glob, least
+from nacre.shell.option_tables import OPTION_SPECS
+from nacre.shell.symbolic import has_glob, may_equal, with_unknowns_empty
 from nacre.verdict import Decision
 
 
 @frozen
-class Permit:
+class PermissionResult:
     """What permission rules say. `decision` is None where they say nothing."""
 
     decision: Decision | None = None
@@ -31,10 +31,10 @@ class Permit:
     """The part that it is about; None for the whole."""
 
 
-NOTHING = Permit()
+NOTHING = PermissionResult()
 
 
-def permit(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
+def apply_permissions(script: Script, permissions: Permissions, *, cwd: str = "") -> PermissionResult:
     """`cwd`: where it would run. What is allowed is allowed there and below."""
     stopped = stopped_by(script, permissions)
     if stopped.decision is not None or not permissions.allow:
@@ -42,27 +42,29 @@ def permit(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit
     return allowed_by(script, permissions, cwd=cwd)
 
 
-def stopped_by(script: Script, permissions: Permissions) -> Permit:
+def stopped_by(script: Script, permissions: Permissions) -> PermissionResult:
     """Only what denies or asks."""
     for rules, decision in ((permissions.deny, Decision.REFUSE), (permissions.ask, Decision.ASK)):
         patterns = [pattern for rule in rules if (pattern := pattern_of(rule)) is not None]
-        if patterns and (found := _stopped(script, patterns)) is not None:
-            return Permit(decision, found[0].rule, found[1])
+        if patterns and (found := _find_blocking(script, patterns)) is not None:
+            return PermissionResult(decision, found[0].rule, found[1])
     return NOTHING
 
 
-def allowed_by(script: Script, permissions: Permissions, *, cwd: str = "") -> Permit:
+def allowed_by(script: Script, permissions: Permissions, *, cwd: str = "") -> PermissionResult:
     """Only what allows."""
-    from nacre.policy.permissions.coverage import covering  # for those who have been asked
+    from nacre.policy.permissions.coverage import covering_rule  # for those who have been asked
 
     patterns = [pattern for rule in permissions.allow if (pattern := pattern_of(rule, stops=False)) is not None]
-    rule = covering(script, patterns, cwd) if patterns else None
-    return NOTHING if rule is None else Permit(Decision.ALLOW, rule.rule)
+    rule = covering_rule(script, patterns, cwd) if patterns else None
+    return NOTHING if rule is None else PermissionResult(Decision.ALLOW, rule.rule)
 
 
-def _stopped(script: Script, patterns: list[Pattern]) -> tuple[Pattern, Command | None] | None:
-    about_words: dict[str, list[Pattern]] = {}
-    anywhere: list[Pattern] = []
+def _find_blocking(
+    script: Script, patterns: list[PermissionPattern]
+) -> tuple[PermissionPattern, Command | None] | None:
+    about_words: dict[str, list[PermissionPattern]] = {}
+    anywhere: list[PermissionPattern] = []
     for pattern in patterns:
         if pattern.everything:
             return pattern, None
@@ -76,17 +78,17 @@ def _stopped(script: Script, patterns: list[Pattern]) -> tuple[Pattern, Command 
     for command in _read_and_run(script):
         near = about_words.get(command.name, [])
         if has_glob(command.name):
-            near = [pattern for name, each in about_words.items() if could_be(command.name, name) for pattern in each]
+            near = [pattern for name, each in about_words.items() if may_equal(command.name, name) for pattern in each]
         elif command.assigned:
-            near = [*near, *(each for name in command.assigned for each in _assigning(name, about_words))]
+            near = [*near, *(each for name in command.assigned for each in _assignment_patterns(name, about_words))]
         for pattern in (*near, *anywhere):
-            said = any(says(pattern, words, command.home) for words in _said(command, pattern))
+            said = any(matches(pattern, words, command.home) for words in _spellings(command, pattern))
             if said or _has_its_options(command, pattern):
                 return pattern, command
     return None
 
 
-def _is_among(pattern: Pattern, script: Script) -> bool:
+def _is_among(pattern: PermissionPattern, script: Script) -> bool:
     """A compound that a rule names: as a text, anywhere in it."""
     from nacre.policy.permissions.compounds import compounds
 
@@ -94,13 +96,13 @@ def _is_among(pattern: Pattern, script: Script) -> bool:
     named = [pattern.text, pattern.text.removesuffix(f" {STAR}")]
     wholes = (" ".join(text.split()) for text in texts)
     runs = (run for text in texts for run in compounds(text, pattern.parts))
-    return any(fits(each.split(STAR), text) for text in (*wholes, *runs) for each in named)
+    return any(matches_pieces(each.split(STAR), text) for text in (*wholes, *runs) for each in named)
 
 
 def _read_and_run(script: Script) -> Iterator[Command]:
     """Its commands, and files that a shell is given to read, as if they were called by their names."""
     for command in script.commands:
-        if command.calls:
+        if command.is_function_call:
             continue
         yield command
         if words := _file_to_read(command):
@@ -118,40 +120,40 @@ def _file_to_read(command: Command) -> tuple[str, ...]:
     return () if "c" in flags or "s" in flags else tuple(rest)
 
 
-def _assigning(name: str, about: dict[str, list[Pattern]]) -> Iterator[Pattern]:
+def _assignment_patterns(name: str, about: dict[str, list[PermissionPattern]]) -> Iterator[PermissionPattern]:
     for word, patterns in about.items():
         if word.startswith(f"{name}="):
             yield from patterns
 
 
-def _said(command: Command, pattern: Pattern) -> Iterator[tuple[str, ...]]:
+def _spellings(command: Command, pattern: PermissionPattern) -> Iterator[tuple[str, ...]]:
     """Its words, in all the ways in which somebody may have meant them who denies them."""
-    words = tuple(_taken(word, pattern) for word in (command.name, *command.args))
+    words = tuple(_word_for_glob(word, pattern) for word in (command.name, *command.args))
     yield words
     if command.argv[:1] != words[:1]:
         yield command.argv
     if "/" in pattern.words[0] and pattern.words[0].endswith(f"/{command.name}"):
         yield (pattern.words[0], *words[1:])  # by another path
     yield tuple(" ".join(words).split())
-    yield tuple(filter(None, map(least, words)))  # `git $OPTIONS push`
+    yield tuple(filter(None, map(with_unknowns_empty, words)))  # `git $OPTIONS push`
     if command.assigned:
         yield (*(f"{name}={value}" for name, value in command.assigned.items()), *words)
     if pattern.writes:
-        for opened in (written(command), *_overwritten(command)):
+        for opened in (redirection_words(command), *_write_redirections(command)):
             yield (*words, *opened)
             yield opened
     if command.name == "git":
-        from nacre.policy.rules.git._git import Git, git_call
+        from nacre.policy.rules.git._git import GitCall, git_call
 
         git_call(command)
-        if isinstance(known := command.memo["git"], Git):
+        if isinstance(known := command.cache["git"], GitCall):
             yield ("git", known.sub, *known.args)
     if pattern.more:
         yield (command.name, *command.operands())
         yield (command.name, *_without_options(command))
 
 
-def _has_its_options(command: Command, pattern: Pattern) -> bool:
+def _has_its_options(command: Command, pattern: PermissionPattern) -> bool:
     """`rm -rf` is `rm -r x -f`: options stand anywhere, and in any company."""
     options = [word for word in pattern.words[1:] if word[:1] == "-"]
     if not options or not pattern.more or pattern.named < len(pattern.words) or "--" in options:
@@ -160,13 +162,13 @@ def _has_its_options(command: Command, pattern: Pattern) -> bool:
     if not any(list(given)[: len(operands)] == operands for given in (command.operands(), _without_options(command))):
         return False
     letters = [f"-{letter}" for word in options if word[1:2] != "-" and len(word) < 5 for letter in word[1:]]
-    return all(map(command.has, (*letters, *(word for word in options if word[1:2] == "-" or len(word) >= 5))))
+    return all(map(command.has_flag, (*letters, *(word for word in options if word[1:2] == "-" or len(word) >= 5))))
 
 
 def _without_options(command: Command) -> Iterator[str]:
     """What is left when each option has taken the word after it: `kubectl -n web delete pod`. Of programs whose options
     are known, `operands` says it better."""
-    if command.name in SHAPES or command.name == "git":
+    if command.name in OPTION_SPECS or command.name == "git":
         return
     before = ""
     for word in command.args:
@@ -175,13 +177,13 @@ def _without_options(command: Command) -> Iterator[str]:
         before = word
 
 
-def _overwritten(command: Command) -> Iterator[tuple[str, ...]]:
+def _write_redirections(command: Command) -> Iterator[tuple[str, ...]]:
     """Each of its redirections that write, as if it were the simple one: `2>>` is no less a write than `>`."""
     for each in command.redirects:
         if each.writes:
             yield (">", each.target)
 
 
-def _taken(word: str, pattern: Pattern) -> str:
+def _word_for_glob(word: str, pattern: PermissionPattern) -> str:
     """A word that is a glob is taken for one that the rule names."""
-    return next((name for name in pattern.words if could_be(word, name)), word) if has_glob(word) else word
+    return next((name for name in pattern.words if may_equal(word, name)), word) if has_glob(word) else word

@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.errors import InvalidPolicy
 
 TOOL = "Bash"
@@ -26,7 +26,7 @@ STAR = "\ufdef"
 SEPARATOR = "\0"
 """Between words: no word has it."""
 _COMPOUND = frozenset("|;&\n")
-_OTHERS = later(r"[A-Z]\w*$|mcp__|[\w*]*\*[\w*]*$")
+_OTHERS = lazy_regex(r"[A-Z]\w*$|mcp__|[\w*]*\*[\w*]*$")
 """Names of other tools, or of many. What is none of these was meant for a command, and would forbid nothing."""
 _SHELLS = frozenset(("bash", "sh", "shell", "run_shell_command"))
 """What others call it."""
@@ -56,7 +56,7 @@ class Permissions:
 
 
 @frozen(kw_only=True)
-class Pattern:
+class PermissionPattern:
     """What one rule says of a command."""
 
     rule: str
@@ -89,7 +89,7 @@ class Pattern:
 
 
 @lru_cache(2048)
-def pattern_of(rule: str, *, stops: bool = True) -> Pattern | None:
+def pattern_of(rule: str, *, stops: bool = True) -> PermissionPattern | None:
     """None: it is about other tools. `stops`: of a rule that asks or denies; only there a tool's name may be a glob.
 
     InvalidPolicy: it cannot be meant.
@@ -105,40 +105,40 @@ def pattern_of(rule: str, *, stops: bool = True) -> Pattern | None:
     if opened and not rest.endswith(")"):
         raise InvalidPolicy(f"The permission rule {rule!r} has no closing parenthesis.")
     if not opened:
-        return Pattern(rule=rule)
+        return PermissionPattern(rule=rule)
     return _read(rule, rest[:-1].strip())
 
 
 def _is_ours(tool: str, *, stops: bool) -> bool:
     if "*" not in tool or not stops:
         return tool == TOOL
-    from nacre.policy.permissions.globs import fits
+    from nacre.policy.permissions.globs import matches_pieces
 
-    return fits(tool.split("*"), TOOL)
+    return matches_pieces(tool.split("*"), TOOL)
 
 
-def _read(rule: str, text: str) -> Pattern:
-    from nacre.shell.symbolic import clean
+def _read(rule: str, text: str) -> PermissionPattern:
+    from nacre.shell.symbolic import remove_markers
 
-    text = clean(text)
+    text = remove_markers(text)
     if text.endswith(":*"):
         text = text[:-2] + " *"
     if text.strip() == "*":
-        return Pattern(rule=rule)
+        return PermissionPattern(rule=rule)
     words, compound = _words(text)
     if compound:
         from nacre.policy.permissions.compounds import compounds, parts
 
         length = len(parts(text)[0])
         whole = next(compounds(text, length)).replace("*", STAR)
-        return Pattern(rule=rule, text=whole, parts=length, source=text)
+        return PermissionPattern(rule=rule, text=whole, parts=length, source=text)
     more = words[-1:] == [STAR]
     words = words[:-1] if more else words
     if not words:
         raise InvalidPolicy(f"The permission rule {rule!r} names no command. Write Bash(ls:*), or Bash for every one.")
     if STAR not in words[0]:
         words[0] = program(words[0])
-    return Pattern(
+    return PermissionPattern(
         rule=rule, words=tuple(words), more=more, writes=any(word.lstrip("&012")[:1] == ">" for word in words)
     )
 

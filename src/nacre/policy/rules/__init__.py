@@ -13,7 +13,7 @@ _WRITERS = (
     "ddrescue tee sponge touch truncate fallocate mkdir rm rmdir unlink shred"
 )
 _NODES = "rimraf rimraf@* del del-cli del-cli@*"
-LISTED: dict[str, tuple[str, ...]] = {
+RULE_MODULES: dict[str, tuple[str, ...]] = {
     module: tuple(names.split())
     for module, names in {
         "files.chmod_777": "chmod",
@@ -86,11 +86,11 @@ LISTED: dict[str, tuple[str, ...]] = {
 """Each with the commands it looks at, or with a word of `nacre.policy.rule`: `mkfs.*` is a family, `>` every one that
 writes to a file."""
 
-MODULES = tuple(LISTED)
-MODULES_BY_ID = {module.rpartition(".")[2].replace("_", "-"): module for module in LISTED}
+MODULES = tuple(RULE_MODULES)
+MODULES_BY_ID = {module.rpartition(".")[2].replace("_", "-"): module for module in RULE_MODULES}
 """Modules by the id of their rule: a rule's file is named after its id."""
 _BY_COMMAND: dict[str, tuple[str, ...]] = {}
-for _module, _commands in LISTED.items():
+for _module, _commands in RULE_MODULES.items():
     for _command in _commands:
         _BY_COMMAND[_command] = (*_BY_COMMAND.get(_command, ()), _module)
 
@@ -107,7 +107,7 @@ def load(module: str) -> Rule:
 
 
 @cache
-def _loaded(modules: tuple[str, ...]) -> tuple[Rule, ...]:
+def _load_rules(modules: tuple[str, ...]) -> tuple[Rule, ...]:
     return tuple(load(module) for module in modules)
 
 
@@ -122,13 +122,13 @@ def rules_for(command: str) -> tuple[Rule, ...]:
             if not command.startswith(_FAMILIES):
                 return ()
             command = next(f"{family}*" for family in _FAMILIES if command.startswith(family))
-        known = _RULES[command] = _loaded(_BY_COMMAND[command])
+        known = _RULES[command] = _load_rules(_BY_COMMAND[command])
     return known
 
 
 @cache
 def _of_texts(modules: tuple[str, ...]) -> tuple[Rule, ...]:
-    return tuple(rule for rule in _loaded(modules) if rule.in_script is not None)
+    return tuple(rule for rule in _load_rules(modules) if rule.match_script is not None)
 
 
 def rules_for_texts(key: str) -> tuple[Rule, ...]:
@@ -138,4 +138,4 @@ def rules_for_texts(key: str) -> tuple[Rule, ...]:
 
 
 def every_rule() -> tuple[Rule, ...]:
-    return _loaded(MODULES)
+    return _load_rules(MODULES)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nacre.shell.command import Command
-from nacre.shell.options import Given, reading
-from nacre.shell.symbolic import could_be, has_glob, shown
+from nacre.shell.options import ParsedOptions, spec_from_letters
+from nacre.shell.symbolic import has_glob, may_equal, to_display
 
-__all__ = ["Given", "said", "sort", "tool"]
+__all__ = ["ParsedOptions", "parse_options", "render", "which_program"]
 
 
-def sort(args: Iterable[str], values: str = "", longs: str = "") -> Given:
+def parse_options(args: Iterable[str], values: str = "", longs: str = "") -> ParsedOptions:
     """`values`: letters that take a value. `longs`: long names that may be cut short, `name=` takes a value."""
-    return reading(values, longs).sort(args)
+    return spec_from_letters(values, longs).parse(args)
 
 
-def said(*words: str) -> str:
+def render(*words: str) -> str:
     """Words as a reader would write them."""
-    return " ".join(shown(word) for word in words)
+    return " ".join(to_display(word) for word in words)
 
 
-def tool(command: Command, *names: str) -> str:
+def which_program(command: Command, *names: str) -> str:
     """Which of these programs it is, or may be if its name is a glob (`/usr/bin/gi?`); none gives ""."""
     if command.name in names:
         return command.name
-    return next((name for name in names if could_be(command.name, name)), "") if has_glob(command.name) else ""
+    return next((name for name in names if may_equal(command.name, name)), "") if has_glob(command.name) else ""

@@ -12,7 +12,7 @@ import struct
 from nacre.base.mount_table import read_mount_table
 from nacre.sandbox.kernel import landlock
 from nacre.sandbox.kernel.libc import call, prctl
-from nacre.sandbox.kernel.ruleset import CLOSE, HIDE, MEMORY, OPEN, TERMINALS, Confinement
+from nacre.sandbox.kernel.ruleset import HIDDEN, PTS, READ_ONLY, SHM, WRITABLE, Ruleset
 from nacre.sandbox.kernel.syscalls import NUMBERS
 
 TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
@@ -30,29 +30,29 @@ _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_ATTR_RDONLY = 1
 
 
-def confine(wanted: Confinement, scratch: bytes) -> None:
+def apply(wanted: Ruleset, scratch: bytes) -> None:
     """`scratch` is the private TMPDIR that was made for this run, or nothing."""
     if wanted.user_namespace:
         from nacre.sandbox.kernel.user_namespace import enter_user_namespace
 
         enter_user_namespace()
-    if wanted.closed or wanted.mounts:
+    if wanted.read_only_root or wanted.mounts:
         _mount(wanted, scratch)
     if wanted.loopback:
-        own_network()
-    if wanted.powerless:
+        new_network_namespace()
+    if wanted.drop_privileges:
         prctl(_PR_SET_NO_NEW_PRIVS, 1)
     elif wanted.limits:
         keep_limits()
     if wanted.landlock is not None:
         _restrict(wanted, scratch)
-    if wanted.powerless:
+    if wanted.drop_privileges:
         set_capabilities(0)
     if wanted.filter:
-        install(wanted.filter)
+        install_filter(wanted.filter)
 
 
-def install(program: bytes) -> None:
+def install_filter(program: bytes) -> None:
     """A filter for this thread. It needs `no_new_privs`."""
     import ctypes
 
@@ -70,13 +70,13 @@ def set_capabilities(mask: int) -> None:
 
 def keep_limits() -> None:
     """root may raise any limit: not without this one capability, which no program that it starts can get back."""
-    permitted = _permitted()
+    permitted = _permitted_capabilities()
     if permitted & (1 << _CAP_SYS_RESOURCE):
         prctl(_PR_CAPBSET_DROP, _CAP_SYS_RESOURCE)
         set_capabilities(permitted & ~(1 << _CAP_SYS_RESOURCE))
 
 
-def _permitted() -> int:
+def _permitted_capabilities() -> int:
     import ctypes
 
     data = ctypes.create_string_buffer(24)
@@ -89,7 +89,7 @@ def _numbers() -> dict[str, int]:
     return NUMBERS[os.uname().machine]
 
 
-def _restrict(wanted: Confinement, scratch: bytes) -> None:
+def _restrict(wanted: Ruleset, scratch: bytes) -> None:
     assert wanted.landlock is not None
     files, network, scopes = wanted.landlock
     ruleset = landlock.create(files, network, scopes)
@@ -111,18 +111,18 @@ def _restrict(wanted: Confinement, scratch: bytes) -> None:
 # namespaces
 
 
-def _mount(wanted: Confinement, scratch: bytes) -> None:
-    own_mounts()
-    opened = [path for kind, path in wanted.mounts if kind == OPEN and os.path.exists(path)]
+def _mount(wanted: Ruleset, scratch: bytes) -> None:
+    new_mount_namespace()
+    opened = [path for kind, path in wanted.mounts if kind == WRITABLE and os.path.exists(path)]
     opened += [os.path.realpath(scratch)] if scratch else []
-    memory = [path for kind, path in wanted.mounts if kind == MEMORY and os.path.isdir(path) and path not in opened]
+    memory = [path for kind, path in wanted.mounts if kind == SHM and os.path.isdir(path) and path not in opened]
     covered = [path for path in opened if any(path.startswith(each + b"/") for each in memory)]
     if covered:
-        _uncover(covered, lambda: _mount_memory(wanted, memory))
+        _rebind_covered(covered, lambda: _mount_memory(wanted, memory))
         memory, opened = [], [*memory, *opened]
     for path in opened:
         mount(path, path, b"", _MS_BIND | _MS_REC)
-    if wanted.closed:
+    if wanted.read_only_root:
         for number, path in _writable_mounts():
             if any(path == each or path.startswith(each + b"/") for each in opened):
                 continue
@@ -132,29 +132,29 @@ def _mount(wanted: Confinement, scratch: bytes) -> None:
                 if not _is_covered(path, number):
                     raise
     for kind, path in wanted.mounts:
-        if kind == CLOSE and os.path.exists(path):
+        if kind == READ_ONLY and os.path.exists(path):
             mount(path, path, b"", _MS_BIND | _MS_REC)
             _make_read_only(path, recursive=True)
             if os.path.realpath(scratch).startswith(path + b"/"):  # a task's is in its directory
                 _set_mount(scratch, clear=_MOUNT_ATTR_RDONLY)
-        elif kind == HIDE and os.path.isdir(path):
+        elif kind == HIDDEN and os.path.isdir(path):
             mount(b"none", path, b"tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV, b"mode=000,size=4096")
-        elif kind == HIDE and os.path.exists(path):
+        elif kind == HIDDEN and os.path.exists(path):
             mount(b"/dev/null", path, b"", _MS_BIND)
-        elif kind == MEMORY and path in memory:
+        elif kind == SHM and path in memory:
             _mount_memory(wanted, [path])
-        elif kind == TERMINALS:
-            own_terminals(path)
+        elif kind == PTS:
+            mount_private_terminals(path)
 
 
-def _mount_memory(wanted: Confinement, paths: list[bytes]) -> None:
+def _mount_memory(wanted: Ruleset, paths: list[bytes]) -> None:
     # what is in it belongs to no process, so that nobody else counts it
-    size = b"".join(b",size=%d" % most for name, most in wanted.watched if name == b"memory")
+    size = b"".join(b",size=%d" % most for name, most in wanted.watched_limits if name == b"memory")
     for path in paths:
         mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777" + size)
 
 
-def _uncover(paths: list[bytes], cover: Callable[[], None]) -> None:
+def _rebind_covered(paths: list[bytes], cover: Callable[[], None]) -> None:
     """Mount what covers these paths, a workspace in /dev/shm say, and bind each again where it was."""
     handles = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in sorted(paths)]
     try:
@@ -174,13 +174,13 @@ def _uncover(paths: list[bytes], cover: Callable[[], None]) -> None:
             os.close(handle)
 
 
-def own_terminals(path: bytes = b"/dev/pts") -> None:
+def mount_private_terminals(path: bytes = b"/dev/pts") -> None:
     """Pseudo-terminals of this mount namespace alone; those of others are not there."""
     mount(b"none", path, b"devpts", _MS_NOSUID | _MS_NOEXEC, b"newinstance,ptmxmode=0666,mode=0620")
     mount(path + b"/ptmx", b"/dev/ptmx", b"", _MS_BIND)
 
 
-def own_mounts() -> None:
+def new_mount_namespace() -> None:
     """A mount namespace for this thread; what happens in it is seen by nobody else."""
     call(_numbers()["unshare"], _CLONE_NEWNS)
     mount(b"none", b"/", b"", _MS_REC | _MS_PRIVATE)
@@ -222,7 +222,7 @@ def _writable_mounts() -> list[tuple[int, bytes]]:
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
-def own_network() -> None:
+def new_network_namespace() -> None:
     """With nothing in it but a loopback of its own."""
     import fcntl
     import socket

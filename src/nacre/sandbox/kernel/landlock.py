@@ -1,4 +1,5 @@
-"""Landlock, by its three system calls. Which rights there are depends on the kernel's ABI; `handled` knows which.
+"""Landlock, by its three system calls. Which rights there are depends on the kernel's ABI; `handled_rights` knows
+which.
 
 Everything here binds the calling thread, and what it starts, for ever.
 """
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _syscall: Any = None
 
-NEWEST = 8
+MAX_ABI = 8
 """Later kernels are used like this one."""
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(6))
@@ -52,7 +53,7 @@ def abi() -> int:
     return call(_CREATE, 0, 0, _ASK_VERSION)
 
 
-def handled(abi: int) -> tuple[int, int, int]:
+def handled_rights(abi: int) -> tuple[int, int, int]:
     """All that this ABI can forbid: rights on files, rights on the network, scopes."""
     files = READING | WRITING
     if abi >= 2:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OPEN, CLOSE, HIDE, MEMORY, TERMINALS = b"open", b"close", b"hide", b"memory", b"terminals"
+WRITABLE, READ_ONLY, HIDDEN, SHM, PTS = b"open", b"close", b"hide", b"memory", b"terminals"
 """What a mount does to a path: leave it writable, make it read-only, cover it, make it shared memory or terminals of
 one's own."""
 
@@ -18,9 +18,9 @@ MIN_THREADS = 256
 """Threads that a run may have, however few processes it may have: one Java program has tens."""
 
 
-class Confinement:
+class Ruleset:
     __slots__ = (
-        "closed",
+        "drop_privileges",
         "filter",
         "grants",
         "landlock",
@@ -28,11 +28,11 @@ class Confinement:
         "loopback",
         "mounts",
         "ports",
-        "powerless",
+        "private_tmpdir",
+        "read_only_root",
         "redirects",
-        "scratch",
         "user_namespace",
-        "watched",
+        "watched_limits",
     )
 
     def __init__(
@@ -52,7 +52,7 @@ class Confinement:
         limits: Iterable[tuple[int, int]] = (),
         watched: Iterable[tuple[bytes, float]] = (),
     ) -> None:
-        self.powerless = powerless
+        self.drop_privileges = powerless
         """No new privileges, no capabilities."""
         self.landlock = landlock
         """What it forbids: rights on files, rights on TCP, scopes."""
@@ -62,25 +62,25 @@ class Confinement:
         """That may be connected to."""
         self.filter = filter
         """For seccomp."""
-        self.closed = closed
+        self.read_only_root = closed
         """In a mount namespace of its own, where everything is read-only but what `mounts` opens."""
         self.mounts = [*mounts]
         self.user_namespace = user_namespace
         """Mounts are made in a user namespace of its own: we may make none otherwise."""
         self.loopback = loopback
         """In a network namespace of its own."""
-        self.scratch = scratch
+        self.private_tmpdir = scratch
         """Where to make the private TMPDIR; empty for none."""
         self.redirects = [*redirects]
         """Variables that point into the TMPDIR, and where."""
         self.limits = [*limits]
         """Resource limits: number and value."""
-        self.watched = [*watched]
+        self.watched_limits = [*watched]
         """What the keeper counts over the whole run: `memory` (bytes), `cpu` (seconds), `processes`, `threads`."""
 
     def encode(self) -> bytes:
         fields: list[bytes] = []
-        if self.powerless:
+        if self.drop_privileges:
             fields.append(b"powerless=")
         if self.landlock is not None:
             fields.append(b"landlock=%d %d %d" % self.landlock)
@@ -88,22 +88,22 @@ class Confinement:
         fields += [b"port=%d" % port for port in self.ports]
         if self.filter:
             fields.append(b"filter=" + self.filter.hex().encode())
-        if self.closed:
+        if self.read_only_root:
             fields.append(b"closed=")
         fields += [b"mount=%b %b" % mount for mount in self.mounts]
         if self.user_namespace:
             fields.append(b"user=")
         if self.loopback:
             fields.append(b"loopback=")
-        if self.scratch:
-            fields.append(b"scratch=" + self.scratch)
+        if self.private_tmpdir:
+            fields.append(b"scratch=" + self.private_tmpdir)
         fields += [b"redirect=%b %b" % redirect for redirect in self.redirects]
         fields += [b"limit=%d %d" % limit for limit in self.limits]
-        fields += [b"watch=%b %r" % watch for watch in self.watched]
+        fields += [b"watch=%b %r" % watch for watch in self.watched_limits]
         return b"\0".join(fields)
 
     @classmethod
-    def decode(cls, data: bytes) -> Confinement:
+    def decode(cls, data: bytes) -> Ruleset:
         """ValueError: these are no bytes of ours."""
         made = cls()
         for field in data.split(b"\0") if data else []:
@@ -111,7 +111,7 @@ class Confinement:
             first, _, rest = value.partition(b" ")
             match name:
                 case b"powerless":
-                    made.powerless = True
+                    made.drop_privileges = True
                 case b"landlock":
                     files, network, scopes = map(int, value.split())
                     made.landlock = files, network, scopes
@@ -122,7 +122,7 @@ class Confinement:
                 case b"filter":
                     made.filter = bytes.fromhex(value.decode())
                 case b"closed":
-                    made.closed = True
+                    made.read_only_root = True
                 case b"mount":
                     made.mounts.append((first, rest))
                 case b"user":
@@ -130,13 +130,13 @@ class Confinement:
                 case b"loopback":
                     made.loopback = True
                 case b"scratch":
-                    made.scratch = value
+                    made.private_tmpdir = value
                 case b"redirect":
                     made.redirects.append((first, rest))
                 case b"limit":
                     made.limits.append((int(first), int(rest)))
                 case b"watch":
-                    made.watched.append((first, int(rest) if rest.isdigit() else float(rest)))
+                    made.watched_limits.append((first, int(rest) if rest.isdigit() else float(rest)))
                 case _:
                     raise ValueError(f"a confinement with {name!r}")
         return made

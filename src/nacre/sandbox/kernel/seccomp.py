@@ -41,15 +41,15 @@ _X32 = 0x40000000
 
 # one instruction: code, jump if true, jump if false, operand
 Instruction: TypeAlias = tuple[int, int, int, int]
-Block: TypeAlias = "list[Instruction]"
+InstructionBlock: TypeAlias = "list[Instruction]"
 
 _LOAD, _JUMP, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4
-ALLOW: Block = [(_RETURN, 0, 0, 0x7FFF0000)]
-_KILL: Block = [(_RETURN, 0, 0, 0x80000000)]
+ALLOW: InstructionBlock = [(_RETURN, 0, 0, 0x7FFF0000)]
+_KILL: InstructionBlock = [(_RETURN, 0, 0, 0x80000000)]
 
 
-def _deny(error: int = _EPERM) -> Block:
+def _deny(error: int = _EPERM) -> InstructionBlock:
     return [(_RETURN, 0, 0, 0x00050000 | error)]
 
 
@@ -58,15 +58,15 @@ def _argument(index: int) -> Instruction:
     return (_LOAD, 0, 0, 16 + 8 * index)
 
 
-def _if_equal(value: int, then: Block, otherwise: Block) -> Block:
+def _if_equal(value: int, then: InstructionBlock, otherwise: InstructionBlock) -> InstructionBlock:
     return [(_EQUAL, 0, len(then), value), *then, *otherwise]
 
 
-def _if_any_bit(mask: int, then: Block, otherwise: Block) -> Block:
+def _if_any_bit(mask: int, then: InstructionBlock, otherwise: InstructionBlock) -> InstructionBlock:
     return [(_ANY_BIT, 0, len(then), mask), *then, *otherwise]
 
 
-def _only(index: int, *values: int, then: Block = ALLOW) -> Block:
+def _allow_values(index: int, *values: int, then: InstructionBlock = ALLOW) -> InstructionBlock:
     """Denied unless the argument is one of these."""
     block = _deny()
     for value in values:
@@ -74,13 +74,13 @@ def _only(index: int, *values: int, then: Block = ALLOW) -> Block:
     return [_argument(index), *block]
 
 
-def _if_null(index: int, then: Block, otherwise: Block) -> Block:
+def _if_null(index: int, then: InstructionBlock, otherwise: InstructionBlock) -> InstructionBlock:
     """An address, so both halves of it."""
     upper_half = (_LOAD, 0, 0, 16 + 8 * index + 4)
     return [_argument(index), *_if_equal(0, [upper_half, *_if_equal(0, then, otherwise)], otherwise)]
 
 
-def _never(index: int, *values: int) -> Block:
+def _deny_values(index: int, *values: int) -> InstructionBlock:
     """Denied if the argument is one of these."""
     block = ALLOW
     for value in values:
@@ -88,7 +88,7 @@ def _never(index: int, *values: int) -> Block:
     return [_argument(index), *block]
 
 
-def _without(index: int, mask: int) -> Block:
+def _deny_bits(index: int, mask: int) -> InstructionBlock:
     """Denied if the argument has one of these bits."""
     return [_argument(index), *_if_any_bit(mask, _deny(), ALLOW)]
 
@@ -126,11 +126,11 @@ _TERMINAL = (_TIOCSTI, _TIOCLINUX)
 _OF_FILES, _KIND = (0x58, 0x66, 0x72, 0x76, 0x94, 0x97, 0xCF, 0xF5), 0xFF00
 """Kinds of requests with which file systems change files, or make and delete whole trees, through a descriptor that is
 only readable: flags, versions, attributes, encryption, verity, subvolumes."""
-_LOOKS = (0x80086601, 0x80046601, 0x80087601, 0x80047601, 0x801C581F, 0xC020660B, 0x80047210, 0x81009431)
+_READING_IOCTLS = (0x80086601, 0x80046601, 0x80087601, 0x80047601, 0x801C581F, 0xC020660B, 0x80047210, 0x81009431)
 """Those of them that only ask: GETFLAGS, GETVERSION, FSGETXATTR, FIEMAP, FAT's GET_ATTRIBUTES, GETFSLABEL."""
 
 
-def _sockets(sockets: Sockets, *, unix: bool) -> Block:
+def _sockets(sockets: Sockets, *, unix: bool) -> InstructionBlock:
     block = _deny()
     if sockets == "internet":
         for family in (_AF_INET, _AF_INET6, _AF_NETLINK):
@@ -144,7 +144,7 @@ def _sockets(sockets: Sockets, *, unix: bool) -> Block:
     return [_argument(0), *block]
 
 
-def _pairs(*, unix: bool) -> Block:
+def _pairs(*, unix: bool) -> InstructionBlock:
     """A pair of datagram sockets may send to any other address too: it is as good as `socket`."""
     if unix:
         return ALLOW
@@ -152,26 +152,26 @@ def _pairs(*, unix: bool) -> Block:
     return [_argument(1), (_AND, 0, 0, _SOCK_KIND), *kinds]
 
 
-def _tag_stays() -> Block:
+def _tag_stays() -> InstructionBlock:
     """Other limits may be lowered, and any be asked for. This one is how the keeper knows whose a process is."""
     return [_argument(1), *_if_equal(_RLIMIT_LOCKS, _if_null(2, ALLOW, _deny()), ALLOW)]
 
 
-def _ioctls(*, metadata: bool) -> Block:
+def _ioctls(*, metadata: bool) -> InstructionBlock:
     if not metadata:
-        return _never(1, *_TERMINAL)
+        return _deny_values(1, *_TERMINAL)
     block = ALLOW
     for kind in _OF_FILES:
         block = _if_equal(kind << 8, _deny(), block)
     block = [(_AND, 0, 0, _KIND), *block]
-    for request in _LOOKS:
+    for request in _READING_IOCTLS:
         block = _if_equal(request, ALLOW, block)
     for request in _TERMINAL:
         block = _if_equal(request, _deny(), block)
     return [_argument(1), *block]
 
 
-def _futexes() -> Block:
+def _futexes() -> InstructionBlock:
     """Waiting in memory that a file backs takes no more than to read that file: a command could move those who wait
     there to a place where nobody wakes them. Programs only do this among their own threads."""
     block = ALLOW
@@ -180,13 +180,13 @@ def _futexes() -> Block:
     return [_argument(1), *_if_any_bit(_FUTEX_PRIVATE, ALLOW, [(_AND, 0, 0, _FUTEX_COMMAND), *block])]
 
 
-def _opens(index: int, *, truncation: bool, set_user_id: bool) -> Block:
+def _opens(index: int, *, truncation: bool, set_user_id: bool) -> InstructionBlock:
     """`truncation`: deny reading and truncating in one call, which old Landlocks take for reading; and truncating with
     the fourth access mode, which opens for neither reading nor writing, and which they take for nothing at all.
     `set_user_id`: deny making a file that has this bit; the mode follows the flags."""
     block = ALLOW
     if set_user_id:
-        block = _if_any_bit(_O_MAKES_FILE, _without(index + 1, _S_ISUID), ALLOW)
+        block = _if_any_bit(_O_MAKES_FILE, _deny_bits(index + 1, _S_ISUID), ALLOW)
     if truncation:
         others = _if_equal(0, _deny(), _if_equal(_O_ACCMODE, _deny(), [_argument(index), *block]))
         block = _if_any_bit(_O_TRUNC, [(_AND, 0, 0, _O_ACCMODE), *others], block)
@@ -202,27 +202,27 @@ def rules(
     truncation: bool,
     pinning: bool = False,
     passing: bool = False,
-) -> dict[str, Block]:
+) -> dict[str, InstructionBlock]:
     """By the name of the call. True opens `unix` sockets, and closes `metadata`, `shared` memory, `truncation`,
     `pinning` of memory in pipes, `passing` of descriptors. Where metadata is open, the set-user-ID bit is closed."""
     found = dict.fromkeys(_POWERS, _deny())
     found["clone3"] = _deny(_ENOSYS)  # its flags are out of sight; without it the C library uses `clone`
-    found["clone"] = _without(0, _NAMESPACES)
+    found["clone"] = _deny_bits(0, _NAMESPACES)
     found["socket"] = _sockets(sockets, unix=unix)
-    found["socketpair"] = _only(0, _AF_UNIX, then=_pairs(unix=unix))
-    found["fcntl"] = _never(1, _F_SETLEASE)  # on a file that is only read it keeps everybody else from writing
+    found["socketpair"] = _allow_values(0, _AF_UNIX, then=_pairs(unix=unix))
+    found["fcntl"] = _deny_values(1, _F_SETLEASE)  # on a file that is only read it keeps everybody else from writing
     found["ioctl"] = _ioctls(metadata=metadata)
     # priorities and limits of processes outside: these take a process number, and 0 is the caller; or the caller's
     # user, with all that belongs to him, where it is said so
-    found["setpriority"] = _only(1, 0, then=_only(0, _PRIO_PROCESS, _PRIO_PGRP))
-    found["ioprio_set"] = _only(1, 0, then=_only(0, _IOPRIO_WHO_PROCESS, _IOPRIO_WHO_PGRP))
-    found["prlimit64"] = _only(0, 0, then=_tag_stays())
-    found["setrlimit"] = _never(0, _RLIMIT_LOCKS)
+    found["setpriority"] = _allow_values(1, 0, then=_allow_values(0, _PRIO_PROCESS, _PRIO_PGRP))
+    found["ioprio_set"] = _allow_values(1, 0, then=_allow_values(0, _IOPRIO_WHO_PROCESS, _IOPRIO_WHO_PGRP))
+    found["prlimit64"] = _allow_values(0, 0, then=_tag_stays())
+    found["setrlimit"] = _deny_values(0, _RLIMIT_LOCKS)
     for name in ("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"):
-        found[name] = _only(0, 0)
+        found[name] = _allow_values(0, 0)
     if sockets == "tcp":  # data with the first packet needs no `connect`, which is all that Landlock watches
-        found["sendto"] = found["sendmmsg"] = _without(3, _MSG_FASTOPEN)
-        found["sendmsg"] = _without(2, _MSG_FASTOPEN)
+        found["sendto"] = found["sendmmsg"] = _deny_bits(3, _MSG_FASTOPEN)
+        found["sendmsg"] = _deny_bits(2, _MSG_FASTOPEN)
         if not unix:  # without `bind`, which Landlock watches, it picks a port by itself
             found["listen"] = _deny()
     if sockets != "internet" and not unix:
@@ -232,7 +232,7 @@ def rules(
     if metadata:
         found |= dict.fromkeys(_METADATA, _deny())
     else:  # a set-user-ID file of root's that stays in a workspace makes root of whoever runs it
-        found |= {name: _without(index, _S_ISUID) for name, index in _SET_MODE.items()}
+        found |= {name: _deny_bits(index, _S_ISUID) for name, index in _SET_MODE.items()}
     if shared:
         found |= dict.fromkeys(_SHARED, _deny())
     if pinning:  # one byte keeps a huge page of memory that no process has mapped; there is always `write`
@@ -285,7 +285,7 @@ def program(
     return b"".join(struct.pack("HBBI", *instruction) for instruction in whole)
 
 
-def _search(leaves: Sequence[tuple[int, Block]]) -> Block:
+def _search(leaves: Sequence[tuple[int, InstructionBlock]]) -> InstructionBlock:
     """Half of the numbers at a time: a linear list would cost every call of every program."""
     if len(leaves) == 1:
         number, block = leaves[0]

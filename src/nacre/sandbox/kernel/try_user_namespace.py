@@ -4,21 +4,21 @@ import os
 import signal
 import sys
 
-_PATIENCE_S = 5
+_PROBE_TIMEOUT_S = 5
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))))
 
 
 def main() -> None:
-    signal.alarm(_PATIENCE_S)
-    from nacre.sandbox.kernel.apply import own_mounts, own_terminals
+    signal.alarm(_PROBE_TIMEOUT_S)
+    from nacre.sandbox.kernel.apply import mount_private_terminals, new_mount_namespace
     from nacre.sandbox.kernel.user_namespace import enter_user_namespace
 
     try:
         enter_user_namespace()
-        own_mounts()
+        new_mount_namespace()
         print("mounts", flush=True)
-        own_terminals()
+        mount_private_terminals()
         print("terminals", flush=True)
     except OSError:
         pass  # as far as it went

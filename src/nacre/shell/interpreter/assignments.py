@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.interpreter.expand import Expander
 from nacre.shell.interpreter.state import State
-from nacre.shell.symbolic import KEYED, SOME, globbed, source
+from nacre.shell.symbolic import KEYED, UNKNOWN_NONEMPTY, mark_globs, to_source
 from nacre.shell.syntax.nodes import Assignment, Literal, Word
-from nacre.shell.values.arrays import effort, elements, listed, stored
+from nacre.shell.values.arrays import elements, rebuild_cost, store_value, to_ordered
 from nacre.shell.values.values import Value
 
-APPEND = 3
+COST_APPEND = 3
 """What it counts as, in characters, to copy an element into a longer array."""
-_KEY = later(r"\[(.*?)\](\+?)=(.*)", re.DOTALL)
-_NUMBER = later(r"-?[0-9]+")
+_KEY = lazy_regex(r"\[(.*?)\](\+?)=(.*)", re.DOTALL)
+_NUMBER = lazy_regex(r"-?[0-9]+")
 
 
 def assigned_value(assignment: Assignment, expander: Expander) -> Value:
@@ -32,7 +32,7 @@ def assigned_value(assignment: Assignment, expander: Expander) -> Value:
     if mapped and not any(KEYED in each for each in found):  # `(key value key value)`
         return tuple(key + KEYED + text for key, text in zip(found[::2], [*found[1::2], ""], strict=False))
     if any(KEYED in each for each in found) and not assignment.append:
-        return listed(elements(tuple(found)), mapped=mapped)
+        return to_ordered(elements(tuple(found)), mapped=mapped)
     return tuple(found)
 
 
@@ -43,7 +43,7 @@ def _element(word: Word, expander: Expander, *, arithmetic: bool) -> list[str]:
                 expander.arithmetic(keyed[1])
             return [keyed[1] + KEYED + keyed[3]]
         case [Literal(text="[", quoted=False), *_]:
-            return [globbed(expander.text(word))]
+            return [mark_globs(expander.text(word))]
     return expander.fields(word)
 
 
@@ -52,8 +52,8 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
     name = state.references.get(assignment.name, assignment.name)
     if isinstance(value, tuple):
         old = state.variables.get(name) if assignment.append else None
-        expander.runs.spend(APPEND * sum(len(value) + len(each) for each in old) if old else 0)
-        state.variables[name] = [_extended(each, value, expander, name) for each in old] if old else [value]
+        expander.substituter.charge(COST_APPEND * sum(len(value) + len(each) for each in old) if old else 0)
+        state.variables[name] = [_append_elements(each, value, expander, name) for each in old] if old else [value]
         return
     key = None if assignment.subscript is None else expander.text(assignment.subscript)
     _put(expander, name, key, value, append=assignment.append)
@@ -61,18 +61,18 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
 
 def store(expander: Expander, target: str, text: str, *, append: bool = False) -> None:
     """What a builtin puts into a variable: `read x`, `printf -v x`, `read "x[1]"`."""
-    target = source(target)
+    target = to_source(target)
     name, bracket, key = target.partition("[")
     if bracket:
-        expander.runs.reread(target, expander.state)
+        expander.substituter.expand_again(target, expander.state)
     name = expander.state.references.get(name, name)
     _put(expander, name, key.removesuffix("]") if bracket else None, text, append=append)
 
 
-def converted(state: State, name: str, text: str, *, append: bool = False) -> str:
+def convert_value(state: State, name: str, text: str, *, append: bool = False) -> str:
     """As the attributes of a variable have it: a number (`declare -i`), capitals (`-u`)."""
     if name in state.integers:
-        return text if _NUMBER.fullmatch(text) and not append else SOME
+        return text if _NUMBER.fullmatch(text) and not append else UNKNOWN_NONEMPTY
     return state.cases[name](text) if name in state.cases else text
 
 
@@ -80,9 +80,9 @@ def _put(expander: Expander, name: str, key: str | None, text: str, *, append: b
     state = expander.state
     if name in state.integers:
         expander.arithmetic(text)
-        text, append = converted(state, name, text, append=append), False
+        text, append = convert_value(state, name, text, append=append), False
     elif name in state.cases:
-        text = converted(state, name, text)
+        text = convert_value(state, name, text)
     old = state.variables.get(name)
     if key is None and not append and (not old or all(isinstance(each, str) for each in old)):
         state.set(name, text)
@@ -91,15 +91,15 @@ def _put(expander: Expander, name: str, key: str | None, text: str, *, append: b
     found: list[Value] = []
     before: list[Value | None] = [*old] if old else [None]
     for each in before:
-        expander.runs.spend(effort(each))
-        value = stored(each, key, text, append=append, mapped=mapped)
-        found.append(expander.runs.kept(value) if isinstance(value, str) else value)
+        expander.substituter.charge(rebuild_cost(each))
+        value = store_value(each, key, text, append=append, mapped=mapped)
+        found.append(expander.substituter.keep_if_short(value) if isinstance(value, str) else value)
     state.variables[name] = found
 
 
-def _extended(old: Value, value: tuple[str, ...], expander: Expander, name: str) -> Value:
+def _append_elements(old: Value, value: tuple[str, ...], expander: Expander, name: str) -> Value:
     both = (old, *value) if isinstance(old, str) else old + value
     if not any(KEYED in each for each in both):
         return both
-    expander.runs.spend(effort(both))
-    return listed(elements(both), mapped=name in expander.state.maps)
+    expander.substituter.charge(rebuild_cost(both))
+    return to_ordered(elements(both), mapped=name in expander.state.maps)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from nacre.shell.symbolic import UNKNOWN
-from nacre.shell.values.merge import gathered
+from nacre.shell.values.merge import collect_by_name
 
-Texts: TypeAlias = tuple[str, ...]
-MOST = 8
+Contents: TypeAlias = tuple[str, ...]
+MAX_CONTENTS_PER_FILE = 8
 """Texts that one file may hold."""
 _OPEN = "/dev/fd/"
 """Descriptors are nobody's files: what they hold hangs on no condition."""
@@ -26,14 +26,14 @@ class Files(dict[str, str]):
         """Those among them that git runs."""
         self.settings: dict[str, str] = {}
         """What git was told."""
-        self._others: dict[str, Texts] = {}
+        self._others: dict[str, Contents] = {}
         """What a file may hold instead; `UNKNOWN`: what it held before."""
-        self._log: list[tuple[str, Texts]] = []
+        self._log: list[tuple[str, Contents]] = []
         """Whatever was written, in order, with what there was before."""
 
     def __setitem__(self, path: str, text: str) -> None:
         if not path.startswith(_OPEN):
-            self._log.append((path, self.texts(path)))
+            self._log.append((path, self.contents(path)))
             self._others.pop(path, None)
         super().__setitem__(path, text)
         if "/.git/hooks/" in path:
@@ -41,12 +41,12 @@ class Files(dict[str, str]):
         elif path.startswith(("/dev/git-config/alias.", "/dev/git-config/remote.")):
             self.settings[path] = text
 
-    def texts(self, path: str) -> Texts:
+    def contents(self, path: str) -> Contents:
         """All that it may hold; none, if nobody has written it."""
         text = self.get(path)
         return () if text is None else (*self._others.get(path, ()), text)
 
-    def put(self, path: str, texts: Texts) -> None:
+    def put(self, path: str, texts: Contents) -> None:
         """It holds one of these."""
         known = dict.fromkeys(text for text in texts if text != UNKNOWN)
         *others, latest = known or (UNKNOWN,)
@@ -54,18 +54,22 @@ class Files(dict[str, str]):
         if known and UNKNOWN in texts:
             others.insert(0, UNKNOWN)
         if others:
-            self._others[path] = tuple(others[-MOST:] if len(others) <= MOST else (UNKNOWN, *others[-MOST:]))
+            self._others[path] = tuple(
+                others[-MAX_CONTENTS_PER_FILE:]
+                if len(others) <= MAX_CONTENTS_PER_FILE
+                else (UNKNOWN, *others[-MAX_CONTENTS_PER_FILE:])
+            )
 
-    def mark(self) -> int:
+    def checkpoint(self) -> int:
         """Here begins what may not come to pass."""
         return len(self._log)
 
-    def undo(self, since: int) -> dict[str, Texts]:
+    def rollback(self, since: int) -> dict[str, Contents]:
         """What was written since then, and what it holds; from now on, it was not."""
-        found: dict[str, Texts] = {}
+        found: dict[str, Contents] = {}
         while len(self._log) > since:
             path, before = self._log.pop()
-            found.setdefault(path, self.texts(path))
+            found.setdefault(path, self.contents(path))
             self._others.pop(path, None)
             if before:
                 super().__setitem__(path, before[-1])
@@ -75,16 +79,16 @@ class Files(dict[str, str]):
                 self._others[path] = before[:-1]
         return found
 
-    def join(self, *ways: dict[str, Texts], stays: bool = True) -> None:
+    def merge(self, *ways: dict[str, Contents], stays: bool = True) -> None:
         """It has gone one of these ways; or, with `stays`, none of them."""
-        for path, found in gathered(ways, self._before):
-            held = (*([self._before(path)] if stays else []), *found)
+        for path, found in collect_by_name(ways, self._previous_contents):
+            held = (*([self._previous_contents(path)] if stays else []), *found)
             self.put(path, tuple(text for texts in held for text in texts))
 
-    def _before(self, path: str) -> Texts:
-        return self.texts(path) or (UNKNOWN,)
+    def _previous_contents(self, path: str) -> Contents:
+        return self.contents(path) or (UNKNOWN,)
 
-    def doubt(self, since: int) -> None:
+    def mark_uncertain(self, since: int) -> None:
         """What was written since then may not have been."""
         if len(self._log) > since:
-            self.join(self.undo(since))
+            self.merge(self.rollback(since))

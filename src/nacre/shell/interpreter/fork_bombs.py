@@ -15,9 +15,9 @@ from nacre.shell.syntax.nodes import (
     Literal,
     Loop,
     Node,
-    Parameter,
+    ParameterExpansion,
     Pipeline,
-    Simple,
+    SimpleCommand,
     Substitution,
     Word,
 )
@@ -29,7 +29,7 @@ _CALLERS = frozenset(("eval",))
 _INSTANT = frozenset((":", "true", "echo", "printf"))
 
 
-class Spawns:
+class ForkBombFinder:
     """Which functions call which, and which of these calls are processes of their own."""
 
     def __init__(self) -> None:
@@ -43,16 +43,16 @@ class Spawns:
     def __contains__(self, name: str) -> bool:
         return name in self._calls
 
-    def endless(self) -> list[tuple[int, int]]:
+    def find(self) -> list[tuple[int, int]]:
         """Where functions are defined that come back to themselves, in the background or through a pipe on the way."""
-        circles = self._circles()
+        circles = self._cycles()
         return [
             self._spans[name]
             for name, calls in self._calls.items()
             if any(apart and callee in circles and circles[callee] == circles[name] for callee, apart in calls)
         ]
 
-    def _circles(self) -> dict[str, int]:
+    def _cycles(self) -> dict[str, int]:
         """A number for each function: the same for those that come back to each other (Tarjan's, without recursion)."""
         numbers: dict[str, int] = {}
         lowest: dict[str, int] = {}
@@ -92,15 +92,15 @@ def _calls(body: Node) -> Iterator[tuple[str, bool]]:
     while waiting:
         node, apart, chosen = waiting.pop()
         for redirect in node.redirects:
-            waiting += _inside(redirect.target, apart, chosen)
+            waiting += _substituted_blocks(redirect.target, apart, chosen)
         match node:
-            case Simple():
-                if not (chosen and _says_what(node)):
-                    yield from ((name, apart) for name in _named(node))
+            case SimpleCommand():
+                if not (chosen and _has_literal_arguments(node)):
+                    yield from ((name, apart) for name in _called_names(node))
                 for assignment in node.assignments:
-                    waiting += _inside(assignment.value, apart, chosen)
+                    waiting += _substituted_blocks(assignment.value, apart, chosen)
                 for word in () if node.argv is not None else node.words:
-                    waiting += _inside(word if isinstance(word, Word) else word.value, apart, chosen)
+                    waiting += _substituted_blocks(word if isinstance(word, Word) else word.value, apart, chosen)
             case Pipeline():
                 waiting += [(stage, True, chosen) for stage in node.stages]
             case Coprocess():
@@ -112,31 +112,31 @@ def _calls(body: Node) -> Iterator[tuple[str, bool]]:
                     waiting += [*_items(condition, apart, chosen), *_items(branch, apart, chosen)]
             case Case():
                 for _, arm in node.arms:
-                    waiting += _items(arm, apart, chosen or node.word.fixed is None)
-            case Loop() if not _bounded(node):
+                    waiting += _items(arm, apart, chosen or node.word.literal is None)
+            case Loop() if not _is_bounded(node):
                 waiting += _items(node.body, apart, chosen)
 
 
-def _named(node: Simple) -> Iterator[str]:
+def _called_names(node: SimpleCommand) -> Iterator[str]:
     """What a command calls: its first word, `$FUNCNAME`, and what `eval` and its like are given."""
     words = [word for word in node.words[:2] if isinstance(word, Word)]
     for word in words[: 2 if node.name in _CALLERS else 1]:
         match word.parts:
-            case [Parameter(name="FUNCNAME")]:
+            case [ParameterExpansion(name="FUNCNAME")]:
                 yield ITSELF
             case [Literal(quoted=False, text=text)] if text:
                 yield text
 
 
-def _says_what(node: Simple) -> bool:
+def _has_literal_arguments(node: SimpleCommand) -> bool:
     """It is called with plain words: `run all) run one & run two &` comes to an end."""
-    return len(node.words) > 1 and all(isinstance(word, Word) and word.fixed is not None for word in node.words[1:])
+    return len(node.words) > 1 and all(isinstance(word, Word) and word.literal is not None for word in node.words[1:])
 
 
-def _inside(word: Word, apart: bool, chosen: bool) -> list[_Waiting]:
+def _substituted_blocks(word: Word, apart: bool, chosen: bool) -> list[_Waiting]:
     """The commands of substitutions; those of `<(…)` run beside the others."""
     found: list[_Waiting] = []
-    for part in word.parts if word.fixed is None else ():
+    for part in word.parts if word.literal is None else ():
         if isinstance(part, Substitution):
             found += _items(part.body, apart or part.kind != "$", chosen)
     return found
@@ -146,23 +146,29 @@ def is_endless(loop: Loop) -> bool:
     """A loop that ends never and does nothing but start processes, which it does not wait for."""
     items = loop.body.items
     return (
-        _forever(loop)
+        _is_forever(loop)
         and any(item.background for item in items)
-        and all(item.background or (isinstance(item.node, Simple) and item.node.name in _INSTANT) for item in items)
+        and all(
+            item.background or (isinstance(item.node, SimpleCommand) and item.node.name in _INSTANT) for item in items
+        )
     )
 
 
-def _forever(loop: Loop) -> bool:
+def _is_forever(loop: Loop) -> bool:
     if loop.expressions is not None:
         parts = [part.text for part in loop.expressions.parts if isinstance(part, Literal)]
         return len(parts) == len(loop.expressions.parts) and "".join(parts).split(";")[1:2] in ([""], [" "], ["1"])
     condition = loop.condition.items if loop.condition is not None else []
-    return len(condition) == 1 and isinstance(condition[0].node, Simple) and condition[0].node.name in ("true", ":")
+    return (
+        len(condition) == 1 and isinstance(condition[0].node, SimpleCommand) and condition[0].node.name in ("true", ":")
+    )
 
 
-def _bounded(loop: Loop) -> bool:
+def _is_bounded(loop: Loop) -> bool:
     """Over something that runs out, such as the directories below this one."""
-    return loop.words is not None and any(word.bare() is None or "*" in (word.bare() or "") for word in loop.words)
+    return loop.words is not None and any(
+        word.unquoted_text() is None or "*" in (word.unquoted_text() or "") for word in loop.words
+    )
 
 
 def _items(block: Block, apart: bool, chosen: bool) -> list[_Waiting]:

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from nacre.shell.command import EVERY, Script, forget_known
-from nacre.shell.interpreter.commands import STEP, Runner
+from nacre.shell.command import MAX_ARGUMENTS, Script, drop_known
+from nacre.shell.interpreter.commands import COST_EXPAND, CommandRunner
 from nacre.shell.interpreter.expand import Expander
-from nacre.shell.interpreter.fork_bombs import Spawns
+from nacre.shell.interpreter.fork_bombs import ForkBombFinder
 from nacre.shell.interpreter.state import State
-from nacre.shell.registry import Followers
-from nacre.shell.symbolic import SOME, UNKNOWN, has_glob
+from nacre.shell.registry import ProgramRegistry
+from nacre.shell.symbolic import UNKNOWN, UNKNOWN_NONEMPTY, has_glob
 from nacre.shell.syntax.nodes import Function, Node
-from nacre.shell.values.positional import Arguments
+from nacre.shell.values.positional import PositionalArguments
 
-DEEPEST_CALL = 32
-"""Functions that are called inside each other; `AGAIN`: how often the same one may be among them with what it is given,
-and once more with anything."""
-AGAIN = 2
-_KNOWN = 10
+MAX_CALL_DEPTH = 32
+"""Functions that are called inside each other; `MAX_RECURSION`: how often the same one may be among them with what it
+is given, and once more with anything."""
+MAX_RECURSION = 2
+_COST_KNOWN_NAME = 10
 """What it counts as, in characters, to see of a name that it is as it was in another call."""
-REPEATED = 64
+MAX_REPEATED_CALLS = 64
 """Calls with nothing new about them that are followed, of all functions together."""
 
 
-class Caller(Runner):
-    def __init__(self, script: Script, followers: Followers) -> None:
+class FunctionCalls(CommandRunner):
+    def __init__(self, script: Script, followers: ProgramRegistry) -> None:
         super().__init__(script, followers)
         self._calls: list[Function] = []
         self._called: set[int] = set()
-        self._given: dict[int, set[tuple[object, ...]]] = {}
+        self._last_arguments: dict[int, set[tuple[object, ...]]] = {}
         """The circumstances in which each function has been followed."""
         self._known: dict[int, set[tuple[object, ...]]] = {}
         """What each has run, so that it is listed once."""
@@ -38,75 +38,85 @@ class Caller(Runner):
         self._functions: tuple[object, frozenset[tuple[str, Function]]] = None, frozenset()
         """The last that were looked at, and what is in them."""
         self._defined: dict[int, Function] = {}
-        self._spawns = Spawns()
+        self._fork_bomb_finder = ForkBombFinder()
 
     @abstractmethod
     def node(self, node: Node, state: State, stdin: str | None) -> str:
         """The walker's."""
 
     def define(self, node: Function, state: State) -> None:
-        name = node.name.bare() or Expander(state, self).text(node.name)
+        name = node.name.unquoted_text() or Expander(state, self).text(node.name)
         if state.functions.get(name) is not node:
-            self.spend(len(state.functions))
+            self.charge(len(state.functions))
             state.functions = {**state.functions, name: node}
-            state.unsure -= {name}
-        if self._defined.get(id(node)) is not node or name not in self._spawns:
+            state.uncertain_functions -= {name}
+        if self._defined.get(id(node)) is not node or name not in self._fork_bomb_finder:
             self._defined[id(node)] = node
-            self._spawns.add(name, node, self._inside or (node.start, node.body.end))
+            self._fork_bomb_finder.add(name, node, self._inside or (node.start, node.body.end))
 
     def call(
-        self, function: Function, state: State, stdin: str | None, arguments: list[str] | None, firm: int = EVERY
+        self,
+        function: Function,
+        state: State,
+        stdin: str | None,
+        arguments: list[str] | None,
+        firm: int = MAX_ARGUMENTS,
     ) -> str:
         if arguments and firm < len(arguments) and (UNKNOWN in arguments[:-1] or any(map(has_glob, arguments))):
-            self._call(function, state.fork(), stdin, _moved(arguments), EVERY)
+            self._call(function, state.fork(), stdin, _shifted_variants(arguments), MAX_ARGUMENTS)
         return self._call(function, state, stdin, arguments, firm)
 
     def _call(self, function: Function, state: State, stdin: str | None, arguments: list[str] | None, firm: int) -> str:
         self._called.add(id(function))
-        if self.script.closed:
+        if self.script.gave_up:
             return UNKNOWN
-        if (inside := self._calls.count(function)) >= AGAIN:
-            if inside > AGAIN or arguments is None:
+        if (inside := self._calls.count(function)) >= MAX_RECURSION:
+            if inside > MAX_RECURSION or arguments is None:
                 return UNKNOWN
-            arguments = [SOME] * len(arguments)  # and so on
-        if len(self._calls) >= DEEPEST_CALL:
-            self.close(f"more than {DEEPEST_CALL} functions are called inside each other")
+            arguments = [UNKNOWN_NONEMPTY] * len(arguments)  # and so on
+        if len(self._calls) >= MAX_CALL_DEPTH:
+            self.give_up(f"more than {MAX_CALL_DEPTH} functions are called inside each other")
             return UNKNOWN
-        given = self._given.setdefault(id(function), set())
-        call = self._circumstances(state, stdin, arguments, firm)
+        given = self._last_arguments.setdefault(id(function), set())
+        call = self._call_key(state, stdin, arguments, firm)
         self._repeated += call in given
-        if self._repeated > REPEATED if call in given else not self.worth(len(given), arguments or ()):
+        if (
+            self._repeated > MAX_REPEATED_CALLS
+            if call in given
+            else not self.should_follow(len(given), arguments or ())
+        ):
             return UNKNOWN
         first = len(self.script.commands)
         given.add(call)
         self._calls.append(function)
-        before, state.arguments = state.arguments, () if arguments is None else (Arguments(tuple(arguments), firm),)
-        shown, state.given = state.given, frozenset()
+        before, state.arguments = (
+            state.arguments,
+            () if arguments is None else (PositionalArguments(tuple(arguments), firm),),
+        )
+        shown, state.nonempty_args = state.nonempty_args, frozenset()
         outer, state.locals = state.locals, {}
         try:
             return self.node(function.body, state, stdin)
         finally:
             state.variables.own.update(state.locals)
-            state.arguments, state.given, state.locals = before, shown, outer
+            state.arguments, state.nonempty_args, state.locals = before, shown, outer
             self._calls.pop()
             if not inside:
                 known = self._known.setdefault(id(function), set())
-                self.spend(STEP * forget_known(self.script.commands, first, known))
+                self.charge(COST_EXPAND * drop_known(self.script.commands, first, known))
 
-    def _circumstances(
-        self, state: State, stdin: str | None, arguments: list[str] | None, firm: int
-    ) -> tuple[object, ...]:
+    def _call_key(self, state: State, stdin: str | None, arguments: list[str] | None, firm: int) -> tuple[object, ...]:
         """What decides about what a function does."""
-        known = state.variables.known()
+        known = state.variables.all_values()
         elements = sum(len(each) for values in known.values() if values for each in values if not isinstance(each, str))
-        self.spend(_KNOWN * len(known) + elements + len(state.functions))
+        self.charge(_COST_KNOWN_NAME * len(known) + elements + len(state.functions))
         values = frozenset((name, tuple(each or ())) for name, each in known.items() if name != "_")
         if self._functions[0] is not state.functions:  # never changed, but put in place of each other
             self._functions = state.functions, frozenset(state.functions.items())
         given = None if arguments is None else (*arguments, firm)
-        return given, stdin, self._pipes, state.cwd, state.settled, values, self._functions[1]
+        return given, stdin, self._pipes, state.cwd, state.cwd_certain, values, self._functions[1]
 
 
-def _moved(arguments: list[str]) -> list[str]:
+def _shifted_variants(arguments: list[str]) -> list[str]:
     """As they may be, too: an empty `$x` is no argument, a glob is two, and those after it are others in number."""
     return [each for word in arguments if word != UNKNOWN for each in ((word, word) if has_glob(word) else (word,))]

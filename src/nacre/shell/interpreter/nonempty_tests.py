@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from nacre.shell.syntax.nodes import Assignment, Block, Item, Parameter, Simple, Test, Word
+from nacre.shell.syntax.nodes import Assignment, Block, ListItem, ParameterExpansion, SimpleCommand, Test, Word
 
-_THERE = frozenset(("-n", "-d", "-e", "-f", "-s", "-r", "-w", "-x", "-L", "-h", "-O", "-G"))
+_EXISTS_TESTS = frozenset(("-n", "-d", "-e", "-f", "-s", "-r", "-w", "-x", "-L", "-h", "-O", "-G"))
 """True of no empty text."""
-_BARS = frozenset(("||", "-o", "!", "(", ")"))
+_OR_OPERATORS = frozenset(("||", "-o", "!", "(", ")"))
 """With these it is more than we take apart."""
 _NOTHING: tuple[str, ...] = ()
 
 
-def proven(item: Item, *, succeeds: bool) -> tuple[str, ...]:
+def nonempty_if(item: ListItem, *, succeeds: bool) -> tuple[str, ...]:
     """Names of variables that are not empty if this succeeds, or if it fails."""
     node = item.node
     if isinstance(node, Test):
         words: list[Word | Assignment] = list(node.words)
-    elif isinstance(node, Simple) and node.argv is None and node.name in ("[", "test"):
+    elif isinstance(node, SimpleCommand) and node.argv is None and node.name in ("[", "test"):
         words = node.words[1:-1] if node.name == "[" else node.words[1:]
-        if not all((isinstance(word, Word) and word.fixed is not None) or _quoted(word) for word in words):
+        if not all((isinstance(word, Word) and word.literal is not None) or _is_quoted(word) for word in words):
             return _NOTHING  # `[ -n $D ]` is true of an empty one
     else:
         return _NOTHING
@@ -27,14 +27,16 @@ def proven(item: Item, *, succeeds: bool) -> tuple[str, ...]:
     texts = [_literal(word) for word in words]
     if texts[:1] == ["!"]:
         texts, words, succeeds = texts[1:], words[1:], not succeeds
-    if not _BARS.isdisjoint(texts):
+    if not _OR_OPERATORS.isdisjoint(texts):
         return _NOTHING
     succeeds = succeeds is not item.negated
     if not succeeds:
         return _names(words[1:]) if len(words) == 2 and texts[0] == "-z" else _NOTHING
     if len(words) == 1:
         return _names(words)
-    found = [name for text, word in zip(texts, words[1:], strict=False) if text in _THERE for name in _names([word])]
+    found = [
+        name for text, word in zip(texts, words[1:], strict=False) if text in _EXISTS_TESTS for name in _names([word])
+    ]
     for index, operator in enumerate(texts[1:-1], 1):
         other = texts[index + 1]
         if (operator == "!=" and other == "") or (operator in ("=", "==") and other and other[0] not in "*?["):
@@ -42,29 +44,29 @@ def proven(item: Item, *, succeeds: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-def proven_by(block: Block) -> tuple[str, ...]:
+def nonempty_if_true(block: Block) -> tuple[str, ...]:
     """By a whole condition, if it is true."""
     if any(item.operator == "||" for item in block.items):
         return _NOTHING
     start = max((index for index, item in enumerate(block.items) if item.operator == ";"), default=0)
-    return tuple(name for item in block.items[start:] for name in proven(item, succeeds=True))
+    return tuple(name for item in block.items[start:] for name in nonempty_if(item, succeeds=True))
 
 
-def disproven_by(block: Block) -> tuple[str, ...]:
+def nonempty_if_false(block: Block) -> tuple[str, ...]:
     """By a whole condition, if it is false."""
     if any(item.operator == "&&" for item in block.items[1:]):
         return _NOTHING
-    return tuple(name for item in block.items[-1:] for name in proven(item, succeeds=False))
+    return tuple(name for item in block.items[-1:] for name in nonempty_if(item, succeeds=False))
 
 
-def _quoted(word: Word | Assignment) -> bool:
+def _is_quoted(word: Word | Assignment) -> bool:
     return isinstance(word, Word) and all(part.quoted for part in word.parts)
 
 
 def _literal(word: Word | Assignment) -> str | None:
     if isinstance(word, Assignment):
         return None
-    return word.fixed if word.fixed is not None else word.bare()
+    return word.literal if word.literal is not None else word.unquoted_text()
 
 
 def _names(words: list[Word | Assignment]) -> tuple[str, ...]:
@@ -72,6 +74,6 @@ def _names(words: list[Word | Assignment]) -> tuple[str, ...]:
     if len(words) != 1 or isinstance(words[0], Assignment):
         return _NOTHING
     match words[0].parts:
-        case [Parameter(operator="", subscript=None, indirect=False, length=False) as parameter]:
+        case [ParameterExpansion(operator="", subscript=None, indirect=False, length=False) as parameter]:
             return (parameter.name,)
     return _NOTHING

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from nacre.shell.command import Command, Opened, Script
-from nacre.shell.interpreter.budget import LONGEST, Budget
+from nacre.shell.command import Command, Redirection, Script
+from nacre.shell.interpreter.budget import MAX_COMMANDS, Budget
 from nacre.shell.interpreter.expand import Expander
 from nacre.shell.interpreter.state import State
-from nacre.shell.symbolic import DOWNLOADED, UNKNOWN, whole
+from nacre.shell.symbolic import DOWNLOADED, UNKNOWN, is_fully_known
 from nacre.shell.syntax.nodes import Block, Node, Redirect, Substitution
 
 
-class Plumbing(Budget, ABC):
+class Pipes(Budget, ABC):
     def __init__(self, script: Script) -> None:
         super().__init__(script)
         self._stdin: str | None = None
@@ -23,13 +23,13 @@ class Plumbing(Budget, ABC):
         """The pipes that a piece of the script makes: followed again at the same place they are the same."""
         self._piped = 0
         """How many there are."""
-        self._ends: dict[str, int] = {}
+        self._pipe_ends: dict[str, int] = {}
         """The pipes that have a path: those of `<(…)` and `>(…)`."""
         self._coprocess = (0, 0)
         """The pipes to and from the last coprocess; which descriptors they are is not known."""
-        self._sinks: list[tuple[str, Block, int]] = []
+        self._pending_sinks: list[tuple[str, Block, int]] = []
         """Path, commands and pipe of each `>(…)`, until what it reads has been written."""
-        self._partly = False
+        self._output_partial = False
         """In a substitution: whether not all may be printed of what it seems to print."""
 
     @abstractmethod
@@ -38,48 +38,48 @@ class Plumbing(Budget, ABC):
 
     def content(self, path: str, state: State) -> str | None:
         """What a file holds that the script has written; if that may be one text or another, all of them."""
-        texts = state.written.texts(path)
+        texts = state.files.contents(path)
         if len(texts) < 2:
             return texts[0] if texts else None
-        self._partly = True
-        return self.kept("\n".join(text.removesuffix("\n") for text in texts) + "\n")
+        self._output_partial = True
+        return self.keep_if_short("\n".join(text.removesuffix("\n") for text in texts) + "\n")
 
-    def drain(self, first: int, state: State) -> None:
+    def run_pending_sinks(self, first: int, state: State) -> None:
         """What was written into `>(…)` is read by the commands in it: those there are since there were so many."""
         pipes = self._pipes
-        while len(self._sinks) > first:
-            path, body, pipe = self._sinks.pop()
+        while len(self._pending_sinks) > first:
+            path, body, pipe = self._pending_sinks.pop()
             self._pipes = pipe, pipes[1]
-            self.block(body, state.fork(), state.written.get(path) or None)
+            self.block(body, state.fork(), state.files.get(path) or None)
         self._pipes = pipes
 
-    def pipes(self, made_by: Node | Substitution, many: int) -> int:
+    def new_pipes(self, made_by: Node | Substitution, many: int) -> int:
         """So many new ones, with the numbers from this one on."""
         first = self._numbers.get((made_by, self._pipes))
         if first is None:
             first = self._piped + 1
             self._piped += many
-            if len(self._numbers) < LONGEST:
+            if len(self._numbers) < MAX_COMMANDS:
                 self._numbers[made_by, self._pipes] = first
         return first
 
-    def _redirected_pipes(self, redirects: tuple[Opened, ...]) -> tuple[int, int]:
+    def _redirected_pipes(self, redirects: tuple[Redirection, ...]) -> tuple[int, int]:
         """Those of a command with these redirections."""
         pipe_in, pipe_out = self._pipes
         for opened in redirects:
-            if opened.operator in ("<&", ">&") and not whole(opened.target):
+            if opened.operator in ("<&", ">&") and not is_fully_known(opened.target):
                 to, back = self._coprocess
             else:
-                to = back = self._ends.get(opened.target, 0)
+                to = back = self._pipe_ends.get(opened.target, 0)
             if opened.operator in ("<", "<&"):
                 pipe_in = back or pipe_in
             else:
                 pipe_out = to or pipe_out
         return pipe_in, pipe_out
 
-    def opened(
+    def open_redirects(
         self, redirects: list[Redirect], expander: Expander, stdin: str | None
-    ) -> tuple[tuple[Opened, ...], str | None]:
+    ) -> tuple[tuple[Redirection, ...], str | None]:
         opened = []
         for redirect in redirects:
             match redirect.operator:
@@ -89,7 +89,7 @@ class Plumbing(Budget, ABC):
                     text = expander.text(redirect.target) + "\n"
                 case _:
                     target = " ".join(expander.fields(redirect.target))
-                    opened.append(Opened(redirect.descriptor, redirect.operator, target))
+                    opened.append(Redirection(redirect.descriptor, redirect.operator, target))
                     if redirect.operator == "<&":
                         target = f"/dev/fd/{target}"
                     elif redirect.operator not in ("<", "<>"):
@@ -100,17 +100,17 @@ class Plumbing(Budget, ABC):
             if redirect.descriptor in ("", "0"):
                 stdin = text
             else:
-                expander.state.written[f"/dev/fd/{redirect.descriptor}"] = text
+                expander.state.files[f"/dev/fd/{redirect.descriptor}"] = text
         return tuple(opened), stdin
 
-    def redirected(self, command: Command, printed: str, state: State) -> str:
+    def apply_redirects(self, command: Command, printed: str, state: State) -> str:
         """What is left to print after redirections; files remember what went into them."""
         for opened in command.redirects:
             if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
                 path = state.path(opened.target)
-                before = state.written.texts(path) if opened.operator in (">>", "&>>") else ()
+                before = state.files.contents(path) if opened.operator in (">>", "&>>") else ()
                 texts = [("" if text == UNKNOWN else text) + printed for text in before]
-                state.written.put(path, tuple(map(self.kept, texts or (printed,))))
-                self.spend(sum(map(len, before)) >> 6)
+                state.files.put(path, tuple(map(self.keep_if_short, texts or (printed,))))
+                self.charge(sum(map(len, before)) >> 6)
                 printed = ""
         return printed

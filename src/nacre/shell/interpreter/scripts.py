@@ -5,51 +5,63 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
-from nacre.base.lazy_regex import later
-from nacre.shell.command import EVERY, Command, Script, forget_known
+from nacre.base.lazy_regex import lazy_regex
+from nacre.shell.command import MAX_ARGUMENTS, Command, Script, drop_known
 from nacre.shell.env_code import function_name, is_command, is_expanded
-from nacre.shell.interpreter.budget import OVERLONG
+from nacre.shell.interpreter.budget import TOO_LONG_REASON
 from nacre.shell.interpreter.expand import Expander
-from nacre.shell.interpreter.pipes import Plumbing
+from nacre.shell.interpreter.pipes import Pipes
 from nacre.shell.interpreter.state import State, Variables
-from nacre.shell.symbolic import BELOW, BRACKET, LOST, QUESTION, SOME, STAR, UNKNOWN, has_glob, plain, source, whole
-from nacre.shell.syntax.nodes import Block, Node, Pipeline, Simple, Substitution
+from nacre.shell.symbolic import (
+    ALL_FOUND,
+    BRACKET,
+    QUESTION,
+    STAR,
+    TOO_LONG,
+    UNKNOWN,
+    UNKNOWN_NONEMPTY,
+    has_glob,
+    is_fully_known,
+    is_literal,
+    to_source,
+)
+from nacre.shell.syntax.nodes import Block, Node, Pipeline, SimpleCommand, Substitution
 from nacre.shell.syntax.parser import expansion, parse
-from nacre.shell.syntax.words import Malformed, TooDeep
-from nacre.shell.values.positional import Arguments
+from nacre.shell.syntax.words import BashSyntaxError, TooDeep
+from nacre.shell.values.positional import PositionalArguments
 
-DEEPEST = 8
+MAX_NESTING = 8
 """Wrappers and texts inside each other that are followed: `sudo bash -c "…"` is two."""
-REMEMBERED = 100_000
+MAX_PARSED_CHARS = 100_000
 """Characters of the texts that are kept as they were read."""
-READ = 8
+COST_PARSE_CHAR = 8
 """What it counts as, in characters, to read one as a script."""
 
 _READERS = frozenset(("eval", "source", ".", "trap", "sh", "bash", "dash", "zsh", "ksh"))
 """Whoever reads texts as bash does. That others do is often no more than likely."""
-_GLOBS = later(rf"[{STAR}{QUESTION}]|{BRACKET}[^\]]*\]?")
+_GLOBS = lazy_regex(rf"[{STAR}{QUESTION}]|{BRACKET}[^\]]*\]?")
 _SAME_SHELL = frozenset(("source", "."))
 
 
-class Texts(Plumbing):
+class ScriptRunner(Pipes):
     def __init__(self, script: Script) -> None:
         super().__init__(script)
         self.depth = 0
         self._parent: Command | None = None
         self._inside: tuple[int, int] | None = None
         """The span to report for text that does not stand in the script as it is read."""
-        self._here: Node = Simple(0)
+        self._list_start: Node = SimpleCommand(0)
         """The command that is followed at the moment."""
         self._parsed: dict[tuple[str, int], tuple[Block, bool]] = {}
         """What was read as a script, as long as there is `_room` for its characters: many are read more than once."""
-        self._room = REMEMBERED
+        self._parsed_chars_left = MAX_PARSED_CHARS
         self._aliases: tuple[str, ...] = ()
         """Those whose text is being read: in that, and in no other text, they are words as any."""
         self._texts: list[str] | None = None
         """In a substitution: what is printed, where that may be one text or another."""
         self._traps: list[tuple[Command, str, set[tuple[object, ...]], int]] = []
         """Those that are set, with what they run (as text, and as it was followed) and the moves before."""
-        self.moves = 0
+        self.cd_count = 0
         """How often a directory was changed, by any shell."""
 
     @abstractmethod
@@ -57,94 +69,98 @@ class Texts(Plumbing):
         """The runner's."""
 
     def substitute(self, part: Substitution, state: State) -> list[str]:
-        self.wonder("$(…)")
-        path = f"/dev/fd/{63 + len(state.written)}"
-        pipe = self.pipes(part, 1) if part.kind in "<>" else 0
+        self.note_unknown("$(…)")
+        path = f"/dev/fd/{63 + len(state.files)}"
+        pipe = self.new_pipes(part, 1) if part.kind in "<>" else 0
         if part.kind == ">":
-            state.written[path] = ""
-            self._sinks.append((path, part.body, pipe))
-            self._ends[path] = pipe
+            state.files[path] = ""
+            self._pending_sinks.append((path, part.body, pipe))
+            self._pipe_ends[path] = pipe
             return [path]
-        here, inside, stdin, pipes = self._here, self._inside, self._stdin, self._pipes
-        before, self._texts, self._partly = (self._texts, self._partly), [], False
-        if inside is None and _elsewhere(part.body):
+        here, inside, stdin, pipes = self._list_start, self._inside, self._stdin, self._pipes
+        before, self._texts, self._output_partial = (self._texts, self._output_partial), [], False
+        if inside is None and _is_repositioned(part.body):
             self._inside = here.start, here.end
         self._pipes = pipes[0], pipe
-        printed = self._in_place(part, state, stdin) if part.kind in "{|" else self.apart(part.body, state, stdin)
-        self._here, self._inside, self._stdin, self._pipes = here, inside, stdin, pipes
+        printed = (
+            self._in_current_shell(part, state, stdin)
+            if part.kind in "{|"
+            else self.in_subshell(part.body, state, stdin)
+        )
+        self._list_start, self._inside, self._stdin, self._pipes = here, inside, stdin, pipes
         texts = self._texts or [printed]
-        if self._partly or (self._texts and not is_one(part.body)):
+        if self._output_partial or (self._texts and not is_single_command(part.body)):
             texts = [printed, UNKNOWN]
-        self._texts, self._partly = before
+        self._texts, self._output_partial = before
         if part.kind == "|":
             return [printed]
         if part.kind in "${":
             return list(dict.fromkeys(each.replace("\0", "").rstrip("\n") for each in texts))
-        state.written[path], self._ends[path] = printed, pipe
+        state.files[path], self._pipe_ends[path] = printed, pipe
         return [path]
 
-    def _in_place(self, part: Substitution, state: State, stdin: str | None) -> str:
+    def _in_current_shell(self, part: Substitution, state: State, stdin: str | None) -> str:
         """By this shell itself: what `${ …; }` would print, or the REPLY of `${| …; }`, which is its own.
 
         It may also be that it does not run, as in `${x:-${ …; }}`.
         """
-        before, functions, cwd, files = state.variables, state.functions, state.cwd, state.written.mark()
+        before, functions, cwd, files = state.variables, state.functions, state.cwd, state.files.checkpoint()
         inner = state.variables = Variables(before)
         printed = self.block(part.body, state, stdin)
         state.variables = before
         if part.kind == "|":
             replies = inner.own.pop("REPLY", None) or [UNKNOWN]
             printed = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else UNKNOWN
-        state.written.doubt(files)
-        self.spend(before.join(inner, stays=True))
-        state.doubt(functions)
-        state.settled = state.settled and state.cwd == cwd
+        state.files.mark_uncertain(files)
+        self.charge(before.merge(inner, stays=True))
+        state.mark_uncertain(functions)
+        state.cwd_certain = state.cwd_certain and state.cwd == cwd
         return printed
 
-    def apart(self, block: Block, state: State, stdin: str | None) -> str:
+    def in_subshell(self, block: Block, state: State, stdin: str | None) -> str:
         """In a process of its own, which runs its traps when it ends."""
         inner, before = state.fork(), len(self._traps)
         printed = self.block(block, inner, stdin)
-        self.spring(before, inner)
+        self.run_traps(before, inner)
         return printed
 
-    def trap(self, command: Command, text: str, state: State) -> None:
+    def add_trap(self, command: Command, text: str, state: State) -> None:
         """This is going to run, perhaps at once, at the latest when all else has: with the variables of then."""
         known: set[tuple[object, ...]] = set()
-        first, files = len(self.script.commands), state.written.mark()
-        self.read(command, text, state.fork())
-        state.written.doubt(files)
-        forget_known(self.script.commands, first, known)
-        self._traps.append((command, text, known, self.moves))
+        first, files = len(self.script.commands), state.files.checkpoint()
+        self.run_text(command, text, state.fork())
+        state.files.mark_uncertain(files)
+        drop_known(self.script.commands, first, known)
+        self._traps.append((command, text, known, self.cd_count))
 
-    def spring(self, first: int, state: State) -> None:
+    def run_traps(self, first: int, state: State) -> None:
         """The traps that were set since there were so many; not those that they set in turn."""
         for command, text, known, moves in self._traps[first:]:
-            before, inner, files = len(self.script.commands), state.fork(), state.written.mark()
-            inner.settled = inner.settled and self.moves == moves  # wherever it was in between
-            self.read(command, text, inner)
-            state.written.doubt(files)
-            forget_known(self.script.commands, before, known)
+            before, inner, files = len(self.script.commands), state.fork(), state.files.checkpoint()
+            inner.cwd_certain = inner.cwd_certain and self.cd_count == moves  # wherever it was in between
+            self.run_text(command, text, inner)
+            state.files.mark_uncertain(files)
+            drop_known(self.script.commands, before, known)
         del self._traps[first:]
 
-    def reread(self, text: str, state: State) -> str:
+    def expand_again(self, text: str, state: State) -> str:
         """Expanded once more, as between double quotes."""
         if "$" not in text and "`" not in text:
             return text
         try:
-            body = expansion(source(text))
-        except Malformed:
+            body = expansion(to_source(text))
+        except BashSyntaxError:
             return UNKNOWN
         except (TooDeep, RecursionError):
-            self.close("it is nested too deeply")
+            self.give_up("it is nested too deeply")
             return UNKNOWN
-        here, before = self._here, self._inside
+        here, before = self._list_start, self._inside
         self._inside = before or (here.start, here.end)
         printed = Expander(state, self).text(body)
-        self._here, self._inside = here, before
+        self._list_start, self._inside = here, before
         return printed
 
-    def follow(
+    def run_wrapped(
         self,
         parent: Command,
         argv: tuple[str, ...],
@@ -154,16 +170,16 @@ class Texts(Plumbing):
         functions: bool = False,
     ) -> str:
         """A wrapper runs this: a program, whatever function has its name, unless `functions` can be run too."""
-        if not argv or self.script.closed:
+        if not argv or self.script.gave_up:
             return stdin or UNKNOWN
         command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
-        command.settled = state.settled
+        command.cwd_certain = state.cwd_certain
         command.stdin = parent.stdin if stdin is None else stdin
-        if parent.firm < EVERY:
-            command.firm = _firm(argv[1:])
-        return self._deeper(parent, lambda: self._run(command, state, functions=functions))
+        if parent.certain_args < MAX_ARGUMENTS:
+            command.certain_args = _certain_prefix(argv[1:])
+        return self._run_nested(parent, lambda: self._run(command, state, functions=functions))
 
-    def read(
+    def run_text(
         self,
         parent: Command,
         text: str,
@@ -177,18 +193,22 @@ class Texts(Plumbing):
         """A shell executes this text. `alias`: it is what one stands for."""
         if parent.script is None:
             parent.script = text
-        if not self.spend(READ * len(text)):
+        if not self.charge(COST_PARSE_CHAR * len(text)):
             return UNKNOWN
-        if self._loses and LOST in text:
-            self.close(OVERLONG)
-        marked, text = text, source(text).replace("\0", "")
+        if self._dropped_text and TOO_LONG in text:
+            self.give_up(TOO_LONG_REASON)
+        marked, text = text, to_source(text).replace("\0", "")
         inner = state.fork() if arguments is not None else state
         if arguments is not None:
-            firm = _firm(arguments) if parent.firm < EVERY else EVERY
-            inner.arguments, inner.given, inner.zero = (Arguments(tuple(arguments), firm),), frozenset(), zero
-            inner.found = inner.found or any(BELOW in each for each in arguments)
+            firm = _certain_prefix(arguments) if parent.certain_args < MAX_ARGUMENTS else MAX_ARGUMENTS
+            inner.arguments, inner.nonempty_args, inner.arg0 = (
+                (PositionalArguments(tuple(arguments), firm),),
+                frozenset(),
+                zero,
+            )
+            inner.in_find_loop = inner.in_find_loop or any(ALL_FOUND in each for each in arguments)
         if has_glob(marked) and ("'" in text or '"' in text):  # a name that fits, between quotes
-            self.read(parent, _GLOBS.sub(SOME, marked), inner.fork(), stdin=stdin)
+            self.run_text(parent, _GLOBS.sub(UNKNOWN_NONEMPTY, marked), inner.fork(), stdin=stdin)
 
         def run() -> str:
             before = self._inside
@@ -197,45 +217,45 @@ class Texts(Plumbing):
                 self._inside = before or (parent.start, parent.end)
             known = self._parsed.get((text, at))
             block, broken = known or parse(text, (lambda position: at + position) if at >= 0 else None)
-            if known is None and len(text) <= self._room:
-                self._room -= len(text)
+            if known is None and len(text) <= self._parsed_chars_left:
+                self._parsed_chars_left -= len(text)
                 self._parsed[text, at] = block, broken
             if broken:
-                self.script.doubtful = True
-                if parent.name in _READERS and whole(text):
-                    self.script.broken = True
+                self.script.maybe_syntax_error = True
+                if parent.name in _READERS and is_fully_known(text):
+                    self.script.syntax_error = True
             traps, aliases = len(self._traps), self._aliases
             self._aliases = (*aliases, alias) if alias else ()
             printed = self.block(block, inner, stdin)
             self._aliases = aliases
             if inner is not state and parent.name not in _SAME_SHELL:
-                self.spring(traps, inner)
+                self.run_traps(traps, inner)
             self._inside = before
             return printed
 
-        return self._deeper(parent, run)
+        return self._run_nested(parent, run)
 
     def read_file(self, parent: Command, path: str, state: State, arguments: list[str] | None = None) -> str | None:
         """A shell of its own executes a file that the script has written: all that it may hold. None: nobody has."""
-        texts = state.written.texts(path)
+        texts = state.files.contents(path)
         if len(texts) < 2:
-            return self.read(parent, texts[0], state.fork(), arguments=arguments) if texts else None
-        known, printed, files = [text for text in texts if text != UNKNOWN], dict[str, None](), state.written.mark()
+            return self.run_text(parent, texts[0], state.fork(), arguments=arguments) if texts else None
+        known, printed, files = [text for text in texts if text != UNKNOWN], dict[str, None](), state.files.checkpoint()
         parent.script = parent.script or "\n".join(known)
         for text in known:
-            printed[self.read(parent, text, state.fork(), arguments=arguments)] = None
-        state.written.doubt(files)
-        self._partly = True
-        return self.kept("".join(printed))
+            printed[self.run_text(parent, text, state.fork(), arguments=arguments)] = None
+        state.files.mark_uncertain(files)
+        self._output_partial = True
+        return self.keep_if_short("".join(printed))
 
-    def replaced(self, words: tuple[str, ...], mark: str, text: str) -> tuple[str, ...]:
+    def substitute_marker(self, words: tuple[str, ...], mark: str, text: str) -> tuple[str, ...]:
         """With a text in place of its mark, if that is not too much."""
         size = sum(len(word) + word.count(mark) * len(text) for word in words)
-        return tuple(word.replace(mark, text) for word in words) if self.spend(size) else words[:1]
+        return tuple(word.replace(mark, text) for word in words) if self.charge(size) else words[:1]
 
-    def _deeper(self, parent: Command, run: Callable[[], str]) -> str:
-        if self.depth >= DEEPEST:
-            self.close(f"more than {DEEPEST} wrappers stand inside each other")
+    def _run_nested(self, parent: Command, run: Callable[[], str]) -> str:
+        if self.depth >= MAX_NESTING:
+            self.give_up(f"more than {MAX_NESTING} wrappers stand inside each other")
             return UNKNOWN
         before, self._parent = self._parent, parent
         self.depth += 1
@@ -245,10 +265,10 @@ class Texts(Plumbing):
             self.depth -= 1
             self._parent = before
 
-    def given(self, name: str, value: str, state: State, command: Command | None = None) -> None:
+    def run_env_code(self, name: str, value: str, state: State, command: Command | None = None) -> None:
         """A variable of the environment whose value is code."""
         if is_expanded(name):
-            path = self.reread(value, state)
+            path = self.expand_again(value, state)
             if command is not None:
                 self.read_file(command, state.path(path), state)
         elif function := function_name(name):
@@ -257,22 +277,22 @@ class Texts(Plumbing):
             parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
             script, inside = parent.script, self._inside
             self._inside = inside or (parent.start, parent.end)
-            self.read(parent, value.lstrip("|!"), state.fork())
+            self.run_text(parent, value.lstrip("|!"), state.fork())
             parent.script, self._inside = script, inside
 
 
-def _firm(arguments: Sequence[str]) -> int:
+def _certain_prefix(arguments: Sequence[str]) -> int:
     """How many are surely in their places, where others may have been in other places before."""
-    return next((index for index, each in enumerate(arguments) if not plain(each)), -1)
+    return next((index for index, each in enumerate(arguments) if not is_literal(each)), -1)
 
 
-def is_one(body: Block) -> bool:
+def is_single_command(body: Block) -> bool:
     """Whether it is no more than one plain command."""
-    return len(body.items) == 1 and isinstance(body.items[0].node, Simple)
+    return len(body.items) == 1 and isinstance(body.items[0].node, SimpleCommand)
 
 
-def _elsewhere(body: Block) -> bool:
+def _is_repositioned(body: Block) -> bool:
     """Whether it was not read where it stands in the script: between nested backquotes, in a `<<-` document."""
     node = body.items[0].node if body.items else None
     node = node.stages[0] if isinstance(node, Pipeline) else node
-    return isinstance(node, Simple) and node.start >= node.end
+    return isinstance(node, SimpleCommand) and node.start >= node.end

@@ -5,64 +5,64 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from nacre.base.lazy_regex import later
-from nacre.shell.command import EVERY, Command
+from nacre.base.lazy_regex import lazy_regex
+from nacre.shell.command import MAX_ARGUMENTS, Command
 from nacre.shell.env_code import runs_code
-from nacre.shell.interpreter.assignments import converted, store
-from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.assignments import convert_value, store
+from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
 from nacre.shell.interpreter.expand import Expander
-from nacre.shell.interpreter.state import ENTRY, Alias, State
-from nacre.shell.options import Shape
-from nacre.shell.symbolic import SOME, UNKNOWN, origin, plain, source, whole
+from nacre.shell.interpreter.state import COST_ENTRY, Alias, State
+from nacre.shell.options import OptionSpec
+from nacre.shell.symbolic import UNKNOWN, UNKNOWN_NONEMPTY, is_fully_known, is_literal, origin_marker, to_source
 from nacre.shell.syntax.nodes import DECLARES, OWNING
 from nacre.shell.syntax.parser import parse
-from nacre.shell.values.arrays import effort, without
-from nacre.shell.values.merge import any_of
+from nacre.shell.values.arrays import rebuild_cost, remove_element
+from nacre.shell.values.merge import merge_values
 from nacre.shell.values.parameters import BLANKS, separator
-from nacre.shell.values.positional import Arguments
-from nacre.shell.values.positional import effort as effort_of
-from nacre.shell.values.values import Value, foremost
+from nacre.shell.values.positional import PositionalArguments
+from nacre.shell.values.positional import merge_cost as effort_of
+from nacre.shell.values.values import Value, limit_values
 
-_READ = Shape("adinNptu")
-_HASH = Shape("p")
-_MAPFILE = Shape("dnOsuCc")
+_READ = OptionSpec("adinNptu")
+_HASH = OptionSpec("p")
+_MAPFILE = OptionSpec("dnOsuCc")
 _CASES: dict[str, Callable[[str], str]] = {"u": str.upper, "l": str.lower}
-_LOOK = 10
+_COST_CHECK_ARGUMENT = 10
 """What it counts as, in characters, to see whether an argument may matter."""
-_COUNT = later(r"[0-9]{1,9}")
-_ESCAPED = later(r"\\(.)", re.DOTALL)
-_NAME = later(r"[A-Za-z_]\w*$", re.ASCII)
+_COUNT = lazy_regex(r"[0-9]{1,9}")
+_ESCAPED = lazy_regex(r"\\(.)", re.DOTALL)
+_NAME = lazy_regex(r"[A-Za-z_]\w*$", re.ASCII)
 
 
-def _cd(runner: Runner, command: Command, state: State) -> str:
-    place, settled = SOME, True
+def _cd(runner: CommandRunner, command: Command, state: State) -> str:
+    place, settled = UNKNOWN_NONEMPTY, True
     operands = command.operands()
     if not operands:
-        place = state.home if command.name == "cd" else SOME
+        place = state.home if command.name == "cd" else UNKNOWN_NONEMPTY
     elif not operands[0]:
-        place, settled = state.cwd, state.settled
+        place, settled = state.cwd, state.cwd_certain
     elif operands[0][0] in "/." or not (operands[0] == "-" or operands[0][0] == "+" or state.variables.get("CDPATH")):
-        place = state.path(operands[0]) if whole(operands[0][0]) else SOME
-        settled = state.settled or (operands[0][0] == "/" and "/proc/" not in operands[0])
-    state.moves += 1
-    runner.moves += 1
-    state.cwd, state.settled = place, settled
+        place = state.path(operands[0]) if is_fully_known(operands[0][0]) else UNKNOWN_NONEMPTY
+        settled = state.cwd_certain or (operands[0][0] == "/" and "/proc/" not in operands[0])
+    state.cd_count += 1
+    runner.cd_count += 1
+    state.cwd, state.cwd_certain = place, settled
     return ""
 
 
-def _declare(runner: Runner, command: Command, state: State) -> str:
+def _declare(runner: CommandRunner, command: Command, state: State) -> str:
     expander = Expander(state, runner)
     flags = "".join(command.options())
-    runner.spend(
+    runner.charge(
         len(state.maps)
         + len(state.integers)
         + len(state.cases)
         + len(state.references)
+        + len(state.exported_functions)
         + len(state.exported)
-        + len(state.passed)
     )
     references: dict[str, str] = {}
-    names = {source(word.partition("=")[0]).removesuffix("+").partition("[")[0] for word in command.args}
+    names = {to_source(word.partition("=")[0]).removesuffix("+").partition("[")[0] for word in command.args}
     names = {name for name in names if _NAME.match(name)}
     if "A" in flags:
         state.maps |= names
@@ -73,17 +73,17 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
     if case := next((_CASES[flag] for flag in flags if flag in _CASES), None):
         state.cases = {**state.cases, **dict.fromkeys(names, case)}
     if "f" in flags and (command.name == "export" or "x" in flags):
-        state.exported |= set(command.operands())
+        state.exported_functions |= set(command.operands())
     elif (command.name == "export" and "n" not in flags) or "x" in flags:
-        state.passed |= names
+        state.exported |= names
     elif command.name == "export":
-        state.passed -= names
+        state.exported -= names
     if command.name in OWNING and "g" not in flags:
         for name in names:
-            state.own(name)
+            state.make_local(name)
     for word in command.args:
         target, equals, value = word.partition("=")
-        target, append = source(target).removesuffix("+"), target.endswith("+")
+        target, append = to_source(target).removesuffix("+"), target.endswith("+")
         name, _, subscript = target.partition("[")
         if not equals or name not in names:
             continue
@@ -91,7 +91,9 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
             expander.subscripts(value)
             references[name] = value
         elif value[:1] == "(" and value[-1:] == ")" and not subscript and _is_array(command, flags, name, state):
-            runner.block(parse(f"{word.partition('=')[0]}={source(value)}", lambda _: 0)[0], state, None)  # once more
+            runner.block(
+                parse(f"{word.partition('=')[0]}={to_source(value)}", lambda _: 0)[0], state, None
+            )  # once more
         else:
             if name in state.integers or subscript:
                 expander.arithmetic(f"{subscript} {value}")
@@ -99,9 +101,9 @@ def _declare(runner: Runner, command: Command, state: State) -> str:
             before = state.variables.get(name)
             store(expander, target, value, append=append)
             if command.name == "local" and state.locals is None:  # there is no function around it, and bash complains
-                state.variables.own[name] = any_of([state.variables.get(name), before])
+                state.variables.own[name] = merge_values([state.variables.get(name), before])
             if runs_code(name):
-                runner.given(name, value, state, command)
+                runner.run_env_code(name, value, state, command)
     if references:
         state.references = {**state.references, **references}
     return ""
@@ -111,57 +113,59 @@ def _is_array(command: Command, flags: str, name: str, state: State) -> bool:
     """Whether a quoted `(…)` is read as a list: it is declared an array, or is one already."""
     if "a" in flags or "A" in flags:
         return True
-    return command.name in OWNING and any(isinstance(each, tuple) for each in state.variables.of(name))
+    return command.name in OWNING and any(isinstance(each, tuple) for each in state.variables.values_of(name))
 
 
 def _count(name: str, state: State) -> None:
     """What it holds already becomes numbers, if it is an array that was declared just now."""
     values: list[Value] = [
-        tuple(converted(state, name, text) for text in each) if isinstance(each, tuple) else each
-        for each in state.variables.of(name)
+        tuple(convert_value(state, name, text) for text in each) if isinstance(each, tuple) else each
+        for each in state.variables.values_of(name)
     ]
     if values:
         state.variables[name] = values
 
 
-def _unset(runner: Runner, command: Command, state: State) -> str:
-    if command.has("-n"):
+def _unset(runner: CommandRunner, command: Command, state: State) -> str:
+    if command.has_flag("-n"):
         gone = set(command.args)
         state.references = {name: each for name, each in state.references.items() if name not in gone}
         return ""
     words = command.operands()
-    if not state.functions.keys().isdisjoint(words) and not command.has("-v"):  # a variable would go first
-        runner.spend(ENTRY * len(state.functions))
+    if not state.functions.keys().isdisjoint(words) and not command.has_flag("-v"):  # a variable would go first
+        runner.charge(COST_ENTRY * len(state.functions))
         gone = set(words)
         state.functions = {name: body for name, body in state.functions.items() if name not in gone}
     for word in words:
         name, bracket, key = word.partition("[")
         if bracket:
-            runner.reread(word, state)
+            runner.expand_again(word, state)
             mapped = name in state.maps
             if values := state.variables.get(name):
-                if not runner.spend(sum(map(effort, values))):
+                if not runner.charge(sum(map(rebuild_cost, values))):
                     return ""
-                state.variables[name] = [without(each, key.removesuffix("]"), mapped=mapped) for each in values]
+                state.variables[name] = [remove_element(each, key.removesuffix("]"), mapped=mapped) for each in values]
         else:
             state.forget(state.references.get(word, word))
     return ""
 
 
-def _set(runner: Runner, command: Command, state: State) -> str:
+def _set(runner: CommandRunner, command: Command, state: State) -> str:
     on, off, rest = _settings(list(command.args))
     if rest is not None:
-        firm = command.firm - (len(command.args) - len(rest))
-        state.arguments = (Arguments(tuple(rest), EVERY if command.firm == EVERY else max(0, firm)),)
-        state.given = frozenset()
-    state.strict = _switched(state.strict, {"e", "errexit"}, on, off)
-    state.nounset = _switched(state.nounset, {"u", "nounset"}, on, off)
-    state.passes_all = _switched(state.passes_all, {"a", "allexport"}, on, off)
+        firm = command.certain_args - (len(command.args) - len(rest))
+        state.arguments = (
+            PositionalArguments(tuple(rest), MAX_ARGUMENTS if command.certain_args == MAX_ARGUMENTS else max(0, firm)),
+        )
+        state.nonempty_args = frozenset()
+    state.errexit = _is_switched_on(state.errexit, {"e", "errexit"}, on, off)
+    state.nounset = _is_switched_on(state.nounset, {"u", "nounset"}, on, off)
+    state.allexport = _is_switched_on(state.allexport, {"a", "allexport"}, on, off)
     if "posix" in on:
         state.expands_aliases = True
-    if _switched(False, {"x", "xtrace"}, on, off):
-        for value in state.variables.of("PS4"):
-            runner.reread(value if isinstance(value, str) else " ".join(value), state)
+    if _is_switched_on(False, {"x", "xtrace"}, on, off):
+        for value in state.variables.values_of("PS4"):
+            runner.expand_again(value if isinstance(value, str) else " ".join(value), state)
     return ""
 
 
@@ -178,38 +182,38 @@ def _settings(words: list[str]) -> tuple[set[str], set[str], list[str] | None]:
     return on, off, words or None
 
 
-def _switched(before: bool, names: set[str], on: set[str], off: set[str]) -> bool:
+def _is_switched_on(before: bool, names: set[str], on: set[str], off: set[str]) -> bool:
     return (before or not names.isdisjoint(on)) and names.isdisjoint(off)
 
 
-def _shift(runner: Runner, command: Command, state: State) -> str:
-    state.given = frozenset()
+def _shift(runner: CommandRunner, command: Command, state: State) -> str:
+    state.nonempty_args = frozenset()
     by = command.args[0] if command.args else "1"
     number = int(by) if _COUNT.fullmatch(by) else None
-    if number != 0 and runner.spend(effort_of(state.arguments) >> 3):
-        state.arguments = tuple(dict.fromkeys(each.shifted(number) for each in state.arguments))
+    if number != 0 and runner.charge(effort_of(state.arguments) >> 3):
+        state.arguments = tuple(dict.fromkeys(each.shift(number) for each in state.arguments))
     return ""
 
 
-def _read(runner: Runner, command: Command, state: State) -> str:
+def _read(runner: CommandRunner, command: Command, state: State) -> str:
     names = list(command.argv[_READ.first(command.argv) :])
     array = _READ.value(command.argv, "-a")
     text, expander = command.stdin, Expander(state, runner)
-    ifs = state.variables.of("IFS")[:1] or [BLANKS]
+    ifs = state.variables.values_of("IFS")[:1] or [BLANKS]
     pieces = _READ.value(command.argv, "-n") or _READ.value(command.argv, "-N")
-    if text is None or not whole(text) or pieces or not isinstance(ifs[0], str) or not whole(ifs[0]):
+    if text is None or not is_fully_known(text) or pieces or not isinstance(ifs[0], str) or not is_fully_known(ifs[0]):
         for name in names or ([] if array else ["REPLY"]):
-            store(expander, name, origin(text or ""))
+            store(expander, name, origin_marker(text or ""))
             if len(names) < 2 and not pieces and "[" not in name:
-                state.variables[state.references.get(name, name)] = _hardly(text or "")
+                state.variables[state.references.get(name, name)] = _split_unknown_input(text or "")
         if array:
-            state.set(array, (origin(text or ""),))
+            state.set(array, (origin_marker(text or ""),))
         return ""
     ends = _READ.value(command.argv, "-d")
     lines = text.split("\n" if ends is None else ends[:1] or "\0")
-    if not command.has("-r"):
+    if not command.has_flag("-r"):
         lines = [_ESCAPED.sub(r"\1", line) for line in lines]
-    lines = foremost([line for line in lines if line]) or [""]
+    lines = limit_values([line for line in lines if line]) or [""]
     if array:
         state.variables[array] = [tuple(_fields(line, ifs[0], 0)) for line in lines]
     elif not names:
@@ -222,14 +226,14 @@ def _read(runner: Runner, command: Command, state: State) -> str:
                 store(expander, name, values[-1])
             else:
                 name = state.references.get(name, name)
-                state.variables[name] = [converted(state, name, each) for each in values]
+                state.variables[name] = [convert_value(state, name, each) for each in values]
     return ""
 
 
-def _hardly(text: str) -> list[Value]:
+def _split_unknown_input(text: str) -> list[Value]:
     """What `read x` makes of a text of which not all is known: there may be ends of lines in that, too."""
-    lines = foremost([line for line in text.split("\n") if line])
-    return [*lines, SOME] if lines and lines != [UNKNOWN] else [UNKNOWN]
+    lines = limit_values([line for line in text.split("\n") if line])
+    return [*lines, UNKNOWN_NONEMPTY] if lines and lines != [UNKNOWN] else [UNKNOWN]
 
 
 def _fields(line: str, ifs: str, most: int) -> list[str]:
@@ -246,17 +250,17 @@ def _fields(line: str, ifs: str, most: int) -> list[str]:
     return found if most or found[-1] else found[:-1]
 
 
-def _mapfile(runner: Runner, command: Command, state: State) -> str:
+def _mapfile(runner: CommandRunner, command: Command, state: State) -> str:
     names = command.argv[_MAPFILE.first(command.argv) :]
     text = command.stdin
     if (callback := _MAPFILE.value(command.argv, "-C")) is not None:
-        runner.read(command, callback, state)
+        runner.run_text(command, callback, state)
     lines: tuple[str, ...] = (text or UNKNOWN,)
-    if text is not None and whole(text) and _MAPFILE.value(command.argv, "-O") is None:
+    if text is not None and is_fully_known(text) and _MAPFILE.value(command.argv, "-O") is None:
         ends = _MAPFILE.value(command.argv, "-d")
         end = "\n" if ends is None else ends[:1] or "\0"
         *pieces, last = text.split(end)
-        kept = "" if command.has("-t") or end == "\0" else end
+        kept = "" if command.has_flag("-t") or end == "\0" else end
         lines = (*(each + kept for each in pieces), *([last] if last else []))
         first, most = (_MAPFILE.value(command.argv, flag) or "0" for flag in ("-s", "-n"))
         if _COUNT.fullmatch(first) and _COUNT.fullmatch(most):
@@ -265,57 +269,57 @@ def _mapfile(runner: Runner, command: Command, state: State) -> str:
     return ""
 
 
-def _let(runner: Runner, command: Command, state: State) -> str:
+def _let(runner: CommandRunner, command: Command, state: State) -> str:
     for word in command.args:
         Expander(state, runner).arithmetic(word)
         Expander(state, runner).subscripts(word)
     return ""
 
 
-def _test(runner: Runner, command: Command, state: State) -> str:
+def _test(runner: CommandRunner, command: Command, state: State) -> str:
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word == "-v":
             Expander(state, runner).subscripts(after)
     return ""
 
 
-def _getopts(runner: Runner, command: Command, state: State) -> str:
-    runner.spend(_LOOK * effort_of(state.arguments))
+def _getopts(runner: CommandRunner, command: Command, state: State) -> str:
+    runner.charge(_COST_CHECK_ARGUMENT * effort_of(state.arguments))
     words = list(command.args[2:]) or [word for each in state.arguments for word in each.words] or [UNKNOWN]
-    if any(each.firm < 0 for each in state.arguments):
+    if any(each.certain_args < 0 for each in state.arguments):
         words.append(UNKNOWN)
     attached = [word[2:] for word in words if word[:1] == "-" and word[2:]]
     values: list[Value] = ["", *words, *attached]
-    state.variables["OPTARG"] = foremost(values)
+    state.variables["OPTARG"] = limit_values(values)
     for name in ("OPTIND", *command.args[1:2]):
-        store(Expander(state, runner), name, SOME)
+        store(Expander(state, runner), name, UNKNOWN_NONEMPTY)
     return ""
 
 
-def _compgen(runner: Runner, command: Command, state: State) -> str:
+def _compgen(runner: CommandRunner, command: Command, state: State) -> str:
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word in ("-C", "-F"):
-            runner.read(command, after, state.fork())
+            runner.run_text(command, after, state.fork())
         elif word == "-W":
-            runner.reread(after, state)
+            runner.expand_again(after, state)
     return UNKNOWN
 
 
-def _jobs(runner: Runner, command: Command, state: State) -> str:
-    return runner.follow(command, command.args[1:], state) if command.args[:1] == ("-x",) else UNKNOWN
+def _jobs(runner: CommandRunner, command: Command, state: State) -> str:
+    return runner.run_wrapped(command, command.args[1:], state) if command.args[:1] == ("-x",) else UNKNOWN
 
 
-def _shopt(runner: Runner, command: Command, state: State) -> str:
+def _shopt(runner: CommandRunner, command: Command, state: State) -> str:
     if "expand_aliases" in command.args:
         state.expands_aliases = "-u" not in command.args
     if "lastpipe" in command.args:
-        state.last_in_place = "-u" not in command.args
+        state.lastpipe = "-u" not in command.args
     return ""
 
 
-def _alias(runner: Runner, command: Command, state: State) -> str:
+def _alias(runner: CommandRunner, command: Command, state: State) -> str:
     aliases = dict(state.aliases)
-    runner.spend(len(aliases))
+    runner.charge(len(aliases))
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
@@ -327,36 +331,36 @@ def _alias(runner: Runner, command: Command, state: State) -> str:
     return ""
 
 
-def _unalias(runner: Runner, command: Command, state: State) -> str:
-    runner.spend(ENTRY * len(state.aliases))
+def _unalias(runner: CommandRunner, command: Command, state: State) -> str:
+    runner.charge(COST_ENTRY * len(state.aliases))
     gone = set(command.args)
     state.aliases = {name: alias for name, alias in state.aliases.items() if name not in gone}
     return ""
 
 
-def _hash(runner: Runner, command: Command, state: State) -> str:
+def _hash(runner: CommandRunner, command: Command, state: State) -> str:
     if (path := _HASH.value(command.argv, "-p")) is not None:
         for name in command.argv[_HASH.first(command.argv) :]:
             store(Expander(state, runner), f"BASH_CMDS[{name}]", path)
     return ""
 
 
-def _wait(runner: Runner, command: Command, state: State) -> str:
+def _wait(runner: CommandRunner, command: Command, state: State) -> str:
     for word, after in zip(command.args, (*command.args[1:], ""), strict=False):
         if word[:1] == "-" and "p" in word:  # the name of a variable
             Expander(state, runner).subscripts(word if word[-1] != "p" else after)
     return ""
 
 
-def _nothing(runner: Runner, command: Command, state: State) -> str:
+def _nothing(runner: CommandRunner, command: Command, state: State) -> str:
     return ""
 
 
-def _pwd(runner: Runner, command: Command, state: State) -> str:
-    return state.cwd if plain(state.cwd) else SOME
+def _pwd(runner: CommandRunner, command: Command, state: State) -> str:
+    return state.cwd if is_literal(state.cwd) else UNKNOWN_NONEMPTY
 
 
-FOLLOWERS: dict[str, Follows] = {
+HANDLERS: dict[str, ProgramHandler] = {
     **dict.fromkeys(("cd", "pushd", "popd", "chdir"), _cd),
     **dict.fromkeys(DECLARES, _declare),
     **dict.fromkeys(("mapfile", "readarray"), _mapfile),

@@ -10,17 +10,17 @@ from bisect import bisect
 from collections.abc import Iterator
 from shlex import quote
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.symbolic import DECODED, DOWNLOADED
 from nacre.shell.syntax.escapes import ansi_c
 
 _STRING = r"""(?:[rbfuRBFU]{0,2}(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`))"""
-_SHELL_CALLS = later(
+_SHELL_CALLS = lazy_regex(
     r"(?:\b(?:os\.(?:system|popen)|subprocess\.\w+|commands\.getoutput|system|exec|popen|shell_exec|passthru|execSync|"
     r"spawnSync|exec[A-Z]\w*|os\.execute|IO\.popen|Open3\.\w+|check_output|check_call|run|call|Popen|getoutput|"
     r"getstatusoutput|do\s+shell\s+script|qx|sh)\s?\(?\s?)" + _STRING
 )
-_LIST_CALLS = later(
+_LIST_CALLS = lazy_regex(
     r"\b(?:subprocess\.\w+|run|call|check_call|check_output|Popen|os\.(?:exec|spawn)\w+|spawnSync|spawn|execFileSync|"
     r"execFile|system|exec)\s?\(?\s?(\[[^\]]{0,2000}\]|"
     + _STRING
@@ -30,45 +30,47 @@ _LIST_CALLS = later(
     + _STRING
     + r")+)"
 )
-_BACKQUOTES = later(
+_BACKQUOTES = lazy_regex(
     r"`((?:[^`\\]|\\.)*)`|(?:%x|\bqx)\s?(?:\(([^()]{0,2000})\)|\{([^{}]{0,2000})\}|\[([^\[\]]{0,2000})\])|\bqx([/|!])(.{0,2000}?)\5"
 )
-_AWK = later(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
-_TCL = later(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)?([^\n;\]]+)")
-_BRACED = later(r"\{([^{}]*)\}")
-_TO_SHELL = later(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
-_CALLED = later(r"system\s?\(\s?(\w+)")
-_SET = later(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
-_ANY_STRING = later(_STRING)
-_ARGUMENTS = later(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
-_STARTS = later(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
-_INPUT = later(r"system\s?\(\s?\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
-_PRINTS = later(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s?\(?\s?" + _STRING)
-QUOTED = later(
+_AWK = lazy_regex(r'system\s?\(\s?"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|\s*getline|\|\s*"((?:[^"\\]|\\.)*)"')
+_TCL = lazy_regex(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)?([^\n;\]]+)")
+_BRACED = lazy_regex(r"\{([^{}]*)\}")
+_TO_SHELL = lazy_regex(r'\|\s*"(?:/\w+)*/?(?:ba|da|z)?sh\b')
+_CALLED = lazy_regex(r"system\s?\(\s?(\w+)")
+_SET = lazy_regex(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_ANY_STRING = lazy_regex(_STRING)
+_ARGUMENTS = lazy_regex(r"\bsys\.argv|@ARGV|\bARGV\b|process\.argv")
+_STARTS = lazy_regex(r"\bsystem\b|\bexec|subprocess\.|\bspawn|\bpopen", re.IGNORECASE)
+_INPUT = lazy_regex(r"system\s?\(\s?\$0|\$0\s*\|\s*(?:getline|\"(?:ba)?sh\")|print\s*(?:\$0)?\s*\|\s*\"(?:ba)?sh\"")
+_PRINTS = lazy_regex(r"(?:\bprintf?|\becho|\bputs|console\.log|stdout\.write)\s?\(?\s?" + _STRING)
+QUOTED = lazy_regex(
     r"""(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?:^|(?<=\s))(?:#|//)[^\n]*)""", re.DOTALL
 )
-_BLANKS = later(r"\s{2,}")
-_RUNS_CODE = later(r"\b(?:exec|eval)\s?\(\s?" + _STRING)
-_OPENS = later(
+_BLANKS = lazy_regex(r"\s{2,}")
+_RUNS_CODE = lazy_regex(r"\b(?:exec|eval)\s?\(\s?" + _STRING)
+_OPENS = lazy_regex(
     r"\b(?:open|writeFileSync|appendFileSync|file_put_contents|File\.write)\s?\(\s?"
     + _STRING
     + r"\s?,\s?(?:['\"][wa+]|(?!['\"]r)\S)"
 )
-_WRITES_PATH = later(r"\bPath\s?\(\s?" + _STRING + r"\s?\)\.(?:write_text|write_bytes|touch|open\s?\(\s?['\"][wa+])")
-_REMOVES = later(
+_WRITES_PATH = lazy_regex(
+    r"\bPath\s?\(\s?" + _STRING + r"\s?\)\.(?:write_text|write_bytes|touch|open\s?\(\s?['\"][wa+])"
+)
+_REMOVES = lazy_regex(
     r"(?:\b(?:os\.(?:remove|unlink|truncate)|unlinkSync|fs\.unlink|File\.(?:delete|unlink)|unlink)\s?\(?\s?(?:glob\s?\(?\s?)?"
     + _STRING
     + r")"
     r"|\bPath\s?\(\s?" + _STRING + r"\s?\)\.unlink\b"
 )
-_COPIES = later(
+_COPIES = lazy_regex(
     r"\b(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace)|copyFileSync|renameSync|FileUtils\.(?:cp|mv))\s?\(\s?"
     + _STRING
     + r"\s?,\s?"
     + _STRING
 )
-_PRINTS_TO = later(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
-_EXECUTES = later(
+_PRINTS_TO = lazy_regex(r'\bprintf?\b[^;}\n]{0,200}>\s?"((?:[^"\\]|\\.)*)"')
+_EXECUTES = lazy_regex(
     r"\b(?:exec|eval|os\.system|system|popen|check_output|subprocess\.\w+|child_process|execSync|shell_exec|passthru)\b"
 )
 _FETCH = (
@@ -81,10 +83,10 @@ _DECODE = (
 _RUNS = r"\b(?:exec|eval|system|run|call|execSync|shell_exec|passthru)\b\s?[( ][^\n;]{0,80}?"
 _FETCHES, _FETCHED = re.compile(_RUNS + _FETCH), re.compile(_FETCH)
 _DECODES, _DECODED = re.compile(_RUNS + _DECODE), re.compile(_DECODE)
-_DEEPEST = 3
+_MAX_DEPTH = 3
 
 
-def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+def shell_commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     """Texts that go to a shell, and (with words) programs that are started without one."""
     code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
     if language.endswith("awk"):
@@ -111,8 +113,8 @@ def commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str,
         moves = re.match(r"\w*\.?(?:move|mv|re)", found[0]) is not None
         yield "", ("mv" if moves else "cp", *(ansi_c(_text(each)) for each in _ANY_STRING.finditer(found[0])))
     for found in _calls(_RUNS_CODE, code, quoted):
-        if depth < _DEEPEST:
-            yield from commands_in(ansi_c(_text(found)), language, depth + 1)
+        if depth < _MAX_DEPTH:
+            yield from shell_commands_in(ansi_c(_text(found)), language, depth + 1)
     if language.startswith(("perl", "ruby", "php")):
         for found in _calls(_BACKQUOTES, code, quoted):
             yield ansi_c(_text(found)), None

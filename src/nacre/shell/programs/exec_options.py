@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator
 from shlex import quote
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Command
-from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
 from nacre.shell.interpreter.state import State
-from nacre.shell.option_tables import SHAPES, sort_tar
-from nacre.shell.options import taking
-from nacre.shell.symbolic import SOME, UNKNOWN, whole
+from nacre.shell.option_tables import OPTION_SPECS, parse_tar_options
+from nacre.shell.options import spec_for
+from nacre.shell.symbolic import UNKNOWN, UNKNOWN_NONEMPTY, is_fully_known
 
-_GIT_SETTING = later(
+_GIT_SETTING = lazy_regex(
     r"(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath)|sequence\.editor|diff\.external|credential\.helper|"
     r"pager\.\w+|gpg\.program|(?:diff|merge|filter)\.[^=]*\.(?:command|driver|textconv|clean|smudge|process)|"
     r"(?:diff|merge)tool\.[^=]*\.cmd|interactive\.difffilter|uploadpack\.packobjectshook|remote\.[^=]*\.(?:upload|receive)pack)=(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_RULE = later(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
+_RULE = lazy_regex(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
 _CONFIG = "/dev/git-config/"
 """Where what `git config` sets is remembered."""
 _GIT_COMMANDS = frozenset(
@@ -31,15 +31,15 @@ _TAR = (
     "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--to-command", "--rsh-command",
     "--rmt-command",
 )  # fmt: skip
-_ESCAPES = later(r"(?:^|[\n;])[ \t\r]*+(?:\\!|\.shell|\.system)[ \t]*+([^\n]+)")
-_SED_WRITES = later(r"(?:^|[;{}\n/0-9$])[ \t]*+[wW][ \t]++([^\n;}]+)")
-_SED_EXECUTES = later(r"(?:^|[;{}\n]|(?<=[0-9$/]))[ \t]*+e(?:[ \t]++([^\n]+)|[ \t]*+(?=$|;|\}))", re.MULTILINE)
-_SED_SIMPLE = later(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
-_SED_REPLACES = later(r"s(?=([^\\\n]))")
-_SED_FLAGS = later(r"[gpiIm0-9]*+e")
+_ESCAPES = lazy_regex(r"(?:^|[\n;])[ \t\r]*+(?:\\!|\.shell|\.system)[ \t]*+([^\n]+)")
+_SED_WRITES = lazy_regex(r"(?:^|[;{}\n/0-9$])[ \t]*+[wW][ \t]++([^\n;}]+)")
+_SED_EXECUTES = lazy_regex(r"(?:^|[;{}\n]|(?<=[0-9$/]))[ \t]*+e(?:[ \t]++([^\n]+)|[ \t]*+(?=$|;|\}))", re.MULTILINE)
+_SED_SIMPLE = lazy_regex(r"s(.)(\^?[\w .,:=@-]*\$?)\1([\w .,:=@/-]*)\1g?")
+_SED_REPLACES = lazy_regex(r"s(?=([^\\\n]))")
+_SED_FLAGS = lazy_regex(r"[gpiIm0-9]*+e")
 
 
-def _git(runner: Runner, command: Command, state: State) -> str:
+def _git(runner: CommandRunner, command: Command, state: State) -> str:
     args = command.args
     for index, word in enumerate(args):
         if word[:1] == "-":
@@ -47,73 +47,73 @@ def _git(runner: Runner, command: Command, state: State) -> str:
             if word == "-c" or word == "--config-env":
                 _setting(runner, command, following, state)
             elif word in _GIT_COMMANDS and following:
-                runner.read(command, following, state.child())
+                runner.run_text(command, following, state.child())
             elif "=" in word and word.startswith("--") and word.partition("=")[0] in _GIT_COMMANDS:
-                runner.read(command, word.partition("=")[2], state.child())
+                runner.run_text(command, word.partition("=")[2], state.child())
         elif word.startswith("ext::"):
-            runner.read(command, word[5:], state.child())
-        elif word == "config" and runner.spend(len(args)):
+            runner.run_text(command, word[5:], state.child())
+        elif word == "config" and runner.charge(len(args)):
             operands = [each for each in args[index + 1 :] if not each.startswith("-")]
             if operands[:1] == ["set"]:
                 operands = operands[1:]
             if len(operands) > 1:
                 _setting(runner, command, f"{operands[0]}={operands[1]}", state)
-                state.written[f"{_CONFIG}{operands[0]}"] = operands[1]
+                state.files[f"{_CONFIG}{operands[0]}"] = operands[1]
     _subcommand(runner, command, state)
-    if state.written.settings and "config" not in args:
-        _configured(runner, command, state)
-    for text in list(state.written.hooks.values()):
-        runner.read(command, text, state.child())
+    if state.files.settings and "config" not in args:
+        _run_script_config(runner, command, state)
+    for text in list(state.files.hooks.values()):
+        runner.run_text(command, text, state.child())
     if "rev-parse" not in args:
         return UNKNOWN
-    return ".git" if "--git-dir" in args else state.cwd if "--show-toplevel" in args else SOME
+    return ".git" if "--git-dir" in args else state.cwd if "--show-toplevel" in args else UNKNOWN_NONEMPTY
 
 
-def _setting(runner: Runner, command: Command, setting: str, state: State) -> None:
+def _setting(runner: CommandRunner, command: Command, setting: str, state: State) -> None:
     name, _, value = setting.partition("=")
-    runner.spend(len(command.args))
+    runner.charge(len(command.args))
     if name.startswith("alias.") and value.startswith("!"):
         if name[6:] in command.args or "config" in command.args:
-            runner.read(command, value[1:], state.child())
+            runner.run_text(command, value[1:], state.child())
     elif found := _GIT_SETTING.match(setting):
-        runner.read(command, found[1].removeprefix("!"), state.child())
+        runner.run_text(command, found[1].removeprefix("!"), state.child())
 
 
-def _configured(runner: Runner, command: Command, state: State) -> None:
+def _run_script_config(runner: CommandRunner, command: Command, state: State) -> None:
     """What the script itself has set counts as if it stood here."""
     if command.parent is not None and command.parent.name == "git":
         return
-    settings, sub = state.written.settings, next((word for word in command.args if word[:1] != "-"), "")
+    settings, sub = state.files.settings, next((word for word in command.args if word[:1] != "-"), "")
     if sub == "push":
         names = [name for name in settings if name.startswith(f"{_CONFIG}remote.")]
     else:
         names = [name for name in (f"{_CONFIG}alias.{sub}",) if name in settings]
     for name in names:
         setting = f"{name[len(_CONFIG) :]}={settings[name]}"
-        runner.follow(command, ("git", "-c", setting, *command.args), state.child())
+        runner.run_wrapped(command, ("git", "-c", setting, *command.args), state.child())
 
 
-def _subcommand(runner: Runner, command: Command, state: State) -> None:
+def _subcommand(runner: CommandRunner, command: Command, state: State) -> None:
     args = command.args
     if "bisect" in args and "run" in args:
-        runner.follow(command, args[args.index("run") + 1 :], state.child())
+        runner.run_wrapped(command, args[args.index("run") + 1 :], state.child())
     elif "submodule" in args and "foreach" in args:
         words = [word for word in args[args.index("foreach") + 1 :] if word not in ("--recursive", "--quiet", "-q")]
-        runner.read(command, " ".join(words), state.child())
+        runner.run_text(command, " ".join(words), state.child())
 
 
-def _tar(runner: Runner, command: Command, state: State) -> str:
-    given = sort_tar(command.args)
+def _tar(runner: CommandRunner, command: Command, state: State) -> str:
+    given = parse_tar_options(command.args)
     actions = [each[5:] for each in given.values("--checkpoint-action") if each.startswith("exec=")]
     for text in (*actions, *given.values(*_TAR)):
-        runner.read(command, text, state.child())
-    if given.has("-O", "--to-stdout") and command.stdin is not None and not whole(command.stdin):
+        runner.run_text(command, text, state.child())
+    if given.has("-O", "--to-stdout") and command.stdin is not None and not is_fully_known(command.stdin):
         return command.stdin
     return UNKNOWN
 
 
-def _sed(runner: Runner, command: Command, state: State) -> str:
-    given = command.given
+def _sed(runner: CommandRunner, command: Command, state: State) -> str:
+    given = command.parsed
     texts = given.values("-e", "--expression")
     texts += [runner.content(state.path(name), state) or "" for name in given.values("-f", "--file")]
     if not texts:
@@ -121,33 +121,33 @@ def _sed(runner: Runner, command: Command, state: State) -> str:
     lines = UNKNOWN if command.stdin is None else command.stdin
     for text in texts:
         for found in _SED_EXECUTES.finditer(text):
-            runner.read(command, found[1] or lines, state.child())
+            runner.run_text(command, found[1] or lines, state.child())
         for found in _SED_WRITES.finditer(text):
-            runner.read(command, ": > " + quote(found[1].strip()), state.child())
+            runner.run_text(command, ": > " + quote(found[1].strip()), state.child())
         for replacement in _sed_executed(runner, text):
-            runner.read(command, replacement or lines, state.child())
-        if (simple := _SED_SIMPLE.fullmatch(text)) and whole(lines):
+            runner.run_text(command, replacement or lines, state.child())
+        if (simple := _SED_SIMPLE.fullmatch(text)) and is_fully_known(lines):
             lines = _sed_replaced(runner, simple[2], simple[3], lines)
     return lines
 
 
-def _sed_executed(runner: Runner, text: str) -> Iterator[str]:
+def _sed_executed(runner: CommandRunner, text: str) -> Iterator[str]:
     """The replacements of `s/…/…/e`, with any other character for the slash."""
     end = 0
     for found in _SED_REPLACES.finditer(text):
         start, mark = found.end() + 1, found[1]
         if found.start() < end:
             continue
-        middle = _unescaped(text, mark, start)
-        last = _unescaped(text, mark, middle + 1) if middle >= 0 else -1
-        if not runner.spend((last if last >= 0 else len(text)) - start):
+        middle = _find_unescaped(text, mark, start)
+        last = _find_unescaped(text, mark, middle + 1) if middle >= 0 else -1
+        if not runner.charge((last if last >= 0 else len(text)) - start):
             return
         if last >= 0 and (flags := _SED_FLAGS.match(text, last + 1)):
             end = flags.end()
             yield text[middle + 1 : last]
 
 
-def _unescaped(text: str, mark: str, start: int) -> int:
+def _find_unescaped(text: str, mark: str, start: int) -> int:
     """Where a character stands without a backslash before it; -1 if nowhere."""
     while (at := text.find(mark, start)) >= 0:
         before = at
@@ -159,76 +159,78 @@ def _unescaped(text: str, mark: str, start: int) -> int:
     return -1
 
 
-def _sed_replaced(runner: Runner, searched: str, replacement: str, lines: str) -> str:
+def _sed_replaced(runner: CommandRunner, searched: str, replacement: str, lines: str) -> str:
     regex = re.compile(f"(?m){searched}")
     count = sum(1 for _ in regex.finditer(lines))
-    if not runner.spend(len(lines) + count * len(replacement)):
+    if not runner.charge(len(lines) + count * len(replacement)):
         return UNKNOWN
-    return runner.kept(regex.sub(lambda _: replacement, lines))
+    return runner.keep_if_short(regex.sub(lambda _: replacement, lines))
 
 
-def _make(runner: Runner, command: Command, state: State) -> str:
-    name = (command.given.values("-f", "--file", "--makefile") or ["Makefile"])[0]
+def _make(runner: CommandRunner, command: Command, state: State) -> str:
+    name = (command.parsed.values("-f", "--file", "--makefile") or ["Makefile"])[0]
     text = command.stdin if name == "-" else runner.content(state.path(name), state)
-    if command.has("-n", "--dry-run", "--just-print"):
+    if command.has_flag("-n", "--dry-run", "--just-print"):
         return UNKNOWN
     for line in (text or "").split("\n"):
         for found in re.finditer(r"\$\(shell ([^()]*)\)", line):
-            runner.read(command, found[1], state.child())
+            runner.run_text(command, found[1], state.child())
         if line.startswith("\t") or (";" in line and _RULE.match(line)):
             recipe = line if line[0] == "\t" else line.partition(";")[2]
-            runner.read(command, recipe.lstrip("\t@-+ ").replace("$$", "$"), state.child())
+            runner.run_text(command, recipe.lstrip("\t@-+ ").replace("$$", "$"), state.child())
     return UNKNOWN
 
 
-def _dd(runner: Runner, command: Command, state: State) -> str:
+def _dd(runner: CommandRunner, command: Command, state: State) -> str:
     for word in command.args:
         if word.startswith("of="):
-            state.written[state.path(word[3:])] = command.stdin or UNKNOWN
+            state.files[state.path(word[3:])] = command.stdin or UNKNOWN
             return ""
     return command.stdin or UNKNOWN
 
 
-def _yes(runner: Runner, command: Command, state: State) -> str:
+def _yes(runner: CommandRunner, command: Command, state: State) -> str:
     return " ".join(command.args or ("y",)) + "\n"
 
 
-def _client(runner: Runner, command: Command, state: State) -> str:
+def _client(runner: CommandRunner, command: Command, state: State) -> str:
     """A client of a database that has a way to run commands."""
     for text in (*command.args, command.stdin or ""):
         for found in _ESCAPES.finditer(text):
-            runner.read(command, found[1], state.child())
+            runner.run_text(command, found[1], state.child())
     return UNKNOWN
 
 
-def _option(*names: str) -> Follows:
+def _option(*names: str) -> ProgramHandler:
     """A program that runs the value of one of these options."""
 
-    def follow(runner: Runner, command: Command, state: State) -> str:
-        for text in (taking(names).sort(command.args) if command.name not in SHAPES else command.given).values(*names):
-            runner.read(command, text, state.child())
+    def follow(runner: CommandRunner, command: Command, state: State) -> str:
+        for text in (
+            spec_for(names).parse(command.args) if command.name not in OPTION_SPECS else command.parsed
+        ).values(*names):
+            runner.run_text(command, text, state.child())
         return UNKNOWN if command.stdin is None else command.stdin
 
     return follow
 
 
-def _sftp(runner: Runner, command: Command, state: State) -> str:
+def _sftp(runner: CommandRunner, command: Command, state: State) -> str:
     from nacre.shell.programs.shells import local_commands  # rarely needed
 
     local_commands(runner, command, state)
     return _option("-S")(runner, command, state)
 
 
-def _editor(runner: Runner, command: Command, state: State) -> str:
+def _editor(runner: CommandRunner, command: Command, state: State) -> str:
     texts = [word[1:] for word in command.args if word[:1] == "+"]
     texts += [a for word, a in zip(command.args, command.args[1:], strict=False) if word in ("-c", "--cmd", "-ex")]
     for text in (*texts, *(command.stdin or "").split("\n")):
         if found := re.match(r":?(?:silent\s+)?(?:!|shell )(.+)", text, re.DOTALL):
-            runner.read(command, found[1], state.child())
+            runner.run_text(command, found[1], state.child())
     return UNKNOWN
 
 
-FOLLOWERS: dict[str, Follows] = {
+HANDLERS: dict[str, ProgramHandler] = {
     "git": _git,
     "tar": _tar,
     "gtar": _tar,

@@ -4,23 +4,23 @@ past every rule that asks."""
 from __future__ import annotations
 
 from nacre.shell.command import Command
-from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
 from nacre.shell.interpreter.state import State
-from nacre.shell.options import Shape
+from nacre.shell.options import OptionSpec
 from nacre.shell.symbolic import UNKNOWN
 
-_RUN = Shape(
+_RUN = OptionSpec(
     "",
     "timeout mode cwd env pass-env stdin description output-dir view session profile yield-after access network "
     "writable protect hide memory cpu processes file-size open-files",
 )
 
 
-def _nacre(runner: Runner, command: Command, state: State) -> str:
+def _nacre(runner: CommandRunner, command: Command, state: State) -> str:
     words = command.args
     if not words or words[0] != "run":
         return UNKNOWN
-    given = _RUN.sort(words[1:])
+    given = _RUN.parse(words[1:])
     inner = state.fork()
     if (place := given.values("--cwd")) and place[-1]:
         inner.cwd = state.path(place[-1])
@@ -29,9 +29,9 @@ def _nacre(runner: Runner, command: Command, state: State) -> str:
     text = (command.stdin or "") if given.operands[0] == "-" else given.operands[0]
     stdin = next(iter(given.values("--stdin")), "")
     variables = [word for word in given.values("--env") if "=" in word]
-    return runner.follow(
+    return runner.run_wrapped(
         command, ("env", *variables, "bash", "-c", text), inner, command.stdin if stdin == "-" else stdin
     )
 
 
-FOLLOWERS: dict[str, Follows] = {"nacre": _nacre}
+HANDLERS: dict[str, ProgramHandler] = {"nacre": _nacre}

@@ -6,22 +6,33 @@ import os
 import re
 from collections import deque
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Command
 from nacre.shell.interpreter.assignments import store
-from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
 from nacre.shell.interpreter.expand import Expander
 from nacre.shell.interpreter.state import State
-from nacre.shell.options import Shape
-from nacre.shell.symbolic import DECODED, DOWNLOADED, SOME, STAR, UNKNOWN, plain, source, whole
+from nacre.shell.options import OptionSpec
+from nacre.shell.symbolic import (
+    DECODED,
+    DOWNLOADED,
+    STAR,
+    UNKNOWN,
+    UNKNOWN_NONEMPTY,
+    is_fully_known,
+    is_literal,
+    to_source,
+)
 from nacre.shell.syntax.escapes import ansi_c
 
-_CURL = Shape("AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout")
-_WGET = Shape("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
-_DIRECTIVE = later(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
+_CURL = OptionSpec(
+    "AbcCdDeEFhHKmoPQrTuUwxXyYz", "output request header data user url proxy max-time retry connect-timeout"
+)
+_WGET = OptionSpec("OoaietTUPQDIAR", "output-document output-file user-agent header directory-prefix timeout tries")
+_DIRECTIVE = lazy_regex(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.|$)[0-9a-fA-F]{0,3}", re.DOTALL)
 _CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
-_TO = later("(.)-(.)", re.DOTALL)
-_ZERO = later(r"\\0([0-7]{1,3})")
+_TO = lazy_regex("(.)-(.)", re.DOTALL)
+_ZERO = lazy_regex(r"\\0([0-7]{1,3})")
 """How `echo -e` writes an octal number."""
 _COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
 _SAME = frozenset(
@@ -32,7 +43,7 @@ _SAME = frozenset(
 _SOMETHING = frozenset("date hostname uname nproc seq wc tty".split())
 
 
-def _echo(runner: Runner, command: Command, state: State) -> str:
+def _echo(runner: CommandRunner, command: Command, state: State) -> str:
     words = list(command.args)
     escapes = False
     while words and re.fullmatch(r"-[neE]+", words[0]):
@@ -41,7 +52,7 @@ def _echo(runner: Runner, command: Command, state: State) -> str:
     return (ansi_c(_ZERO.sub(r"\\\1", text)) if escapes else text) + "\n"
 
 
-def _printf(runner: Runner, command: Command, state: State) -> str:
+def _printf(runner: CommandRunner, command: Command, state: State) -> str:
     words = list(command.args)
     name = ""
     if words[:1] == ["-v"] and len(words) > 1:
@@ -49,16 +60,16 @@ def _printf(runner: Runner, command: Command, state: State) -> str:
         words = words[2:]
     if words[:1] == ["--"]:
         words = words[1:]
-    text = _formatted(runner, words[0], words[1:]) if words else ""
+    text = _format_words(runner, words[0], words[1:]) if words else ""
     if name:
         store(Expander(state, runner), name, text)
         return ""
     return text
 
 
-def _formatted(runner: Runner, form: str, words: list[str]) -> str:
+def _format_words(runner: CommandRunner, form: str, words: list[str]) -> str:
     """The form, again and again as long as there are words for it."""
-    form, left, out = source(form), deque(words), []
+    form, left, out = to_source(form), deque(words), []
 
     def fill(found: re.Match[str]) -> str:
         if found[0] == "%%":
@@ -68,16 +79,16 @@ def _formatted(runner: Runner, form: str, words: list[str]) -> str:
         word = left.popleft() if left else ""
         return ansi_c(word) if found[1] == "b" else word
 
-    while not runner.script.closed:
+    while not runner.script.gave_up:
         before = len(left)
         out.append(_DIRECTIVE.sub(fill, form))
-        runner.spend(len(form))
+        runner.charge(len(form))
         if not left or len(left) == before:
             break
-    return runner.kept("".join(out))
+    return runner.keep_if_short("".join(out))
 
 
-def _cat(runner: Runner, command: Command, state: State) -> str:
+def _cat(runner: CommandRunner, command: Command, state: State) -> str:
     texts = []
     for name in command.operands() or ["-"]:
         if name in ("-", "/dev/stdin", "/dev/fd/0"):
@@ -85,34 +96,34 @@ def _cat(runner: Runner, command: Command, state: State) -> str:
         else:
             held = runner.content(state.path(name), state)
             texts.append(UNKNOWN if held is None else held)
-    return _together(runner, texts)
+    return _concatenate(runner, texts)
 
 
-def _together(runner: Runner, texts: list[str]) -> str:
-    return "".join(texts) if runner.spend(sum(map(len, texts))) else UNKNOWN
+def _concatenate(runner: CommandRunner, texts: list[str]) -> str:
+    return "".join(texts) if runner.charge(sum(map(len, texts))) else UNKNOWN
 
 
-def _tee(runner: Runner, command: Command, state: State) -> str:
+def _tee(runner: CommandRunner, command: Command, state: State) -> str:
     text = UNKNOWN if command.stdin is None else command.stdin
     for name in command.operands():
-        state.written[state.path(name)] = text
+        state.files[state.path(name)] = text
     return text
 
 
-def _same(runner: Runner, command: Command, state: State) -> str:
+def _pass_through(runner: CommandRunner, command: Command, state: State) -> str:
     """A filter: taken to let its input pass; of all files, not all."""
     if command.stdin is not None:
-        return command.stdin.replace(STAR, SOME)
+        return command.stdin.replace(STAR, UNKNOWN_NONEMPTY)
     texts = [runner.content(state.path(name), state) for name in command.operands()]
-    return _together(runner, [text for text in texts if text is not None]) or UNKNOWN
+    return _concatenate(runner, [text for text in texts if text is not None]) or UNKNOWN
 
 
-def _tr(runner: Runner, command: Command, state: State) -> str:
+def _tr(runner: CommandRunner, command: Command, state: State) -> str:
     text = command.stdin
-    if text is None or command.has("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
+    if text is None or command.has_flag("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
         return text or UNKNOWN
-    operands = [ansi_c(source(word)) for word in command.operands()]
-    if len(operands) != 2 or not runner.spend(sum(map(_span, operands))):
+    operands = [ansi_c(to_source(word)) for word in command.operands()]
+    if len(operands) != 2 or not runner.charge(sum(map(_span, operands))):
         return text
     sets = [_characters(word) for word in operands]
     if not all(sets):
@@ -132,15 +143,15 @@ def _span(text: str) -> int:
     return sum(max(0, ord(last) - ord(first)) for first, last in _TO.findall(text))
 
 
-def _rev(runner: Runner, command: Command, state: State) -> str:
+def _rev(runner: CommandRunner, command: Command, state: State) -> str:
     text = command.stdin
-    return "\n".join(line[::-1] for line in text.split("\n")) if text is not None and whole(text) else UNKNOWN
+    return "\n".join(line[::-1] for line in text.split("\n")) if text is not None and is_fully_known(text) else UNKNOWN
 
 
-def _decoder(runner: Runner, command: Command, state: State) -> str:
+def _decoder(runner: CommandRunner, command: Command, state: State) -> str:
     match command.name:
         case "xxd":
-            decodes = command.has("-r", "-revert", "--revert")
+            decodes = command.has_flag("-r", "-revert", "--revert")
         case "openssl":
             if "s_client" in command.args:
                 return DOWNLOADED
@@ -151,27 +162,27 @@ def _decoder(runner: Runner, command: Command, state: State) -> str:
         case "uudecode":
             decodes = True
         case _:
-            decodes = command.has("-d", "-D", "--decode")
+            decodes = command.has_flag("-d", "-D", "--decode")
     return DECODED if decodes else UNKNOWN
 
 
-def _curl(runner: Runner, command: Command, state: State) -> str:
+def _curl(runner: CommandRunner, command: Command, state: State) -> str:
     output = _last(command, _CURL, "-o", "--output")
-    if command.has("-O", "--remote-name", "--remote-name-all"):
+    if command.has_flag("-O", "--remote-name", "--remote-name-all"):
         output = _basename(command.operands())
-    return _fetched(output, state)
+    return _save_download(output, state)
 
 
-def _wget(runner: Runner, command: Command, state: State) -> str:
+def _wget(runner: CommandRunner, command: Command, state: State) -> str:
     output = _last(command, _WGET, "-O", "--output-document")
     if output is None:
         output = _basename(command.operands("-P", "--directory-prefix"))
         if directory := _last(command, _WGET, "-P", "--directory-prefix"):
             output = f"{directory}/{output}"
-    return _fetched(output, state)
+    return _save_download(output, state)
 
 
-def _last(command: Command, shape: Shape, *names: str) -> str | None:
+def _last(command: Command, shape: OptionSpec, *names: str) -> str | None:
     """The value of an option that may stand behind operands."""
     argv = command.argv
     for index in range(1, len(argv)):
@@ -182,86 +193,87 @@ def _last(command: Command, shape: Shape, *names: str) -> str | None:
 
 def _basename(words: list[str]) -> str:
     return next(
-        (word.split("?")[0].rstrip("/").rsplit("/", 1)[-1] for word in words if "/" in word or "." in word), SOME
+        (word.split("?")[0].rstrip("/").rsplit("/", 1)[-1] for word in words if "/" in word or "." in word),
+        UNKNOWN_NONEMPTY,
     )
 
 
-def _fetched(output: str | None, state: State) -> str:
+def _save_download(output: str | None, state: State) -> str:
     if output in (None, "-", "/dev/stdout"):
         return DOWNLOADED
     assert output is not None
-    state.written[state.path(output)] = DOWNLOADED
+    state.files[state.path(output)] = DOWNLOADED
     return ""
 
 
-def _downloads(runner: Runner, command: Command, state: State) -> str:
+def _downloads(runner: CommandRunner, command: Command, state: State) -> str:
     if command.name == "aria2c":
-        return _fetched(_last(command, Shape("od"), "-o", "--out") or _basename(command.operands()), state)
+        return _save_download(_last(command, OptionSpec("od"), "-o", "--out") or _basename(command.operands()), state)
     return DOWNLOADED
 
 
-def _copy(runner: Runner, command: Command, state: State) -> str:
+def _copy(runner: CommandRunner, command: Command, state: State) -> str:
     operands = command.operands("-t", "-m", "-o", "-g")
-    if len(operands) == 2 and (texts := state.written.texts(state.path(operands[0]))):
-        state.written.put(state.path(operands[1]), texts)
+    if len(operands) == 2 and (texts := state.files.contents(state.path(operands[0]))):
+        state.files.put(state.path(operands[1]), texts)
     return ""
 
 
-def _path(runner: Runner, command: Command, state: State) -> str:
+def _path(runner: CommandRunner, command: Command, state: State) -> str:
     operands = command.operands("-s", "--relative-to")
-    if not operands or not plain(operands[-1]):
-        return SOME if command.name == "dirname" else UNKNOWN
+    if not operands or not is_literal(operands[-1]):
+        return UNKNOWN_NONEMPTY if command.name == "dirname" else UNKNOWN
     match command.name:
         case "dirname":
             return os.path.dirname(operands[-1].rstrip("/")) or ("/" if operands[-1].startswith("/") else ".")
         case "basename":
             name = os.path.basename(operands[0].rstrip("/"))
-            ending = operands[1] if len(operands) == 2 and not command.has("-a", "--multiple") else ""
-            return (name if name == ending else name.removesuffix(ending)) or SOME
+            ending = operands[1] if len(operands) == 2 and not command.has_flag("-a", "--multiple") else ""
+            return (name if name == ending else name.removesuffix(ending)) or UNKNOWN_NONEMPTY
     return state.path(operands[-1])
 
 
-def _printenv(runner: Runner, command: Command, state: State) -> str:
+def _printenv(runner: CommandRunner, command: Command, state: State) -> str:
     if len(command.args) == 1:
-        value = (state.variables.of(command.args[0]) or [UNKNOWN])[0]
+        value = (state.variables.values_of(command.args[0]) or [UNKNOWN])[0]
         return value if isinstance(value, str) else UNKNOWN
     return UNKNOWN
 
 
-def _ls(runner: Runner, command: Command, state: State) -> str:
+def _ls(runner: CommandRunner, command: Command, state: State) -> str:
     operands = command.operands()
-    if operands and command.has("-d", "--directory"):
+    if operands and command.has_flag("-d", "--directory"):
         return "\n".join(operands)
-    return STAR if not operands or state.path(operands[0]) in ("/", state.home) else SOME
+    return STAR if not operands or state.path(operands[0]) in ("/", state.home) else UNKNOWN_NONEMPTY
 
 
-def _mktemp(runner: Runner, command: Command, state: State) -> str:
+def _mktemp(runner: CommandRunner, command: Command, state: State) -> str:
     named = command.operands("-p", "--suffix", "--tmpdir")
     return named[0] if named and "/" in named[0] else "/tmp/tmp.XXXXXXXXXX"
 
 
-def _which(runner: Runner, command: Command, state: State) -> str:
+def _which(runner: CommandRunner, command: Command, state: State) -> str:
     """Where a program is: somewhere on PATH. Also for `command -v`; `type` says more, unless it is asked for that."""
     names, tables = command.operands(), state.variables.tables
-    if len(names) != 1 or not plain(names[0]) or names[0] in state.aliases or "BASH_CMDS" in tables:
-        return SOME
-    if (command.name == "type" and not command.has("-p", "-P")) or command.has("-V", "-a"):
-        return SOME
-    return names[0] if "/" in names[0] or names[0] in state.functions else f"{SOME}/{names[0]}"
+    if len(names) != 1 or not is_literal(names[0]) or names[0] in state.aliases or "BASH_CMDS" in tables:
+        return UNKNOWN_NONEMPTY
+    if (command.name == "type" and not command.has_flag("-p", "-P")) or command.has_flag("-V", "-a"):
+        return UNKNOWN_NONEMPTY
+    return names[0] if "/" in names[0] or names[0] in state.functions else f"{UNKNOWN_NONEMPTY}/{names[0]}"
 
 
-def _decompressor(runner: Runner, command: Command, state: State) -> str:
+def _decompressor(runner: CommandRunner, command: Command, state: State) -> str:
     text = command.stdin
     of_files = any(word != "-" for word in command.operands())
-    if text is not None and not of_files and (DOWNLOADED in text or plain(text)):
+    if text is not None and not of_files and (DOWNLOADED in text or is_literal(text)):
         return text
-    compresses = command.name in ("gzip", "xz", "zstd", "bzip2", "gpg") and not command.has(
+    compresses = command.name in ("gzip", "xz", "zstd", "bzip2", "gpg") and not command.has_flag(
         "-d", "--decompress", "--decrypt"
     )
     return UNKNOWN if compresses else DECODED
 
 
-def _remote(runner: Runner, command: Command, state: State) -> str:
+def _remote(runner: CommandRunner, command: Command, state: State) -> str:
     """Programs with one subcommand that prints what is elsewhere."""
     args = command.args
     match command.name:
@@ -274,7 +286,7 @@ def _remote(runner: Runner, command: Command, state: State) -> str:
     return DOWNLOADED if fetches else UNKNOWN
 
 
-def _scp(runner: Runner, command: Command, state: State) -> str:
+def _scp(runner: CommandRunner, command: Command, state: State) -> str:
     from nacre.shell.programs.shells import local_commands  # rarely needed
 
     local_commands(runner, command, state)
@@ -283,20 +295,20 @@ def _scp(runner: Runner, command: Command, state: State) -> str:
         if ":" in source_:
             name = source_.rpartition("/")[2].rpartition(":")[2]
             target = operands[-1]
-            state.written[state.path(f"{target}/{name}" if target.endswith(("/", ".")) else target)] = DOWNLOADED
+            state.files[state.path(f"{target}/{name}" if target.endswith(("/", ".")) else target)] = DOWNLOADED
     return ""
 
 
-def _user(runner: Runner, command: Command, state: State) -> str:
-    return state.user if command.name != "id" or command.has("-n", "--name") else SOME
+def _user(runner: CommandRunner, command: Command, state: State) -> str:
+    return state.user if command.name != "id" or command.has_flag("-n", "--name") else UNKNOWN_NONEMPTY
 
 
-def _something(runner: Runner, command: Command, state: State) -> str:
-    return SOME
+def _something(runner: CommandRunner, command: Command, state: State) -> str:
+    return UNKNOWN_NONEMPTY
 
 
-FOLLOWERS: dict[str, Follows] = {
-    **dict.fromkeys(_SAME, _same),
+HANDLERS: dict[str, ProgramHandler] = {
+    **dict.fromkeys(_SAME, _pass_through),
     **dict.fromkeys(_SOMETHING, _something),
     **dict.fromkeys(("base64", "gbase64", "base32", "basenc", "xxd", "openssl", "uudecode"), _decoder),
     **dict.fromkeys(("curl", "curlie"), _curl),

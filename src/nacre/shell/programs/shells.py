@@ -6,54 +6,54 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Command
-from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
 from nacre.shell.interpreter.state import State
-from nacre.shell.options import Shape
-from nacre.shell.symbolic import DECODED, DOWNLOADED, UNKNOWN, whole
+from nacre.shell.options import OptionSpec
+from nacre.shell.symbolic import DECODED, DOWNLOADED, UNKNOWN, is_fully_known
 
 SHELLS = frozenset("sh bash zsh dash ksh mksh ash fish rbash pdksh yash csh tcsh".split())
 _EXPANDING_ALIASES = frozenset(("--posix", "posix", "expand_aliases"))
-_SSH = Shape("bcDEeFIiJLlmOopQRSWwB", operands=1)
+_SSH = OptionSpec("bcDEeFIiJLlmOopQRSWwB", operands=1)
 _INTERPRETERS = {  # program: options whose value is code
     "python": "c", "python2": "c", "python3": "c", "pypy": "c", "pypy3": "c", "perl": "eE", "ruby": "e", "node": "ep",
     "nodejs": "ep", "php": "r", "lua": "e", "deno": "", "bun": "e", "osascript": "e", "Rscript": "e", "awk": "",
     "gawk": "", "mawk": "", "nawk": "", "tclsh": "", "expect": "c", "groovy": "e", "julia": "e", "pwsh": "c",
 }  # fmt: skip
 _TAKING = {"python": "WXm", "perl": "IMm", "ruby": "IrC", "node": "r", "php": "dc", "awk": "Fvf"}
-_LOCAL_COMMAND = later(
+_LOCAL_COMMAND = lazy_regex(
     r"(?:-o)?(?:ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand)[= ](.+)", re.IGNORECASE | re.DOTALL
 )
 _TMUX_RUNS = frozenset(
     "new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw run-shell run "
     "display-popup popup pipe-pane pipep if-shell if send-keys send".split()
 )
-_TMUX = Shape("cfLST")
-_TMUX_COMMAND = Shape("cefFnNstTxy")
-_SCREEN = Shape("cehpsSTt")
-_SCHEDULE = later(r"\s*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+(.+)")
-_SU = Shape(
+_TMUX = OptionSpec("cfLST")
+_TMUX_COMMAND = OptionSpec("cefFnNstTxy")
+_SCREEN = OptionSpec("cehpsSTt")
+_SCHEDULE = lazy_regex(r"\s*(?:@\w+|(?:[^\s#]+[ \t]+){4}[^\s#]+)[ \t]+(.+)")
+_SU = OptionSpec(
     "cugGsTw",
     "command session-command user group supp-group shell whitelist-environment",
     flags="login pty fast preserve-environment",
 )
-_SCRIPT = Shape(
+_SCRIPT = OptionSpec(
     "cEIOBmoT",
     "command echo log-in log-out log-io logging-format output-limit log-timing",
     flags="append return flush force quiet",
     attached="t",
     operands=1,
 )
-_VERSION = later(r"(?<=[a-z])\d[\d.]*$")
+_VERSION = lazy_regex(r"(?<=[a-z])\d[\d.]*$")
 
 
-def _shell(runner: Runner, command: Command, state: State) -> str:
+def _shell(runner: CommandRunner, command: Command, state: State) -> str:
     flags, settings, rest = shell_options(command.argv)
     if "n" in flags or "--version" in settings or "--help" in settings:
         return UNKNOWN
     inner = state.child()
-    inner.functions = {name: body for name, body in state.functions.items() if name in state.exported}
+    inner.functions = {name: body for name, body in state.functions.items() if name in state.exported_functions}
     inner.aliases = {}
     inner.expands_aliases = (
         command.name not in ("bash", "rbash") or "i" in flags or not _EXPANDING_ALIASES.isdisjoint(settings)
@@ -63,10 +63,10 @@ def _shell(runner: Runner, command: Command, state: State) -> str:
         if not rest:
             return UNKNOWN
         arguments, zero = list(rest[2:]), rest[1] if len(rest) > 1 else "bash"
-        return runner.read(command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero)
+        return runner.run_text(command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero)
     if not rest or "s" in flags or rest[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
         arguments = [word for word in rest[0 if "s" in flags else 1 :] if word != "-"]
-        return _executed(runner, command, command.stdin, inner, arguments)
+        return _run_text(runner, command, command.stdin, inner, arguments)
     printed = runner.read_file(command, inner.path(rest[0]), inner, list(rest[1:]))
     return UNKNOWN if printed is None else printed
 
@@ -94,66 +94,66 @@ def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...
     return flags, settings, argv[index:]
 
 
-def _startup(runner: Runner, command: Command, state: State, flags: str, settings: list[str]) -> None:
+def _startup(runner: CommandRunner, command: Command, state: State, flags: str, settings: list[str]) -> None:
     """Files and variables that a shell executes before its text, where the script itself made them."""
     files = []
     if "i" in flags:
         named = [after for word, after in pairwise(settings) if word in ("--rcfile", "--init-file")]
         files += named or [f"{state.home}/.bashrc"]
-        files += [value for value in state.variables.of("ENV") if isinstance(value, str)]
+        files += [value for value in state.variables.values_of("ENV") if isinstance(value, str)]
         for name in ("PS0", "PS1"):
-            for value in state.variables.of(name):
-                runner.reread(value if isinstance(value, str) else "", state)
-        for value in state.variables.of("PROMPT_COMMAND"):
-            runner.read(command, value if isinstance(value, str) else " ".join(value), state.fork())
+            for value in state.variables.values_of(name):
+                runner.expand_again(value if isinstance(value, str) else "", state)
+        for value in state.variables.values_of("PROMPT_COMMAND"):
+            runner.run_text(command, value if isinstance(value, str) else " ".join(value), state.fork())
     else:
-        files += [value for value in state.variables.of("BASH_ENV") if isinstance(value, str)]
+        files += [value for value in state.variables.values_of("BASH_ENV") if isinstance(value, str)]
     if "l" in flags or "--login" in settings:
         files += [f"{state.home}/{name}" for name in (".bash_profile", ".bash_login", ".profile", ".zprofile")]
     for file in files:
         runner.read_file(command, state.path(file), state)
 
 
-def _executed(
-    runner: Runner, command: Command, text: str | None, state: State, arguments: list[str] | None = None
+def _run_text(
+    runner: CommandRunner, command: Command, text: str | None, state: State, arguments: list[str] | None = None
 ) -> str:
     if text is None:
         return UNKNOWN
-    return runner.read(command, text, state.fork(), arguments=arguments)
+    return runner.run_text(command, text, state.fork(), arguments=arguments)
 
 
-def _eval(runner: Runner, command: Command, state: State) -> str:
+def _eval(runner: CommandRunner, command: Command, state: State) -> str:
     words = command.args[1:] if command.args[:1] == ("--",) else command.args
-    return runner.read(command, " ".join(words), state, stdin=command.stdin)
+    return runner.run_text(command, " ".join(words), state, stdin=command.stdin)
 
 
-def _source(runner: Runner, command: Command, state: State) -> str:
+def _source(runner: CommandRunner, command: Command, state: State) -> str:
     words = [word for word in command.args if word != "--"]
     if not words:
         return UNKNOWN
     if words[0] in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"):
         texts: tuple[str, ...] = () if command.stdin is None else (command.stdin,)
     else:
-        texts = state.written.texts(state.path(words[0]))
+        texts = state.files.contents(state.path(words[0]))
     if len(texts) < 2:
-        return runner.read(command, texts[0], state, arguments=words[1:] or None) if texts else UNKNOWN
+        return runner.run_text(command, texts[0], state, arguments=words[1:] or None) if texts else UNKNOWN
     known = [text for text in texts if text != UNKNOWN]
-    command.script, files, ways = "\n".join(known), state.written.mark(), [state.fork() for _ in known]
+    command.script, files, ways = "\n".join(known), state.files.checkpoint(), [state.fork() for _ in known]
     for text, way in zip(known, ways, strict=True):
-        runner.read(command, text, way, arguments=words[1:] or None)
-    state.written.doubt(files)
-    runner.spend(state.join(*ways, stays=len(known) < len(texts)))
+        runner.run_text(command, text, way, arguments=words[1:] or None)
+    state.files.mark_uncertain(files)
+    runner.charge(state.merge(*ways, stays=len(known) < len(texts)))
     return UNKNOWN
 
 
-def _trap(runner: Runner, command: Command, state: State) -> str:
+def _trap(runner: CommandRunner, command: Command, state: State) -> str:
     words = [word for word in command.args if word != "--"]
     if len(words) > 1 and words[0] not in ("-", "", "-p", "-l"):
-        runner.trap(command, words[0], state)
+        runner.add_trap(command, words[0], state)
     return ""
 
 
-def _ssh(runner: Runner, command: Command, state: State) -> str:
+def _ssh(runner: CommandRunner, command: Command, state: State) -> str:
     words = _SSH.command(command.argv)
     if words and words[0][:1] == "-":  # options may follow the host as well
         words = words[_SSH.first(("ssh", *words)) - 1 :]
@@ -162,60 +162,60 @@ def _ssh(runner: Runner, command: Command, state: State) -> str:
     local_commands(runner, command, state)
     inner.cwd = inner.home
     if text:
-        runner.read(command, text, inner, stdin=command.stdin)
+        runner.run_text(command, text, inner, stdin=command.stdin)
     return DOWNLOADED
 
 
-def local_commands(runner: Runner, command: Command, state: State) -> None:
+def local_commands(runner: CommandRunner, command: Command, state: State) -> None:
     """Settings of ssh, scp and sftp that are commands."""
     for word in command.args:
         if found := _LOCAL_COMMAND.match(word):
-            runner.read(command, found[1], state.child())
+            runner.run_text(command, found[1], state.child())
 
 
-def _su(runner: Runner, command: Command, state: State) -> str:
-    text = _called(command, _SU)
+def _su(runner: CommandRunner, command: Command, state: State) -> str:
+    text = _option_value(command, _SU)
     if text is None:
         if command.name != "su" or command.stdin is None:
             return UNKNOWN
         text = command.stdin
-    return runner.read(command, text, state.child(), stdin=command.stdin)
+    return runner.run_text(command, text, state.child(), stdin=command.stdin)
 
 
-def _called(command: Command, shape: Shape) -> str | None:
+def _option_value(command: Command, shape: OptionSpec) -> str | None:
     """The value of an option that may stand after operands; after `--` it is the shell's."""
-    found = shape.sort(word for word in command.args if word != "--").values("-c", "--command", "--session-command")
+    found = shape.parse(word for word in command.args if word != "--").values("-c", "--command", "--session-command")
     return found[0] if found else None
 
 
-def _runuser(runner: Runner, command: Command, state: State) -> str:
-    if _called(command, _SU) is not None:
+def _runuser(runner: CommandRunner, command: Command, state: State) -> str:
+    if _option_value(command, _SU) is not None:
         return _su(runner, command, state)
-    return runner.follow(command, _SU.command(command.argv), state)
+    return runner.run_wrapped(command, _SU.command(command.argv), state)
 
 
-def _script(runner: Runner, command: Command, state: State) -> str:
-    text = _called(command, _SCRIPT)
+def _script(runner: CommandRunner, command: Command, state: State) -> str:
+    text = _option_value(command, _SCRIPT)
     if text is not None:
-        return runner.read(command, text, state.child())
-    return runner.follow(command, _SCRIPT.command(command.argv), state.child())
+        return runner.run_text(command, text, state.child())
+    return runner.run_wrapped(command, _SCRIPT.command(command.argv), state.child())
 
 
-def _at(runner: Runner, command: Command, state: State) -> str:
-    return _executed(runner, command, command.stdin, state.child())
+def _at_command(runner: CommandRunner, command: Command, state: State) -> str:
+    return _run_text(runner, command, command.stdin, state.child())
 
 
-def _interpreter(runner: Runner, command: Command, state: State) -> str:
+def _interpreter(runner: CommandRunner, command: Command, state: State) -> str:
     base = _VERSION.sub("", command.name) or command.name
     letters = _INTERPRETERS.get(command.name, _INTERPRETERS.get(base, ""))
-    shape = Shape(letters + _TAKING.get(base, ""), "eval print command")
+    shape = OptionSpec(letters + _TAKING.get(base, ""), "eval print command")
     codes = [code for letter in letters if (code := shape.value(command.argv, f"-{letter}", "--eval")) is not None]
     code = "\n".join(codes) if codes else None
     rest = command.argv[shape.first(command.argv) :]
     if base == "deno" and rest[:1] == ("eval",):
         code = next((word for word in rest[1:] if word[:1] != "-"), None)
     if code is None and shape.value(command.argv, "-m") == "nacre":
-        return runner.follow(command, ("nacre", *rest), state)
+        return runner.run_wrapped(command, ("nacre", *rest), state)
     if code is None and base.endswith("awk"):
         code = rest[0] if rest else None
     elif code is None and not any(word == "-m" for word in command.args):
@@ -225,50 +225,50 @@ def _interpreter(runner: Runner, command: Command, state: State) -> str:
         decodes = "-d" in command.args and shape.value(command.argv, "-m") == "base64"
         return DECODED if decodes else UNKNOWN
     from nacre.shell.programs.code_literals import (  # slow
-        commands_in,
         origin_of,
         printed_by,
+        shell_commands_in,
         source_of,
         takes_arguments,
         takes_input,
     )
 
     command.script = origin_of(code) + code
-    for text, words in commands_in(code, command.name):
+    for text, words in shell_commands_in(code, command.name):
         if words is not None:
-            runner.follow(command, words, state.child())
+            runner.run_wrapped(command, words, state.child())
         else:
-            runner.read(command, text, state.child())
+            runner.run_text(command, text, state.child())
     if takes_arguments(code):
-        runner.follow(command, rest[1:] if rest[:1] == (code,) else rest, state.child())
+        runner.run_wrapped(command, rest[1:] if rest[:1] == (code,) else rest, state.child())
     if takes_input(code) and command.stdin is not None:
-        runner.read(command, command.stdin, state.child())
-    if base.endswith("awk") and command.stdin is not None and not whole(command.stdin):
+        runner.run_text(command, command.stdin, state.child())
+    if base.endswith("awk") and command.stdin is not None and not is_fully_known(command.stdin):
         return command.stdin
     if DOWNLOADED in code or DECODED in code:
         return DOWNLOADED if DOWNLOADED in code else DECODED
     return source_of(code) or printed_by(code) or UNKNOWN
 
 
-def _sg(runner: Runner, command: Command, state: State) -> str:
+def _sg(runner: CommandRunner, command: Command, state: State) -> str:
     words = [word for word in command.args if word not in ("-", "-c")]
-    return runner.read(command, words[1], state.child()) if len(words) > 1 else UNKNOWN
+    return runner.run_text(command, words[1], state.child()) if len(words) > 1 else UNKNOWN
 
 
-def _terminal(runner: Runner, command: Command, state: State) -> str:
+def _terminal(runner: CommandRunner, command: Command, state: State) -> str:
     """tmux and screen: one word is a command line for a shell, several are a program and its arguments."""
     if command.name == "screen":
         words = _SCREEN.command(command.argv)
-        return runner.follow(command, words, state.child()) if words else UNKNOWN
+        return runner.run_wrapped(command, words, state.child()) if words else UNKNOWN
     for call in _split(_TMUX.command(command.argv)):
         words = _TMUX_COMMAND.command(call)
         if call[0] not in _TMUX_RUNS or not words:
             continue
         if len(words) == 1 or call[0].startswith(("send", "if", "run", "pipe")):
             text = "\n".join(word for word in words if word not in ("Enter", "C-m"))
-            runner.read(command, text, state.child())
+            runner.run_text(command, text, state.child())
         else:
-            runner.follow(command, words, state.child())
+            runner.run_wrapped(command, words, state.child())
     return UNKNOWN
 
 
@@ -282,9 +282,9 @@ def _split(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             start = index + 1
 
 
-def _crontab(runner: Runner, command: Command, state: State) -> str:
+def _crontab(runner: CommandRunner, command: Command, state: State) -> str:
     """What it is given to install, which is going to run."""
-    given = Shape("ucT").sort(command.args)
+    given = OptionSpec("ucT").parse(command.args)
     if given.options and not given.has("-u"):
         return UNKNOWN
     name = given.operands[0] if given.operands else "-"
@@ -292,16 +292,16 @@ def _crontab(runner: Runner, command: Command, state: State) -> str:
     if text:
         lines = [line.lstrip(UNKNOWN) for line in text.split("\n")]
         lines = [found[1] if (found := _SCHEDULE.fullmatch(line)) else line for line in lines]
-        runner.read(command, "\n".join(lines), state.child())
+        runner.run_text(command, "\n".join(lines), state.child())
     return ""
 
 
 def is_interpreter(program: str) -> bool:
     """Of another language than the shell's."""
-    return FOLLOWERS.get(program) is _interpreter
+    return HANDLERS.get(program) is _interpreter
 
 
-FOLLOWERS: dict[str, Follows] = {
+HANDLERS: dict[str, ProgramHandler] = {
     **dict.fromkeys(SHELLS, _shell),
     **dict.fromkeys(_INTERPRETERS, _interpreter),
     **{f"python3.{minor}": _interpreter for minor in range(6, 20)},
@@ -317,7 +317,7 @@ FOLLOWERS: dict[str, Follows] = {
     "su": _su,
     "runuser": _runuser,
     "script": _script,
-    "at": _at,
+    "at": _at_command,
     "crontab": _crontab,
-    "batch": _at,
+    "batch": _at_command,
 }

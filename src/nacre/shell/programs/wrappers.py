@@ -7,178 +7,182 @@ import shlex
 
 from nacre.shell.command import Command
 from nacre.shell.env_code import runs_code
-from nacre.shell.interpreter.commands import Follows, Runner
+from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
 from nacre.shell.interpreter.state import State
 from nacre.shell.option_tables import SUDO
-from nacre.shell.options import Shape
-from nacre.shell.symbolic import SOME, UNKNOWN, source, whole
+from nacre.shell.options import OptionSpec
+from nacre.shell.symbolic import UNKNOWN, UNKNOWN_NONEMPTY, is_fully_known, to_source
 from nacre.shell.syntax.escapes import ansi_c
 
 _SIMPLE = {
     "sudo": SUDO,
-    "doas": Shape("uCa"),
-    "command": Shape(),
-    "builtin": Shape(),
-    "nohup": Shape(),
-    "nice": Shape("n", "adjustment"),
-    "ionice": Shape("cnpPu", "class classdata pid pgid uid"),
-    "timeout": Shape("ks", "kill-after signal", operands=1),
-    "gtimeout": Shape("ks", "kill-after signal", operands=1),
-    "time": Shape("fo", "format output", flags="append portability verbose quiet"),
-    "stdbuf": Shape("ioe", "input output error"),
-    "setsid": Shape(flags="ctty fork wait"),
-    "setpriv": Shape(
+    "doas": OptionSpec("uCa"),
+    "command": OptionSpec(),
+    "builtin": OptionSpec(),
+    "nohup": OptionSpec(),
+    "nice": OptionSpec("n", "adjustment"),
+    "ionice": OptionSpec("cnpPu", "class classdata pid pgid uid"),
+    "timeout": OptionSpec("ks", "kill-after signal", operands=1),
+    "gtimeout": OptionSpec("ks", "kill-after signal", operands=1),
+    "time": OptionSpec("fo", "format output", flags="append portability verbose quiet"),
+    "stdbuf": OptionSpec("ioe", "input output error"),
+    "setsid": OptionSpec(flags="ctty fork wait"),
+    "setpriv": OptionSpec(
         "",
         "reuid regid ruid euid rgid egid groups inh-caps ambient-caps bounding-set securebits pdeathsig "
         "selinux-label apparmor-profile landlock-access landlock-rule",
         flags="init-groups keep-groups clear-groups no-new-privs reset-env",
     ),
-    "chroot": Shape("", "userspec groups", operands=1),
-    "taskset": Shape("", operands=1, flags="all-tasks pid cpu-list"),
-    "chrt": Shape("TPD", "sched-runtime sched-period sched-deadline", operands=1),
-    "strace": Shape(
+    "chroot": OptionSpec("", "userspec groups", operands=1),
+    "taskset": OptionSpec("", operands=1, flags="all-tasks pid cpu-list"),
+    "chrt": OptionSpec("TPD", "sched-runtime sched-period sched-deadline", operands=1),
+    "strace": OptionSpec(
         "eoOpPsSuEabIX",
         "output attach string-limit trace-path user env columns detach-on interruptible summary-sort-by trace "
         "abbrev verbose raw signal status read write fault inject decode-fds summary-columns kvm",
     ),
-    "ltrace": Shape("eoplsunaAFD", "output library align debug config indent where"),
-    "unshare": Shape(
+    "ltrace": OptionSpec("eoplsunaAFD", "output library align debug config indent where"),
+    "unshare": OptionSpec(
         "RwSGl",
         "root wd setuid setgid propagation setgroups map-user map-group map-users map-groups load-interp "
         "monotonic boottime",
     ),
-    "nsenter": Shape("tSGrw", "target setuid setgid"),
-    "prlimit": Shape("po", "pid output", attached="cdefilmnqrstuvxy"),
-    "systemd-run": Shape(
+    "nsenter": OptionSpec("tSGrw", "target setuid setgid"),
+    "prlimit": OptionSpec("po", "pid output", attached="cdefilmnqrstuvxy"),
+    "systemd-run": OptionSpec(
         "pEutHM",
         "property setenv unit description slice uid gid nice working-directory service-type machine host "
         "on-active on-boot on-calendar timer-property path-property socket-property",
         flags="user system scope pty pipe wait quiet collect same-dir shell",
         assignments=True,
     ),
-    "systemd-inhibit": Shape("", "what who why mode"),
-    "gosu": Shape(operands=1),
-    "su-exec": Shape(operands=1),
-    "pkexec": Shape("u", "user"),
-    "fakeroot": Shape("lsib", "lib faked"),
-    "eatmydata": Shape(),
-    "unbuffer": Shape(),
-    "rlwrap": Shape("bcfgHlmOpPqsStwz", attached="a"),
-    "catchsegv": Shape(),
-    "caffeinate": Shape("tw"),
-    "dbus-launch": Shape("", "config-file autolaunch"),
-    "dbus-run-session": Shape("", "config-file dbus-daemon"),
-    "tini": Shape("eps"),
-    "dumb-init": Shape("r"),
-    "proxychains": Shape("f"),
-    "proxychains4": Shape("f"),
-    "torsocks": Shape(),
-    "firejail": Shape(),
-    "exec": Shape("a"),
-    "busybox": Shape(),
-    "toybox": Shape(),
-    "xvfb-run": Shape("enfpsw", "error-file server-num auth-file xauth-protocol server-args wait"),
-    "direnv": Shape(operands=2),
-    "entr": Shape(),
-    "cpulimit": Shape("lpec", "limit pid exe"),
-    "trickle": Shape("du"),
-    "chronic": Shape(),
-    "ts-node": Shape(),
-    "valgrind": Shape(),
-    "arch": Shape(),
-    "sshpass": Shape("pfdP"),
-    "ssh-agent": Shape("aEOPt"),
-    "cgexec": Shape("g"),
-    "cross-env": Shape(assignments=True),
-    "daemonize": Shape("acepuloE"),
-    "dotenv": Shape("ef"),
-    "watchexec": Shape("wefid"),
-    "proot": Shape("rbwq"),
-    "newgrp": Shape(operands=1),
-    "setarch": Shape("", operands=1),
-    "linux32": Shape(),
-    "linux64": Shape(),
-    "i386": Shape(),
-    "numactl": Shape("NCmipl", "cpunodebind physcpubind membind interleave preferred"),
-    "chpst": Shape("uUbeEn/mdopfctr"),
-    "setuidgid": Shape(operands=1),
-    "s6-setuidgid": Shape(operands=1),
-    "faketime": Shape(operands=1),
-    "winpty": Shape(),
+    "systemd-inhibit": OptionSpec("", "what who why mode"),
+    "gosu": OptionSpec(operands=1),
+    "su-exec": OptionSpec(operands=1),
+    "pkexec": OptionSpec("u", "user"),
+    "fakeroot": OptionSpec("lsib", "lib faked"),
+    "eatmydata": OptionSpec(),
+    "unbuffer": OptionSpec(),
+    "rlwrap": OptionSpec("bcfgHlmOpPqsStwz", attached="a"),
+    "catchsegv": OptionSpec(),
+    "caffeinate": OptionSpec("tw"),
+    "dbus-launch": OptionSpec("", "config-file autolaunch"),
+    "dbus-run-session": OptionSpec("", "config-file dbus-daemon"),
+    "tini": OptionSpec("eps"),
+    "dumb-init": OptionSpec("r"),
+    "proxychains": OptionSpec("f"),
+    "proxychains4": OptionSpec("f"),
+    "torsocks": OptionSpec(),
+    "firejail": OptionSpec(),
+    "exec": OptionSpec("a"),
+    "busybox": OptionSpec(),
+    "toybox": OptionSpec(),
+    "xvfb-run": OptionSpec("enfpsw", "error-file server-num auth-file xauth-protocol server-args wait"),
+    "direnv": OptionSpec(operands=2),
+    "entr": OptionSpec(),
+    "cpulimit": OptionSpec("lpec", "limit pid exe"),
+    "trickle": OptionSpec("du"),
+    "chronic": OptionSpec(),
+    "ts-node": OptionSpec(),
+    "valgrind": OptionSpec(),
+    "arch": OptionSpec(),
+    "sshpass": OptionSpec("pfdP"),
+    "ssh-agent": OptionSpec("aEOPt"),
+    "cgexec": OptionSpec("g"),
+    "cross-env": OptionSpec(assignments=True),
+    "daemonize": OptionSpec("acepuloE"),
+    "dotenv": OptionSpec("ef"),
+    "watchexec": OptionSpec("wefid"),
+    "proot": OptionSpec("rbwq"),
+    "newgrp": OptionSpec(operands=1),
+    "setarch": OptionSpec("", operands=1),
+    "linux32": OptionSpec(),
+    "linux64": OptionSpec(),
+    "i386": OptionSpec(),
+    "numactl": OptionSpec("NCmipl", "cpunodebind physcpubind membind interleave preferred"),
+    "chpst": OptionSpec("uUbeEn/mdopfctr"),
+    "setuidgid": OptionSpec(operands=1),
+    "s6-setuidgid": OptionSpec(operands=1),
+    "faketime": OptionSpec(operands=1),
+    "winpty": OptionSpec(),
 }
 _AFTER_DASHES = {"op": "run", "doppler": "run", "dotenvx": "run", "aws-vault": "exec", "chamber": "exec"}
 """Those that run what stands after `--`, and the subcommand with which they do."""
-ENV = Shape(
+ENV = OptionSpec(
     "uCSaP",
     "unset chdir split-string argv0",
     flags="ignore-environment ignore-signal null debug block-signal default-signal list-signal-handling",
     assignments=True,
 )
 _SPLITS = ("-S", "--split-string")
-_XARGS = Shape(
+_XARGS = OptionSpec(
     "adEILnPsJRS",
     "arg-file delimiter max-args max-procs max-chars process-slot-var",
     flags="null no-run-if-empty verbose interactive exit open-tty show-limits replace eof max-lines",
     attached="iel",
 )
-_PARALLEL = Shape(
+_PARALLEL = OptionSpec(
     "jaIdCELnNPSs",
     "jobs max-procs arg-file delimiter colsep max-args max-replace-args joblog results sshlogin sshloginfile workdir "
     "wd tmpdir delay timeout retries load memfree nice block recend recstart tagstring shellquote env basefile return "
     "halt tempdir trc profile",
 )
-_DAEMON = Shape(
+_DAEMON = OptionSpec(
     "xapugndkcNPIrRs",
     "exec startas pidfile user group name chdir signal retry chuid chroot nicelevel procsched iosched umask "
     "output ppid",
     flags="start stop status test background make-pidfile quiet verbose oknodo remove-pidfile",
 )
-_FLOCK = Shape("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
-_LOADER = Shape(
+_FLOCK = OptionSpec("wEc", "timeout conflict-exit-code command wait", flags="close exclusive nonblock shared unlock")
+_LOADER = OptionSpec(
     "", "library-path inhibit-rpath audit preload argv0 glibc-hwcaps-prepend glibc-hwcaps-mask", flags="list verify"
 )
-_WATCH = Shape("nqs", "interval equexit shotsdir", attached="d")
+_WATCH = OptionSpec("nqs", "interval equexit shotsdir", attached="d")
 _CALLS = ("-c", "--call", "--command", "--run")
 _BINARIES = frozenset(("rimraf", "del", "del-cli"))
 """Of those that `yarn` and `pnpm` run without a subcommand, the ones that a rule is about."""
-_NODE = Shape("pcwFC", "package call workspace prefix dir filter registry cache userconfig")
-_PYTHON = Shape(
+_NODE = OptionSpec("pcwFC", "package call workspace prefix dir filter registry cache userconfig")
+_PYTHON = OptionSpec(
     "pwiCPEG",
     "with with-editable with-requirements extra group only-group python package project directory env-file index-url "
     "index extra-index-url default-index find-links cache-dir config-file venv-path env name prefix cwd",
 )
-_RUNNERS: dict[str, tuple[tuple[str, ...], Shape]] = {  # the subcommands after which a command follows, and options
+_RUNNERS: dict[
+    str, tuple[tuple[str, ...], OptionSpec]
+] = {  # the subcommands after which a command follows, and options
     **dict.fromkeys(("uv", "poetry", "pipenv", "pdm", "rye", "hatch"), (("run",), _PYTHON)),
-    **dict.fromkeys(("conda", "mamba"), (("run",), Shape("np", "name prefix cwd"))),
+    **dict.fromkeys(("conda", "mamba"), (("run",), OptionSpec("np", "name prefix cwd"))),
     **dict.fromkeys(("npx", "bunx", "pnpx"), ((), _NODE)),
     **dict.fromkeys(("npm", "pnpm", "yarn"), (("exec", "x", "dlx"), _NODE)),
-    **dict.fromkeys(("asdf", "bundle", "rbenv", "pyenv"), (("exec",), Shape())),
-    "mise": (("exec", "x"), Shape("cCjE", "command cd jobs env")),
-    "nix-shell": ((), Shape("AIEijp", "run command attr include expr keep packages argstr cores max-jobs")),
+    **dict.fromkeys(("asdf", "bundle", "rbenv", "pyenv"), (("exec",), OptionSpec())),
+    "mise": (("exec", "x"), OptionSpec("cCjE", "command cd jobs env")),
+    "nix-shell": ((), OptionSpec("AIEijp", "run command attr include expr keep packages argstr cores max-jobs")),
     "perf": (
         ("stat", "record"),
-        Shape("eptrCGxoIDMFcmuj", "event pid tid repeat cpu cgroup output delay freq count mmap-pages uid call-graph"),
+        OptionSpec(
+            "eptrCGxoIDMFcmuj", "event pid tid repeat cpu cgroup output delay freq count mmap-pages uid call-graph"
+        ),
     ),
 }
 
 
-def _simple(runner: Runner, command: Command, state: State) -> str:
+def _simple(runner: CommandRunner, command: Command, state: State) -> str:
     shape = _SIMPLE[command.name]
     rest = shape.command(command.argv)
     if command.name == "command" and command.args[:1] in (("-v",), ("-V",), ("-pv",)):
-        return runner.told(command, "which", state)
-    if command.name in ("sudo", "doas") and not rest and command.has("-s", "-i", "--shell", "--login"):
-        return runner.read(command, command.stdin or "", state.child())
+        return runner.program_output(command, "which", state)
+    if command.name in ("sudo", "doas") and not rest and command.has_flag("-s", "-i", "--shell", "--login"):
+        return runner.run_text(command, command.stdin or "", state.child())
     directory = shape.value(command.argv, "-D", "--chdir") if command.name == "sudo" else None
     if directory is not None:
         state = state.fork()
         state.cwd = state.path(directory)
     if command.name == "prlimit" and rest and re.fullmatch(r"[\d:]+|unlimited", rest[0]):  # as people think it is read
         rest = rest[1:]
-    return runner.follow(command, rest, state)
+    return runner.run_wrapped(command, rest, state)
 
 
-def _env(runner: Runner, command: Command, state: State) -> str:
+def _env(runner: CommandRunner, command: Command, state: State) -> str:
     argv = _split_string(tuple("-i" if word == "-" else word for word in command.argv))
     rest = ENV.command(argv)
     if not rest:
@@ -189,17 +193,17 @@ def _env(runner: Runner, command: Command, state: State) -> str:
     for name in given.values("-u", "--unset"):
         inner.forget(name)
     if given.has("-i", "--ignore-environment"):
-        inner.passed = frozenset()
+        inner.exported = frozenset()
     for word in argv[1 : len(argv) - len(rest)]:
         name, equals, value = word.partition("=")
         if not equals:
             continue
         if name.isidentifier():
             inner.set(name, value)
-            inner.passed |= {name}
+            inner.exported |= {name}
         if runs_code(name):
-            runner.given(name, value, inner, command)
-    return runner.follow(command, rest, inner)
+            runner.run_env_code(name, value, inner, command)
+    return runner.run_wrapped(command, rest, inner)
 
 
 def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -210,7 +214,7 @@ def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
         after = index + 1 + taken
         for name, value in options:
             if name in _SPLITS and value is not None:
-                return (*argv[:index], *_shell_words(source(value)), *argv[after:])
+                return (*argv[:index], *_shell_words(to_source(value)), *argv[after:])
         index = after
     return argv
 
@@ -218,22 +222,22 @@ def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
 def _lines(stdin: str | None, between: str | None = None) -> list[str]:
     """What a program that takes arguments from its input gets; `between`: as `xargs -d` has it."""
     if stdin is None or not stdin.strip():
-        return [SOME]
-    if not whole(stdin):
-        return [stdin.strip() if stdin.strip() != UNKNOWN else SOME]
+        return [UNKNOWN_NONEMPTY]
+    if not is_fully_known(stdin):
+        return [stdin.strip() if stdin.strip() != UNKNOWN else UNKNOWN_NONEMPTY]
     if between is not None:
         ends = ansi_c(between)[:1] or "\0"
-        return [line for line in stdin.split(ends) if line] if whole(between) else [SOME]
-    return [line for line in re.split(r"[\n\0]", stdin) if line.strip()] or [SOME]
+        return [line for line in stdin.split(ends) if line] if is_fully_known(between) else [UNKNOWN_NONEMPTY]
+    return [line for line in re.split(r"[\n\0]", stdin) if line.strip()] or [UNKNOWN_NONEMPTY]
 
 
-def _xargs(runner: Runner, command: Command, state: State) -> str:
+def _xargs(runner: CommandRunner, command: Command, state: State) -> str:
     rest = _XARGS.command(command.argv)
     given = _XARGS.leading(command.argv)
     marks = given.values("-I", "-J", "-i", "--replace") or ["{}"] * given.has("-i", "--replace")
     mark = marks[-1] if marks else ""
     if not mark and _empty(command) and not given.has("-a", "--arg-file"):
-        return runner.follow(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
+        return runner.run_wrapped(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
     file = given.values("-a", "--arg-file")
     ends = given.values("-d", "--delimiter")
     lines = _lines(runner.content(state.path(file[-1]), state) if file else command.stdin, ends[-1] if ends else None)
@@ -241,14 +245,14 @@ def _xargs(runner: Runner, command: Command, state: State) -> str:
         return "\n".join(lines)
     if mark:
         for number, line in enumerate(lines):
-            if runner.worth(number, (line,)):
-                runner.follow(command, runner.replaced(rest, mark, line.strip()), state, "")
+            if runner.should_follow(number, (line,)):
+                runner.run_wrapped(command, runner.substitute_marker(rest, mark, line.strip()), state, "")
         return UNKNOWN
     whole_lines = given.has("-d", "--delimiter", "-0", "--null")
     words: list[str] = []
     for line in lines:
         words += [line] if whole_lines else _shell_words(line)
-    return runner.follow(command, (*rest, *words), state, "")
+    return runner.run_wrapped(command, (*rest, *words), state, "")
 
 
 def _empty(command: Command) -> bool:
@@ -264,91 +268,91 @@ def _shell_words(line: str) -> list[str]:
         return line.split()
 
 
-def _parallel(runner: Runner, command: Command, state: State) -> str:
+def _parallel(runner: CommandRunner, command: Command, state: State) -> str:
     rest = _PARALLEL.command(command.argv)
     values = _lines(command.stdin)
     for index, word in enumerate(rest):
         if word in (":::", ":::+", "::::"):
-            values = list(rest[index + 1 :]) if word != "::::" else [SOME]
+            values = list(rest[index + 1 :]) if word != "::::" else [UNKNOWN_NONEMPTY]
             rest = rest[:index]
             break
     marked = "{}" in " ".join(rest)
     for number, value in enumerate(values):
-        if runner.worth(number, (value,)):
-            words = runner.replaced(rest, "{}", value) if marked else (*rest, value)
-            runner.read(command, " ".join(words), state)
+        if runner.should_follow(number, (value,)):
+            words = runner.substitute_marker(rest, "{}", value) if marked else (*rest, value)
+            runner.run_text(command, " ".join(words), state)
     return UNKNOWN
 
 
-def _after_dashes(runner: Runner, command: Command, state: State) -> str:
+def _after_dashes(runner: CommandRunner, command: Command, state: State) -> str:
     words = command.args
     if "--" not in words or _AFTER_DASHES[command.name] not in words[: words.index("--")]:
         return UNKNOWN
-    return runner.follow(command, words[words.index("--") + 1 :], state)
+    return runner.run_wrapped(command, words[words.index("--") + 1 :], state)
 
 
-def _capsh(runner: Runner, command: Command, state: State) -> str:
+def _capsh(runner: CommandRunner, command: Command, state: State) -> str:
     """Whatever it is told by itself, or by the one that it becomes with `==`: what follows are a shell's arguments."""
     for index, word in enumerate(command.argv):
         if word in ("--", "-+"):
             shells = [each[8:] for each in command.argv[:index] if each.startswith("--shell=")]
-            return runner.follow(command, (*(shells[-1:] or ("bash",)), *command.argv[index + 1 :]), state)
+            return runner.run_wrapped(command, (*(shells[-1:] or ("bash",)), *command.argv[index + 1 :]), state)
     return UNKNOWN
 
 
-def _loader(runner: Runner, command: Command, state: State) -> str:
+def _loader(runner: CommandRunner, command: Command, state: State) -> str:
     """`ld-linux-x86-64.so.2 /bin/rm -r x` is `/bin/rm -r x`."""
     looks = _LOADER.leading(command.argv).has("--list", "--verify")
-    return UNKNOWN if looks else runner.follow(command, _LOADER.command(command.argv), state)
+    return UNKNOWN if looks else runner.run_wrapped(command, _LOADER.command(command.argv), state)
 
 
-def _daemon(runner: Runner, command: Command, state: State) -> str:
+def _daemon(runner: CommandRunner, command: Command, state: State) -> str:
     """start-stop-daemon: the program is an option's value, its arguments follow `--`."""
-    given = _DAEMON.sort(command.args)
+    given = _DAEMON.parse(command.args)
     program = given.values("-a", "--startas") or given.values("-x", "--exec")
-    return runner.follow(command, (*program[-1:], *given.operands), state.fork()) if program else UNKNOWN
+    return runner.run_wrapped(command, (*program[-1:], *given.operands), state.fork()) if program else UNKNOWN
 
 
-def _flock(runner: Runner, command: Command, state: State) -> str:
+def _flock(runner: CommandRunner, command: Command, state: State) -> str:
     first = _FLOCK.first(command.argv)
     text = _FLOCK.value(command.argv, "-c", "--command")
     rest = command.argv[first + 1 :]
     if text is None:  # it may stand behind the file
         text = _FLOCK.value(("flock", *rest), "-c", "--command")
     if text is not None:
-        return runner.read(command, text, state.child())
-    return runner.follow(command, rest, state)
+        return runner.run_text(command, text, state.child())
+    return runner.run_wrapped(command, rest, state)
 
 
-def _watch(runner: Runner, command: Command, state: State) -> str:
-    return runner.read(command, " ".join(_WATCH.command(command.argv)), state.child())
+def _watch(runner: CommandRunner, command: Command, state: State) -> str:
+    return runner.run_text(command, " ".join(_WATCH.command(command.argv)), state.child())
 
 
-def _hyperfine(runner: Runner, command: Command, state: State) -> str:
+def _hyperfine(runner: CommandRunner, command: Command, state: State) -> str:
     for text in command.operands("-w", "-r", "-m", "-M", "-S", "-n"):
-        runner.read(command, text, state.child())
+        runner.run_text(command, text, state.child())
     return UNKNOWN
 
 
-def _runner(runner: Runner, command: Command, state: State) -> str:
+def _runner(runner: CommandRunner, command: Command, state: State) -> str:
     subcommands, shape = _RUNNERS[command.name]
     argv = command.argv
     if subcommands:
         argv = argv[shape.first(argv) :]
         if command.name in ("pnpm", "yarn") and argv and argv[0] in _BINARIES:
-            return runner.follow(command, argv, state)
+            return runner.run_wrapped(command, argv, state)
         if not argv or argv[0] not in subcommands:
             return UNKNOWN
     text = shape.value(argv, *_CALLS)
     if text is not None:
-        return runner.read(command, text, state)
+        return runner.run_text(command, text, state)
     words = argv[shape.first(argv) :]
     if command.name == "mise" and "--" in words:  # `mise exec node@20 -- npm test`
         words = words[words.index("--") + 1 :]
-    return runner.follow(command, words, state)
+    return runner.run_wrapped(command, words, state)
 
 
-FOLLOWERS: dict[str, Follows] = {
+HANDLERS: dict[str, ProgramHandler] = {
     **dict.fromkeys(_SIMPLE, _simple),
     **dict.fromkeys(_RUNNERS, _runner),
     **dict.fromkeys(_AFTER_DASHES, _after_dashes),

@@ -6,30 +6,30 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.nodes import Literal, Part
 
-MOST = 4096
+MAX_WORDS = 4096
 """Words that one word may become."""
-_LONGEST_RANGE = 256
+_MAX_RANGE_NUMBERS = 256
 """Numbers of `{1..9}`. Of longer ones the first and the last are taken: between them nothing but digits changes."""
-_ENDS = 64
-_STEPS = 1_000_000
+_KEPT_RANGE_ENDS = 64
+_MAX_PIECES = 1_000_000
 """Pieces of text that may be put together for one word."""
 
-_RANGE = later(
+_RANGE = lazy_regex(
     r"(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.(-?\d{1,18}))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,18}))?", re.ASCII
 )
-_PADDED = later(r"-?0\d")
+_PADDED = lazy_regex(r"-?0\d")
 """A number whose zeros are kept: `{01..10}`."""
-_MARKS = later(r"(?<!\$)(\{)|([,}])")
-_ONE_OF = later(r"@\(([^()|]*+(?:\|[^()|]*+)+)\)")
+_MARKS = lazy_regex(r"(?<!\$)(\{)|([,}])")
+_ONE_OF = lazy_regex(r"@\(([^()|]*+(?:\|[^()|]*+)+)\)")
 
 _Piece = str | Part
 _Text = list[_Piece]
 
 
-class TooMany(Exception):
+class TooManyWords(Exception):
     """A word stands for more words than are followed."""
 
 
@@ -50,23 +50,23 @@ class _Open:
             for before in self.alike:
                 before += texts[0]
             return len(self.alike) * len(texts[0])
-        if len(self.alike) * len(texts) > MOST:
-            raise TooMany
+        if len(self.alike) * len(texts) > MAX_WORDS:
+            raise TooManyWords
         self.alike = [before + text for before in self.alike for text in texts]
         return sum(map(len, self.alike))
 
-    def literally(self) -> list[_Text]:
+    def as_literal(self) -> list[_Text]:
         """It was no brace expansion: its commas are commas."""
         parts = [*self.done, self.alike]
         count = 1
         for part in parts:
             count *= len(part)
-            if count > MOST:
-                raise TooMany
+            if count > MAX_WORDS:
+                raise TooManyWords
         return [_with_commas(chosen) for chosen in product(*parts)]
 
 
-def braced(parts: Sequence[Part]) -> list[list[Part]]:
+def expand_braces(parts: Sequence[Part]) -> list[list[Part]]:
     """The words that a word stands for; `@(a|b)` counts as `{a,b}`. Raises TooMany."""
     for part in parts:
         if isinstance(part, Literal) and not part.quoted and ("{" in part.text or "@(" in part.text):
@@ -82,17 +82,17 @@ def braced(parts: Sequence[Part]) -> list[list[Part]]:
             last.done.append(last.alike)
             last.alike = [[]]
         elif piece == "}" and len(opened) > 1:
-            steps += opened[-2].add(_closed(opened.pop()))
+            steps += opened[-2].add(_expand_brace(opened.pop()))
         else:
             steps += opened[-1].add([[piece]])
-        if steps > _STEPS:
-            raise TooMany
+        if steps > _MAX_PIECES:
+            raise TooManyWords
     while len(opened) > 1:
         inner = opened.pop()
-        steps += opened[-1].add([["{", *text] for text in inner.literally()])
-        if steps > _STEPS:
-            raise TooMany
-    return [_joined(text) for text in opened[0].alike]
+        steps += opened[-1].add([["{", *text] for text in inner.as_literal()])
+        if steps > _MAX_PIECES:
+            raise TooManyWords
+    return [_join_pieces(text) for text in opened[0].alike]
 
 
 def _pieces(parts: Sequence[Part]) -> Iterable[_Piece]:
@@ -105,12 +105,12 @@ def _pieces(parts: Sequence[Part]) -> Iterable[_Piece]:
             yield part
 
 
-def _closed(brace: _Open) -> list[_Text]:
+def _expand_brace(brace: _Open) -> list[_Text]:
     """What a brace with all that is in it stands for."""
     if brace.done:
         texts = [text for part in (*brace.done, brace.alike) for text in part]
-        if len(texts) > MOST:
-            raise TooMany
+        if len(texts) > MAX_WORDS:
+            raise TooManyWords
         return texts
     if len(brace.alike) == 1 and (numbers := _sequence(brace.alike[0])):
         return [[number] for number in numbers]
@@ -133,16 +133,18 @@ def _sequence(text: _Text) -> list[str]:
         first, last, step = int(found[1]), int(found[2]), abs(int(found[3] or 1)) or 1
         numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
         width = max(map(len, (found[1], found[2]))) if _PADDED.match(found[1]) or _PADDED.match(found[2]) else 0
-        if len(numbers) <= _LONGEST_RANGE:
+        if len(numbers) <= _MAX_RANGE_NUMBERS:
             return [f"{number:0{width}}" for number in numbers]
         between = [number for number in (-1, 0, 1) if number in numbers]
-        return [f"{number:0{width}}" for number in (*numbers[:_ENDS], *between, *numbers[-_ENDS:])]
+        return [
+            f"{number:0{width}}" for number in (*numbers[:_KEPT_RANGE_ENDS], *between, *numbers[-_KEPT_RANGE_ENDS:])
+        ]
     first, last, step = ord(found[4]), ord(found[5]), abs(int(found[6] or 1)) or 1
     letters = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
     return [chr(letter) for letter in letters]
 
 
-def _joined(pieces: _Text) -> list[Part]:
+def _join_pieces(pieces: _Text) -> list[Part]:
     parts: list[Part] = []
     letters: list[str] = []
     for piece in (*pieces, None):

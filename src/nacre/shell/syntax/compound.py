@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from nacre.shell.syntax.nodes import (
+    ArithmeticCommand,
     Block,
-    Calculation,
     Case,
     Coprocess,
     Function,
@@ -18,7 +18,7 @@ from nacre.shell.syntax.nodes import (
     Word,
 )
 from nacre.shell.syntax.simple import FUNCTION_PARENTHESES, SimpleReader
-from nacre.shell.syntax.words import Malformed
+from nacre.shell.syntax.words import BashSyntaxError
 
 _BODIES = frozenset("if while until for select case { [[ ((".split())
 _OPENERS = _BODIES | {"coproc", "function"}
@@ -46,7 +46,7 @@ class CompoundReader(SimpleReader):
         elif keyword == "time":
             return self.pipeline(keyword)
         elif keyword == "!":
-            raise Malformed
+            raise BashSyntaxError
         else:
             return self.simple()
         self.redirects(node)
@@ -63,7 +63,7 @@ class CompoundReader(SimpleReader):
         match keyword:
             case "((":
                 assert end is not None
-                node = Calculation(self.origin(start), self.expression(self.pos, end))
+                node = ArithmeticCommand(self.origin(start), self.expression(self.pos, end))
             case "{":
                 node = Group(self.origin(start), self.block_until("}"), subshell=False)
             case "if":
@@ -81,7 +81,7 @@ class CompoundReader(SimpleReader):
                 node = self._test(start)
             case "function":
                 self.skip_blanks()
-                name = self.some_word()
+                name = self.require_word()
                 if found := FUNCTION_PARENTHESES.match(self.text, self.pos):
                     self.pos = found.end()
                 node = self.function(start, name)
@@ -104,7 +104,7 @@ class CompoundReader(SimpleReader):
             node.branches.append((condition, body))
             self.items(body, "elif", "else", "fi")
             if not body.items:
-                raise Malformed
+                raise BashSyntaxError
             if self.take("elif"):
                 continue
             if self.take("else"):
@@ -116,15 +116,15 @@ class CompoundReader(SimpleReader):
     def _for(self, start: int) -> Node:
         node = Loop(self.origin(start))
         self.skip_blanks()
-        if self.reserved() == "((":
+        if self.peek_reserved_word() == "((":
             begin = self._after
             end = self.arithmetic_end(begin - 1)
             if end is None:
-                raise Malformed
+                raise BashSyntaxError
             node.expressions = self.expression(begin, end)
         else:
             before = self.pos
-            node.name = self.some_word().bare() or self.text[before : self.pos]
+            node.name = self.require_word().unquoted_text() or self.text[before : self.pos]
             if self.take("in"):
                 node.words = self._words()
         self.skip_blanks()
@@ -143,11 +143,11 @@ class CompoundReader(SimpleReader):
             self.skip_blanks()
             if self.pos >= self.size or self.text[self.pos] in "\n;&|)":
                 return words
-            words.append(self.some_word())
+            words.append(self.require_word())
 
     def _case(self, start: int) -> Node:
         self.skip_blanks()
-        node = Case(self.origin(start), self.some_word())
+        node = Case(self.origin(start), self.require_word())
         self.expect("in")
         while not self.take("esac"):
             if self.text.startswith("(", self.pos):
@@ -157,27 +157,27 @@ class CompoundReader(SimpleReader):
             node.arms.append((patterns, body))
             self.skip_lines()
             if self.text.startswith(";", self.pos) and self.operator() != ";;":
-                node.falling.add(len(node.arms) - 1)
+                node.fallthrough.add(len(node.arms) - 1)
         return node
 
     def _patterns(self) -> list[Word]:
         patterns = []
         while True:
             self.skip_blanks()
-            patterns.append(self.some_word())
+            patterns.append(self.require_word())
             self.skip_blanks()
             if self.text.startswith(")", self.pos):
                 self.pos += 1
                 return patterns
             if self.operator() != "|":
-                raise Malformed
+                raise BashSyntaxError
 
     def _test(self, start: int) -> Node:
         node = Test(self.origin(start))
         while not self.take("]]"):
             begin = self.pos
             if begin >= self.size:
-                raise Malformed
+                raise BashSyntaxError
             if (
                 node.words
                 and self.text.startswith("=~", begin)
@@ -190,28 +190,28 @@ class CompoundReader(SimpleReader):
             elif self.text[begin] in "&|()<>;" and not self.text.startswith(("<(", ">("), begin):
                 operator = self.operator()
                 if operator not in _IN_TEST:
-                    raise Malformed
+                    raise BashSyntaxError
                 node.words.append(Word(None, operator))
             else:
-                node.words.append(self.some_word())
+                node.words.append(self.require_word())
         return node
 
     def _coprocess(self, start: int) -> Node:
         self.skip_blanks()
-        before, keyword = self.pos, self.reserved()
+        before, keyword = self.pos, self.peek_reserved_word()
         if not self._is_body(keyword):
-            self.some_word()
+            self.require_word()
             self.skip_blanks()
-            keyword = self.reserved()
+            keyword = self.peek_reserved_word()
             if not self._is_body(keyword):
                 self.pos, keyword = before, ""
         return Coprocess(self.origin(start), self.command(keyword))
 
     def function(self, start: int, name: Word) -> Node:
         self.skip_lines()
-        keyword = self.reserved()
+        keyword = self.peek_reserved_word()
         if not self._is_body(keyword):
-            raise Malformed
+            raise BashSyntaxError
         self._enter()
         body = self.command(keyword)
         self.depth -= 1

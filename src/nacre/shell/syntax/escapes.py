@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
 _PLAIN = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
-_ESCAPE = later(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(\\\\|.)|(.))", re.S)
+_ESCAPE = lazy_regex(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(\\\\|.)|(.))", re.S
+)
 
 
 def ansi_c(text: str) -> str:

@@ -9,23 +9,23 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.escapes import ansi_c
-from nacre.shell.syntax.nodes import Arithmetic, Block, Parameter, Part, Substitution, Word
-from nacre.shell.syntax.words import Malformed, WordReader
+from nacre.shell.syntax.nodes import Arithmetic, Block, ParameterExpansion, Part, Substitution, Word
+from nacre.shell.syntax.words import BashSyntaxError, WordReader
 
-_PLAIN_IN_BODY = later(r"[^\\`$]+")
-_PLAIN_IN_BRACES = later(r"[^\\'\"`$}<>]+")
-_NAME = later(r"[A-Za-z_]\w*", re.ASCII)
-_MORE = later(r"\w*", re.ASCII)
-_NUMBER_OF_ARGUMENTS = later(r"#[}:%#/^,@+=?-]")
-_INDIRECT = later(r"!(?=[\w@*]|[#?]\})", re.ASCII)
-_PARAMETER = later(r"[A-Za-z_]\w*|\d+|[@*#?$!-]", re.ASCII)
-_SIMPLE_PARAMETER = later(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
-_OPERATOR = later(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
-_ANSI_C = later(r"(?:[^'\\]|\\.)*", re.DOTALL)
-_BACKQUOTED = later(r"(?:[^`\\]|\\.)*", re.DOTALL)
-_SKIPPED = later(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)+""", re.DOTALL)
+_PLAIN_IN_BODY = lazy_regex(r"[^\\`$]+")
+_PLAIN_IN_BRACES = lazy_regex(r"[^\\'\"`$}<>]+")
+_NAME = lazy_regex(r"[A-Za-z_]\w*", re.ASCII)
+_MORE = lazy_regex(r"\w*", re.ASCII)
+_NUMBER_OF_ARGUMENTS = lazy_regex(r"#[}:%#/^,@+=?-]")
+_INDIRECT = lazy_regex(r"!(?=[\w@*]|[#?]\})", re.ASCII)
+_PARAMETER = lazy_regex(r"[A-Za-z_]\w*|\d+|[@*#?$!-]", re.ASCII)
+_SIMPLE_PARAMETER = lazy_regex(r"[A-Za-z_]\w*|[0-9@*#?$!-]", re.ASCII)
+_OPERATOR = lazy_regex(r":?[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
+_ANSI_C = lazy_regex(r"(?:[^'\\]|\\.)*", re.DOTALL)
+_BACKQUOTED = lazy_regex(r"(?:[^`\\]|\\.)*", re.DOTALL)
+_SKIPPED = lazy_regex(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)+""", re.DOTALL)
 
 
 class ExpansionReader(WordReader):
@@ -45,11 +45,11 @@ class ExpansionReader(WordReader):
         """Another reader, for what stands at `start`; `same`: it stands there as it is."""
 
     @abstractmethod
-    def all_of_it(self) -> Block:
+    def read_all(self) -> Block:
         """All of the text, as far as bash would read it and what could be meant by the rest."""
 
     @abstractmethod
-    def recovered(self, start: int) -> Block:
+    def recover(self, start: int) -> Block:
         """What could be meant by the text from here on, which cannot be read."""
 
     @abstractmethod
@@ -62,14 +62,14 @@ class ExpansionReader(WordReader):
         text, start = self.text, self.pos
         following = start + 1
         if text.startswith("\\\n", following):
-            following = self._joined(following)
+            following = self._skip_continuations(following)
         character = text[following : following + 1]
         if found := _SIMPLE_PARAMETER.match(text, following):
             self.pos = found.end()
-            parts.append(Parameter(self._rest_of_name(found.group()), quoted=quoted))
+            parts.append(ParameterExpansion(self._rest_of_name(found.group()), quoted=quoted))
         elif character == "(":
             self.pos = following + 1
-            second = self._joined(self.pos)
+            second = self._skip_continuations(self.pos)
             if text.startswith("(", second) and (end := self.arithmetic_end(second)) is not None:
                 parts.append(Arithmetic(self.expression(second + 1, end), quoted=quoted))
             else:
@@ -86,7 +86,7 @@ class ExpansionReader(WordReader):
             found = _ANSI_C.match(text, following + 1)
             assert found is not None
             if not text.startswith("'", found.end()):
-                raise Malformed
+                raise BashSyntaxError
             self._literal(parts, ansi_c(found.group()), quoted=True)
             self.pos = found.end() + 1
         elif character == '"' and not quoted:
@@ -109,7 +109,7 @@ class ExpansionReader(WordReader):
 
     def _process(self, parts: list[Part]) -> bool:
         """Take a process substitution if one stands at this `<` or `>`."""
-        kind, following = self.text[self.pos], self._joined(self.pos + 1)
+        kind, following = self.text[self.pos], self._skip_continuations(self.pos + 1)
         if not self.text.startswith("(", following):
             return False
         self.pos = following + 1
@@ -121,26 +121,26 @@ class ExpansionReader(WordReader):
         found = _BACKQUOTED.match(self.text, start)
         assert found is not None
         if not self.text.startswith("`", found.end()):
-            raise Malformed
+            raise BashSyntaxError
         self.pos = found.end() + 1
         raw = found.group()
         text = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", raw)
         same = text == raw
         inner = self.inner(text, start, same=same)
         inner._enter()
-        return Substitution(inner.all_of_it(), quoted=quoted)
+        return Substitution(inner.read_all(), quoted=quoted)
 
     # braces
 
     def _braces(self, *, quoted: bool) -> Part:
         """After `${`."""
-        self.pos = self._joined(self.pos)
+        self.pos = self._skip_continuations(self.pos)
         following = self.text[self.pos : self.pos + 1]
         if following and following in " \t\n|":
             self.pos += following == "|"
             return Substitution(self._commands("}"), quoted=quoted, kind="|" if following == "|" else "{")
         self._enter()
-        parameter = Parameter("", quoted=quoted)
+        parameter = ParameterExpansion("", quoted=quoted)
         self._parameter(parameter)
         parts: list[Part] = []
         self._argument(parts, quoted=quoted, pattern=parameter.operator[:1] in ("#", "%", "/", "^", ",", "~"))
@@ -149,7 +149,7 @@ class ExpansionReader(WordReader):
         self.depth -= 1
         return parameter
 
-    def _parameter(self, parameter: Parameter) -> None:
+    def _parameter(self, parameter: ParameterExpansion) -> None:
         """Name, subscript and operator. What bash would call a bad substitution keeps an empty name."""
         text = self.text
         if text.startswith("#", self.pos) and not _NUMBER_OF_ARGUMENTS.match(text, self.pos):
@@ -166,7 +166,7 @@ class ExpansionReader(WordReader):
         if text.startswith("[", self.pos):
             self.pos += 1
             parameter.subscript = self.subscript(braces=True)
-        self.pos = self._joined(self.pos)
+        self.pos = self._skip_continuations(self.pos)
         if found := _OPERATOR.match(text, self.pos):
             parameter.operator = found.group()
             self.pos = found.end()
@@ -200,14 +200,14 @@ class ExpansionReader(WordReader):
                 self._dollar(parts, quoted=quoted and not text.startswith("$'", self.pos))
             else:
                 self._special(parts)
-        raise Malformed
+        raise BashSyntaxError
 
     def _apostrophe(self, parts: list[Part]) -> None:
         """In `"${x-'…'}"` single quotes do not quote, and yet bash looks for the second one."""
         start = self.pos + 1
         end = start if self.unquoted else self.text.find("'", start)
         if end < 0:
-            raise Malformed
+            raise BashSyntaxError
         self._literal(parts, "'", quoted=True)
         self.pos = start
         if not self.unquoted:
@@ -231,8 +231,8 @@ class ExpansionReader(WordReader):
             else:
                 try:
                     self._expansion(parts)
-                except Malformed:
-                    parts.append(Substitution(self.recovered(start + 1), quoted=True))
+                except BashSyntaxError:
+                    parts.append(Substitution(self.recover(start + 1), quoted=True))
                     break
         return Word(parts)
 
@@ -252,7 +252,7 @@ class ExpansionReader(WordReader):
         if opened + self._offset not in self._closed:
             self._match(opened, self._closed)
         end = self._closed[opened + self._offset] - self._offset
-        return end if end >= 0 and self.text.startswith(")", self._joined(end + 1)) else None
+        return end if end >= 0 and self.text.startswith(")", self._skip_continuations(end + 1)) else None
 
     def _match(self, opened: int, closed: dict[int, int]) -> None:
         text, offset, waiting, position = self.text, self._offset, [opened + self._offset], opened + 1
@@ -275,5 +275,5 @@ class ExpansionReader(WordReader):
         inner._closed, inner._offset = self._closed, self._offset + start
         inner._enter()
         word = inner.body()
-        self.pos = self._joined(end + 1) + 1
+        self.pos = self._skip_continuations(end + 1) + 1
         return word

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.expansions import ExpansionReader
 from nacre.shell.syntax.nodes import Block, Literal, Node, Redirect, Word
-from nacre.shell.syntax.words import Malformed, Origin
+from nacre.shell.syntax.words import BashSyntaxError, PositionMap
 
-_BLANKS = later(r"(?:[ \t]|\\\n)*(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
-_LINES = later(r"(?:[ \t\n]|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*")
-_OPERATORS = later(r"&&|&>>|&>|&|\|\||\|&|\||;;&|;&|;;|;|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)|\n")
+_BLANKS = lazy_regex(r"(?:[ \t]|\\\n)*(?:(?<![^ \t\n;&|()<>])#[^\n]*)?")
+_LINES = lazy_regex(r"(?:[ \t\n]|\\\n|(?<![^ \t\n;&|()<>])#[^\n]*)*")
+_OPERATORS = lazy_regex(r"&&|&>>|&>|&|\|\||\|&|\||;;&|;&|;;|;|<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|\(|\)|\n")
 _REDIRECTS = frozenset(("<", ">", ">>", ">|", "<>", "<<", "<<-", "<<<", "<&", ">&", "&>", "&>>"))
-DESCRIPTOR = later(r"(?:\d+|\{[A-Za-z_]\w*(?:\[[^]\s]*\])?\})(?:\\\n)*(?=[<>])", re.ASCII)
+DESCRIPTOR = lazy_regex(r"(?:\d+|\{[A-Za-z_]\w*(?:\[[^]\s]*\])?\})(?:\\\n)*(?=[<>])", re.ASCII)
 RESERVED_WORDS = (
     r"(?:if|then|elif|else|fi|do|done|case|esac|while|until|for|select|function|time|coproc|in|\{|\}|!|\[\[|\]\])"
 )
 AFTER_RESERVED = r"(?=[ \t\n;&|()<>]|\Z)"
-_RESERVED = later(rf"{RESERVED_WORDS}{AFTER_RESERVED}|\(\(|\)|;;&|;;|;&|!(?=\()")
-_QUOTES = later(r"""\\(.)|['"]""", re.DOTALL)
-_LONGEST = len("function") + 1
+_RESERVED = lazy_regex(rf"{RESERVED_WORDS}{AFTER_RESERVED}|\(\(|\)|;;&|;;|;&|!(?=\()")
+_QUOTES = lazy_regex(r"""\\(.)|['"]""", re.DOTALL)
+_MAX_RESERVED_CHARS = len("function") + 1
 
 
 class LineReader(ExpansionReader):
@@ -31,17 +31,17 @@ class LineReader(ExpansionReader):
     _braced = False
     """Whether they stand in `${ …; }`, whose `}` may be joined to what follows it."""
 
-    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
+    def __init__(self, text: str, origin: PositionMap, depth: int = 0) -> None:
         super().__init__(text, origin, depth)
         self._continued = "\\\n" in text
         self._pending: list[tuple[Redirect, str]] = []
         """Here-documents whose bodies are still to come, with their delimiters."""
 
-    def some_word(self) -> Word:
+    def require_word(self) -> Word:
         before = self.pos
         word = self.word()
         if self.pos == before:
-            raise Malformed
+            raise BashSyntaxError
         return word
 
     # blanks
@@ -82,15 +82,15 @@ class LineReader(ExpansionReader):
     def _operator_in_lines(self, operator: str) -> str:
         """The same, continued on the next line."""
         while True:
-            after = self._joined(self.pos)
+            after = self._skip_continuations(self.pos)
             longer = operator + self.text[after : after + 1]
             if longer == operator or not _OPERATORS.fullmatch(longer):
                 return operator
             operator, self.pos = longer, after + 1
 
-    def reserved(self) -> str:
+    def peek_reserved_word(self) -> str:
         """The reserved word, or operator like one, that stands here; not taken."""
-        if self._continued and self.text.find("\\\n", self.pos, self.pos + _LONGEST) >= 0:
+        if self._continued and self.text.find("\\\n", self.pos, self.pos + _MAX_RESERVED_CHARS) >= 0:
             return self._reserved_in_lines()
         found = _RESERVED.match(self.text, self.pos)
         if not found:
@@ -105,8 +105,8 @@ class LineReader(ExpansionReader):
         """The same, continued on the next line."""
         ends = [self.pos]
         letters = ""
-        while len(letters) <= _LONGEST and ends[-1] < self.size:
-            at = self._joined(ends[-1])
+        while len(letters) <= _MAX_RESERVED_CHARS and ends[-1] < self.size:
+            at = self._skip_continuations(ends[-1])
             letters += self.text[at : at + 1]
             ends.append(at + 1)
         found = _RESERVED.match(letters)
@@ -120,14 +120,14 @@ class LineReader(ExpansionReader):
 
     def take(self, word: str) -> bool:
         self.skip_lines()
-        if self.reserved() != word:
+        if self.peek_reserved_word() != word:
             return False
         self.pos = self._after
         return True
 
     def expect(self, word: str) -> None:
         if not self.take(word):
-            raise Malformed
+            raise BashSyntaxError
 
     # redirections
 
@@ -149,7 +149,7 @@ class LineReader(ExpansionReader):
             return False
         self.skip_blanks()
         begin = self.pos
-        redirect = Redirect(descriptor.replace("\\\n", ""), operator, self.some_word())
+        redirect = Redirect(descriptor.replace("\\\n", ""), operator, self.require_word())
         node.redirect(redirect)
         if operator in ("<<", "<<-"):
             raw = self.text[begin : self.pos].replace("\\\n", "")

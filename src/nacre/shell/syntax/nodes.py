@@ -18,7 +18,7 @@ class Literal:
         self.quoted = quoted
 
 
-class Parameter:
+class ParameterExpansion:
     """`$x`, `${x…}`."""
 
     __slots__ = ("argument", "indirect", "length", "name", "operator", "quoted", "subscript")
@@ -55,15 +55,15 @@ class Arithmetic:
         self.quoted = quoted
 
 
-Part: TypeAlias = Literal | Parameter | Substitution | Arithmetic
+Part: TypeAlias = Literal | ParameterExpansion | Substitution | Arithmetic
 
 
 class Word:
-    __slots__ = ("_parts", "fixed", "quoted")
+    __slots__ = ("_parts", "literal", "quoted")
 
     def __init__(self, parts: list[Part] | None, fixed: str = "", quoted: bool = False) -> None:
         self._parts = parts
-        self.fixed = fixed if parts is None else None
+        self.literal = fixed if parts is None else None
         """The one field that it is, where that can be seen at once: no expansion, no glob. Most words are such, and
         most of these have their one part made only if somebody looks."""
         self.quoted = quoted
@@ -72,30 +72,30 @@ class Word:
     @property
     def parts(self) -> list[Part]:
         if self._parts is None:
-            self._parts = [Literal(self.fixed or "", quoted=self.quoted)]
+            self._parts = [Literal(self.literal or "", quoted=self.quoted)]
         return self._parts
 
-    def bare(self) -> str | None:
+    def unquoted_text(self) -> str | None:
         """The text of a word without any quoting or expansion; None for other words."""
         if self._parts is None:
-            return None if self.quoted else self.fixed
+            return None if self.quoted else self.literal
         match self._parts:
             case [Literal(quoted=False) as only]:
                 return only.text
         return None
 
     @property
-    def spreads(self) -> bool:
+    def may_split(self) -> bool:
         """Whether it may be several words, or none: by an expansion or glob outside of quotes, or by `"$@"`."""
-        return self.fixed is None and any(map(_spreads, self.parts))
+        return self.literal is None and any(map(_may_split, self.parts))
 
 
-def _spreads(part: Part) -> bool:
+def _may_split(part: Part) -> bool:
     if isinstance(part, Literal):
         return not part.quoted and any(each in part.text for each in "*?[")
     if not part.quoted:
         return not isinstance(part, Arithmetic)
-    if not isinstance(part, Parameter):
+    if not isinstance(part, ParameterExpansion):
         return False
     if part.indirect or part.name == "@":
         return True
@@ -153,7 +153,7 @@ class Node:
         self.redirects.append(redirect)
 
 
-class Simple(Node):
+class SimpleCommand(Node):
     __slots__ = ("_words", "argv", "assignments", "quoted")
 
     def __init__(self, start: int, argv: tuple[str, ...] | None = None) -> None:
@@ -182,7 +182,7 @@ class Simple(Node):
         if self._words is None:
             return self.argv[0] if self.argv and not (self.quoted and self.quoted[0]) else None
         first = self._words[0] if self._words else None
-        return first.bare() if isinstance(first, Word) else None
+        return first.unquoted_text() if isinstance(first, Word) else None
 
     def assign(self, assignment: Assignment) -> None:
         if isinstance(self.assignments, tuple):
@@ -225,13 +225,13 @@ class Loop(Node):
 
 
 class Case(Node):
-    __slots__ = ("arms", "falling", "word")
+    __slots__ = ("arms", "fallthrough", "word")
 
     def __init__(self, start: int, word: Word) -> None:
         super().__init__(start)
         self.word = word
         self.arms: list[tuple[list[Word], Block]] = []
-        self.falling: set[int] = set()
+        self.fallthrough: set[int] = set()
         """The numbers of those that end in `;&` or `;;&`: others may follow them."""
 
 
@@ -245,7 +245,7 @@ class Test(Node):
         self.words: list[Word] = []
 
 
-class Calculation(Node):
+class ArithmeticCommand(Node):
     """`(( … ))`."""
 
     __slots__ = ("expression",)
@@ -280,7 +280,7 @@ class Coprocess(Node):
         self.command = command
 
 
-class Item:
+class ListItem:
     """One command of a list and how it hangs on the one before: `;`, `&&` or `||`."""
 
     __slots__ = ("background", "negated", "node", "operator")
@@ -296,4 +296,4 @@ class Block:
     __slots__ = ("items",)
 
     def __init__(self) -> None:
-        self.items: list[Item] = []
+        self.items: list[ListItem] = []

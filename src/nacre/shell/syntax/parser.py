@@ -11,30 +11,32 @@ from __future__ import annotations
 import contextlib
 import re
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.compound import CompoundReader
-from nacre.shell.syntax.nodes import Block, Item, Node, Pipeline, Redirect, Simple, Word
-from nacre.shell.syntax.words import Malformed, Origin, TooDeep
+from nacre.shell.syntax.nodes import Block, ListItem, Node, Pipeline, Redirect, SimpleCommand, Word
+from nacre.shell.syntax.words import BashSyntaxError, PositionMap, TooDeep
 
 __all__ = ["TooDeep", "expansion", "parse"]
 
 _CLOSERS = frozenset("then elif else fi do done esac } ) ;; ;& ;;&".split())
 _BEFORE_COMMANDS = frozenset(["if", "then", "elif", "else", "while", "until", "do"])
-_TIME_OPTION = later(r"-(?:p|-)(?=[ \t\n;&|]|\Z)")
-_PIECE = later(r"""(?:[^\\'"`;&|(){}\n]|\\.|'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z))+""", re.S)
+_TIME_OPTION = lazy_regex(r"-(?:p|-)(?=[ \t\n;&|]|\Z)")
+_PIECE = lazy_regex(
+    r"""(?:[^\\'"`;&|(){}\n]|\\.|'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`(?:[^`\\]|\\.)*(?:`|\Z))+""", re.S
+)
 
 
-def parse(text: str, origin: Origin | None = None) -> tuple[Block, bool]:
+def parse(text: str, origin: PositionMap | None = None) -> tuple[Block, bool]:
     """The commands of a text, and whether bash would stumble over it. Raises TooDeep, nothing else."""
-    return _Reader(text, origin or _unmoved).script()
+    return _Reader(text, origin or _same_position).script()
 
 
 def expansion(text: str) -> Word:
     """A text that bash expands as it does between double quotes. Raises Malformed."""
-    return _Reader(text, _unmoved).body()
+    return _Reader(text, _same_position).body()
 
 
-def _unmoved(position: int) -> int:
+def _same_position(position: int) -> int:
     return position
 
 
@@ -45,10 +47,10 @@ class _Reader(CompoundReader):
     """Whether it stands there as it is."""
     _line = 0, 0
     """Where the line begins that is being read, and how many commands stand before it."""
-    recovers = True
+    can_recover = True
     """Whether pieces are looked for after an error. In such pieces they are not: each would be read again and again."""
 
-    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
+    def __init__(self, text: str, origin: PositionMap, depth: int = 0) -> None:
         super().__init__(text, origin, depth)
         self._top = origin
 
@@ -60,32 +62,32 @@ class _Reader(CompoundReader):
         try:
             self.items(block, lines=True)
             if self.pos < self.size:
-                raise Malformed
+                raise BashSyntaxError
             self.bodies()
-        except Malformed:
-            if self.recovers:
+        except BashSyntaxError:
+            if self.can_recover:
                 start, before = self._line
                 del block.items[before:]
-                block.items += self.recovered(start).items
+                block.items += self.recover(start).items
             return block, True
         return block, False
 
-    def all_of_it(self) -> Block:
+    def read_all(self) -> Block:
         return self.script()[0]
 
-    def recovered(self, start: int) -> Block:
+    def recover(self, start: int) -> Block:
         """Of a text that is no command as a whole, whatever is one by itself."""
         block = Block()
-        if not self.recovers:
+        if not self.can_recover:
             return block
         for found in _PIECE.finditer(self.text, start):
             if found.group().isspace():
                 continue
             inner = self.inner(found.group(), found.start())
-            inner.recovers = False
+            inner.can_recover = False
             piece = Block()
-            with contextlib.suppress(Malformed):
-                while inner.skip_lines() < inner.size and inner.reserved() in _BEFORE_COMMANDS:
+            with contextlib.suppress(BashSyntaxError):
+                while inner.skip_lines() < inner.size and inner.peek_reserved_word() in _BEFORE_COMMANDS:
                     inner.pos = inner._after
                 inner.items(piece)
             block.items += piece.items
@@ -96,7 +98,7 @@ class _Reader(CompoundReader):
         exact = self._exact and same
         reader = _Reader(text, (lambda position: top(base + position)) if exact else (lambda _: top(base)), self.depth)
         reader._top, reader._base, reader._exact = top, base, exact
-        reader.recovers = self.recovers
+        reader.can_recover = self.can_recover
         return reader
 
     # lists and pipelines
@@ -105,7 +107,7 @@ class _Reader(CompoundReader):
         block = Block()
         self.items(block, closer)
         if not block.items and not empty:
-            raise Malformed
+            raise BashSyntaxError
         self.expect(closer)
         return block
 
@@ -120,22 +122,22 @@ class _Reader(CompoundReader):
                 start = self.pos
             else:
                 start = self.skip_lines()
-            if fixed := self.fixed():
-                item = Item(self._stages(fixed, start), operator)
+            if fixed := self.read_literal_command():
+                item = ListItem(self._stages(fixed, start), operator)
             else:
-                keyword = self.reserved()
+                keyword = self.peek_reserved_word()
                 if self.pos >= self.size or keyword in _CLOSERS:
                     if operator != ";" or (keyword and keyword not in closers):
-                        raise Malformed
+                        raise BashSyntaxError
                     return
-                item = Item(self.pipeline(keyword) if keyword else self._stages(self.command(""), start), operator)
+                item = ListItem(self.pipeline(keyword) if keyword else self._stages(self.command(""), start), operator)
                 item.negated = keyword == "!"
             block.items.append(item)
             operator = self._separator(item)
             if not operator:
                 return
 
-    def _separator(self, item: Item) -> str:
+    def _separator(self, item: ListItem) -> str:
         """What follows a pipeline: how the next one hangs on it; "" if there can be none."""
         if self.text.startswith("\n", self.pos):
             return ";"
@@ -157,8 +159,8 @@ class _Reader(CompoundReader):
                 self.pos = found.end()
                 self.skip_blanks()
             if self.pos >= self.size or self.text[self.pos] in ";\n)&|":
-                return Simple(self.origin(start))
-            keyword = self.reserved()
+                return SimpleCommand(self.origin(start))
+            keyword = self.peek_reserved_word()
         return self._stages(self.command(keyword), start)
 
     def _stages(self, first: Node, start: int) -> Node:
@@ -166,16 +168,16 @@ class _Reader(CompoundReader):
         if not self.text.startswith("|", self.pos):
             return first
         stages = [first]
-        while self._piped(stages[-1]):
+        while self._take_pipe(stages[-1]):
             self.skip_lines()
-            stages.append(self.fixed() or self.command(self.reserved()))
+            stages.append(self.read_literal_command() or self.command(self.peek_reserved_word()))
         if len(stages) == 1:
             return first
         pipeline = Pipeline(self.origin(start), stages)
         pipeline.end = self.origin(self.pos)
         return pipeline
 
-    def _piped(self, node: Node) -> bool:
+    def _take_pipe(self, node: Node) -> bool:
         """Take `|` or `|&`, which is short for `2>&1 |`."""
         before, operator = self.pos, self.operator()
         if operator == "|&":

@@ -5,29 +5,29 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.lexer import AFTER_RESERVED, DESCRIPTOR, RESERVED_WORDS, LineReader
-from nacre.shell.syntax.nodes import DECLARES, Assignment, Literal, Node, Part, Simple, Word
-from nacre.shell.syntax.words import Malformed
+from nacre.shell.syntax.nodes import DECLARES, Assignment, Literal, Node, Part, SimpleCommand, Word
+from nacre.shell.syntax.words import BashSyntaxError
 
 _PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=\#-][^\s\\'"`$;&|<>()\[{~*?=]*+)"""
 """A word that stands for itself, and is no assignment."""
 _ENDED = r"(?=[ \t\n;|&)]|\Z)"
-_PLAIN_WORDS = later(rf"(?:[ \t]*+{_PLAIN}{_ENDED})+")
-_FIXED_WORD = later(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
+_PLAIN_WORDS = lazy_regex(rf"(?:[ \t]*+{_PLAIN}{_ENDED})+")
+_FIXED_WORD = lazy_regex(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
 """Plain, or the whole of it quoted."""
-_FIXED_COMMAND = later(
+_FIXED_COMMAND = lazy_regex(
     rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})+)"""
     r"[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
 )
-_ASSIGNED = later(r"([A-Za-z_]\w*+(?:\\\n\w*+)*)(\[|=|\+(?:\\\n)*=)", re.ASCII)
-_EQUALS = later(r"\+?(?:\\\n)*=")
-FUNCTION_PARENTHESES = later(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
+_ASSIGNED = lazy_regex(r"([A-Za-z_]\w*+(?:\\\n\w*+)*)(\[|=|\+(?:\\\n)*=)", re.ASCII)
+_EQUALS = lazy_regex(r"\+?(?:\\\n)*=")
+FUNCTION_PARENTHESES = lazy_regex(r"(?:[ \t]|\\\n)*\((?:[ \t]|\\\n)*\)")
 
 
-def _declares(node: Simple) -> bool:
+def _declares(node: SimpleCommand) -> bool:
     first = node.words[0]
-    return isinstance(first, Word) and first.fixed in DECLARES
+    return isinstance(first, Word) and first.literal in DECLARES
 
 
 class SimpleReader(LineReader):
@@ -35,7 +35,7 @@ class SimpleReader(LineReader):
     def function(self, start: int, name: Word) -> Node:
         """A compound command."""
 
-    def fixed(self) -> Simple | None:
+    def read_literal_command(self) -> SimpleCommand | None:
         """The command that stands here, if it is nothing but fixed words: most are, and can be read at once."""
         start = self.pos
         found = _FIXED_COMMAND.match(self.text, start)
@@ -45,16 +45,18 @@ class SimpleReader(LineReader):
         text = found[1]
         if '"' in text or "'" in text:
             words = _FIXED_WORD.findall(text)
-            node = Simple(self.origin(start), tuple([plain or double or single for plain, double, single in words]))
+            node = SimpleCommand(
+                self.origin(start), tuple([plain or double or single for plain, double, single in words])
+            )
             node.quoted = tuple([not plain for plain, _, _ in words])
         else:
-            node = Simple(self.origin(start), tuple(text.split()))
+            node = SimpleCommand(self.origin(start), tuple(text.split()))
         node.end = self.origin(self.pos)
         return node
 
     def simple(self) -> Node:
         text, start, size, origin = self.text, self.pos, self.size, self.origin
-        node = Simple(origin(start))
+        node = SimpleCommand(origin(start))
         words = node.words
         if found := _PLAIN_WORDS.match(text, start):  # no more than a short cut, as is the next one
             words += [Word(None, word) for word in found[0].split()]
@@ -76,42 +78,42 @@ class SimpleReader(LineReader):
             elif character == "(":
                 return self._definition(node, start)
             elif character in "<>":
-                if not text.startswith("(", self._joined(self.pos + 1)):
+                if not text.startswith("(", self._skip_continuations(self.pos + 1)):
                     self.redirect(node)
                 else:
-                    words.append(self.some_word())
+                    words.append(self.require_word())
                     fixed = False
             elif character in "0123456789{" and DESCRIPTOR.match(text, self.pos):
                 self.redirect(node)
             elif character.isidentifier():
                 fixed = self._argument_or_assignment(node) and fixed
             else:
-                word = self.some_word()
+                word = self.require_word()
                 words.append(word)
-                fixed = fixed and word.fixed is not None
-        node.argv = tuple([word.fixed for word in words]) if fixed else None  # type: ignore[union-attr, misc]
+                fixed = fixed and word.literal is not None
+        node.argv = tuple([word.literal for word in words]) if fixed else None  # type: ignore[union-attr, misc]
         node.end = origin(self.pos)
         if self.pos == start:
-            raise Malformed
+            raise BashSyntaxError
         return node
 
-    def _definition(self, node: Simple, start: int) -> Node:
+    def _definition(self, node: SimpleCommand, start: int) -> Node:
         found = FUNCTION_PARENTHESES.match(self.text, self.pos)
         if not found or len(node.words) != 1 or node.assignments or node.redirects:
-            raise Malformed
+            raise BashSyntaxError
         name = node.words[0]
         if isinstance(name, Assignment):
-            raise Malformed
+            raise BashSyntaxError
         self.pos = found.end()
         return self.function(start, name)
 
-    def _argument_or_assignment(self, node: Simple) -> bool:
+    def _argument_or_assignment(self, node: SimpleCommand) -> bool:
         """Whether the words are still fixed ones."""
         found = _ASSIGNED.match(self.text, self.pos)
         if not found or (node.words and found[2] == "[" and not _declares(node)):
-            word = self.some_word()
+            word = self.require_word()
             node.words.append(word)
-            return word.fixed is not None
+            return word.literal is not None
         assigned = self._assignment(found)
         if isinstance(assigned, Assignment) and not node.words:
             node.assign(assigned)
@@ -128,18 +130,18 @@ class SimpleReader(LineReader):
             assignment.subscript = self.subscript()
             following = _EQUALS.match(self.text, self.pos)
             if not following:
-                return self._bracketed(assignment.name, assignment.subscript)
+                return self._word_with_subscript(assignment.name, assignment.subscript)
             operator = following.group()
             self.pos = following.end()
         assignment.append = operator.startswith("+")
-        if self.text.startswith("(", self._joined(self.pos)):
-            self.pos = self._joined(self.pos) + 1
+        if self.text.startswith("(", self._skip_continuations(self.pos)):
+            self.pos = self._skip_continuations(self.pos) + 1
             assignment.elements = self._elements()
         elif self.pos < self.size and self.text[self.pos] not in " \t\n;&|)":
             assignment.value = self.word()
         return assignment
 
-    def _bracketed(self, name: str, key: Word) -> Word:
+    def _word_with_subscript(self, name: str, key: Word) -> Word:
         """A word that begins with `name[key]`, whatever blanks the key has."""
         parts: list[Part] = [Literal(name + "[", quoted=False), *key.parts, Literal("]", quoted=False)]
         if self.pos < self.size:
@@ -151,12 +153,12 @@ class SimpleReader(LineReader):
         while True:
             self.skip_lines()
             if self.pos >= self.size:
-                raise Malformed
+                raise BashSyntaxError
             if self.text.startswith(")", self.pos):
                 self.pos += 1
                 return words
             if self.text.startswith("[", self.pos):
                 self.pos += 1
-                words.append(self._bracketed("", self.subscript()))
+                words.append(self._word_with_subscript("", self.subscript()))
             else:
-                words.append(self.some_word())
+                words.append(self.require_word())

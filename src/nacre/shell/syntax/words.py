@@ -9,30 +9,30 @@ import re
 from abc import ABC, abstractmethod
 from typing import Protocol
 
-from nacre.base.lazy_regex import later
-from nacre.shell.syntax.nodes import Literal, Parameter, Part, Word
+from nacre.base.lazy_regex import lazy_regex
+from nacre.shell.syntax.nodes import Literal, ParameterExpansion, Part, Word
 
-DEEPEST = 40
+MAX_NESTING = 40
 """How many constructs may stand inside each other. Nobody writes more; reading more would take unbounded stack."""
 
-_LONGEST = 1000
+_UNCOUNTED_WORD_CHARS = 1000
 """Characters of a word that need not be counted when it is expanded."""
 
-_PLAIN = later(r"""[^ \t\n\\'"`$;&|<>(){~*?\[]++(?=[ \t\n;|)]|\Z)""")
+_PLAIN = lazy_regex(r"""[^ \t\n\\'"`$;&|<>(){~*?\[]++(?=[ \t\n;|)]|\Z)""")
 """The whole of a word that stands for itself."""
-_PIECE = later(
+_PIECE = lazy_regex(
     r"""([^ \t\n\\'"`$;&|<>(){~*?\[]+)|([^ \t\n\\'"`$;&|<>()]+)"""  # plain; with braces, tildes, globs
     r"""|'([^']*)'|"([^"\\`$]*)"|\\([^\n])"""  # quoted
     r"""|\$([A-Za-z_][A-Za-z0-9_]*+)(?!\\\n)|"\$([A-Za-z_][A-Za-z0-9_]*+)\""""
 )
 """Of a word, what can be taken at once: of most words everything."""
 _WITH_GLOBS, _UNQUOTED_PARAMETER, _QUOTED_PARAMETER = 2, 6, 7
-_PLAIN_IN_DOUBLE = later(r'[^"\\`$]+')
-_PLAIN_IN_SUBSCRIPT = later(r"[^\\'\"`$\[\]}]+")
-_PLAIN_IN_REGEX = later(r"[^ \t\n\\'\"`$();&<>]+")
+_PLAIN_IN_DOUBLE = lazy_regex(r'[^"\\`$]+')
+_PLAIN_IN_SUBSCRIPT = lazy_regex(r"[^\\'\"`$\[\]}]+")
+_PLAIN_IN_REGEX = lazy_regex(r"[^ \t\n\\'\"`$();&<>]+")
 
 
-class Malformed(Exception):
+class BashSyntaxError(Exception):
     """bash could not read on here, or we could not."""
 
 
@@ -40,14 +40,14 @@ class TooDeep(Exception):
     """More nested than anybody writes."""
 
 
-class Origin(Protocol):
+class PositionMap(Protocol):
     """Where a text that is read comes from, in terms of the text that was asked about."""
 
     def __call__(self, position: int) -> int: ...
 
 
 class WordReader(ABC):
-    def __init__(self, text: str, origin: Origin, depth: int = 0) -> None:
+    def __init__(self, text: str, origin: PositionMap, depth: int = 0) -> None:
         self.text = text
         self.pos = 0
         self.size = len(text)
@@ -56,10 +56,10 @@ class WordReader(ABC):
 
     def _enter(self) -> None:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_NESTING:
             raise TooDeep
 
-    def _joined(self, position: int) -> int:
+    def _skip_continuations(self, position: int) -> int:
         """Past any line continuation."""
         while self.text.startswith("\\\n", position):
             position += 2
@@ -90,24 +90,24 @@ class WordReader(ABC):
         while True:
             found = _PIECE.match(text, self.pos)
             if found is None:
-                if self.pos >= self.size or text[self.pos] in " \t\n;&|)" or not self._odd(parts):
+                if self.pos >= self.size or text[self.pos] in " \t\n;&|)" or not self._read_special_piece(parts):
                     break
                 fixed = False
                 continue
             self.pos = found.end()
             kind = found.lastindex or 0
             if kind >= _UNQUOTED_PARAMETER:
-                parts.append(Parameter(found[kind], quoted=kind == _QUOTED_PARAMETER))
+                parts.append(ParameterExpansion(found[kind], quoted=kind == _QUOTED_PARAMETER))
                 fixed = False
             else:
                 self._literal(parts, found[kind], quoted=kind > _WITH_GLOBS)
                 fixed = fixed and kind != _WITH_GLOBS
         word = Word(parts)
-        if fixed and parts and self.pos - start <= _LONGEST:
-            word.fixed = "".join([part.text for part in parts if isinstance(part, Literal)])
+        if fixed and parts and self.pos - start <= _UNCOUNTED_WORD_CHARS:
+            word.literal = "".join([part.text for part in parts if isinstance(part, Literal)])
         return word
 
-    def _odd(self, parts: list[Part]) -> bool:
+    def _read_special_piece(self, parts: list[Part]) -> bool:
         """Take a piece that begins with a special character; False if it ends the word."""
         character = self.text[self.pos]
         if character in "<>":
@@ -146,7 +146,7 @@ class WordReader(ABC):
     def _single(self, parts: list[Part]) -> None:
         end = self.text.find("'", self.pos + 1)
         if end < 0:
-            raise Malformed
+            raise BashSyntaxError
         self._literal(parts, self.text[self.pos + 1 : end], quoted=True)
         self.pos = end + 1
 
@@ -181,7 +181,7 @@ class WordReader(ABC):
                 self._literal(parts, character, quoted=True)
                 self.pos += 1
         if closer:
-            raise Malformed
+            raise BashSyntaxError
 
     def _escape_in_double(self, parts: list[Part], closer: str) -> None:
         following = self.text[self.pos + 1 : self.pos + 2]
@@ -215,7 +215,7 @@ class WordReader(ABC):
                 self.pos += 1
             else:
                 self._special(parts)
-        raise Malformed
+        raise BashSyntaxError
 
     def regex(self) -> Word:
         """What follows `=~`: parentheses and bars belong to it."""
@@ -260,4 +260,4 @@ class WordReader(ABC):
             else:
                 self._literal(parts, character)
                 self.pos += 1
-        raise Malformed
+        raise BashSyntaxError

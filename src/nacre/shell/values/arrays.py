@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
-from nacre.shell.symbolic import KEYED, UNKNOWN, has_glob, whole
+from nacre.base.lazy_regex import lazy_regex
+from nacre.shell.symbolic import KEYED, UNKNOWN, has_glob, is_fully_known
 from nacre.shell.values.values import Value
 
-_INDEX = later(r"-?[0-9]{1,18}")
-_FOLLOWED = 100
+_INDEX = lazy_regex(r"-?[0-9]{1,18}")
+_MAX_ELEMENTS = 100
 """Elements of an array that is filled one by one; beyond that it is not known, or a long script would take for ever."""
 
 
-ELEMENT = 32
+COST_ELEMENT = 32
 """What it counts as, in characters, to take an element out of its array and put it back."""
 
 
-def effort(value: Value | None) -> int:
+def rebuild_cost(value: Value | None) -> int:
     """What it counts as to change one element of it: all are taken out and put back."""
-    return ELEMENT * len(value) if isinstance(value, tuple) else 0
+    return COST_ELEMENT * len(value) if isinstance(value, tuple) else 0
 
 
 def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Value | None:
@@ -29,7 +29,7 @@ def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Val
             return (value,)
         return "" if _INDEX.fullmatch(subscript) and int(subscript) not in (0, -1) else value
     if subscript in ("@", "*"):
-        return tuple(unkeyed(each) for each in value)
+        return tuple(strip_key(each) for each in value)
     numbered = _INDEX.fullmatch(subscript) is not None
     if not any(KEYED in each for each in value):
         index = int(subscript) if numbered else len(value)
@@ -41,13 +41,13 @@ def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Val
         return value[index] if -len(value) <= index < len(value) else known
     found = elements(value)
     if mapped:
-        return found.get(subscript, "" if whole("".join((subscript, *found))) else None)
+        return found.get(subscript, "" if is_fully_known("".join((subscript, *found))) else None)
     if not numbered or not all(map(_INDEX.fullmatch, found)):
         return found.get(subscript)
-    return found.get(_counted(subscript, found), "")
+    return found.get(_resolve_negative_index(subscript, found), "")
 
 
-def bound(values: list[Value], name: str) -> str | None:
+def table_entry(values: list[Value], name: str) -> str | None:
     """What a name stands for in one of bash's own tables (BASH_CMDS), which may be any of these."""
     for value in reversed(values):
         found = UNKNOWN if value == (UNKNOWN,) else element(value, name, mapped=True)
@@ -56,7 +56,7 @@ def bound(values: list[Value], name: str) -> str | None:
     return None
 
 
-def unkeyed(element: str) -> str:
+def strip_key(element: str) -> str:
     return element.rpartition(KEYED)[2]
 
 
@@ -73,7 +73,7 @@ def elements(value: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def listed(found: dict[str, str], *, mapped: bool) -> tuple[str, ...]:
+def to_ordered(found: dict[str, str], *, mapped: bool) -> tuple[str, ...]:
     """The other way round: in bash's order, as far as there is one, and with keys only where they are needed."""
     if mapped or not all(map(_INDEX.fullmatch, found)):
         return tuple(key + KEYED + text for key, text in found.items())
@@ -84,28 +84,28 @@ def listed(found: dict[str, str], *, mapped: bool) -> tuple[str, ...]:
     return tuple(out)
 
 
-def stored(old: Value | None, key: str | None, text: str, *, append: bool, mapped: bool) -> Value:
+def store_value(old: Value | None, key: str | None, text: str, *, append: bool, mapped: bool) -> Value:
     """What a variable becomes when a text goes into it, or into an element of it."""
     if key is None and not isinstance(old, tuple):
         return (UNKNOWN if old is None else old) + text if append else text
     before = (old,) if isinstance(old, str) else old or ()
-    if len(before) > _FOLLOWED:
+    if len(before) > _MAX_ELEMENTS:
         return (UNKNOWN,)
     found = elements(before)
-    key = "0" if key is None else _counted(key, found)
+    key = "0" if key is None else _resolve_negative_index(key, found)
     found[key] = found.get(key, "") + text if append else text
-    return listed(found, mapped=mapped)
+    return to_ordered(found, mapped=mapped)
 
 
-def without(old: Value, key: str, *, mapped: bool) -> Value:
+def remove_element(old: Value, key: str, *, mapped: bool) -> Value:
     """A variable of which an element was unset."""
     found = elements((old,) if isinstance(old, str) else old)
-    if found.pop(_counted(key, found), None) is None and not whole(key):
+    if found.pop(_resolve_negative_index(key, found), None) is None and not is_fully_known(key):
         return (UNKNOWN,)
-    return listed(found, mapped=mapped)
+    return to_ordered(found, mapped=mapped)
 
 
-def _counted(key: str, found: dict[str, str]) -> str:
+def _resolve_negative_index(key: str, found: dict[str, str]) -> str:
     """A negative number counts from the end."""
     if key[:1] == "-" and _INDEX.fullmatch(key):
         numbers = [int(each) for each in found if _INDEX.fullmatch(each)]
@@ -113,7 +113,7 @@ def _counted(key: str, found: dict[str, str]) -> str:
     return key
 
 
-def joined(value: tuple[str, ...], separator: str) -> str:
+def join_elements(value: tuple[str, ...], separator: str) -> str:
     """In one text. What is not known may be no element at all, or several."""
     out: list[str] = []
     for index, each in enumerate(value):

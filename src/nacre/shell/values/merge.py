@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from nacre.shell.symbolic import UNKNOWN
-from nacre.shell.values.values import Value, either_of
+from nacre.shell.values.values import Value, union_of
 
 T = TypeVar("T")
 
-NAME = 10
-"""What it counts as, in characters, to put together what a name may be; `VALUE`: for each of its values, besides their
-characters or elements."""
-VALUE = 20
+COST_NAME = 10
+"""What it counts as, in characters, to put together what a name may be; `COST_VALUE`: for each of its values, besides
+their characters or elements."""
+COST_VALUE = 20
 
 
-def gathered(ways: Sequence[Mapping[str, T]], otherwise: Callable[[str], T]) -> Iterator[tuple[str, list[T]]]:
+def collect_by_name(ways: Sequence[Mapping[str, T]], otherwise: Callable[[str], T]) -> Iterator[tuple[str, list[T]]]:
     """Every name that one of the ways has set, with what it is on each that has, in their order. What it is `otherwise`
     stands there once, in the place of the first that has not."""
     if len(ways) == 1:
@@ -40,7 +40,7 @@ def gathered(ways: Sequence[Mapping[str, T]], otherwise: Callable[[str], T]) -> 
         yield name, values
 
 
-def differing(tables: Sequence[dict[str, T]]) -> tuple[dict[str, T], set[str]]:
+def find_differing(tables: Sequence[dict[str, T]]) -> tuple[dict[str, T], set[str]]:
     """All that stands in any of these tables, of several the last; and the names that are not the same in each."""
     both = {name: each for table in tables for name, each in table.items()}
     often = dict.fromkeys(both, 0)
@@ -50,12 +50,12 @@ def differing(tables: Sequence[dict[str, T]]) -> tuple[dict[str, T], set[str]]:
     return both, {name for name, count in often.items() if count < len(tables)}
 
 
-def distinct(tables: Sequence[T]) -> list[T]:
+def unique_by_id(tables: Sequence[T]) -> list[T]:
     """Those that are not one and the same: most ways leave most tables as they are."""
     return list({id(each): each for each in tables}.values())
 
 
-def any_of(ways: list[list[Value] | None]) -> list[Value] | None:
+def merge_values(ways: list[list[Value] | None]) -> list[Value] | None:
     """What a variable may be after several ways. One on which it was not set leaves it to the environment."""
     found = [values for values in ways if values]
     if not found:
@@ -63,9 +63,9 @@ def any_of(ways: list[list[Value] | None]) -> list[Value] | None:
     if len(found) < len(ways):
         found.append([UNKNOWN])
     first = found[0]
-    return first if all(values is first for values in found) else either_of(found)
+    return first if all(values is first for values in found) else union_of(found)
 
 
-def effort(ways: list[list[Value] | None]) -> int:
+def merge_cost(ways: list[list[Value] | None]) -> int:
     """What that counts as."""
-    return NAME + sum(VALUE * len(values) + sum(map(len, values)) for values in ways if values)
+    return COST_NAME + sum(COST_VALUE * len(values) + sum(map(len, values)) for values in ways if values)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from nacre.shell.symbolic import STAR, UNKNOWN, pattern, source, whole
+from nacre.shell.symbolic import STAR, UNKNOWN, glob_to_regex, is_fully_known, to_source
 from nacre.shell.values.values import Value
 
 BLANKS = " \t\n"
-_STEPS = 1_000_000
+_MAX_STEPS = 1_000_000
 
 
-def cut(text: str, ifs: str) -> list[str | None]:
+def split_fields(text: str, ifs: str) -> list[str | None]:
     """A text as `IFS` cuts it into fields; None where none stands."""
     if not any(each in text for each in ifs):
         return [text or None]
@@ -37,7 +37,7 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def sliced(value: Value, found: re.Match[str]) -> Value:
+def slice_value(value: Value, found: re.Match[str]) -> Value:
     start = int(found[1] or 0)
     length = None if found[2] is None else int(found[2])
     rest = value[start:]
@@ -46,29 +46,29 @@ def sliced(value: Value, found: re.Match[str]) -> Value:
     return rest[:length]
 
 
-def recased(value: str, operator: str, glob: str) -> str:
+def change_case(value: str, operator: str, glob: str) -> str:
     """`glob`: the characters that are changed, if not all are."""
     change = {"^": str.upper, ",": str.lower, "~": str.swapcase}[operator[0]]
     if glob:
-        if not whole(glob):
+        if not is_fully_known(glob):
             return UNKNOWN
-        regex = re.compile(pattern(glob), re.DOTALL)
+        regex = re.compile(glob_to_regex(glob), re.DOTALL)
         changed = [change(each) if regex.fullmatch(each) else each for each in value]
         return "".join(changed if len(operator) == 2 else (*changed[:1], value[1:]))
     return change(value) if len(operator) == 2 else change(value[:1]) + value[1:]
 
 
-def replaced(value: str, operator: str, searched: str, replacement: str, *, literally: bool) -> str:
+def replace_pattern(value: str, operator: str, searched: str, replacement: str, *, literally: bool) -> str:
     """`&` in a replacement is what was found, from bash 5.2 on; before, and with `literally`, it is itself."""
     anchor = searched[:1] if operator == "/" and searched[:1] in "#%" else ""
     searched = searched[len(anchor) :]
     if not searched and not anchor:
         return value
-    if not whole(searched) or _slow(value, searched):
+    if not is_fully_known(searched) or _is_slow_pattern(value, searched):
         return UNKNOWN
-    regex = pattern(searched)
+    regex = glob_to_regex(searched)
     regex = {"#": f"\\A(?:{regex})", "%": f"(?:{regex})\\Z"}.get(anchor, regex)
-    text = source(replacement)
+    text = to_source(replacement)
 
     def by(found: re.Match[str]) -> str:
         return text if literally else text.replace("&", found[0])
@@ -79,12 +79,12 @@ def replaced(value: str, operator: str, searched: str, replacement: str, *, lite
         return UNKNOWN
 
 
-def trimmed(value: str, operator: str, given: str) -> str:
+def trim_pattern(value: str, operator: str, given: str) -> str:
     """`#`, `##`, `%`, `%%`: the shortest or longest beginning or end that fits is taken off."""
-    if not whole(given) or _slow(value, given):
+    if not is_fully_known(given) or _is_slow_pattern(value, given):
         return UNKNOWN
     try:
-        regex = re.compile(pattern(given), re.DOTALL)
+        regex = re.compile(glob_to_regex(given), re.DOTALL)
     except re.error:
         return UNKNOWN
     lengths = range(len(value) + 1) if len(operator) == 1 else range(len(value), -1, -1)
@@ -96,10 +96,10 @@ def trimmed(value: str, operator: str, given: str) -> str:
     return value
 
 
-def effort(value: str, glob: str) -> int:
+def pattern_cost(value: str, glob: str) -> int:
     """Steps to try a pattern: each star multiplies what it takes to try them all."""
-    return min(len(value) ** (min(glob.count(STAR), 8) + 1), _STEPS + 1) if value else 0
+    return min(len(value) ** (min(glob.count(STAR), 8) + 1), _MAX_STEPS + 1) if value else 0
 
 
-def _slow(value: str, glob: str) -> bool:
-    return effort(value, glob) > _STEPS
+def _is_slow_pattern(value: str, glob: str) -> bool:
+    return pattern_cost(value, glob) > _MAX_STEPS

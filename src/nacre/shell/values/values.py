@@ -6,25 +6,25 @@ from collections.abc import Iterable
 from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.registry import is_known
-from nacre.shell.symbolic import LOST, plain, whole
+from nacre.shell.symbolic import TOO_LONG, is_fully_known, is_literal
 
 Value: TypeAlias = str | tuple[str, ...]
 """A variable's text, or an array's. Elements that have a key are written `key KEYED value`."""
 _Value = TypeVar("_Value", bound=Value)
 
-MOST = 24
+MAX_FOLLOWED_ALWAYS = 24
 """So many are followed however long the script is."""
-ALL = 256
+MAX_LOOP_VALUES = 256
 """So many values a loop has, whatever they are."""
-WAYS = 64
+MAX_VALUES = 64
 """Values of one variable from different ways through the script, besides the latest."""
-_SHORT = 100
+_MAX_DANGEROUS_CHARS = 100
 """Characters of what can be precious."""
-_FEW = 100
+_MAX_CHECKED_ELEMENTS = 100
 """Elements of an array up to which each is looked at; a longer one may always hold something."""
-_TELLS = later(
+_TELLS = lazy_regex(
     r"""(?:\A|[\s=:,'"(@+])(?:[/~.*?\[!:+-]|\Z)|[;&|<>`$(){}\\*?\[]|/\.|\b(?:mkfs|newfs)|\A-?[01]\Z|\A0?777\Z"""
 )
 """Not found in plain relative names, in numbers and in sentences."""
@@ -35,34 +35,37 @@ _DESTROYERS = frozenset(
 )
 
 
-def matters(value: Value) -> bool:
+def may_be_dangerous(value: Value) -> bool:
     """Whether it may be more than a plain name: a place, an option, a program, a text to be read, something unknown."""
     if not isinstance(value, str):
-        return len(value) > _FEW or any(map(matters, value))
-    if not plain(value) or _TELLS.search(value):
+        return len(value) > _MAX_CHECKED_ELEMENTS or any(map(may_be_dangerous, value))
+    if not is_literal(value) or _TELLS.search(value):
         return True
     return any(word in _DESTROYERS or is_known(word) for word in value.lower().split())
 
 
-def foremost(values: list[_Value]) -> list[_Value]:
+def limit_values(values: list[_Value]) -> list[_Value]:
     """The first of them, and those of the others that may matter."""
-    if len(values) <= ALL:
+    if len(values) <= MAX_LOOP_VALUES:
         return values
-    return [*values[:ALL], *filter(matters, dict.fromkeys(islice(values, ALL, None)))]
+    return [*values[:MAX_LOOP_VALUES], *filter(may_be_dangerous, dict.fromkeys(islice(values, MAX_LOOP_VALUES, None)))]
 
 
-def either(mine: list[Value], values: list[Value]) -> list[Value]:
+def union(mine: list[Value], values: list[Value]) -> list[Value]:
     """The values that a variable may have after one way or another."""
-    return either_of((mine, values))
+    return union_of((mine, values))
 
 
-def either_of(ways: Iterable[list[Value]]) -> list[Value]:
+def union_of(ways: Iterable[list[Value]]) -> list[Value]:
     """After any of these. Of very many the latest are kept and, of the others that may matter, the shortest: what is
     precious has a short name, what grows in a loop is long."""
     both = list(dict.fromkeys(chain.from_iterable(ways)))
-    if len(both) <= MOST:
+    if len(both) <= MAX_FOLLOWED_ALWAYS:
         return both
-    others = sorted(filter(matters, both[:-MOST]), key=len)
-    if any(isinstance(each, str) and len(each) < _SHORT and whole(each) for each in others[WAYS:]):
-        return [*others[:WAYS], LOST, *both[-MOST:]]
-    return others[:WAYS] + both[-MOST:]
+    others = sorted(filter(may_be_dangerous, both[:-MAX_FOLLOWED_ALWAYS]), key=len)
+    if any(
+        isinstance(each, str) and len(each) < _MAX_DANGEROUS_CHARS and is_fully_known(each)
+        for each in others[MAX_VALUES:]
+    ):
+        return [*others[:MAX_VALUES], TOO_LONG, *both[-MAX_FOLLOWED_ALWAYS:]]
+    return others[:MAX_VALUES] + both[-MAX_FOLLOWED_ALWAYS:]

@@ -15,22 +15,22 @@ import sys
 import time
 
 from nacre.keeper.protocol.task_dir import CONTROL
-from nacre.tasks.store.directory import Folder, Unusable
+from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory
 
-NEVER = 2**62
+UNTIL_END = 2**62
 """More than anything prints: `watch` is answered with `end` only."""
-_LONGEST = 256
+_MAX_REPLY_BYTES = 256
 """Bytes of an answer; ours have at most thirty."""
-_MOST = 256
+_MAX_CONNECTIONS = 256
 """Connections held open at once."""
-_DESCRIPTORS = "/proc/self/fd"
-_BY_DESCRIPTOR = hasattr(os, "O_PATH") and os.path.isdir(_DESCRIPTORS)
+_MIN_FREE_DESCRIPTORS = "/proc/self/fd"
+_BY_DESCRIPTOR = hasattr(os, "O_PATH") and os.path.isdir(_MIN_FREE_DESCRIPTORS)
 """The path may be longer than an address can be; and what was looked at is what is connected to."""
 _SOCKET = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
-_NOBODY = (errno.ECONNREFUSED, errno.ENOENT)
+_NOT_LISTENING_ERRNOS = (errno.ECONNREFUSED, errno.ENOENT)
 
 
-def connect(folder: Folder) -> socket.socket | None:
+def connect(folder: TaskDirectory) -> socket.socket | None:
     """None: nobody listens. BlockingIOError: somebody does, and has no time. Other OSErrors: who knows."""
     try:
         fd = os.open(CONTROL, _SOCKET, dir_fd=folder.fd) if _BY_DESCRIPTOR else None
@@ -39,21 +39,21 @@ def connect(folder: Folder) -> socket.socket | None:
         return None
     try:
         if not stat.S_ISSOCK(status.st_mode) or status.st_uid != folder.user:
-            raise Unusable(f"{CONTROL} is not a socket of ours")
-        return _connected(f"{folder.path}/{CONTROL}" if fd is None else f"{_DESCRIPTORS}/{fd}")
+            raise InvalidTaskDirectory(f"{CONTROL} is not a socket of ours")
+        return _connect_socket(f"{folder.path}/{CONTROL}" if fd is None else f"{_MIN_FREE_DESCRIPTORS}/{fd}")
     finally:
         if fd is not None:
             os.close(fd)
 
 
-def _connected(address: str) -> socket.socket | None:
+def _connect_socket(address: str) -> socket.socket | None:
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         line.setblocking(False)
         line.connect(address)
     except OSError as error:
         line.close()
-        if error.errno in _NOBODY:
+        if error.errno in _NOT_LISTENING_ERRNOS:
             return None
         raise
     except BaseException:
@@ -62,7 +62,7 @@ def _connected(address: str) -> socket.socket | None:
     return line
 
 
-def ask(line: socket.socket, beyond: int, patience: float) -> int | None:
+def query(line: socket.socket, beyond: int, patience: float) -> int | None:
     """How much has been printed, once that is more than `beyond`; None when it has ended, or nobody is there.
 
     TimeoutError: no answer.
@@ -74,9 +74,9 @@ def ask(line: socket.socket, beyond: int, patience: float) -> int | None:
         line.sendall(b"watch %d\n" % beyond)
         while b"\n" not in answer:
             line.settimeout(max(0.001, until - time.monotonic()))
-            more = line.recv(_LONGEST)
+            more = line.recv(_MAX_REPLY_BYTES)
             answer += more
-            if not more or len(answer) > _LONGEST:
+            if not more or len(answer) > _MAX_REPLY_BYTES:
                 return None
     except TimeoutError:
         raise
@@ -90,7 +90,7 @@ def _amount(answer: bytes) -> int | None:
     return int(number) if word == b"at" and number.isdigit() and len(number) < 20 else None
 
 
-class Line:
+class ControlConnection:
     """A connection on the running event loop. One question at a time."""
 
     __slots__ = ("_answer", "_socket")
@@ -99,7 +99,7 @@ class Line:
         self._socket = connected
         self._answer = b""
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> ControlConnection:
         _open.add(self)
         return self
 
@@ -116,15 +116,15 @@ class Line:
 
     async def watch(self, beyond: int) -> int | None:
         """How much has been printed, once that is more than `beyond`; None when it has ended, or nobody is there."""
-        return _amount(await self._ask(b"watch %d\n" % beyond))
+        return _amount(await self._query(b"watch %d\n" % beyond))
 
     async def kill(self, number: int, grace: float) -> bool:
-        return await self._ask(b"kill %d %s\n" % (number, f"{grace:.3f}".encode())) == b"ok"
+        return await self._query(b"kill %d %s\n" % (number, f"{grace:.3f}".encode())) == b"ok"
 
     async def close_stdin(self) -> bool:
-        return await self._ask(b"eof\n") == b"ok"
+        return await self._query(b"eof\n") == b"ok"
 
-    async def _ask(self, question: bytes) -> bytes:
+    async def _query(self, question: bytes) -> bytes:
         """The answer; nothing if nobody is there."""
         import asyncio  # only whoever waits has loaded it
 
@@ -132,9 +132,9 @@ class Line:
         try:
             await loop.sock_sendall(self._socket, question)
             while b"\n" not in self._answer:
-                more = await loop.sock_recv(self._socket, _LONGEST)
+                more = await loop.sock_recv(self._socket, _MAX_REPLY_BYTES)
                 self._answer += more
-                if not more or len(self._answer) > _LONGEST:
+                if not more or len(self._answer) > _MAX_REPLY_BYTES:
                     return b""
         except OSError:
             return b""
@@ -142,10 +142,10 @@ class Line:
         return answer
 
 
-_open: set[Line] = set()
+_open: set[ControlConnection] = set()
 
 
-def too_many() -> bool:
+def has_too_many() -> bool:
     """So many are held open at once that this process might need the descriptors for other things."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return len(_open) >= (_MOST if soft == resource.RLIM_INFINITY else min(_MOST, soft // 4))
+    return len(_open) >= (_MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, soft // 4))

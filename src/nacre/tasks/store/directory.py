@@ -17,11 +17,11 @@ from nacre.errors import InvalidRequest
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KIND, _REGULAR = 0o170000, stat.S_IFREG
-_MOST = 1024 * 1024
+_MAX_JSON_BYTES = 1024 * 1024
 """Bytes of a JSON file; ours have a few hundred."""
 
 
-class Unusable(Exception):
+class InvalidTaskDirectory(Exception):
     """This entry is not what nacre writes; the text says in which way."""
 
 
@@ -51,7 +51,7 @@ def open_store(path: str) -> int | None:
         ) from error
 
 
-class Folder:
+class TaskDirectory:
     """An open directory of a store. FileNotFoundError: it is not there (any more).
 
     Every method may raise Unusable, and OSError where this process has no descriptor or memory left.
@@ -68,14 +68,14 @@ class Folder:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise _unusable("it", error) from error
+            raise _invalid_task_directory("it", error) from error
         try:
             self._check_owner("it", os.fstat(self.fd))
         except BaseException:
             os.close(self.fd)
             raise
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> TaskDirectory:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,11 +88,11 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _unusable(name, error) from error
+            raise _invalid_task_directory(name, error) from error
         try:
             status = os.fstat(fd)
             if status.st_mode & _KIND != _REGULAR:
-                raise Unusable(f"{name} is not a file")
+                raise InvalidTaskDirectory(f"{name} is not a file")
             if status.st_uid != self.user:
                 self._check_owner(name, status)
         except BaseException:
@@ -108,27 +108,29 @@ class Folder:
         fd, status = opened
         try:
             size = status.st_size
-            data = os.read(fd, size) if size <= _MOST else None  # no more than that: it would be allocated first
+            data = (
+                os.read(fd, size) if size <= _MAX_JSON_BYTES else None
+            )  # no more than that: it would be allocated first
         except OSError as error:
-            raise _unusable(name, error) from error
+            raise _invalid_task_directory(name, error) from error
         finally:
             os.close(fd)
         if data is None:
-            raise Unusable(f"{name} is too large")
+            raise InvalidTaskDirectory(f"{name} is too large")
         try:
             text = data.decode()
             value, end = _decode(text)
         except (ValueError, RecursionError) as error:
-            raise Unusable(f"{name} is not JSON") from error
+            raise InvalidTaskDirectory(f"{name} is not JSON") from error
         if type(value) is not dict or text[end:].strip():
-            raise Unusable(f"{name} is no JSON object")
+            raise InvalidTaskDirectory(f"{name} is no JSON object")
         return value
 
     def names(self) -> list[str]:
         try:
             return os.listdir(self.fd)
         except OSError as error:
-            raise _unusable("it", error) from error
+            raise _invalid_task_directory("it", error) from error
 
     def age(self, now: float, name: str = "") -> float:
         """Seconds since it, or a file in it, was changed. A time to come counts as well: clocks are set back."""
@@ -140,12 +142,12 @@ class Folder:
 
     def _check_owner(self, what: str, status: os.stat_result) -> None:
         if status.st_uid != self.user:
-            raise Unusable(f"{what} belongs to user {status.st_uid}")
+            raise InvalidTaskDirectory(f"{what} belongs to user {status.st_uid}")
 
 
-def _unusable(what: str, error: OSError) -> Unusable | OSError:
+def _invalid_task_directory(what: str, error: OSError) -> InvalidTaskDirectory | OSError:
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
         return error  # that says nothing about the task
     if error.errno in (errno.ENOTDIR, errno.ELOOP):
-        return Unusable(f"{what} is {'not a directory' if what == 'it' else 'a link'}")
-    return Unusable(f"{what} cannot be read: {error.strerror}")
+        return InvalidTaskDirectory(f"{what} is {'not a directory' if what == 'it' else 'a link'}")
+    return InvalidTaskDirectory(f"{what} cannot be read: {error.strerror}")

@@ -9,25 +9,25 @@ import os
 import stat
 from typing import NamedTuple
 
-from nacre.keeper.protocol.task_dir import LOG, head_of, start_of
-from nacre.tasks.store.directory import Folder, Unusable
-from nacre.tasks.store.records import Asked, Over, pieces_of
+from nacre.keeper.protocol.task_dir import LOG, head_bytes, segment_offset
+from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory
+from nacre.tasks.store.records import StatusFile, TaskFile, parse_pieces
 
-_MOST = 4096
+_MAX_LOG_FILES = 4096
 """Files of a log; ours has about ten."""
 
 
-class Piece(NamedTuple):
+class LogPiece(NamedTuple):
     """A part of the stream, and the place in a file where it lies."""
 
     start: int
     stop: int
     name: str
-    at: int
+    file_offset: int
 
 
 class Layout(NamedTuple):
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LogPiece, ...]
     """In order of the stream. They may overlap."""
     touched: float
     """When something was last written, in seconds since the epoch; 0 if there is nothing."""
@@ -37,7 +37,7 @@ class Layout(NamedTuple):
         """The last byte that is kept lies before this."""
         return max([piece.stop for piece in self.pieces], default=0)
 
-    def kept(self, start: int, stop: int) -> int:
+    def count_kept_bytes(self, start: int, stop: int) -> int:
         """How many bytes of a part of the stream there are."""
         count, place = 0, start
         for piece in self.pieces:
@@ -48,15 +48,15 @@ class Layout(NamedTuple):
         return count
 
 
-def lay_out(folder: Folder, asked: Asked, over: Over | None) -> Layout:
+def build_layout(folder: TaskDirectory, asked: TaskFile, over: StatusFile | None) -> Layout:
     """`over` is how it ended, if it has."""
-    pieces: list[Piece] = []
+    pieces: list[LogPiece] = []
     touched = 0.0
     names = [name for name in folder.names() if name.startswith(LOG)]
-    if len(names) > _MOST:
-        raise Unusable(f"its log has {len(names)} parts")
+    if len(names) > _MAX_LOG_FILES:
+        raise InvalidTaskDirectory(f"its log has {len(names)} parts")
     for name in names:
-        start = start_of(name)
+        start = segment_offset(name)
         try:
             status = os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
         except OSError:
@@ -65,13 +65,13 @@ def lay_out(folder: Folder, asked: Asked, over: Over | None) -> Layout:
             continue
         touched = max(touched, status.st_mtime)
         if name != LOG:
-            pieces.append(Piece(start, start + status.st_size, name, 0))
+            pieces.append(LogPiece(start, start + status.st_size, name, 0))
         elif over is None:
-            pieces.append(Piece(0, min(status.st_size, head_of(asked.cap)), name, 0))
+            pieces.append(LogPiece(0, min(status.st_size, head_bytes(asked.cap)), name, 0))
         else:
             pieces += [
-                Piece(first, first + min(length, status.st_size - at), name, at)
-                for first, length, at in pieces_of(over)
+                LogPiece(first, first + min(length, status.st_size - at), name, at)
+                for first, length, at in parse_pieces(over)
                 if at < status.st_size
             ]
     return Layout(tuple(sorted(piece for piece in pieces if piece.stop > piece.start)), touched)

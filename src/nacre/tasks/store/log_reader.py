@@ -13,22 +13,22 @@ from collections.abc import Generator
 from typing import TypeAlias, cast
 
 from nacre.base.frozen import frozen
-from nacre.base.utf8 import broken, incomplete
+from nacre.base.utf8 import continuation_prefix, incomplete_suffix
 from nacre.errors import InvalidRequest
-from nacre.tasks.store.control_client import Line, ask
-from nacre.tasks.store.directory import Folder, Unusable
-from nacre.tasks.store.log_layout import Layout, lay_out
-from nacre.tasks.store.status import Standing, task_of
+from nacre.tasks.store.control_client import ControlConnection, query
+from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory
+from nacre.tasks.store.log_layout import Layout, build_layout
+from nacre.tasks.store.status import StoredTask, build_task
 from nacre.tasks.store.task import Task
 
-LIMIT = 1024 * 1024
-_BLOCK = 64 * 1024
-_CHARACTER = 4
-_PATIENCE = 1.0
+MAX_READ_BYTES = 1024 * 1024
+_BLOCK_BYTES = 64 * 1024
+_MAX_CHAR_BYTES = 4
+_REPLY_TIMEOUT_S = 1.0
 """Seconds for a keeper to answer; one that takes longer has been stopped, or its machine has."""
-SILENT = -1
+NO_REPLY = -1
 """What a keeper that does not answer has said."""
-_LOOKS = 10
+_MAX_READ_ATTEMPTS = 10
 """How often a log that changes at every look is looked at."""
 
 
@@ -59,14 +59,14 @@ Question: TypeAlias = tuple[socket.socket, int]
 """`control.ask` its keeper this; the answer is sent back, or its TimeoutError thrown."""
 
 
-def output_of(folder: Folder, since: int, lines: int | None, limit: int) -> Output:
+def read_output(folder: TaskDirectory, since: int, lines: int | None, limit: int) -> Output:
     """`since` below 0 counts from the end. InvalidRequest: it is beyond the end."""
-    looking = _look(folder, since, lines, limit)
+    looking = _query_size(folder, since, lines, limit)
     try:
         line, beyond = next(looking)
         while True:
             try:
-                answer = ask(line, beyond, _PATIENCE)
+                answer = query(line, beyond, _REPLY_TIMEOUT_S)
             except TimeoutError as error:
                 line, beyond = looking.throw(error)
             else:
@@ -77,17 +77,17 @@ def output_of(folder: Folder, since: int, lines: int | None, limit: int) -> Outp
         looking.close()
 
 
-async def output_soon(folder: Folder, since: int, lines: int | None, limit: int) -> Output:
+async def read_output_async(folder: TaskDirectory, since: int, lines: int | None, limit: int) -> Output:
     """The same, while the event loop goes on."""
     import asyncio  # only whoever waits has loaded it
 
-    looking = _look(folder, since, lines, limit)
+    looking = _query_size(folder, since, lines, limit)
     try:
         line, beyond = next(looking)
         while True:
             try:
-                async with asyncio.timeout(_PATIENCE):
-                    answer = await Line(line).watch(beyond)
+                async with asyncio.timeout(_REPLY_TIMEOUT_S):
+                    answer = await ControlConnection(line).watch(beyond)
             except TimeoutError as error:
                 line, beyond = looking.throw(error)
             else:
@@ -98,21 +98,23 @@ async def output_soon(folder: Folder, since: int, lines: int | None, limit: int)
         looking.close()
 
 
-def _look(folder: Folder, since: int, lines: int | None, limit: int) -> Generator[Question, int | None, Output]:
+def _query_size(
+    folder: TaskDirectory, since: int, lines: int | None, limit: int
+) -> Generator[Question, int | None, Output]:
     seen = 0
     answered = False
-    for left in range(_LOOKS, 0, -1):
-        standing = Standing(folder)
+    for left in range(_MAX_READ_ATTEMPTS, 0, -1):
+        standing = StoredTask(folder)
         try:
-            over = standing.over
-            layout = lay_out(folder, standing.asked, over)
+            over = standing.status_file
+            layout = build_layout(folder, standing.task_file, over)
             end = max(layout.end, seen if over is None else over.bytes)
-            cut = _Cut(folder, layout, since, end, lines, limit, final=over is not None or bool(standing.lost))
-            if standing.line is not None:
-                now = yield from _still_runs(standing.line, layout.end)
+            cut = _Reader(folder, layout, since, end, lines, limit, final=over is not None or bool(standing.lost))
+            if standing.connection is not None:
+                now = yield from _still_runs(standing.connection, layout.end)
                 if now is None and left > 1:
                     continue
-                answered = now != SILENT
+                answered = now != NO_REPLY
                 seen = max(end, now or 0)
                 if seen > end and cut.stuck and left > 1:
                     continue  # printed since, or never kept: the next look tells
@@ -121,11 +123,11 @@ def _look(folder: Folder, since: int, lines: int | None, limit: int) -> Generato
             if since > max(seen, end):
                 if over is not None or answered:
                     raise bad_cursor(since, max(seen, end))
-                return _nothing_new(task_of(folder, standing, layout, seen), since)  # who could say?
-            return cut.output(task_of(folder, standing, layout, seen), max(seen, end))
+                return _nothing_new(build_task(folder, standing, layout, seen), since)  # who could say?
+            return cut.output(build_task(folder, standing, layout, seen), max(seen, end))
         finally:
             standing.close()
-    raise Unusable("its log changes too fast to be read")
+    raise InvalidTaskDirectory("its log changes too fast to be read")
 
 
 def _still_runs(line: socket.socket, end: int) -> Generator[Question, int | None, int | None]:
@@ -135,7 +137,7 @@ def _still_runs(line: socket.socket, end: int) -> Generator[Question, int | None
         if now is not None and now < end:  # the last line is nacre's own
             now = yield line, end - 1
     except TimeoutError:
-        return SILENT
+        return NO_REPLY
     return now
 
 
@@ -152,13 +154,13 @@ def bad_cursor(since: int, end: int) -> InvalidRequest:
     )
 
 
-class _Cut:
+class _Reader:
     """One attempt to read."""
 
     def __init__(
-        self, folder: Folder, layout: Layout, since: int, end: int, lines: int | None, limit: int, *, final: bool
+        self, folder: TaskDirectory, layout: Layout, since: int, end: int, lines: int | None, limit: int, *, final: bool
     ) -> None:
-        self._folder = folder
+        self._directory = folder
         self._layout = layout
         self._end = end
         self._final = final
@@ -166,7 +168,7 @@ class _Cut:
         """A file was not what it had been a moment before."""
         if since < 0:
             since = max(0, end + since)
-            since += broken(self._read(since, min(end, since + _CHARACTER - 1))) if since else 0
+            since += continuation_prefix(self._read(since, min(end, since + _MAX_CHAR_BYTES - 1))) if since else 0
         self._since = since
         if lines is None:
             self._take(limit)
@@ -185,7 +187,7 @@ class _Cut:
         return self._start + len(self._data)
 
     def output(self, task: Task, seen: int) -> Output:
-        there = self._layout.kept(self._since, self._start)
+        there = self._layout.count_kept_bytes(self._since, self._start)
         return Output(
             task=task,
             data=self._data,
@@ -199,8 +201,8 @@ class _Cut:
     def _take(self, limit: int) -> None:
         """From the first byte on that is still there, up to where the next is missing."""
         self._start = self._first_from(self._since)
-        stop = self._start + (max(limit, _CHARACTER) if limit else 0)
-        self._data = self._read(self._start, min(stop, self._run_from(self._start)))
+        stop = self._start + (max(limit, _MAX_CHAR_BYTES) if limit else 0)
+        self._data = self._read(self._start, min(stop, self._contiguous_end(self._start)))
 
     def _take_last(self, lines: int, limit: int) -> None:
         """The last lines, as far as nothing in them is missing."""
@@ -208,10 +210,10 @@ class _Cut:
         if lines == 0 or stop <= self._since:
             self._start, self._data = max(self._since, self._end), b""
             return
-        bottom = max(self._since, stop - max(limit, _CHARACTER), self._run_to(stop))
+        bottom = max(self._since, stop - max(limit, _MAX_CHAR_BYTES), self._contiguous_start(stop))
         place, count, blocks = stop, -1, []
         while place > bottom and count < lines:
-            first = max(bottom, place - _BLOCK)
+            first = max(bottom, place - _BLOCK_BYTES)
             block = self._read(first, place)
             if len(block) < place - first:
                 break
@@ -223,15 +225,15 @@ class _Cut:
         data = b"".join(reversed(blocks))
         cut = _last_lines(data, lines)
         if not cut and place > self._since:
-            cut = broken(data)
+            cut = continuation_prefix(data)
         self._start, self._data = place + cut, data[cut:]
 
     def _hold_back(self) -> None:
         """What begins a character waits for the rest of it, unless that is gone."""
         self._held = 0
         after = self.cursor
-        if (after == self._end and not self._final) or self._run_from(after) > after:
-            self._held = incomplete(self._data)
+        if (after == self._end and not self._final) or self._contiguous_end(after) > after:
+            self._held = incomplete_suffix(self._data)
             self._data = self._data[: len(self._data) - self._held]
             if after < self._end:
                 self._held = 0
@@ -247,14 +249,14 @@ class _Cut:
                 return max(place, piece.start)
         return max(place, self._end)
 
-    def _run_from(self, place: int) -> int:
+    def _contiguous_end(self, place: int) -> int:
         """Where what is there from here on ends."""
         for piece in self._layout.pieces:
             if piece.start <= place < piece.stop:
                 place = piece.stop
         return place
 
-    def _run_to(self, place: int) -> int:
+    def _contiguous_start(self, place: int) -> int:
         """Where what is there up to here begins."""
         for piece in reversed(self._layout.pieces):
             if piece.start < place <= piece.stop:
@@ -267,7 +269,7 @@ class _Cut:
         for piece in self._layout.pieces:
             if piece.start <= start < min(piece.stop, stop):
                 length = min(piece.stop, stop) - start
-                part = self._part(piece.name, piece.at + start - piece.start, length)
+                part = self._part(piece.name, piece.file_offset + start - piece.start, length)
                 parts.append(part)
                 start += len(part)
                 if len(part) < length:
@@ -276,13 +278,13 @@ class _Cut:
         return b"".join(parts)
 
     def _part(self, name: str, at: int, length: int) -> bytes:
-        opened = self._folder.open(name)
+        opened = self._directory.open(name)
         if opened is None:
             return b""
         fd, _ = opened
         try:
             parts = []
-            while length and (part := os.pread(fd, min(length, LIMIT), at)):
+            while length and (part := os.pread(fd, min(length, MAX_READ_BYTES), at)):
                 parts.append(part)
                 at += len(part)
                 length -= len(part)

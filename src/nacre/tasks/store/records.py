@@ -1,4 +1,5 @@
-"""What the files of a task say, and whether they may be believed: JSON data in, values or `Unusable` out. Pure."""
+"""What the files of a task say, and whether they may be believed: JSON data in, values or `InvalidTaskDirectory` out.
+Pure."""
 
 from __future__ import annotations
 
@@ -8,15 +9,15 @@ from typing import Any, NamedTuple
 
 from nacre.keeper.protocol.task_dir import PROCESS, STATUS, TASK, VERSION
 from nacre.result import Outcome, Process, Running, outcome_from
-from nacre.tasks.store.directory import Unusable
+from nacre.tasks.store.directory import InvalidTaskDirectory
 
-_LARGEST = 2**62
-_LATEST = 253402300799.0
+_MAX_NUMBER = 2**62
+_MAX_TIME = 253402300799.0
 """The last second of the year 9999: `datetime` goes no further."""
-_MOST_PIECES = 100_000
+_MAX_PIECES = 100_000
 
 
-class Asked(NamedTuple):
+class TaskFile(NamedTuple):
     """task.json."""
 
     kind: str
@@ -33,7 +34,7 @@ class Asked(NamedTuple):
     detached: bool
 
 
-class Begun(NamedTuple):
+class ProcessFile(NamedTuple):
     """process.json."""
 
     boot: str
@@ -45,7 +46,7 @@ class Begun(NamedTuple):
     tag: int
 
 
-class Over(NamedTuple):
+class StatusFile(NamedTuple):
     """status.json."""
 
     outcome: Outcome
@@ -58,85 +59,85 @@ class Over(NamedTuple):
     dropped: int
     problem: str
     pieces: list[Any]
-    """As they stand there: see `pieces_of`."""
+    """As they stand there: see `parse_pieces`."""
     pid: int | None
     pgid: int | None
     """Repeated there, they spare a look at process.json; they need not be."""
 
 
-def asked_from(data: Mapping[str, Any], name: str) -> Asked:
+def parse_task_file(data: Mapping[str, Any], name: str) -> TaskFile:
     try:
         _check_version(data, TASK)
         if data["id"] != name:
-            raise Unusable(f"{TASK} is of another task")
+            raise InvalidTaskDirectory(f"{TASK} is of another task")
         owner = data["owner"]
         timeout = data["timeout"]
-        return Asked(
+        return TaskFile(
             kind=_text(data["kind"]),
             command=_text(data["command"]),
             description=_text(data["description"]),
             cwd=_text(data["cwd"]),
             created=_number(data["created"]),
-            owner_pid=_whole(owner["pid"]),
+            owner_pid=_read_int(owner["pid"]),
             conversation=_text(owner["conversation"]),
             timeout=None if timeout is None else _number(timeout),
             access=_text(data["access"]),
-            cap=_whole(data["cap"]),
+            cap=_read_int(data["cap"]),
             stdin=_flag(data["stdin"]),
             detached=_flag(data["detached"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise Unusable(f"{TASK} is not as nacre writes it") from error
+        raise InvalidTaskDirectory(f"{TASK} is not as nacre writes it") from error
 
 
-def begun_from(data: Mapping[str, Any]) -> Begun:
+def parse_process_file(data: Mapping[str, Any]) -> ProcessFile:
     try:
         keeper, keeper_start = data["keeper"]
-        return Begun(
+        return ProcessFile(
             boot=_text(data["boot"]),
-            keeper=_whole(keeper),
-            keeper_start=_whole(keeper_start),
-            pid=_whole(data["pid"]),
-            start=_whole(data["started"]),
-            pgid=_whole(data["pgid"]),
-            tag=_whole(data["tag"]),
+            keeper=_read_int(keeper),
+            keeper_start=_read_int(keeper_start),
+            pid=_read_int(data["pid"]),
+            start=_read_int(data["started"]),
+            pgid=_read_int(data["pgid"]),
+            tag=_read_int(data["tag"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise Unusable(f"{PROCESS} is not as nacre writes it") from error
+        raise InvalidTaskDirectory(f"{PROCESS} is not as nacre writes it") from error
 
 
-def over_from(data: Mapping[str, Any]) -> Over:
+def parse_status_file(data: Mapping[str, Any]) -> StatusFile:
     try:
         _check_version(data, STATUS)
         log = data["log"]
         pieces = log["pieces"]
-        if type(pieces) is not list or len(pieces) > _MOST_PIECES:
+        if type(pieces) is not list or len(pieces) > _MAX_PIECES:
             raise ValueError("pieces")
         left = data["running"]
-        return Over(
+        return StatusFile(
             outcome=_outcome(data["outcome"]),
             ended=_number(data["ended"]),
             duration=_number(data["duration"]),
             out_of_memory=_flag(data["out_of_memory"]),
             running=tuple([_process(each) for each in left]) if left else (),
             notes=tuple([_text(each) for each in data["notes"]]) if "notes" in data else (),
-            bytes=_whole(log["bytes"]),
-            dropped=_whole(log["dropped"]),
+            bytes=_read_int(log["bytes"]),
+            dropped=_read_int(log["dropped"]),
             problem=_text(log["problem"]),
             pieces=pieces,
-            pid=_whole(data["pid"]) if "pid" in data else None,
-            pgid=_whole(data["pgid"]) if "pgid" in data else None,
+            pid=_read_int(data["pid"]) if "pid" in data else None,
+            pgid=_read_int(data["pgid"]) if "pgid" in data else None,
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise Unusable(f"{STATUS} is not as nacre writes it") from error
+        raise InvalidTaskDirectory(f"{STATUS} is not as nacre writes it") from error
 
 
-def pieces_of(over: Over) -> list[tuple[int, int, int]]:
+def parse_pieces(over: StatusFile) -> list[tuple[int, int, int]]:
     """(start, length, at): which part of the stream lies where in the log. In order, and none empty."""
     try:
-        pieces = [(_whole(start), _whole(length), _whole(at)) for start, length, at in over.pieces]
+        pieces = [(_read_int(start), _read_int(length), _read_int(at)) for start, length, at in over.pieces]
     except (TypeError, ValueError) as error:
-        raise Unusable(f"{STATUS} is not as nacre writes it") from error
+        raise InvalidTaskDirectory(f"{STATUS} is not as nacre writes it") from error
     return sorted(piece for piece in pieces if piece[1])
 
 
@@ -150,14 +151,16 @@ def _outcome(data: Any) -> Outcome:
 
 
 def _process(data: Any) -> Process:
-    return Process(_whole(data["pid"]), _whole(data["pgid"]), _text(data["command"]))
+    return Process(_read_int(data["pid"]), _read_int(data["pgid"]), _text(data["command"]))
 
 
 def _check_version(data: Mapping[str, Any], name: str) -> None:
     version = data["version"]
     if version != VERSION:
-        newer = type(version) is int and VERSION < version < _LARGEST
-        raise Unusable(f"{name} is of a newer nacre (version {version})" if newer else f"{name} has no known version")
+        newer = type(version) is int and VERSION < version < _MAX_NUMBER
+        raise InvalidTaskDirectory(
+            f"{name} is of a newer nacre (version {version})" if newer else f"{name} has no known version"
+        )
 
 
 def _text(value: Any) -> str:
@@ -166,10 +169,10 @@ def _text(value: Any) -> str:
     return value
 
 
-def _whole(value: Any) -> int:
+def _read_int(value: Any) -> int:
     if type(value) is not int:
         raise TypeError("whole")
-    if not 0 <= value < _LARGEST:
+    if not 0 <= value < _MAX_NUMBER:
         raise ValueError("whole")
     return value
 
@@ -178,13 +181,13 @@ def _number(value: Any) -> float:
     """Seconds, of whatever."""
     if type(value) is not float and type(value) is not int:
         raise TypeError("number")
-    if not 0 <= value <= _LATEST:
+    if not 0 <= value <= _MAX_TIME:
         raise ValueError("number")
     return float(value)
 
 
-def _amount(value: Any) -> float:
-    if type(value) is int and abs(value) < _LARGEST:
+def _read_byte_count(value: Any) -> float:
+    if type(value) is int and abs(value) < _MAX_NUMBER:
         return value
     if type(value) is not float or not math.isfinite(value):
         raise TypeError("amount")
@@ -198,10 +201,10 @@ def _flag(value: Any) -> bool:
 
 
 def _code(value: Any) -> int:
-    if type(value) is not int or not -_LARGEST < value < _LARGEST:
+    if type(value) is not int or not -_MAX_NUMBER < value < _MAX_NUMBER:
         raise TypeError("code")
     return value
 
 
-_CHECKS = {"int": _code, "float": _amount, "str": _text, "bool": _flag}
+_CHECKS = {"int": _code, "float": _read_byte_count, "str": _text, "bool": _flag}
 """By the annotations of outcomes."""

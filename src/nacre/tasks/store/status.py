@@ -12,21 +12,28 @@ import re
 import socket
 import time
 
-from nacre.keeper.protocol.procfs import read
+from nacre.keeper.protocol.procfs import read_proc_file
 from nacre.keeper.protocol.restore_paths import UNRESTORED, has_protection, read_notes
 from nacre.keeper.protocol.task_dir import LOG, PROCESS, STATUS, TASK
 from nacre.result import Lost, Running
 from nacre.tasks.store.control_client import connect
-from nacre.tasks.store.directory import Folder, Unusable
-from nacre.tasks.store.log_layout import Layout, lay_out
-from nacre.tasks.store.records import Asked, Begun, Over, asked_from, begun_from, over_from
+from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory
+from nacre.tasks.store.log_layout import Layout, build_layout
+from nacre.tasks.store.records import (
+    ProcessFile,
+    StatusFile,
+    TaskFile,
+    parse_process_file,
+    parse_status_file,
+    parse_task_file,
+)
 from nacre.tasks.store.store import default_directory
 from nacre.tasks.store.task import Task
 
 _ID = re.compile(r"bash-[0-9a-f]{8}")
-_STARTING = 30.0
+_START_TIMEOUT_S = 30.0
 """Seconds that a keeper may take to begin."""
-_HALF_MADE = 60.0
+_CREATE_TIMEOUT_S = 60.0
 """Seconds in which a directory without task.json may be one that is being made."""
 
 
@@ -34,62 +41,66 @@ def is_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 
 
-class Standing:
+class StoredTask:
     """What the files say, and who listens."""
 
-    __slots__ = ("asked", "begun", "line", "lost", "over", "problem")
+    __slots__ = ("connection", "lost", "problem", "process_file", "status_file", "task_file")
 
-    def __init__(self, folder: Folder) -> None:
-        self.line: socket.socket | None = None
+    def __init__(self, folder: TaskDirectory) -> None:
+        self.connection: socket.socket | None = None
         """To its keeper, if it could be reached; whoever looks has to close it."""
-        self.begun: Begun | None = None
+        self.process_file: ProcessFile | None = None
         self.lost = self.problem = ""
-        asked = folder.json(TASK)
-        if asked is None:
-            raise FileNotFoundError(TASK) if folder.age(time.time()) < _HALF_MADE else Unusable(f"it has no {TASK}")
-        self.asked: Asked = asked_from(asked, folder.id)
-        self.over: Over | None = _over(folder)
-        if self.over is None or self.over.pid is None:
+        content = folder.json(TASK)
+        if content is None:
+            raise (
+                FileNotFoundError(TASK)
+                if folder.age(time.time()) < _CREATE_TIMEOUT_S
+                else InvalidTaskDirectory(f"it has no {TASK}")
+            )
+        self.task_file: TaskFile = parse_task_file(content, folder.id)
+        self.status_file: StatusFile | None = _read_status_file(folder)
+        if self.status_file is None or self.status_file.pid is None:
             begun = folder.json(PROCESS)
-            self.begun = None if begun is None else begun_from(begun)
-        if self.over is None:
-            self._reach(folder)
+            self.process_file = None if begun is None else parse_process_file(begun)
+        if self.status_file is None:
+            self._connect(folder)
 
-    def _reach(self, folder: Folder) -> None:
+    def _connect(self, folder: TaskDirectory) -> None:
         try:
-            self.line = connect(folder)
+            self.connection = connect(folder)
         except BlockingIOError:
             return
         except OSError as error:
             self.problem = f"its keeper cannot be asked: {error.strerror}"
             return
-        if self.line is not None:
+        if self.connection is not None:
             return
-        self.over = _over(folder)
-        if self.over is not None:
+        self.status_file = _read_status_file(folder)
+        if self.status_file is not None:
             return
-        if self.begun is None:
-            if folder.age(time.time(), TASK) >= _STARTING:
+        if self.process_file is None:
+            if folder.age(time.time(), TASK) >= _START_TIMEOUT_S:
                 self.lost = "it never started"
-        elif not same_boot(self.begun.boot):
+        elif not same_boot(self.process_file.boot):
             self.lost = "the machine was restarted"
         else:
             self.lost = "its keeper was killed"
 
     def close(self) -> None:
-        if self.line is not None:
-            self.line.close()
+        if self.connection is not None:
+            self.connection.close()
 
 
-def _over(folder: Folder) -> Over | None:
+def _read_status_file(folder: TaskDirectory) -> StatusFile | None:
     data = folder.json(STATUS)
-    return None if data is None else over_from(data)
+    return None if data is None else parse_status_file(data)
 
 
 @functools.cache
 def boot_id() -> str:
     """Empty where nobody knows."""
-    return read("/proc/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
+    return read_proc_file("/proc/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
 
 
 def same_boot(boot: str) -> bool:
@@ -97,36 +108,36 @@ def same_boot(boot: str) -> bool:
     return not boot or not boot_id() or boot == boot_id()
 
 
-def look(store: str, store_fd: int, name: str) -> Task | None:
+def read_task(store: str, store_fd: int, name: str) -> Task | None:
     """None: there is nothing of this name, or not yet. Whatever else may be there, something can be said about it."""
     try:
         if not is_id(name):
-            raise Unusable("its name is not of a task")
-        with Folder(store, store_fd, name) as folder:
-            standing = Standing(folder)
+            raise InvalidTaskDirectory("its name is not of a task")
+        with TaskDirectory(store, store_fd, name) as folder:
+            standing = StoredTask(folder)
             try:
-                if standing.lost and standing.begun is not None and has_protection(folder.fd):
+                if standing.lost and standing.process_file is not None and has_protection(folder.fd):
                     from nacre.tasks.restore_protected import settle_lost  # hardly ever needed
 
-                    settle_lost(folder, standing.begun)
-                return task_of(folder, standing)
+                    settle_lost(folder, standing.process_file)
+                return build_task(folder, standing)
             finally:
                 standing.close()
     except FileNotFoundError:
         return None
-    except Unusable as error:
-        return broken(store, name, str(error))
+    except InvalidTaskDirectory as error:
+        return unreadable_task(store, name, str(error))
 
 
-def broken(store: str, name: str, problem: str) -> Task:
+def unreadable_task(store: str, name: str, problem: str) -> Task:
     """One that cannot be read. A name that is not ours is shown quoted: it may hold anything."""
     path = f"{store}/{name}"
     return Task(id=name if is_id(name) else repr(name), directory=path, state="broken", outcome=None, problem=problem)
 
 
-def task_of(folder: Folder, standing: Standing, layout: Layout | None = None, seen: int = 0) -> Task:
+def build_task(folder: TaskDirectory, standing: StoredTask, layout: Layout | None = None, seen: int = 0) -> Task:
     """`seen`: what its keeper says that it has printed."""
-    asked, begun, over = standing.asked, standing.begun, standing.over
+    asked, begun, over = standing.task_file, standing.process_file, standing.status_file
     pid, pgid = (None, None) if begun is None else (begun.pid, begun.pgid)
     if over is not None:
         return Task(
@@ -157,7 +168,7 @@ def task_of(folder: Folder, standing: Standing, layout: Layout | None = None, se
             notes=over.notes,
             problem=over.problem,
         )
-    layout = lay_out(folder, asked, None) if layout is None else layout
+    layout = build_layout(folder, asked, None) if layout is None else layout
     seen = max(seen, layout.end)
     now = time.time()
     runs = not standing.lost
@@ -174,7 +185,7 @@ def task_of(folder: Folder, standing: Standing, layout: Layout | None = None, se
         pgid=pgid,
         output_file=f"{folder.path}/{LOG}",
         bytes=seen,
-        dropped=seen - layout.kept(0, seen),
+        dropped=seen - layout.count_kept_bytes(0, seen),
         created=asked.created,
         duration=max(0.0, (now if runs else layout.touched) - asked.created),
         idle=max(0.0, now - layout.touched) if runs and layout.touched else None,
@@ -189,7 +200,7 @@ def task_of(folder: Folder, standing: Standing, layout: Layout | None = None, se
     )
 
 
-def _notes_of_lost(folder: Folder) -> tuple[str, ...]:
+def _notes_of_lost(folder: TaskDirectory) -> tuple[str, ...]:
     try:
         return tuple(read_notes(folder.fd))
     except OSError:

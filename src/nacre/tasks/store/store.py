@@ -19,20 +19,20 @@ from nacre.keeper.protocol.task_dir import (
     LIVE,
     LOG,
     NOTES,
+    PRIVATE_TMPDIR,
     PROCESS,
     PROTECTION,
     RESERVED,
-    SCRATCH,
     STDIN,
     TASK,
     VERSION,
 )
 
-_LONGEST = 10_000
+_MAX_COMMAND_CHARS = 10_000
 """Characters of a command that stand in `task.json`."""
-_RESERVE = 4096
+_STATUS_RESERVE_BYTES = 4096
 """Bytes of a status: its space is taken when there is some."""
-KEPT_FOR, KEPT_BYTES, KEPT = 7 * 24 * 3600.0, 1024**3, 1000
+KEEP_SECONDS, KEEP_BYTES, KEEP_TASKS = 7 * 24 * 3600.0, 1024**3, 1000
 """Seconds, bytes and number of what has ended that is kept unless somebody says otherwise."""
 _STORE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """A link in its place may have been put there by a command."""
@@ -63,11 +63,11 @@ def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False, protect
         _mark_live(store, name)
         rows = {"version": VERSION, "id": name, **facts}
         command = str(facts["command"])
-        if len(command) > _LONGEST:
-            rows["command"] = f"{command[:_LONGEST]}… [all of it is in {COMMAND}]"
+        if len(command) > _MAX_COMMAND_CHARS:
+            rows["command"] = f"{command[:_MAX_COMMAND_CHARS]}… [all of it is in {COMMAND}]"
             _write(os.path.join(directory, COMMAND), command.encode("utf-8", "surrogateescape"))
         text = "{\n" + ",\n".join(f' "{key}": {json.dumps(value)}' for key, value in rows.items()) + "\n}"
-        _write(os.path.join(directory, RESERVED), b" " * (_RESERVE - 1) + b"\n")
+        _write(os.path.join(directory, RESERVED), b" " * (_STATUS_RESERVE_BYTES - 1) + b"\n")
         _write(os.path.join(directory, LOG), b"")
         if protection:
             _write(os.path.join(directory, PROTECTION), protection)
@@ -99,7 +99,7 @@ def _new_directory(store: str) -> tuple[str, str]:
             os.close(fd)
 
 
-def has_begun(directory: str) -> bool:
+def has_process_file(directory: str) -> bool:
     """It is known which processes it is made of."""
     return os.path.lexists(os.path.join(directory, PROCESS))
 
@@ -111,7 +111,7 @@ def discard(directory: str) -> None:
     for each in (*files, *_links(directory)):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))
-    for each in (os.path.join(directory, SCRATCH), directory):
+    for each in (os.path.join(directory, PRIVATE_TMPDIR), directory):
         with contextlib.suppress(OSError):  # something else is there: the next sweep will see
             os.rmdir(each)
 
@@ -123,7 +123,7 @@ def _links(directory: str) -> list[str]:
     return []
 
 
-def not_kept(store: str, error: OSError) -> InvalidRequest:
+def store_error(store: str, error: OSError) -> InvalidRequest:
     return InvalidRequest(
         "task_not_kept",
         f"A task cannot be kept in {store}: {error.strerror}.",

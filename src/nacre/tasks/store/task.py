@@ -7,14 +7,14 @@ from typing import Any, Literal, TypeAlias
 from nacre.base.frozen import frozen
 from nacre.result import Exited, Outcome, Process, describe, outcome_data
 
-State: TypeAlias = Literal["running", "ended", "lost", "broken"]
+TaskState: TypeAlias = Literal["running", "ended", "lost", "broken"]
 
 
 @frozen(kw_only=True)
 class Task:
     id: str
     directory: str
-    state: State
+    state: TaskState
     """`lost`: its keeper is gone without a word. `broken`: what is there is no task of ours; `problem` says why."""
     outcome: Outcome | None
     """How it ended; `Running` while it runs, None if it is broken."""

@@ -9,36 +9,36 @@ from typing import Any, assert_never, cast
 
 from nacre.base.frozen import replace
 from nacre.errors import InvalidRequest
-from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, Text, View
-from nacre.result import KINDS, Exited, Hides, Lost, NotStarted, Result
+from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary, Text
+from nacre.result import KINDS, Exited, Lost, NotStarted, Redacts, Result
 from nacre.views.answers.answer import Answer
 
-__all__ = ["Answer", "answer", "problem"]
+__all__ = ["Answer", "answer", "error_answer"]
 
 
-def answer(result: Result, view: View, *, directory: str | None = None, name: str = "bash") -> Answer:
+def answer(result: Result, view: AnswerFormat, *, directory: str | None = None, name: str = "bash") -> Answer:
     """`directory`: where a file goes that has to be written; None: one that goes when this process does. `name`: what
     its name begins with."""
-    made = _shaped(result, view, directory, name)
+    made = _format_answer(result, view, directory, name)
     failed = KINDS[type(result.outcome)] if isinstance(result.outcome, NotStarted | Lost) else ""
-    if result.hidden is None:
+    if result.redactor is None:
         return replace(made, error=failed, result=result)
-    data = cast("dict[str, Any]", result.hidden.mask_all(dict(made.data)))
-    return replace(made, text=result.hidden.mask(made.text), data=data, error=failed, result=result)
+    data = cast("dict[str, Any]", result.redactor.mask_all(dict(made.data)))
+    return replace(made, text=result.redactor.mask(made.text), data=data, error=failed, result=result)
 
 
-def get_ready(view: View) -> None:
+def preload(view: AnswerFormat) -> None:
     """Load what `answer` will need. Once a command has run it would be too late to find that no file can be opened."""
     if type(view) not in _ready:
-        _shaped(Result(command="", cwd="", outcome=Exited(0)), view, None, "")
+        _format_answer(Result(command="", cwd="", outcome=Exited(0)), view, None, "")
         _ready.add(type(view))
 
 
-_ready: set[type[View]] = set()
+_ready: set[type[AnswerFormat]] = set()
 
 
-def problem(
-    error: InvalidRequest, view: View | None = None, *, complaint: str = "", hidden: Hides | None = None
+def error_answer(
+    error: InvalidRequest, view: AnswerFormat | None = None, *, complaint: str = "", hidden: Redacts | None = None
 ) -> Answer:
     """A call that cannot be meant, in the shape of an answer where that has a place for it."""
     said = f"{complaint}{error}" if complaint else f"Error ({error.code}): {error}"
@@ -47,13 +47,13 @@ def problem(
     if isinstance(view, Fields):
         from nacre.views.answers import json_object
 
-        made = json_object.problem(made, str(error))
+        made = json_object.error_fields(made, str(error))
     if hidden is None:
         return made
     return replace(made, text=hidden.mask(made.text), data=hidden.mask_all(dict(made.data)))
 
 
-def _shaped(result: Result, view: View, directory: str | None, name: str) -> Answer:
+def _format_answer(result: Result, view: AnswerFormat, directory: str | None, name: str) -> Answer:
     match view:  # each is loaded by whoever needs it
         case Text():
             from nacre.views.answers import text
@@ -75,7 +75,7 @@ def _shaped(result: Result, view: View, directory: str | None, name: str) -> Ans
             from nacre.views.answers import summary
 
             return summary.answer(result, view, directory, name)
-        case Streams():
+        case SeparateStreams():
             from nacre.views.answers import streams
 
             return streams.answer(result, view)

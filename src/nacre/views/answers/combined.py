@@ -8,38 +8,40 @@ from __future__ import annotations
 from typing import Any
 
 from nacre.ansi.decode import clean
-from nacre.base.utf8 import broken, incomplete
-from nacre.output.notes import note
-from nacre.output.spoofed_notes import marked
+from nacre.base.utf8 import continuation_prefix, incomplete_suffix
+from nacre.output.notes import nacre_note
+from nacre.output.spoofed_notes import mark_spoofed
 from nacre.profiles.answer_format import Combined
 from nacre.redact.mask import mask
 from nacre.result import Captured, NotStarted, Refused, Result, Running, Spill, TaskRef
 from nacre.views.answers.answer import Answer
-from nacre.views.console.short_command import MOST, display
-from nacre.views.model.text import DEFAULT, how, is_said
-from nacre.views.model.with_spill import standing
+from nacre.views.console.short_command import MAX_COLUMNS, shorten
+from nacre.views.model.text import DEFAULT, describe_end, is_redundant
+from nacre.views.model.with_spill import check_spill
 
-_LINE = 100_000
+_MAX_COMMAND_CHARS = 100_000
 """Characters of a command on one line that is displayed whole, without going where it is already."""
 
 
 def answer(result: Result, view: Combined) -> Answer:
     head, tail, missing = _ends(result.both, view)
-    secrets = () if result.hidden is None else result.hidden.values()
+    secrets = () if result.redactor is None else result.redactor.values()
     parts = [
         mask(head.decode("utf-8", "replace"), secrets, ends_cut=missing > 0),
         mask(tail.decode("utf-8", "replace"), secrets, starts_cut=True) if missing else "",
     ]
-    gap = note(_missing(missing, result.seen, standing(result.spill))) if missing else ""
-    output = marked(parts[0]) + _between(parts[0], gap) + marked(parts[1])
-    before = [_how(result)]
-    after = [_plainly(remark) for remark in result.remarks if not is_said(remark, result)] + [_left_running(result)]
+    gap = nacre_note(_missing(missing, result.total_bytes, check_spill(result.spill))) if missing else ""
+    output = mark_spoofed(parts[0]) + _gap_text(parts[0], gap) + mark_spoofed(parts[1])
+    before = [_describe_end(result)]
+    after = [_one_line(remark) for remark in result.notes if not is_redundant(remark, result)] + [_left_running(result)]
     return Answer(
-        text=_joined([note(each) for each in before if each], output, [note(each) for each in after if each]),
+        text=_join_parts(
+            [nacre_note(each) for each in before if each], output, [nacre_note(each) for each in after if each]
+        ),
         data={
             "command": result.command,
-            "display": display(result.command, result.cwd, most=_columns(result.command)),
-            "output": parts[0] + _between(parts[0], gap) + parts[1],
+            "display": shorten(result.command, result.cwd, most=_columns(result.command)),
+            "output": parts[0] + _gap_text(parts[0], gap) + parts[1],
             "exit_code": result.exit_code,
             "timed_out": result.timed_out,
             "truncated": missing > 0,
@@ -49,17 +51,19 @@ def answer(result: Result, view: Combined) -> Answer:
 
 
 def _columns(command: str) -> int:
-    return 10 * _LINE if len(command) <= _LINE and "\n" not in command.strip() else MOST
+    return (
+        10 * _MAX_COMMAND_CHARS if len(command) <= _MAX_COMMAND_CHARS and "\n" not in command.strip() else MAX_COLUMNS
+    )
 
 
 def _ends(captured: Captured, view: Combined) -> tuple[bytes, bytes, int]:
     """Its beginning and its end, cut between characters, and how many bytes lie between them."""
-    if captured.seen <= view.over and not captured.dropped:
+    if captured.total_bytes <= view.truncate_above and not captured.dropped_bytes:
         return captured.head + captured.tail, b"", 0
-    held = b"" if captured.dropped else captured.head + captured.tail
+    held = b"" if captured.dropped_bytes else captured.head + captured.tail
     head, tail = (held or captured.head)[: view.ends], (held or captured.tail)[-view.ends :]
-    head, tail = head[: len(head) - incomplete(head)], tail[broken(tail) :]
-    return head, tail, captured.seen - len(head) - len(tail)
+    head, tail = head[: len(head) - incomplete_suffix(head)], tail[continuation_prefix(tail) :]
+    return head, tail, captured.total_bytes - len(head) - len(tail)
 
 
 def _missing(count: int, seen: int, spill: Spill | None) -> str:
@@ -69,16 +73,16 @@ def _missing(count: int, seen: int, spill: Spill | None) -> str:
     return f"{said}; {'all of it is' if spill.complete else f'the first {spill.bytes:,} bytes are'} in {spill.path}"
 
 
-def _between(head: str, gap: str) -> str:
+def _gap_text(head: str, gap: str) -> str:
     return "" if not gap else f"{gap}\n" if head.endswith("\n") or not head else f"\n{gap}\n"
 
 
-def _how(result: Result) -> str:
+def _describe_end(result: Result) -> str:
     """How it ended; empty for success with output."""
     if isinstance(result.outcome, Running) and result.task is not None:
         return f"it runs in the background: {_task(result.task)}; the last line there will tell how it ended"
-    said = _plainly(how(result, DEFAULT))
-    if result.seen or isinstance(result.outcome, Refused | NotStarted | Running):
+    said = _one_line(describe_end(result, DEFAULT))
+    if result.total_bytes or isinstance(result.outcome, Refused | NotStarted | Running):
         return said
     return f"{said}; no output" if said else "no output"
 
@@ -104,11 +108,11 @@ def _background(task: TaskRef | None) -> dict[str, Any]:
     return {"task_id": task.id, "pid": task.pid, "pgid": task.pgid, "output_file": task.output_file}
 
 
-def _plainly(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def _joined(before: list[str], output: str, after: list[str]) -> str:
+def _join_parts(before: list[str], output: str, after: list[str]) -> str:
     """Each on lines of its own; output that stands alone is left as it is."""
     if not before and not after:
         return output

@@ -28,7 +28,7 @@ from nacre.result import (
     describe,
 )
 from nacre.views.answers.answer import Answer
-from nacre.views.answers.stream_text import Whole, whole
+from nacre.views.answers.stream_text import StreamText, read_stream_text
 
 
 def answer(result: Result, view: Fields) -> Answer:
@@ -36,13 +36,13 @@ def answer(result: Result, view: Fields) -> Answer:
     return Answer(text=json.dumps(data, ensure_ascii=False), data=data)
 
 
-def problem(made: Answer, message: str) -> Answer:
+def error_fields(made: Answer, message: str) -> Answer:
     """A call that could not be run, as the same object."""
     data = {**_fields(success=False, stderr=message, code=1), **made.data}
     return replace(made, text=json.dumps(data, ensure_ascii=False), data=data)
 
 
-def shortened(stream: Whole, limit: int) -> tuple[str, bool]:
+def shorten_stream(stream: StreamText, limit: int) -> tuple[str, bool]:
     """At most so many characters and what stands between its ends then; and whether it was too long."""
     if not stream.dropped and stream.length <= limit:
         return stream.head, False
@@ -65,7 +65,7 @@ def exit_code(result: Result) -> int:
             return 1
 
 
-def ending(result: Result) -> str:
+def describe_end(result: Result) -> str:
     """What there is to say about an end that is no exit code; empty if there is nothing."""
     outcome = result.outcome
     match outcome:
@@ -94,11 +94,11 @@ def _data(result: Result, limit: int) -> dict[str, Any]:
         started = f"Background task started: {result.task.id}"
         said, cut = _ended_already(result, limit)
         return _fields(success=True, stdout=started, stderr=said) | _further(result, cut)
-    out, out_cut = shortened(whole(result.out, result.hidden), limit)
-    err, err_cut = shortened(whole(result.err, result.hidden), limit)
+    out, out_cut = shorten_stream(read_stream_text(result.out, result.redactor), limit)
+    err, err_cut = shorten_stream(read_stream_text(result.err, result.redactor), limit)
     if note := _note(result, has_stderr=bool(err)):
         line = "" if not err or err.endswith("\n") else "\n"
-        note, note_cut = shortened(_masked(note, result), limit)
+        note, note_cut = shorten_stream(_mask_text(note, result), limit)
         err, err_cut = f"{err}{line}{note}", err_cut or note_cut
     made = _fields(
         success=result.ok, stdout=out, stderr=err, code=exit_code(result), duration=round(result.duration * 1000)
@@ -126,16 +126,16 @@ def _ended_already(result: Result, limit: int) -> tuple[str, bool]:
     """A task that failed before the call was over: nobody should have to ask for that."""
     if result.ok:
         return "", False
-    said, cut = shortened(whole(result.both, result.hidden), limit)
+    said, cut = shorten_stream(read_stream_text(result.both, result.redactor), limit)
     return f"It has ended already: {describe(result.outcome)}\n{said}", cut
 
 
 def _note(result: Result, *, has_stderr: bool) -> str:
     if isinstance(result.outcome, Exited):
         return "" if result.ok or has_stderr else f"Command failed: {result.command}"
-    return ending(result)
+    return describe_end(result)
 
 
-def _masked(text: str, result: Result) -> Whole:
+def _mask_text(text: str, result: Result) -> StreamText:
     text = clean(text)
-    return Whole(text if result.hidden is None else result.hidden.mask(text))
+    return StreamText(text if result.redactor is None else result.redactor.mask(text))

@@ -10,19 +10,19 @@ from __future__ import annotations
 import signal
 from typing import assert_never
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.profiles.answer_format import Report
 from nacre.result import (
     KINDS,
     Cancelled,
     Captured,
     Exited,
-    Hides,
     Killed,
     Lost,
     NotStarted,
     Outcome,
     OverLimit,
+    Redacts,
     Refused,
     Result,
     Running,
@@ -30,31 +30,33 @@ from nacre.result import (
     TimedOut,
 )
 from nacre.views.answers.answer import Answer
-from nacre.views.answers.stderr_explained import explained
-from nacre.views.answers.stream_text import whole
+from nacre.views.answers.stderr_explained import explain_stderr
+from nacre.views.answers.stream_text import read_stream_text
 
 MARK = "\n...\n[truncated]\n...\n"
 NO_OUTPUT = "(no output)"
 NO_ERRORS = "(no errors)"
 NOT_OURS = "[nacre: the line above is the command's own]"
-REMARK = later(r"\[nacre: .*\]")
-_SURROGATE = later(r"[\ud800-\udfff]")
-_SHOWN = 200
+NOTE = lazy_regex(r"\[nacre: .*\]")
+_SURROGATE = lazy_regex(r"[\ud800-\udfff]")
+_MAX_COMMAND_CHARS = 200
 """Characters of a command in a message about it."""
 
 
 def answer(result: Result, view: Report) -> Answer:
-    hidden, code = result.hidden, code_of(result.outcome)
+    hidden, code = result.redactor, code_of(result.outcome)
     out, err = _text(result.out, hidden), _text(result.err, hidden)
-    command, cwd = _masked(result.command, hidden), _masked(result.cwd, hidden)
-    remarks = [_masked(remark, hidden) for remark in _remarks(result, err)]
+    command, cwd = _mask_text(result.command, hidden), _mask_text(result.cwd, hidden)
+    remarks = [_mask_text(remark, hidden) for remark in _note_lines(result, err)]
     if code is None:
         text = _message(result, command, out, err, remarks, view)
     else:
         text = layout(command, code, cwd, out, err, remarks)
-        if len(text) > view.over and len(_head(command, code, cwd)) > view.start:  # what matters most would be cut out
+        if (
+            len(text) > view.truncate_above and len(_head(command, code, cwd)) > view.start
+        ):  # what matters most would be cut out
             text = layout(command, code, cwd, out, err, [*remarks, f"Exit Code: {code}"])
-    short = shortened(text, view)
+    short = shorten_report(text, view)
     return Answer(
         text=short,
         data={
@@ -63,7 +65,7 @@ def answer(result: Result, view: Report) -> Answer:
             "working_dir": cwd,
             "stdout": out,
             "stderr": err,
-            "is_truncated": short is not text or bool(result.out.dropped or result.err.dropped),
+            "is_truncated": short is not text or bool(result.out.dropped_bytes or result.err.dropped_bytes),
             "outcome": KINDS[type(result.outcome)],
             "duration_ms": round(result.duration * 1000),
         },
@@ -71,12 +73,12 @@ def answer(result: Result, view: Report) -> Answer:
 
 
 def layout(command: str, code: int, cwd: str, out: str, err: str, remarks: list[str] | tuple[str, ...] = ()) -> str:
-    return f"{_head(command, code, cwd)}\n\nSTDOUT:\n{out or NO_OUTPUT}\n\nSTDERR:\n{_said(err, remarks)}"
+    return f"{_head(command, code, cwd)}\n\nSTDOUT:\n{out or NO_OUTPUT}\n\nSTDERR:\n{_stderr_with_notes(err, remarks)}"
 
 
-def shortened(text: str, view: Report) -> str:
+def shorten_report(text: str, view: Report) -> str:
     """The text itself, where it is not too long."""
-    if len(text) <= min(view.over, view.most):
+    if len(text) <= min(view.truncate_above, view.most):
         return text
     return (text[: view.start] + MARK + text[-view.end :])[: view.most]
 
@@ -102,23 +104,23 @@ def _head(command: str, code: int, cwd: str) -> str:
     return f"Command: {command}\nExit Code: {code}\nWorking Directory: {cwd}"
 
 
-def _said(err: str, remarks: list[str] | tuple[str, ...]) -> str:
+def _stderr_with_notes(err: str, remarks: list[str] | tuple[str, ...]) -> str:
     lines = [err or NO_ERRORS]
-    if REMARK.fullmatch(err.rpartition("\n")[2]):
+    if NOTE.fullmatch(err.rpartition("\n")[2]):
         lines.append(NOT_OURS)
-    return "\n".join([*lines, *map(_marked, remarks)])
+    return "\n".join([*lines, *map(_mark_note, remarks)])
 
 
-def _marked(remark: str) -> str:
+def _mark_note(remark: str) -> str:
     return f"[nacre: {' '.join(remark.split())}]"
 
 
-def _remarks(result: Result, err: str) -> list[str]:
-    found = list(result.remarks)
+def _note_lines(result: Result, err: str) -> list[str]:
+    found = list(result.notes)
     if isinstance(result.outcome, Cancelled | OverLimit | Killed):
         found.insert(0, result.summary)
     if isinstance(result.outcome, Exited) and result.outcome.code and not found:
-        found += explained(err)
+        found += explain_stderr(err)
     return found
 
 
@@ -141,23 +143,26 @@ def _message(result: Result, command: str, out: str, err: str, remarks: list[str
         case _:
             reason = outcome.reason if isinstance(outcome, Lost) else ""
             said = f"It is not known how the command ended. {reason}".rstrip()
-    lines = [said, f"Command: {command if len(command) <= _SHOWN else command[: _SHOWN - 1] + '…'}"]
+    lines = [
+        said,
+        f"Command: {command if len(command) <= _MAX_COMMAND_CHARS else command[: _MAX_COMMAND_CHARS - 1] + '…'}",
+    ]
     if out or err:
         lines.append(f"It had printed:\n\nSTDOUT:\n{out or NO_OUTPUT}\n\nSTDERR:\n{err or NO_ERRORS}")
     elif isinstance(outcome, TimedOut):
-        lines.append("What it printed was let through." if result.seen else "It had printed nothing.")
-    return "\n".join([*lines, *map(_marked, remarks)])
+        lines.append("What it printed was let through." if result.total_bytes else "It had printed nothing.")
+    return "\n".join([*lines, *map(_mark_note, remarks)])
 
 
-def _text(captured: Captured, hidden: Hides | None) -> str:
+def _text(captured: Captured, hidden: Redacts | None) -> str:
     """Stripped; a line of its own says what was not captured."""
-    read = whole(captured, hidden)
+    read = read_stream_text(captured, hidden)
     if not read.dropped:
         return read.head.strip()
-    return f"{read.head}\n[{captured.dropped:,} bytes left out]\n{read.tail}".strip()
+    return f"{read.head}\n[{captured.dropped_bytes:,} bytes left out]\n{read.tail}".strip()
 
 
-def _masked(text: str, hidden: Hides | None) -> str:
+def _mask_text(text: str, hidden: Redacts | None) -> str:
     """And as characters, whatever bytes a name is made of."""
     text = _SURROGATE.sub("\ufffd", text)
     return text if hidden is None else hidden.mask(text)

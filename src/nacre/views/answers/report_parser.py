@@ -9,29 +9,29 @@ is `(no output)` or `(no errors)` itself cannot be told from one that is empty.
 from __future__ import annotations
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.profiles.answer_format import Report
-from nacre.views.answers.report import MARK, NO_ERRORS, NO_OUTPUT, NOT_OURS, REMARK
+from nacre.views.answers.report import MARK, NO_ERRORS, NO_OUTPUT, NOT_OURS, NOTE
 
 _COMMAND = "Command: "
 _STDOUT = "\n\nSTDOUT:\n"
 _STDERR = "\n\nSTDERR:\n"
-_EXIT = later(r"\nExit Code: (-?[0-9]{1,12})\nWorking Directory: ")
+_EXIT = lazy_regex(r"\nExit Code: (-?[0-9]{1,12})\nWorking Directory: ")
 
 
 @frozen(kw_only=True)
-class Reported:
+class ParsedReport:
     command: str
     exit_code: int
     working_dir: str
     stdout: str
     stderr: str
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """nacre's own lines."""
     is_truncated: bool = False
 
 
-def reported(text: str, *views: Report) -> Reported | None:
+def parse_report(text: str, *views: Report) -> ParsedReport | None:
     """None: it is no report, or what tells so was cut out. `views`: how it may have been cut."""
     cut = next((view.start for view in views if was_cut(text, view)), None)
     top, heading, err = text.rpartition(_STDERR)
@@ -42,14 +42,14 @@ def reported(text: str, *views: Report) -> Reported | None:
     if head is None or not top.startswith(_COMMAND):
         return None
     cwd, _, out = top[head.end() :].partition(_STDOUT)
-    err, remarks = _apart(err)
-    return Reported(
+    err, remarks = _split_notes(err)
+    return ParsedReport(
         command=top[len(_COMMAND) : head.start()],
         exit_code=int(head[1]),
         working_dir=cwd,
         stdout="" if out == NO_OUTPUT else out,
         stderr="" if err == NO_ERRORS else err,
-        remarks=remarks,
+        notes=remarks,
         is_truncated=cut is not None,
     )
 
@@ -59,11 +59,11 @@ def was_cut(text: str, view: Report) -> bool:
     return len(text) == min(whole, view.most) and text.startswith(MARK, view.start)
 
 
-def _apart(err: str) -> tuple[str, tuple[str, ...]]:
+def _split_notes(err: str) -> tuple[str, tuple[str, ...]]:
     """Without nacre's own lines."""
     lines = err.split("\n")
     ours = len(lines)
-    while ours and REMARK.fullmatch(lines[ours - 1]):
+    while ours and NOTE.fullmatch(lines[ours - 1]):
         ours -= 1
     after = lines[ours:]
     if NOT_OURS in after:

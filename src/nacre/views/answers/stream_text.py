@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nacre.base.frozen import frozen
 from nacre.redact.mask import mask
-from nacre.result import Captured, Hides
+from nacre.result import Captured, Redacts
 
 
 @frozen
-class Whole:
+class StreamText:
     head: str
     tail: str = ""
     """Empty when all of it is in `head`."""
@@ -30,7 +30,7 @@ class Whole:
         return (self.tail if self.dropped else self.head)[-count:]
 
 
-def whole(captured: Captured, hidden: Hides | None) -> Whole:
+def read_stream_text(captured: Captured, hidden: Redacts | None) -> StreamText:
     """As UTF-8, invalid bytes replaced."""
 
     values = () if hidden is None else hidden.values()
@@ -38,6 +38,6 @@ def whole(captured: Captured, hidden: Hides | None) -> Whole:
     def text(data: bytes, *, starts_cut: bool = False, ends_cut: bool = False) -> str:
         return mask(data.decode("utf-8", "replace"), values, starts_cut=starts_cut, ends_cut=ends_cut)
 
-    if not captured.dropped:
-        return Whole(text(captured.head + captured.tail))
-    return Whole(text(captured.head, ends_cut=True), text(captured.tail, starts_cut=True), captured.dropped_chars)
+    if not captured.dropped_bytes:
+        return StreamText(text(captured.head + captured.tail))
+    return StreamText(text(captured.head, ends_cut=True), text(captured.tail, starts_cut=True), captured.dropped_chars)

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from nacre.base.frozen import frozen
-from nacre.base.utf8 import incomplete
-from nacre.profiles.answer_format import Streams
+from nacre.base.utf8 import incomplete_suffix
+from nacre.profiles.answer_format import SeparateStreams
 from nacre.redact.mask import mask
-from nacre.result import Captured, Exited, Hides, Lost, NotStarted, Refused, Result, describe
+from nacre.result import Captured, Exited, Lost, NotStarted, Redacts, Refused, Result, describe
 from nacre.views.answers.answer import Answer
 
-NO_CODE = -1
+NO_EXIT_CODE = -1
 """Of what did not exit by itself."""
 
 
 @frozen
-class Beginning:
+class TextHead:
     text: str
     left_out: int = 0
     """Bytes."""
 
 
-def answer(result: Result, view: Streams) -> Answer:
-    out, err = beginning(result.out, view.limit, result.hidden), beginning(result.err, view.limit, result.hidden)
-    code = NO_CODE if result.exit_code is None else result.exit_code
+def answer(result: Result, view: SeparateStreams) -> Answer:
+    out, err = read_head(result.out, view.limit, result.redactor), read_head(result.err, view.limit, result.redactor)
+    code = NO_EXIT_CODE if result.exit_code is None else result.exit_code
     data: dict[str, Any] = {
         "exit_code": code,
         "stdout": out.text,
@@ -39,29 +39,29 @@ def answer(result: Result, view: Streams) -> Answer:
             "task": None if result.task is None else result.task.id,
         },
     }
-    if trouble := _trouble(result):
+    if trouble := _failure_text(result):
         data["error"] = {"kind": trouble[0], "message": trouble[1]}
         return Answer(text=f"Error: {trouble[1]}", data=data)
     ended = "" if isinstance(result.outcome, Exited) else f" ({describe(result.outcome)})"
-    parts = [f"exit_code: {code}{ended}", *_section("stdout", out), *_section("stderr", err), *result.remarks]
+    parts = [f"exit_code: {code}{ended}", *_section("stdout", out), *_section("stderr", err), *result.notes]
     return Answer(text="\n".join(parts), data=data)
 
 
-def beginning(captured: Captured, limit: int, hidden: Hides | None) -> Beginning:
+def read_head(captured: Captured, limit: int, hidden: Redacts | None) -> TextHead:
     """As UTF-8, invalid bytes replaced, cut between characters. The beginning of a secret that the cut has left is
     masked as all of it would be."""
-    held = captured.head if captured.dropped else captured.head + captured.tail
+    held = captured.head if captured.dropped_bytes else captured.head + captured.tail
     kept = held[:limit]
-    cut = len(kept) < captured.seen
+    cut = len(kept) < captured.total_bytes
     if cut:
-        kept = kept[: len(kept) - incomplete(kept)]
+        kept = kept[: len(kept) - incomplete_suffix(kept)]
     text = kept.decode("utf-8", "replace")
     if hidden is not None and (values := hidden.values()):
         text = mask(text, values, ends_cut=cut)
-    return Beginning(text, captured.seen - len(kept))
+    return TextHead(text, captured.total_bytes - len(kept))
 
 
-def _trouble(result: Result) -> tuple[str, str] | None:
+def _failure_text(result: Result) -> tuple[str, str] | None:
     """Why it did not run, or nobody knows how it went."""
     match result.outcome:
         case Refused(_, reason, instead):
@@ -74,7 +74,7 @@ def _trouble(result: Result) -> tuple[str, str] | None:
             return None
 
 
-def _section(name: str, shown: Beginning) -> list[str]:
+def _section(name: str, shown: TextHead) -> list[str]:
     parts = [shown.text.removesuffix("\n")] if shown.text else []
     if shown.left_out:
         parts.append(f"[{shown.left_out:,} more bytes of {name} left out]")

@@ -13,12 +13,12 @@ from nacre.result import (
     Cancelled,
     Captured,
     Exited,
-    Hides,
     Killed,
     Lost,
     NotStarted,
     Outcome,
     OverLimit,
+    Redacts,
     Refused,
     Result,
     Running,
@@ -28,14 +28,14 @@ from nacre.result import (
     describe,
 )
 from nacre.views.answers.answer import Answer
-from nacre.views.model.with_spill import standing, written
+from nacre.views.model.with_spill import check_spill, write_spill
 
 
 def answer(result: Result, view: Summary, directory: str | None, name: str) -> Answer:
-    line = f"$ {shortened(result.command, view.command)}{_ending(result.outcome)}"
+    line = f"$ {shorten_command(result.command, view.command)}{_ending(result.outcome)}"
     file, content = None, _instead(result.outcome)
-    if result.both.seen:
-        file, content = _printed(result, view, directory, name)
+    if result.both.total_bytes:
+        file, content = _output_text(result, view, directory, name)
     return Answer(
         text=line if content is None else f"{line}\n{content}",
         data={
@@ -43,15 +43,15 @@ def answer(result: Result, view: Summary, directory: str | None, name: str) -> A
             "content": content,
             "exit_code": result.exit_code,
             "timed_out": result.timed_out,
-            "bytes": result.seen,
+            "bytes": result.total_bytes,
             "output_file": None if file is None else file.path,
             "task_id": None if result.task is None else result.task.id,
-            "remarks": list(result.remarks),
+            "notes": list(result.notes),
         },
     )
 
 
-def shortened(command: str, most: int) -> str:
+def shorten_command(command: str, most: int) -> str:
     """Its first line, and of that not more than so many characters."""
     first = command.partition("\n")[0].removesuffix("\r").encode("utf-8", "replace").decode()  # it may hold odd bytes
     return first if len(first) <= most else first[: most - 3] + "..."
@@ -86,27 +86,27 @@ def _instead(outcome: Outcome) -> str | None:
             return None
 
 
-def _printed(result: Result, view: Summary, directory: str | None, name: str) -> tuple[Spill | None, str]:
+def _output_text(result: Result, view: Summary, directory: str | None, name: str) -> tuple[Spill | None, str]:
     """Where all of it is, if that is not the text itself."""
     both = result.both
     window = _window(both, view.window)
-    whole = len(window) == both.seen
-    text = _masked(window.decode("utf-8", "replace"), result.hidden, cut=not whole)
+    whole = len(window) == both.total_bytes
+    text = _mask_text(window.decode("utf-8", "replace"), result.redactor, cut=not whole)
     count = _lines(text)
     late = result.timed_out
-    if whole and both.seen <= view.bytes and count <= view.lines and not late:
+    if whole and both.total_bytes <= view.bytes and count <= view.lines and not late:
         return None, text
-    file = standing(result.spill)
-    if file is None and not both.dropped:
-        file = written(both, None if directory is None else lambda: directory, name)
+    file = check_spill(result.spill)
+    if file is None and not both.dropped_bytes:
+        file = write_spill(both, None if directory is None else lambda: directory, name)
     if late:
         what, kept = "partial output before timeout", "full at"
     elif whole:
-        what, kept = f"showing last {view.lines} of {count} lines", f"full output ({both.seen} bytes) at"
+        what, kept = f"showing last {view.lines} of {count} lines", f"full output ({both.total_bytes} bytes) at"
     else:
-        what, kept = f"showing last {view.lines} lines (tail of {both.seen}-byte output)", "full at"
+        what, kept = f"showing last {view.lines} lines (tail of {both.total_bytes}-byte output)", "full at"
     if file is None:
-        said = f"the {both.seen} bytes could not be saved" if late or whole else "it could not be saved"
+        said = f"the {both.total_bytes} bytes could not be saved" if late or whole else "it could not be saved"
     else:
         said = f"{kept} {file.path}" if file.complete else f"only the first {file.bytes} bytes at {file.path}"
     return file, f"[{what} — {said}]\n{_last(text, view.lines)}"
@@ -114,11 +114,11 @@ def _printed(result: Result, view: Summary, directory: str | None, name: str) ->
 
 def _window(captured: Captured, most: int) -> bytes:
     """So many of its last bytes, or as many of them as are left."""
-    held = captured.tail if captured.dropped else captured.head + captured.tail
+    held = captured.tail if captured.dropped_bytes else captured.head + captured.tail
     return held[-most:]
 
 
-def _masked(text: str, hidden: Hides | None, *, cut: bool) -> str:
+def _mask_text(text: str, hidden: Redacts | None, *, cut: bool) -> str:
     return text if hidden is None else mask(text, hidden.values(), starts_cut=cut)
 
 

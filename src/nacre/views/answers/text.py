@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.output.shape import Options
+from nacre.output.shape import ShapeOptions
 from nacre.profiles.answer_format import Text
 from nacre.result import Result, outcome_data
 from nacre.views.answers.answer import Answer
@@ -11,7 +11,10 @@ from nacre.views.model.with_spill import for_model
 
 
 def answer(result: Result, view: Text, directory: str | None, name: str) -> Answer:
-    options = ModelOptions(output=Options(chars=view.chars, lines=view.lines, tokens=view.tokens), apart=view.apart)
+    options = ModelOptions(
+        output=ShapeOptions(chars=view.chars, lines=view.lines, tokens=view.tokens),
+        separate_streams=view.separate_streams,
+    )
     text = for_model(result, options, directory=None if directory is None else lambda: directory, name=name)
     return Answer(
         text=text,

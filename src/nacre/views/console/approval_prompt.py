@@ -7,69 +7,69 @@ the terminal: what the terminal itself wraps would begin in the first column, an
 from __future__ import annotations
 
 from nacre.ansi.width import max_columns
-from nacre.verdict import Given, Verdict
-from nacre.views.console.escape import escaped, in_ascii, plainly
+from nacre.verdict import ApprovalInput, Verdict
+from nacre.views.console.escape import escape_command, escape_text, to_ascii
 
 QUESTION = "Run it? [y/N] "
-_MOST = 10
+_MAX_FINDINGS = 10
 """Findings that a question lists."""
-_INPUT, _LENGTH = 20, 2000
+_MAX_INPUT_LINES, _MAX_INPUT_CHARS = 20, 2000
 """Lines and characters of input that nothing runs."""
 _OURS = "nacre: "
-_NARROWEST = 20
+_MIN_COLUMNS = 20
 
 
-def question(verdict: Verdict, width: int, *, utf8: bool = True) -> list[str]:
+def prompt_lines(verdict: Verdict, width: int, *, utf8: bool = True) -> list[str]:
     """Every line but the question itself."""
     page = _Page(width, utf8=utf8)
-    if (matter := verdict.matter) is not None:
+    if (matter := verdict.approval_request) is not None:
         page.say(f"this would run in {matter.cwd}:")
         page.show(matter.command)
-        for each in matter.given:
-            page.say(f"with {each.label}{', which it would run' if each.runs else ''}:")
+        for each in matter.inputs:
+            page.say(f"with {each.label}{', which it would run' if each.executed else ''}:")
             page.show(text := _excerpt(each))
             if more := len(each.text.strip("\n")) - len(text):
                 page.say(f"… and {more:,} more characters, which nothing is known to run")
-    for finding in verdict.findings[:_MOST]:
+    for finding in verdict.findings[:_MAX_FINDINGS]:
         many = matter is not None and "\n" in matter.command.strip("\n")
         line = f", line {matter.command.count(chr(10), 0, finding.start) + 1}" if many and matter else ""
         page.say(f"{finding.rule}{line}: {finding.message}")
-    if (more := len(verdict.findings) - _MOST) > 0:
+    if (more := len(verdict.findings) - _MAX_FINDINGS) > 0:
         page.say(f"… and {more:,} more; `nacre explain` shows them")
     if not verdict.findings:
         page.say(verdict.reason)
     return page.lines
 
 
-def _excerpt(given: Given) -> str:
+def _excerpt(given: ApprovalInput) -> str:
     """All of what would run; of other input, so much that one sees what it is."""
     text = given.text.strip("\n")
-    return text if given.runs else "\n".join(text.split("\n")[:_INPUT])[:_LENGTH]
+    return text if given.executed else "\n".join(text.split("\n")[:_MAX_INPUT_LINES])[:_MAX_INPUT_CHARS]
 
 
 class _Page:
     def __init__(self, width: int, *, utf8: bool) -> None:
         self.lines: list[str] = []
-        self._room = max(width, _NARROWEST) - 1  # a terminal may wrap as soon as the last column is written
+        self._room = max(width, _MIN_COLUMNS) - 1  # a terminal may wrap as soon as the last column is written
         self._utf8 = utf8
         self._bars = ("  │ ", "  ┆ ") if utf8 else ("  | ", "  : ")
 
     def say(self, text: str) -> None:
-        self._add(escaped(text), _OURS, " " * len(_OURS), between_words=True)
+        self._add(escape_text(text), _OURS, " " * len(_OURS), between_words=True)
 
     def show(self, text: str) -> None:
         for line in text.strip("\n").split("\n"):
-            self._add(plainly(line), *self._bars)
+            self._add(escape_command(line), *self._bars)
 
     def _add(self, text: str, first: str, others: str, *, between_words: bool = False) -> None:
-        text = text if self._utf8 else in_ascii(text)
+        text = text if self._utf8 else to_ascii(text)
         rows = _rows(text, self._room - len(first), between_words=between_words)
         self.lines += [(others if number else first) + row for number, row in enumerate(rows)]
 
 
 def _rows(text: str, room: int, *, between_words: bool) -> list[str]:
     rows = []
-    while (end := _fitting(text, room)) < len(text):
+    while (end := _chars_that_fit(text, room)) < len(text):
         if between_words and (blank := text.rfind(" ", 1, end + 1)) > 0:
             rows.append(text[:blank])
             text = text[blank + 1 :]
@@ -79,7 +79,7 @@ def _rows(text: str, room: int, *, between_words: bool) -> list[str]:
     return [*rows, text]
 
 
-def _fitting(text: str, room: int) -> int:
+def _chars_that_fit(text: str, room: int) -> int:
     """How many characters surely fit. Terminals do not agree on how wide some of them are: then the wider one."""
     if text.isascii():
         return room

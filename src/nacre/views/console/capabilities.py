@@ -6,7 +6,7 @@ from nacre.base.frozen import frozen
 
 
 @frozen
-class Look:
+class TerminalCapabilities:
     width: int = 80
     colour: bool = False
     utf8: bool = True

@@ -12,37 +12,37 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-Kind: TypeAlias = Literal["json", "diff", "traceback", "log", "xml", "yaml", "plain"]
+ContentKind: TypeAlias = Literal["json", "diff", "traceback", "log", "xml", "yaml", "plain"]
 Mark: TypeAlias = "tuple[int, int, str]"
 """From, to, and the name of a style (`panels.paint`)."""
 
-_SAMPLE = 60
+_SAMPLE_LINES = 60
 """Lines that are looked at."""
-_LONGEST = 2000
+_MAX_LINE_CHARS = 2000
 """Characters of a line that are looked at."""
 
-_DIFF = later(r"diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_DIFF = lazy_regex(r"diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _DIFF_HEADS = (("--- ", "+++ "), ("Index: ", "======"))
 """How two lines begin that stand below each other."""
-_TRACE = later(r"Traceback \(most recent call last\):|\s*Exception Group Traceback |=+ (?:FAILURES|ERRORS) =+\Z")
+_TRACE = lazy_regex(r"Traceback \(most recent call last\):|\s*Exception Group Traceback |=+ (?:FAILURES|ERRORS) =+\Z")
 _LEVELS = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|PANIC"
-_LOGGED = later(
+_LOGGED = lazy_regex(
     rf"\[?(?:\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d)"
     rf"|\W{{0,3}}(?:{_LEVELS})\b|\S{{1,40}} (?:{_LEVELS})\b"
 )
-_XML = later(r"<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z][\w:.-]{0,60}(?:\s[^<>]{0,500})?/?>)", re.IGNORECASE)
-_XML_END = later(r"(?:</[\w:.-]{1,60}\s*>|/>|-->)\s*\Z")
-_YAML = later(r"\s*(?:- )*[\w./\"'-]{1,60}:(?: .*|)\Z|\s*- \S.*\Z|\s*#.*\Z|---\s*\Z|\s*\Z")
-_YAML_KEY = later(r"\s*(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: .*|)\Z")
-_YAML_INNER = later(r"---\s*\Z|- \S|\s+(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: |\Z)|[\w./\"'-]{1,60}:\Z")
+_XML = lazy_regex(r"<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z][\w:.-]{0,60}(?:\s[^<>]{0,500})?/?>)", re.IGNORECASE)
+_XML_END = lazy_regex(r"(?:</[\w:.-]{1,60}\s*>|/>|-->)\s*\Z")
+_YAML = lazy_regex(r"\s*(?:- )*[\w./\"'-]{1,60}:(?: .*|)\Z|\s*- \S.*\Z|\s*#.*\Z|---\s*\Z|\s*\Z")
+_YAML_KEY = lazy_regex(r"\s*(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: .*|)\Z")
+_YAML_INNER = lazy_regex(r"---\s*\Z|- \S|\s+(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: |\Z)|[\w./\"'-]{1,60}:\Z")
 """Of a line that prose and a table of `name: value` do not have: something in something else."""
 
 
-def kind_of(lines: Sequence[str]) -> Kind:
+def kind_of(lines: Sequence[str]) -> ContentKind:
     """What most of it is."""
-    sample = [line[:_LONGEST] for line in lines[:_SAMPLE]]
+    sample = [line[:_MAX_LINE_CHARS] for line in lines[:_SAMPLE_LINES]]
     full = [line for line in sample if line.strip()]
     if not full:
         return "plain"
@@ -50,7 +50,7 @@ def kind_of(lines: Sequence[str]) -> Kind:
         a.startswith(first) and b.startswith(second) for a, b in pairwise(full) for first, second in _DIFF_HEADS
     ):
         return "diff"
-    if any(map(_TRACE.match, (line[:_LONGEST] for line in lines))):
+    if any(map(_TRACE.match, (line[:_MAX_LINE_CHARS] for line in lines))):
         return "traceback"
     if full[0].lstrip()[:1] in ("{", "[") and _is_json(lines, full):
         return "json"
@@ -75,9 +75,9 @@ def _is_json(lines: Sequence[str], full: list[str]) -> bool:
         return len(full) > 2 and any(re.match(r'\s*"(?:[^"\\]|\\.)*"\s*[:,]', line) for line in full[1:4])
 
 
-def marks(kind: Kind, line: str) -> Iterator[Mark]:
+def highlights(kind: ContentKind, line: str) -> Iterator[Mark]:
     """What to colour in a line."""
-    line = line[:_LONGEST]
+    line = line[:_MAX_LINE_CHARS]
     if kind == "diff":
         yield from _diff(line)
         return
@@ -112,33 +112,33 @@ _DIFF_LINES = (
     ("+", "good"), ("-", "bad"),
 )  # fmt: skip
 _STYLES = {"worse": "bad"}
-_JSON = later(
+_JSON = lazy_regex(
     r'(?P<text>"(?:[^"\\]|\\.?)*(?P<end>"|\Z))(?P<colon>\s*:)?|(?P<value>-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b)',
     re.DOTALL,
 )
 _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
     "plain": (),
     "traceback": (
-        later(r"\A\s*(?P<strong>Traceback \(most recent call last\):)"),
-        later(r'\A\s*File (?P<text>"[^"]*"), line (?P<value>\d+)(?:, in (?P<strong>.*))?'),
-        later(r"\A(?P<bad>(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Group)\b.*)"),
-        later(r"\A(?P<bad>E   .*)"),
-        later(r"\A(?P<worse>FAILED|ERROR)\b|\b(?P<bad>\d+ failed)\b|\b(?P<good>\d+ passed)\b"),
-        later(r"\A\s*(?P<faint>[~^]+)\s*\Z"),
+        lazy_regex(r"\A\s*(?P<strong>Traceback \(most recent call last\):)"),
+        lazy_regex(r'\A\s*File (?P<text>"[^"]*"), line (?P<value>\d+)(?:, in (?P<strong>.*))?'),
+        lazy_regex(r"\A(?P<bad>(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Group)\b.*)"),
+        lazy_regex(r"\A(?P<bad>E   .*)"),
+        lazy_regex(r"\A(?P<worse>FAILED|ERROR)\b|\b(?P<bad>\d+ failed)\b|\b(?P<good>\d+ passed)\b"),
+        lazy_regex(r"\A\s*(?P<faint>[~^]+)\s*\Z"),
     ),
     "log": (
-        later(r"\A\W?(?P<faint>[\d\-/:., TZ+]{8,35}|[A-Z][a-z]{2} [ \d]\d [\d:]{8})"),
-        later(r"\b(?P<bad>ERROR|FATAL|CRITICAL|PANIC)\b|\b(?P<odd>WARN(?:ING)?)\b"),
-        later(r"\b(?P<good>INFO|NOTICE)\b|\b(?P<faint>DEBUG|TRACE)\b"),
+        lazy_regex(r"\A\W?(?P<faint>[\d\-/:., TZ+]{8,35}|[A-Z][a-z]{2} [ \d]\d [\d:]{8})"),
+        lazy_regex(r"\b(?P<bad>ERROR|FATAL|CRITICAL|PANIC)\b|\b(?P<odd>WARN(?:ING)?)\b"),
+        lazy_regex(r"\b(?P<good>INFO|NOTICE)\b|\b(?P<faint>DEBUG|TRACE)\b"),
     ),
     "xml": (
-        later(r"(?P<faint><!--.*?(?:-->|\Z))"),
-        later(r"(?P<key></?[\w:.-]+|/?>|<[?!][\w-]+|\?>)"),
-        later(r"""\s(?P<value>[\w:.-]+)=(?P<text>"[^"]*"|'[^']*')"""),
+        lazy_regex(r"(?P<faint><!--.*?(?:-->|\Z))"),
+        lazy_regex(r"(?P<key></?[\w:.-]+|/?>|<[?!][\w-]+|\?>)"),
+        lazy_regex(r"""\s(?P<value>[\w:.-]+)=(?P<text>"[^"]*"|'[^']*')"""),
     ),
     "yaml": (
-        later(r"(?:\A|\s)(?P<faint>#.*)"),
-        later(r"\A\s*(?:- )*(?P<key>[\w./\"'-]+):(?=\s|\Z)"),
-        later(r"""[:-] (?P<text>"[^"]*"|'[^']*')|[:-] (?P<value>-?\d[\d._]*|true|false|null|yes|no|~)\s*\Z"""),
+        lazy_regex(r"(?:\A|\s)(?P<faint>#.*)"),
+        lazy_regex(r"\A\s*(?:- )*(?P<key>[\w./\"'-]+):(?=\s|\Z)"),
+        lazy_regex(r"""[:-] (?P<text>"[^"]*"|'[^']*')|[:-] (?P<value>-?\d[\d._]*|true|false|null|yes|no|~)\s*\Z"""),
     ),
 }

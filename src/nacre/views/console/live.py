@@ -8,20 +8,20 @@ as they come; everything else is done when a frame is drawn.
 from __future__ import annotations
 
 from nacre.ansi.width import columns
-from nacre.base.units import short_size, short_span
-from nacre.result import Hides, StreamName
-from nacre.views.console.escape import cut, escaped, in_ascii
-from nacre.views.console.short_command import display
+from nacre.base.units import format_duration, format_size
+from nacre.result import Redacts, StreamName
+from nacre.views.console.escape import cut, escape_text, to_ascii
+from nacre.views.console.short_command import shorten
 from nacre.views.console.viewport import Counts, last_lines
 
-MOST = 12
+MAX_LINES = 12
 """Lines of output."""
-_KEPT = 8 * 1024
+_TAIL_BYTES = 8 * 1024
 """Bytes of which the last lines are made."""
-_COUNTED = 32 * 1024 * 1024
+_MAX_COUNTED_BYTES = 32 * 1024 * 1024
 """Bytes in which lines are counted. To count those of a flood would take longer than all the rest of it."""
 _SPINNER, _ASCII_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
-_TURN = 0.1
+_SPINNER_INTERVAL_S = 0.1
 """Seconds."""
 _BAR = "\x1b[K"
 _STAY, _WRAP = "\x1b[?7l", "\x1b[?7h"
@@ -29,7 +29,7 @@ _STAY, _WRAP = "\x1b[?7l", "\x1b[?7h"
 _REST = "\x1b[J"
 
 
-class Live:
+class LiveView:
     def __init__(
         self,
         command: str,
@@ -39,11 +39,11 @@ class Live:
         description: str = "",
         reflows: bool = True,
         colour: bool = False,
-        redactor: Hides | None = None,
+        redactor: Redacts | None = None,
     ) -> None:
         """`reflows`: the terminal breaks long lines anew when it gets narrower. `timeout` and
         `redactor`, which masks what may not be shown, can be set until the first frame is drawn."""
-        self.printed = {"stdout": 0, "stderr": 0}
+        self.line_counts = {"stdout": 0, "stderr": 0}
         """Lines, complete ones, as far as they are counted."""
         self.bytes = 0
         self.ending = False
@@ -63,25 +63,25 @@ class Live:
     @property
     def counts(self) -> Counts:
         """Lines of stdout and of stderr, one without its end among them."""
-        out, err = (self.printed[name] + self._open[name] for name in ("stdout", "stderr"))
-        return Counts(out, err, self.bytes <= _COUNTED)
+        out, err = (self.line_counts[name] + self._open[name] for name in ("stdout", "stderr"))
+        return Counts(out, err, self.bytes <= _MAX_COUNTED_BYTES)
 
     def feed(self, stream: StreamName, data: bytes) -> None:
         self.bytes += len(data)
-        if self.bytes <= _COUNTED:
-            self.printed[stream] += len(data) - len(data.translate(None, b"\n"))  # half the time that `count` takes
+        if self.bytes <= _MAX_COUNTED_BYTES:
+            self.line_counts[stream] += len(data) - len(data.translate(None, b"\n"))  # half the time that `count` takes
         self._open[stream] = not data.endswith(b"\n")
-        self._tail = data[-_KEPT:] if len(data) >= _KEPT else (self._tail + data)[-_KEPT:]
+        self._tail = data[-_TAIL_BYTES:] if len(data) >= _TAIL_BYTES else (self._tail + data)[-_TAIL_BYTES:]
 
     def lines(self, elapsed: float, width: int, height: int, *, utf8: bool = True) -> list[str]:
         """As they would stand on the screen."""
         room = max(width - 1, 1)
         rule = ("─" if utf8 else "-") * room
         secrets = () if self.redactor is None else self.redactor.values()
-        shown = last_lines(self._whole_tail(), max(min(MOST, height - 5), 1), room, secrets)
-        lines = [self._header(room, utf8=utf8), rule, *shown, rule, self._standing(elapsed, room, utf8=utf8)]
+        shown = last_lines(self._whole_tail(), max(min(MAX_LINES, height - 5), 1), room, secrets)
+        lines = [self._header(room, utf8=utf8), rule, *shown, rule, self._status_line(elapsed, room, utf8=utf8)]
         lines = lines if height >= 5 else lines[-1:]
-        return lines if utf8 else [cut(in_ascii(line), room, dots="...") for line in lines]
+        return lines if utf8 else [cut(to_ascii(line), room, dots="...") for line in lines]
 
     def frame(self, elapsed: float, width: int, height: int, *, utf8: bool = True) -> str:
         """What to write: over what is there. Afterwards the cursor is at the end of the last line."""
@@ -89,7 +89,7 @@ class Live:
         back = self._back(width, height)
         self._drawn = [columns(line) for line in lines]
         if self._colour:
-            lines = [painted(line, style) for line, style in zip(lines, styles(len(lines)), strict=True)]
+            lines = [paint_line(line, style) for line, style in zip(lines, styles(len(lines)), strict=True)]
         return _STAY + back + f"{_BAR}\r\n".join(lines) + _BAR + _REST + _WRAP
 
     def erase(self, width: int, height: int) -> str:
@@ -119,24 +119,24 @@ class Live:
 
     def _header(self, room: int, *, utf8: bool) -> str:
         if self._gist[0] != room:
-            self._gist = room, cut(self._titled(room if utf8 else room - len("...") + 1), room)
+            self._gist = room, cut(self._title(room if utf8 else room - len("...") + 1), room)
         return self._gist[1]
 
-    def _titled(self, room: int) -> str:
+    def _title(self, room: int) -> str:
         text = self._description or self._command
         if self.redactor is not None:
             text = self.redactor.mask(text)
-        return f"Running: {escaped(text)}" if self._description else f"$ {display(text, self._cwd, most=room - 2)}"
+        return f"Running: {escape_text(text)}" if self._description else f"$ {shorten(text, self._cwd, most=room - 2)}"
 
-    def _standing(self, elapsed: float, room: int, *, utf8: bool) -> str:
+    def _status_line(self, elapsed: float, room: int, *, utf8: bool) -> str:
         spinner = _SPINNER if utf8 else _ASCII_SPINNER
-        parts = [f"{spinner[int(elapsed / _TURN) % len(spinner)]} {short_span(elapsed)}"]
+        parts = [f"{spinner[int(elapsed / _SPINNER_INTERVAL_S) % len(spinner)]} {format_duration(elapsed)}"]
         if self.timeout is not None and self.timeout != float("inf"):
-            parts[0] += f" of {short_span(self.timeout) if self.timeout < 9.95 else f'{self.timeout:g}s'}"
+            parts[0] += f" of {format_duration(self.timeout) if self.timeout < 9.95 else f'{self.timeout:g}s'}"
         out, err, exact = self.counts
         parts += [
             f"{out + err:,}{'' if exact else '+'} line{'' if out + err == 1 else 's'}",
-            f"{short_size(self.bytes)} bytes",
+            f"{format_size(self.bytes)} bytes",
             "ending; Ctrl-C again leaves at once" if self.ending else "Ctrl-C ends it",
         ]
         while len(parts) > 1 and columns("  ".join(parts)) > room:
@@ -149,6 +149,6 @@ def styles(count: int) -> list[str]:
     return ["command", "faint", *[""] * (count - 4), "faint", "faint"] if count >= 5 else ["faint"] * count
 
 
-def painted(line: str, style: str) -> str:
+def paint_line(line: str, style: str) -> str:
     code = {"command": "1", "faint": "2"}.get(style)
     return f"\x1b[{code}m{line}\x1b[0m" if code else line

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from nacre.base.frozen import replace
-from nacre.result import Hides, Outcome, Process, Result, Spill, TaskRef
+from nacre.result import Outcome, Process, Redacts, Result, Spill, TaskRef
 
 
-def described(result: Result, description: str) -> str:
+def masked_description(result: Result, description: str) -> str:
     """What the caller says of it."""
-    return description if result.hidden is None else result.hidden.mask(description)
+    return description if result.redactor is None else result.redactor.mask(description)
 
 
-def masked(result: Result) -> Result:
-    hidden = result.hidden
+def mask_result(result: Result) -> Result:
+    hidden = result.redactor
     if hidden is None or not hidden.values():
         return result
     mask = hidden.mask
@@ -28,13 +28,13 @@ def masked(result: Result) -> Result:
         cwd=mask(result.cwd),
         outcome=_outcome(result.outcome, hidden),
         running=processes(result.running),
-        ended=processes(result.ended),
+        killed_leftovers=processes(result.killed_leftovers),
         task=None if task is None else TaskRef(task.id, task.pid, task.pgid, mask(task.output_file)),
         spill=None if spill is None else Spill(mask(spill.path), spill.bytes, spill.complete),
-        remarks=tuple(mask(remark) for remark in result.remarks),
+        notes=tuple(mask(remark) for remark in result.notes),
     )
 
 
-def _outcome(outcome: Outcome, hidden: Hides) -> Outcome:
+def _outcome(outcome: Outcome, hidden: Redacts) -> Outcome:
     fields = {name: hidden.mask_all(getattr(outcome, name)) for name in outcome.__match_args__}
     return type(outcome)(**fields)

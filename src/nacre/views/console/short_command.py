@@ -15,62 +15,74 @@ from collections.abc import Iterator
 
 from nacre.ansi.width import columns
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 from nacre.policy.facts.writes import changes
 from nacre.shell import Command, Script, read
-from nacre.shell.symbolic import plain, shown
-from nacre.shell.syntax.nodes import Block, Case, Coprocess, Function, Group, If, Item, Loop, Node, Pipeline, Simple
-from nacre.views.console.escape import fit, plainly
+from nacre.shell.symbolic import is_literal, to_display
+from nacre.shell.syntax.nodes import (
+    Block,
+    Case,
+    Coprocess,
+    Function,
+    Group,
+    If,
+    ListItem,
+    Loop,
+    Node,
+    Pipeline,
+    SimpleCommand,
+)
+from nacre.views.console.escape import escape_command, fit
 
-MOST = 120
+MAX_COLUMNS = 120
 """Columns of one line."""
-_READ = 100_000
+_MAX_READ_CHARS = 100_000
 """Characters that are worth reading for a line about them."""
-_NAMED = 6
-_RESERVED = 50
+_MAX_NAMES = 6
+_REST_NOTE_COLUMNS = 50
 """Columns for what is said about the rest."""
-_LONGEST = 40
+_MAX_NAME_COLUMNS = 40
 """Columns of a name."""
 _DOUBT = "not all of it is understood"
 _NO_FILES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
-_AND_THEN = later(r"[ \t]*(?:&&|;|\n)\s*")
-_SLASHES = later(r"/(?:\.?/)+|/\.?\Z")
+_AND_THEN = lazy_regex(r"[ \t]*(?:&&|;|\n)\s*")
+_SLASHES = lazy_regex(r"/(?:\.?/)+|/\.?\Z")
 
 
-def display(command: str, cwd: str, *, full: bool = False, most: int = MOST) -> str:
+def shorten(command: str, cwd: str, *, full: bool = False, most: int = MAX_COLUMNS) -> str:
     """`cwd`: where it runs; empty if nobody knows. `full`: all of it, line by line, escaped; else one line of up to
     `most` columns (from 40 up), with what is said about the rest."""
     if full:
-        return "\n".join(plainly(line) for line in command.strip("\n").split("\n"))
-    return "".join(parted(command, cwd, most=most))
+        return "\n".join(escape_command(line) for line in command.strip("\n").split("\n"))
+    return "".join(split_shortened(command, cwd, most=most))
 
 
-def parted(command: str, cwd: str, *, most: int = MOST) -> tuple[str, str]:
+def split_shortened(command: str, cwd: str, *, most: int = MAX_COLUMNS) -> tuple[str, str]:
     """The command's own words, and ours about the rest of it."""
-    if len(command) > _READ:
-        return _gist(command.strip(), _Rest(), most, "too long to be read here")
+    if len(command) > _MAX_READ_CHARS:
+        return _summary(command.strip(), _Rest(), most, "too long to be read here")
     script = read(command, cwd=cwd, home="~")
     items = script.block.items if script.block is not None else []
     begin = 0
-    if not script.broken:
+    if not script.syntax_error:
         begin, items = _without_cd(script.text, items, cwd)
-    if "\n" not in (rest := command[begin:].strip()) and columns(line := plainly(rest)) <= most:
+    if "\n" not in (rest := command[begin:].strip()) and columns(line := escape_command(rest)) <= most:
         return line, ""
     begin += len(command[begin:]) - len(command[begin:].lstrip())
     if items and command[begin : begin + 1] == "#" and items[0].node.start > begin:
         begin = items[0].node.start  # a remark is not what runs
-    if not items or script.broken:
-        return _gist(command[begin:].strip(), _rest(script, 0), most, _DOUBT)
-    return _shortened(command, begin, items, script, most)
+    if not items or script.syntax_error:
+        return _summary(command[begin:].strip(), _rest(script, 0), most, _DOUBT)
+    return _shorten_list(command, begin, items, script, most)
 
 
 # the working directory
 
 
-def _without_cd(text: str, items: list[Item], cwd: str) -> tuple[int, list[Item]]:
+def _without_cd(text: str, items: list[ListItem], cwd: str) -> tuple[int, list[ListItem]]:
     """Where it begins after going where it is already, and what is left."""
     begin = 0
-    while len(items) > 1 and items[1].operator in ("&&", ";") and _goes(items[0], cwd):
+    while len(items) > 1 and items[1].operator in ("&&", ";") and _changes_directory(items[0], cwd):
         node = items[0].node
         between = _AND_THEN.match(text, node.start + len(text[node.start : node.end].rstrip()))
         if between is None:
@@ -79,9 +91,9 @@ def _without_cd(text: str, items: list[Item], cwd: str) -> tuple[int, list[Item]
     return begin, items
 
 
-def _goes(item: Item, cwd: str) -> bool:
+def _changes_directory(item: ListItem, cwd: str) -> bool:
     node = item.node
-    if item.background or item.negated or not isinstance(node, Simple) or node.assignments or node.redirects:
+    if item.background or item.negated or not isinstance(node, SimpleCommand) or node.assignments or node.redirects:
         return False
     match node.argv:
         case ("cd", path) | ("cd", "--", path):
@@ -98,22 +110,22 @@ def _tidy(path: str) -> str:
 # what is too long
 
 
-def _shortened(text: str, begin: int, items: list[Item], script: Script, most: int) -> tuple[str, str]:
+def _shorten_list(text: str, begin: int, items: list[ListItem], script: Script, most: int) -> tuple[str, str]:
     """Whole commands, as many as fit on a line; fewer, if there is no room left to say what the others are."""
-    for room in (max(most - _RESERVED, most // 3), most // 3, most // 5):
+    for room in (max(most - _REST_NOTE_COLUMNS, most // 3), most // 3, most // 5):
         line, cut = _beginning(text, begin, items, room)
         rest = text[cut:].rstrip()
         if rest.strip() in ("", ";"):
             return line, ""
         fed = sum(_lines_of_input(i.node) for i in items if isinstance(i.node, Function) or i.node.end >= cut)
-        hidden, doubt = _rest(script, cut), _DOUBT if script.closed else ""
-        line, remark = _gist_of(line, rest, "\n" in text[begin:].strip(), fed, hidden, doubt, most)
+        hidden, doubt = _rest(script, cut), _DOUBT if script.gave_up else ""
+        line, remark = _summary_with_names(line, rest, "\n" in text[begin:].strip(), fed, hidden, doubt, most)
         if columns(line + remark) <= most and (not hidden.names or hidden.names[0] in remark):
             break
     return line, remark
 
 
-def _beginning(text: str, begin: int, items: list[Item], most: int) -> tuple[str, int]:
+def _beginning(text: str, begin: int, items: list[ListItem], most: int) -> tuple[str, int]:
     """What is shown, and where it ends."""
     line, cut = "", begin
     for number, item in enumerate(items):
@@ -121,9 +133,9 @@ def _beginning(text: str, begin: int, items: list[Item], most: int) -> tuple[str
         end = node.end
         if node.start < cut or end <= node.start:
             break
-        between = "" if number == 0 else _joint(text[cut : node.start])
+        between = "" if number == 0 else _separator(text[cut : node.start])
         piece = text[node.start if number else begin : end].strip()
-        if between is None or "\n" in piece or columns(longer := line + between + plainly(piece)) > most:
+        if between is None or "\n" in piece or columns(longer := line + between + escape_command(piece)) > most:
             break
         line, cut = longer, node.start + len(text[node.start : end].rstrip())
         if "#" in piece or _lines_of_input(node):
@@ -131,12 +143,12 @@ def _beginning(text: str, begin: int, items: list[Item], most: int) -> tuple[str
     if not line:
         first = text[begin:].partition("\n")[0]
         cut = begin + len(first)
-        if columns(line := plainly(first)) > most:
-            line, cut = _cut(first, most), begin + _kept(first, most)
+        if columns(line := escape_command(first)) > most:
+            line, cut = _cut(first, most), begin + _kept_chars(first, most)
     return line, cut
 
 
-def _joint(between: str) -> str | None:
+def _separator(between: str) -> str | None:
     """What stands between two commands, on one line. None: a remark, which would swallow what follows."""
     if "#" in between:
         return None
@@ -146,62 +158,64 @@ def _joint(between: str) -> str | None:
     return f"{'' if words[0] == ';' else ' '}{words} "
 
 
-def _gist(text: str, hidden: _Rest, most: int, doubt: str) -> tuple[str, str]:
+def _summary(text: str, hidden: _Rest, most: int, doubt: str) -> tuple[str, str]:
     """The beginning of a text that cannot be taken apart."""
     first = text.partition("\n")[0]
-    room = max(most - _RESERVED, most // 3)
-    if columns(line := plainly(first)) > room:
-        line, rest = _cut(first, room), text[_kept(first, room) :]
+    room = max(most - _REST_NOTE_COLUMNS, most // 3)
+    if columns(line := escape_command(first)) > room:
+        line, rest = _cut(first, room), text[_kept_chars(first, room) :]
     else:
         rest = text[len(first) :]
-    return _gist_of(line, rest, "\n" in text, 0, hidden, doubt, most)
+    return _summary_with_names(line, rest, "\n" in text, 0, hidden, doubt, most)
 
 
-def _gist_of(line: str, rest: str, lines: bool, fed: int, hidden: _Rest, doubt: str, most: int) -> tuple[str, str]:
+def _summary_with_names(
+    line: str, rest: str, lines: bool, fed: int, hidden: _Rest, doubt: str, most: int
+) -> tuple[str, str]:
     """With as many names as there is room for; how many more there are is always said."""
     line = line.removesuffix("…").rstrip()
-    left = _many(rest.strip().count("\n") + 1, "line") if lines else _many(len(rest), "character")
+    left = _count_text(rest.strip().count("\n") + 1, "line") if lines else _count_text(len(rest), "character")
     start = f" … +{left}" if rest.strip() else " …"
-    for written, names, files, fed_too in _fewer(hidden):
+    for written, names, files, fed_too in _drop_names(hidden):
         said = [start + (f", {fed:,} of them input" if fed and fed_too else "")]
-        said += [f"also runs {_listed(hidden.names, names, 'command')}"] if hidden.names else []
-        said += [f"writes {_listed(written, files, 'file')}"] if written else []
+        said += [f"also runs {_list_names(hidden.names, names, 'command')}"] if hidden.names else []
+        said += [f"writes {_list_names(written, files, 'file')}"] if written else []
         said += [doubt] if doubt else []
         if columns(line + (remark := "; ".join(said))) <= most:
             break
     return line, remark
 
 
-def _fewer(hidden: _Rest) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
+def _drop_names(hidden: _Rest) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
     """What is written, how many of those files and of the commands to name, and whether to count the lines of input:
     from all of it down to nothing."""
-    most = min(len(hidden.names), _NAMED)
+    most = min(len(hidden.names), _MAX_NAMES)
     every = tuple(dict.fromkeys((*hidden.files, *hidden.theirs)))
-    yield every, most, min(len(every), _NAMED), True
-    yield every, most, min(len(every), _NAMED), False
-    for total in range(most + min(len(hidden.files), _NAMED), -1, -1):
+    yield every, most, min(len(every), _MAX_NAMES), True
+    yield every, most, min(len(every), _MAX_NAMES), False
+    for total in range(most + min(len(hidden.files), _MAX_NAMES), -1, -1):
         for fed_too in (True, False):
             for named in range(min(total, most), max(total - len(hidden.files), 0) - 1, -1):
                 yield hidden.files, named, total - named, fed_too
 
 
-def _listed(names: tuple[str, ...], count: int, what: str) -> str:
+def _list_names(names: tuple[str, ...], count: int, what: str) -> str:
     more = len(names) - min(count, len(names))
     if not count:
-        return _many(more, what)
+        return _count_text(more, what)
     return ", ".join(names[:count]) + (f" and {more:,} more" if more else "")
 
 
 def _cut(line: str, most: int) -> str:
-    return fit(plainly(line), most)
+    return fit(escape_command(line), most)
 
 
-def _kept(line: str, most: int) -> int:
+def _kept_chars(line: str, most: int) -> int:
     """How many characters of a line are shown when it is cut. None, where some of them are spelt out: who knows."""
-    return len(_cut(line, most)) - 1 if plainly(line) == line else 0
+    return len(_cut(line, most)) - 1 if escape_command(line) == line else 0
 
 
-def _many(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
@@ -212,10 +226,10 @@ def _lines_of_input(node: Node) -> int:
         for redirect in node.redirects
         if redirect.operator in ("<<", "<<-")
     )
-    return own + sum(map(_lines_of_input, _inside(node)))
+    return own + sum(map(_lines_of_input, _child_nodes(node)))
 
 
-def _inside(node: Node) -> list[Node]:
+def _child_nodes(node: Node) -> list[Node]:
     match node:
         case Pipeline():
             return list(node.stages)
@@ -258,39 +272,39 @@ def _rest(script: Script, cut: int) -> _Rest:
     files: dict[str, None] = {}
     theirs: dict[str, None] = {}
     for each in script.commands:
-        hidden = bool(each.argv) and not _is_seen(each, script.text, cut, fed=fed)
+        hidden = bool(each.argv) and not _is_shown(each, script.text, cut, fed=fed)
         if hidden:
-            name = _named(each.argv[0], "something unknown")
+            name = _short_name(each.argv[0], "something unknown")
             names[name] = names.get(name, False) or bool(changes(each))
-        if each.redirects and not (each.end <= cut and (not fed or not _is_lent(each))):
+        if each.redirects and not (each.end <= cut and (not fed or not _is_run_by_wrapper(each))):
             for opened in each.redirects:
                 if opened.writes and opened.target not in _NO_FILES:
-                    (theirs if hidden else files)[_named(opened.target, "an unknown file")] = None
+                    (theirs if hidden else files)[_short_name(opened.target, "an unknown file")] = None
     return _Rest(tuple(sorted(names, key=lambda name: not names[name])), tuple(files), tuple(theirs))
 
 
-def _named(word: str, unknown: str) -> str:
-    name = plainly(shown(word))
-    if columns(name) > _LONGEST and "/" in name:
+def _short_name(word: str, unknown: str) -> str:
+    name = escape_command(to_display(word))
+    if columns(name) > _MAX_NAME_COLUMNS and "/" in name:
         name = f"…/{name.rpartition('/')[2]}"
-    return unknown if name.strip("…") == "" else fit(name, _LONGEST)
+    return unknown if name.strip("…") == "" else fit(name, _MAX_NAME_COLUMNS)
 
 
-def _is_lent(command: Command) -> bool:
+def _is_run_by_wrapper(command: Command) -> bool:
     """Its place is that of the command which runs it: a wrapper, or a shell that is fed from somewhere."""
     parent = command.parent
     return parent is not None and (command.start, command.end) == (parent.start, parent.end)
 
 
-def _is_seen(command: Command, text: str, cut: int, *, fed: bool) -> bool:
+def _is_shown(command: Command, text: str, cut: int, *, fed: bool) -> bool:
     """Whether its name stands in `text[:cut]`. `fed`: something there reads lines that are not."""
     if command.start >= cut:
         return False
     words = command.argv[:1]
-    if not _is_lent(command):
+    if not _is_run_by_wrapper(command):
         if command.end <= cut:
             return True
-        if not plain(words[0]):
+        if not is_literal(words[0]):
             return text[command.start] in '$"`'
         if not text[: command.start].strip() and "/" not in words[0] and words[0].startswith(text[command.start : cut]):
             return True  # the beginning of the very first; the rest is counted
@@ -298,7 +312,7 @@ def _is_seen(command: Command, text: str, cut: int, *, fed: bool) -> bool:
         return True
     else:
         parent = command.parent
-        while parent is not None and (outer := parent.parent) and _is_lent(parent):
+        while parent is not None and (outer := parent.parent) and _is_run_by_wrapper(parent):
             parent = outer  # `sudo env rm`
         assert parent is not None
         place = len(parent.argv) - len(command.argv)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from nacre.base.units import short_span
+from nacre.base.units import format_duration
 from nacre.result import (
     Cancelled,
     Exited,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nacre.tasks.store.task import Task
 
 
-def word_on(task: Task) -> str:
+def status_word(task: Task) -> str:
     """For a column of a table: up to a dozen letters."""
     if task.out_of_memory:
         return "out of memory"
@@ -54,23 +54,23 @@ def word_on(task: Task) -> str:
             assert_never(outcome)
 
 
-def sentence_on(task: Task) -> str:
+def status_sentence(task: Task) -> str:
     """For a line of its own."""
     if task.alive:
-        quiet = "" if task.idle is None or not task.bytes else f", its last output {short_span(task.idle)} ago"
-        return f"{task.id} has been running for {short_span(task.duration)}{quiet}"
+        quiet = "" if task.idle is None or not task.bytes else f", its last output {format_duration(task.idle)} ago"
+        return f"{task.id} has been running for {format_duration(task.duration)}{quiet}"
     if task.state == "broken":
         return f"{task.id} is broken: {task.problem}"
     memory = " (out of memory)" if task.out_of_memory else ""
     problem = f" ({task.problem})" if task.problem else ""
-    return f"{task.id}: {task.summary}{memory} after {short_span(task.duration)}{problem}"
+    return f"{task.id}: {task.summary}{memory} after {format_duration(task.duration)}{problem}"
 
 
 def survivors(task: Task) -> str:
     """Which of its processes could not be ended."""
-    named = ", ".join(f"{process.pid} ({process.command[:60]})" for process in task.running[:_NAMED])
-    more = len(task.running) - _NAMED
+    named = ", ".join(f"{process.pid} ({process.command[:60]})" for process in task.running[:_MAX_NAMED_PROCESSES])
+    more = len(task.running) - _MAX_NAMED_PROCESSES
     return named + (f" and {more} more" if more > 0 else "")
 
 
-_NAMED = 5
+_MAX_NAMED_PROCESSES = 5

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from nacre.ansi.width import columns
 from nacre.base.frozen import frozen
-from nacre.base.units import short_size, short_span
-from nacre.views.console.escape import cut, escaped, fit, in_ascii, plainly
-from nacre.views.console.task_status import survivors, word_on
+from nacre.base.units import format_duration, format_size
+from nacre.views.console.escape import cut, escape_command, escape_text, fit, to_ascii
+from nacre.views.console.task_status import status_word, survivors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ _NAMES = ("ID", "STATE", "TIME", "QUIET", "BYTES", "PID", "COMMAND")
 _TO_THE_RIGHT = ("TIME", "QUIET", "BYTES", "PID")
 _GIVEN_UP = ("PID", "BYTES", "QUIET", "TIME")
 """In this order, where there is no room for them."""
-_ENOUGH = 20
+_MIN_COMMAND_COLUMNS = 20
 """Columns for the command."""
-_ID = 13
+_ID_COLUMNS = 13
 """Columns. What is no task may have a longer name."""
-_WIDE = 500
+_MAX_COMMAND_COLUMNS = 500
 """Columns of a command: here it is cut where the line ends, as the others are."""
 
 
 @frozen
-class Listing:
+class TaskTable:
     head: tuple[str, ...]
     rows: tuple[tuple[Task, tuple[str, ...]], ...]
     """Each cell as wide as the others of its column; what is broken last."""
@@ -44,51 +44,53 @@ class Listing:
         return [GAP.join(cells).rstrip() for cells in (self.head, *(cells for _, cells in self.rows))]
 
 
-def listing(tasks: Sequence[Task], width: int, *, utf8: bool = True) -> Listing:
+def build_task_table(tasks: Sequence[Task], width: int, *, utf8: bool = True) -> TaskTable:
     tasks = sorted(tasks, key=lambda task: task.state == "broken")
     rows = [dict(zip(_NAMES, _NAMES, strict=True)), *(_row(task, width) for task in tasks)]
     if not utf8:
-        rows = [{name: in_ascii(cell) for name, cell in row.items()} for row in rows]
+        rows = [{name: to_ascii(cell) for name, cell in row.items()} for row in rows]
     widths = {name: max(columns(row[name]) for row in rows) for name in _NAMES[:-1]}
     for name in _GIVEN_UP:
-        if _taken(widths) + _ENOUGH <= width:
+        if _used_columns(widths) + _MIN_COMMAND_COLUMNS <= width:
             break
         del widths[name]
     head, *cells = (_cells(row, widths, width, "…" if utf8 else "...") for row in rows)
-    return Listing(head, tuple(zip(tasks, cells, strict=True)))
+    return TaskTable(head, tuple(zip(tasks, cells, strict=True)))
 
 
 def _row(task: Task, width: int) -> dict[str, str]:
     broken = task.state == "broken"
     return {
-        "ID": fit(task.id, max(_ID, width // 3)),
-        "STATE": word_on(task),
-        "TIME": "-" if broken else short_span(task.duration),
-        "QUIET": "-" if task.idle is None else short_span(task.idle),
-        "BYTES": "-" if broken else short_size(task.bytes),
+        "ID": fit(task.id, max(_ID_COLUMNS, width // 3)),
+        "STATE": status_word(task),
+        "TIME": "-" if broken else format_duration(task.duration),
+        "QUIET": "-" if task.idle is None else format_duration(task.idle),
+        "BYTES": "-" if broken else format_size(task.bytes),
         "PID": "-" if task.pid is None else str(task.pid),
         "COMMAND": _command(task),
     }
 
 
 def _command(task: Task) -> str:
-    text = fit(plainly(task.description[:_WIDE]), _WIDE) or _gist(task.command, task.cwd)
+    text = fit(escape_command(task.description[:_MAX_COMMAND_COLUMNS]), _MAX_COMMAND_COLUMNS) or _short_command(
+        task.command, task.cwd
+    )
     if task.running:
-        return f"[still there: {escaped(survivors(task))}] {text}"
+        return f"[still there: {escape_text(survivors(task))}] {text}"
     note = task.summary.partition("lost: ")[2] if task.state == "lost" else task.problem
-    return f"[{escaped(note)}] {text}".rstrip() if note else text
+    return f"[{escape_text(note)}] {text}".rstrip() if note else text
 
 
-def _gist(command: str, cwd: str) -> str:
+def _short_command(command: str, cwd: str) -> str:
     line = command.strip()
-    if len(line) <= _WIDE and "\n" not in line and not line.startswith("cd"):
-        return plainly(line)  # as below, and nothing has to be loaded that reads it
-    from nacre.views.console.short_command import display
+    if len(line) <= _MAX_COMMAND_COLUMNS and "\n" not in line and not line.startswith("cd"):
+        return escape_command(line)  # as below, and nothing has to be loaded that reads it
+    from nacre.views.console.short_command import shorten
 
-    return display(command, cwd, most=_WIDE)
+    return shorten(command, cwd, most=_MAX_COMMAND_COLUMNS)
 
 
-def _taken(widths: dict[str, int]) -> int:
+def _used_columns(widths: dict[str, int]) -> int:
     return sum(widths.values()) + len(GAP) * len(widths)
 
 

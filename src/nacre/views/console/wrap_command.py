@@ -7,36 +7,36 @@ from __future__ import annotations
 
 from nacre.ansi.width import columns
 from nacre.shell import read
-from nacre.views.console.escape import escaped, plainly
+from nacre.views.console.escape import escape_command, escape_text
 
 _INDENT = "    "
-_LONGEST = 4000
+_MAX_COMMAND_CHARS = 4000
 """Characters. Beyond that nobody copies it from here, and the terminal may break it where it likes."""
 
 
-def continued(command: str, width: int) -> list[str]:
+def wrap(command: str, width: int) -> list[str]:
     """Lines of up to `width` columns where that can be done. A text that hides something is shown escaped instead, and
     is then no longer for copying."""
     lines = command.strip("\n").split("\n")
-    if any(escaped(line) != line or plainly(line) != line for line in lines):
-        return [plainly(line) for line in lines]
-    if all(columns(line) <= width for line in lines) or "<<" in command or len(command) > _LONGEST:
+    if any(escape_text(line) != line or escape_command(line) != line for line in lines):
+        return [escape_command(line) for line in lines]
+    if all(columns(line) <= width for line in lines) or "<<" in command or len(command) > _MAX_COMMAND_CHARS:
         return lines
-    broken = [part for line in lines for part in _broken(line, width)]
+    broken = [part for line in lines for part in _break_line(line, width)]
     return broken if _same("\n".join(lines), "\n".join(broken)) else lines
 
 
 def _same(one: str, other: str) -> bool:
     a, b = (read(text, cwd="/", home="~") for text in (one, other))
-    if a.broken or b.broken or a.closed or b.closed:
+    if a.syntax_error or b.syntax_error or a.gave_up or b.gave_up:
         return False
     return [each.argv for each in a.commands] == [each.argv for each in b.commands]
 
 
-def _broken(line: str, width: int) -> list[str]:
+def _break_line(line: str, width: int) -> list[str]:
     """At the last blank outside quotes that fits, again and again; a word that is too long stays whole."""
     out: list[str] = []
-    places, start = _places(line), 0
+    places, start = _break_positions(line), 0
     while columns((_INDENT if out else "") + line[start:]) > width:
         room = width - 2 - (len(_INDENT) if out else 0)
         after = [place for place in places if place > start + 1]
@@ -49,8 +49,8 @@ def _broken(line: str, width: int) -> list[str]:
     return [*out, (_INDENT if out else "") + line[start:].lstrip()]
 
 
-def _places(line: str) -> list[int]:
-    """Blanks between words, as far as quotes and brackets tell; `continued` looks again."""
+def _break_positions(line: str) -> list[int]:
+    """Blanks between words, as far as quotes and brackets tell; `wrap` looks again."""
     found: list[int] = []
     closers: list[str] = []
     position = 0

@@ -21,7 +21,7 @@ from nacre.result import (
     TimedOut,
 )
 from nacre.tasks.store.task import Task
-from nacre.verdict import Decision, Finding, Given, Matter, Verdict
+from nacre.verdict import ApprovalInput, ApprovalRequest, Decision, Finding, Verdict
 
 HOME = "/home/ada/shop"
 
@@ -35,7 +35,7 @@ def _result(
     took: float,
     warned: str = "",
     dropped: int = 0,
-    remarks: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
     task: TaskRef | None = None,
     spill: Spill | None = None,
 ) -> Result:
@@ -49,7 +49,7 @@ def _result(
         both=_part(warned + out + err, dropped),
         duration=took,
         pid=4711,
-        remarks=remarks,
+        notes=notes,
         task=task,
         spill=spill,
     )
@@ -58,9 +58,9 @@ def _result(
 def _part(text: str, dropped: int = 0) -> Captured:
     data = text.encode()
     if not dropped:
-        return Captured(head=data, seen=len(data))
+        return Captured(head=data, total_bytes=len(data))
     middle = data.index(b"\n", len(data) // 2) + 1
-    return Captured(head=data[:middle], tail=data[middle:], seen=len(data) + dropped, dropped=dropped)
+    return Captured(head=data[:middle], tail=data[middle:], total_bytes=len(data) + dropped, dropped_bytes=dropped)
 
 
 BUILD = _result(
@@ -215,7 +215,7 @@ PROMOTED = _result(
     "cc -c src/order.c\ncc -c src/total.c\n",
     took=20.0,
     task=TASK,
-    remarks=("Not done after 20 s: it goes on as bash-3f9c2a17.",),
+    notes=("Not done after 20 s: it goes on as bash-3f9c2a17.",),
 )
 INSTALL = _result(
     "npm install",
@@ -248,7 +248,7 @@ TIMED_OUT = _result(
     TimedOut(30.0),
     "Need to install the following packages:\n  create-shop@2.1.0\nOk to proceed? (y)",
     took=30.02,
-    remarks=("No output for 28 s and nothing was computing; it may have been waiting for input.",),
+    notes=("No output for 28 s and nothing was computing; it may have been waiting for input.",),
 )
 KILLED = _result(
     "python -m http.server 8000", Killed("nacre kill"), "Serving HTTP on 0.0.0.0 port 8000 ...\n", took=754.0
@@ -292,10 +292,10 @@ ASKED = Verdict(
             ("bash",),
         ),
     ),
-    matter=Matter(
+    approval_request=ApprovalRequest(
         'npm run build\nbash -c "$TIDY"' + " " * 60 + "&& npm publish",
         HOME,
-        (Given("$TIDY", "git reset --hard; rm -rf dist", True),),
+        (ApprovalInput("$TIDY", "git reset --hard; rm -rf dist", True),),
     ),
 )
 HOSTILE = _result(

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from nacre.base.frozen import frozen
 from nacre.result import Result
-from nacre.views.console.approval_prompt import QUESTION, question
-from nacre.views.console.capabilities import Look
-from nacre.views.console.live import Live, styles
+from nacre.views.console.approval_prompt import QUESTION, prompt_lines
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.live import LiveView, styles
 from nacre.views.gallery import results
 from nacre.views.panels.background import background_box
 from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
-from nacre.views.panels.streamed import streamed
-from nacre.views.panels.style import Drawing, said
+from nacre.views.panels.streamed import draw_streamed
+from nacre.views.panels.style import Drawing, styled_line
 from nacre.views.panels.task_table import task_table
 
 
@@ -22,23 +22,25 @@ from nacre.views.panels.task_table import task_table
 class Scene:
     name: str
     about: str
-    draw: Callable[[Look], Drawing]
+    draw: Callable[[TerminalCapabilities], Drawing]
 
 
-def _panel(result: Result, *, timeout: float | None = 120.0, description: str = "") -> Callable[[Look], Drawing]:
+def _panel(
+    result: Result, *, timeout: float | None = 120.0, description: str = ""
+) -> Callable[[TerminalCapabilities], Drawing]:
     return lambda look: panel(result, look, timeout=timeout, description=description, most=16)
 
 
-def _live(look: Look) -> Drawing:
-    live = Live("npm install", results.HOME, timeout=300.0)
+def _live(look: TerminalCapabilities) -> Drawing:
+    live = LiveView("npm install", results.HOME, timeout=300.0)
     live.feed("stderr", b"npm WARN deprecated inflight@1.0.6: leaks memory\n")
     live.feed("stdout", b"added 1 package in 1s\nadded 50 packages in 5s\n\rfetching 51/523\rfetching 200/523")
     lines = live.lines(15.3, look.width, 24, utf8=look.utf8)
-    return [said((line, style)) for line, style in zip(lines, styles(len(lines)), strict=True)]
+    return [styled_line((line, style)) for line, style in zip(lines, styles(len(lines)), strict=True)]
 
 
-def _asked(look: Look) -> Drawing:
-    return [*map(said, question(results.ASKED, look.width, utf8=look.utf8)), said(QUESTION)]
+def _draw_prompt(look: TerminalCapabilities) -> Drawing:
+    return [*map(styled_line, prompt_lines(results.ASKED, look.width, utf8=look.utf8)), styled_line(QUESTION)]
 
 
 SCENES = (
@@ -56,7 +58,7 @@ SCENES = (
     Scene(
         "streamed",
         "With `--view stream`: every line as it comes, then how it ended.",
-        lambda look: streamed(results.INSTALL, look),
+        lambda look: draw_streamed(results.INSTALL, look),
     ),
     Scene(
         "blocked",
@@ -76,7 +78,7 @@ SCENES = (
     Scene(
         "asked",
         "A person is asked: all of what would run, whatever it comes from, and just above the question why.",
-        _asked,
+        _draw_prompt,
     ),
     Scene(
         "hostile",

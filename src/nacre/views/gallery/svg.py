@@ -8,9 +8,9 @@ from __future__ import annotations
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from nacre.ansi.width import fitting
+from nacre.ansi.width import prefix_length
 from nacre.base.frozen import replace
-from nacre.views.console.capabilities import Look
+from nacre.views.console.capabilities import TerminalCapabilities
 from nacre.views.panels.style import Drawing, console
 
 _BASE = [(46, 52, 64), (191, 54, 61), (40, 140, 74), (154, 103, 0), (36, 91, 191), (150, 60, 170), (20, 120, 135)]
@@ -66,7 +66,7 @@ _FORMAT = """\
 """rich fills it in. Its own has fonts that are fetched from somewhere, and is none of its public parts."""
 
 
-def render_svg(drawing: Drawing, look: Look, *, title: str, light: bool = False) -> str:
+def render_svg(drawing: Drawing, look: TerminalCapabilities, *, title: str, light: bool = False) -> str:
     paper = console(replace(look, colour=True), record=True)
     for each in drawing:
         if not isinstance(each, Text):
@@ -86,7 +86,7 @@ def render_svg(drawing: Drawing, look: Look, *, title: str, light: bool = False)
 def _rows(line: Text, width: int) -> list[Text]:
     """As a terminal wraps: where the room ends, in the middle of a word."""
     text, places, place = line.plain, list[int](), 0
-    while (fits := fitting(text[place:], width)) < len(text) - place:
+    while (fits := prefix_length(text[place:], width)) < len(text) - place:
         place += max(fits, 1)
         places.append(place)
     return list(line.divide(places))

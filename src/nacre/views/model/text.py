@@ -12,11 +12,11 @@ from typing import assert_never
 from nacre.ansi.decode import clean
 from nacre.base.frozen import frozen, replace
 from nacre.output.error_lines import excerpt
-from nacre.output.markers import EXCERPT, Middle, quoted
-from nacre.output.notes import note
-from nacre.output.shape import Options, Reading, read, shape
-from nacre.output.tokens import quarters
-from nacre.redact.mask import mask_said
+from nacre.output.markers import MAX_EXCERPT_CHARS, OmittedMiddle, quote_path
+from nacre.output.notes import nacre_note
+from nacre.output.shape import DecodedStream, ShapeOptions, decode_stream, shape
+from nacre.output.tokens import quarter_tokens
+from nacre.redact.mask import mask_note
 from nacre.result import (
     Cancelled,
     Captured,
@@ -34,121 +34,123 @@ from nacre.result import (
 )
 from nacre.result import describe as in_words
 
-LEAST, LEAST_APART = (1_000, 30, 250), (2_200, 50, 600)
+MIN_LIMITS, MIN_LIMITS_SEPARATE = (1_000, 30, 250), (2_200, 50, 600)
 """Characters, lines and tokens: half of them are for the output."""
-_LONGEST = 600
+_MAX_NOTE_CHARS = 600
 """Characters of one remark."""
-_SOME = 8 * 1024
+_SEARCHED_END_BYTES = 8 * 1024
 """Bytes of the beginning and of the end of the output in which complaints are looked for."""
-_GOES_ON = "It goes on as task "
+_RUNNING_NOTE_PREFIX = "It goes on as task "
 
 
 @frozen(kw_only=True)
 class ModelOptions:
-    output: Options = Options()
+    output: ShapeOptions = ShapeOptions()
     """The limits hold for the whole text, with all remarks."""
-    apart: bool = False
+    separate_streams: bool = False
     """stdout and stderr by themselves, instead of in order of arrival."""
     task_help: str = "TaskOutput reads it and waits for it, KillShell ends it"
     """What can be done with a task, for who has other tools."""
 
     def __post_init__(self) -> None:
-        chars, lines, tokens = LEAST_APART if self.apart else LEAST
+        chars, lines, tokens = MIN_LIMITS_SEPARATE if self.separate_streams else MIN_LIMITS
         asked = tokens if self.output.tokens is None else self.output.tokens
         if self.output.chars < chars or self.output.lines < lines or asked < tokens:
             raise ValueError(f"at least {chars} characters, {lines} lines and {tokens} tokens")
 
 
 DEFAULT = ModelOptions()
-_UNREAD = "commands cannot read what is left out: print less of it (grep, head, tail), or write it to a file first"
+_UNREADABLE_NOTE = (
+    "commands cannot read what is left out: print less of it (grep, head, tail), or write it to a file first"
+)
 
 
 @frozen(kw_only=True)
-class Kept:
+class SpillInfo:
     """Where the output is, as somebody has seen who looked (`spilled`), and what is in the part that was dropped."""
 
     spill: Spill | None = None
-    middle: Middle | None = None
+    middle: OmittedMiddle | None = None
 
 
 @frozen
-class Text:
+class ModelText:
     text: str
     cut: bool = False
     """Some of the output is left out, folded away or erased by itself, and cannot be known from the text."""
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[DecodedStream, ...] = ()
     """What was made out of the streams, for another rendering of the same."""
 
 
 def model_text(
-    result: Result, options: ModelOptions = DEFAULT, *, secrets: Iterable[str] = (), kept: Kept | None = None
+    result: Result, options: ModelOptions = DEFAULT, *, secrets: Iterable[str] = (), kept: SpillInfo | None = None
 ) -> str:
     """The `secrets` are masked beside those that the result hides. Without `kept`, the result's word for its spill."""
-    return rendered(result, options, secrets=secrets, kept=kept).text
+    return render_model_text(result, options, secrets=secrets, kept=kept).text
 
 
-def rendered(
+def render_model_text(
     result: Result,
     options: ModelOptions = DEFAULT,
     *,
     secrets: Iterable[str] = (),
-    kept: Kept | None = None,
-    readings: tuple[Reading, ...] = (),
-) -> Text:
+    kept: SpillInfo | None = None,
+    readings: tuple[DecodedStream, ...] = (),
+) -> ModelText:
     """The same, and whether it is all. `readings` are those of an earlier rendering, with the same middle."""
-    hidden = (*secrets, *(() if result.hidden is None else result.hidden.values()))
-    kept = Kept(spill=result.spill) if kept is None else kept
+    hidden = (*secrets, *(() if result.redactor is None else result.redactor.values()))
+    kept = SpillInfo(spill=result.spill) if kept is None else kept
     if hidden and kept.spill is not None:
-        kept = replace(kept, spill=replace(kept.spill, path=mask_said(kept.spill.path, hidden)))
-    if result.elsewhere:
+        kept = replace(kept, spill=replace(kept.spill, path=mask_note(kept.spill.path, hidden)))
+    if result.files_unreachable:
         kept = replace(kept, spill=None)
-    silent = not result.both.seen
+    silent = not result.both.total_bytes
     before = list(_ending(result, options, silent=silent))
-    after = [remark for remark in result.remarks if not is_said(remark, result)]
+    after = [remark for remark in result.notes if not is_redundant(remark, result)]
     if result.task is not None and not isinstance(result.outcome, Running):
         after.append(f"{_task(result)}; {options.task_help}")
     body = _Body(result, options, hidden, kept, readings)
     lines = _Lines(options.output, hidden)
     first = [lines.add(text) for text in before]
     last = [lines.add(text) for text in after]
-    where = [lines.add(text) for text in _where(result, kept, hidden)] if body.apart else []
-    where += [lines.add(_UNREAD)] if result.elsewhere else []
-    output = [] if silent else [body.within(lines.rest()) or note("nothing but white space")]
+    where = [lines.add(text) for text in _where(result, kept, hidden)] if body.separate_streams else []
+    where += [lines.add(_UNREADABLE_NOTE)] if result.files_unreachable else []
+    output = [] if silent else [body.shape_within(lines.rest()) or nacre_note("nothing but white space")]
     last += where if body.cut else []
     text = "\n".join(part for part in (*first, *output, *last, *lines.left_out()) if part)
-    return Text(text, body.cut, tuple(body.readings))
+    return ModelText(text, body.cut, tuple(body.readings))
 
 
 def _ending(result: Result, options: ModelOptions, *, silent: bool) -> Iterator[str]:
-    words = how(result, options)
+    words = describe_end(result, options)
     if silent and not isinstance(result.outcome, Refused | NotStarted | Running):
         yield f"{words}; no output" if words else "no output"
     elif words:
         yield words
 
 
-def how(result: Result, options: ModelOptions) -> str:
+def describe_end(result: Result, options: ModelOptions) -> str:
     """How it ended, and what can be done; empty for plain success."""
     outcome = result.outcome
     match outcome:
         case Exited(0):
             return ""
         case Exited(code):
-            from nacre.hints.exit_codes import meaning  # loads the parser, for those who fail
+            from nacre.hints.exit_codes import explain  # loads the parser, for those who fail
 
-            known = meaning(result.command, code, cwd=result.cwd, output=_some(result.both))
+            known = explain(result.command, code, cwd=result.cwd, output=_some(result.both))
             return f"exit {code}" + (f": {known.text}" if known else "")
         case Signalled(number):
-            from nacre.hints.exit_codes import meaning_of_signal
+            from nacre.hints.exit_codes import explain_signal
 
-            more = meaning_of_signal(number)
+            more = explain_signal(number)
             return in_words(outcome) + (f": {more}" if more else "")
         case TimedOut():
             return f"{in_words(outcome)}, and ended; for longer work ask for more time, or run it in the background"
         case OverLimit() | Cancelled() | Killed() | Lost():
             return in_words(outcome)
         case Running(id, promoted):
-            named = None if result.elsewhere else result.task
+            named = None if result.files_unreachable else result.task
             where = "" if named is None else f"; what it prints is in {named.output_file}"
             how = f"not ended after {result.duration:.3g} s: it goes on" if promoted else "it runs"
             return f"{how} as task {id}{where}; {options.task_help}"
@@ -163,36 +165,40 @@ def how(result: Result, options: ModelOptions) -> str:
 
 def _task(result: Result) -> str:
     assert result.task is not None
-    where = "" if result.elsewhere else f", which prints to {result.task.output_file}"
+    where = "" if result.files_unreachable else f", which prints to {result.task.output_file}"
     return f"what it left running is task {result.task.id}{where}"
 
 
-def is_said(remark: str, result: Result) -> bool:
+def is_redundant(remark: str, result: Result) -> bool:
     """In other words, by whoever names the task."""
-    return result.task is not None and remark.startswith(f"{_GOES_ON}{result.task.id};")
+    return result.task is not None and remark.startswith(f"{_RUNNING_NOTE_PREFIX}{result.task.id};")
 
 
-def _where(result: Result, kept: Kept, secrets: tuple[str, ...]) -> Iterator[str]:
+def _where(result: Result, kept: SpillInfo, secrets: tuple[str, ...]) -> Iterator[str]:
     """For streams that are shown apart: the file has both, in order of arrival, and its lines are not theirs."""
     if kept.spill is None:
         return
     part = "" if kept.spill.complete else f"the first {kept.spill.bytes:,} bytes of "
-    yield f"{part}all of the output, in order of arrival, is in {quoted(kept.spill.path)}"
+    yield f"{part}all of the output, in order of arrival, is in {quote_path(kept.spill.path)}"
     if kept.middle is not None:
         before = result.both.head.count(b"\n")
-        for error in kept.middle.told(secrets):
-            yield f"its line {before + error.number} tells of an error: {excerpt(error.text, EXCERPT)}"
+        for error in kept.middle.masked_errors(secrets):
+            yield f"its line {before + error.number} tells of an error: {excerpt(error.text, MAX_EXCERPT_CHARS)}"
 
 
 def _some(captured: Captured) -> str:
-    parts = captured.head[:_SOME], captured.head[-_SOME:], captured.tail[-_SOME:]
+    parts = (
+        captured.head[:_SEARCHED_END_BYTES],
+        captured.head[-_SEARCHED_END_BYTES:],
+        captured.tail[-_SEARCHED_END_BYTES:],
+    )
     return "\n".join(part.decode("utf-8", "replace") for part in parts)
 
 
 class _Lines:
     """Lines of nacre's own, as many as may be: half of the text at most."""
 
-    def __init__(self, limits: Options, secrets: tuple[str, ...]) -> None:
+    def __init__(self, limits: ShapeOptions, secrets: tuple[str, ...]) -> None:
         self._limits = limits
         self._secrets = secrets
         self._chars = limits.chars // 2 - 50
@@ -203,8 +209,8 @@ class _Lines:
 
     def add(self, text: str) -> str:
         """The line, or nothing when there is no room for it."""
-        line = note(self._plain(text))
-        cost = len(line) + 1, 1, quarters(line) + 1
+        line = nacre_note(self._plain(text))
+        cost = len(line) + 1, 1, quarter_tokens(line) + 1
         used = [each + more for each, more in zip(self._used, cost, strict=True)]
         if used[0] > self._chars or used[1] > self._lines or (self._quarters is not None and used[2] > self._quarters):
             self._refused += 1
@@ -214,17 +220,17 @@ class _Lines:
 
     def _plain(self, text: str) -> str:
         """On one line, and not long."""
-        longest = min(_LONGEST, self._chars - 20)
+        longest = min(_MAX_NOTE_CHARS, self._chars - 20)
         if self._quarters is not None:
             longest = min(longest, self._quarters // 8)
-        more = "…" if len(text) > 8 * _LONGEST else ""
-        text = " ".join(mask_said(clean(text[: 8 * _LONGEST]) + more, self._secrets).split())
+        more = "…" if len(text) > 8 * _MAX_NOTE_CHARS else ""
+        text = " ".join(mask_note(clean(text[: 8 * _MAX_NOTE_CHARS]) + more, self._secrets).split())
         return text if len(text) <= longest else text[: longest - 1] + "…"
 
     def left_out(self) -> list[str]:
-        return [note(f"{self._refused} more remarks")] if self._refused else []
+        return [nacre_note(f"{self._refused} more remarks")] if self._refused else []
 
-    def rest(self) -> Options:
+    def rest(self) -> ShapeOptions:
         """What is left for the output."""
         limits = self._limits
         chars, lines, quarters = self._used
@@ -245,23 +251,23 @@ class _Body:
         result: Result,
         options: ModelOptions,
         secrets: tuple[str, ...],
-        kept: Kept,
-        readings: tuple[Reading, ...],
+        kept: SpillInfo,
+        readings: tuple[DecodedStream, ...],
     ) -> None:
         self._result = result
         self.readings = list(readings)
-        self.apart = options.apart and bool(result.err.seen)
+        self.separate_streams = options.separate_streams and bool(result.err.total_bytes)
         self._secrets = secrets
         self._kept = kept
         self.cut = False
 
-    def within(self, limits: Options) -> str:
+    def shape_within(self, limits: ShapeOptions) -> str:
         """Nothing, if there is nothing to be seen in it."""
-        text = self._both(limits) if self.apart else self._stream(self._result.both, limits, self._kept)
+        text = self._both(limits) if self.separate_streams else self._stream(self._result.both, limits, self._kept)
         return text if text.strip() else ""
 
-    def _both(self, limits: Options) -> str:
-        result, head = self._result, note("stderr")
+    def _both(self, limits: ShapeOptions) -> str:
+        result, head = self._result, nacre_note("stderr")
         spare = _less(limits, head)
         half = replace(
             spare,
@@ -269,27 +275,27 @@ class _Body:
             lines=max(10, spare.lines // 2),
             tokens=None if spare.tokens is None else max(125, spare.tokens // 2),
         )
-        nothing = Kept()
+        nothing = SpillInfo()
         err = self._stream(result.err, half, nothing)
-        if not result.out.seen:
+        if not result.out.total_bytes:
             return f"{head}\n{err}"
         return f"{self._stream(result.out, _less(spare, err), nothing)}\n{head}\n{err}"
 
-    def _stream(self, captured: Captured, limits: Options, kept: Kept) -> str:
+    def _stream(self, captured: Captured, limits: ShapeOptions, kept: SpillInfo) -> str:
         known = [reading for reading in self.readings if reading.captured is captured]
         if not known:
-            known.append(read(captured, secrets=self._secrets, middle=kept.middle))
+            known.append(decode_stream(captured, secrets=self._secrets, middle=kept.middle))
             self.readings += known
         shaped = shape(known[0], limits, spill=kept.spill)
         self.cut = self.cut or bool(shaped.omitted_bytes or shaped.similar or shaped.erased)
         return shaped.text
 
 
-def _less(limits: Options, text: str) -> Options:
+def _less(limits: ShapeOptions, text: str) -> ShapeOptions:
     """What is left beside a text, and the least that is allowed."""
     return replace(
         limits,
         chars=max(500, limits.chars - len(text) - 1),
         lines=max(10, limits.lines - text.count("\n") - 1),
-        tokens=None if limits.tokens is None else max(125, limits.tokens - -(-(quarters(text) + 1) // 4)),
+        tokens=None if limits.tokens is None else max(125, limits.tokens - -(-(quarter_tokens(text) + 1) // 4)),
     )

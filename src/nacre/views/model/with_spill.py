@@ -2,9 +2,9 @@
 which takes 0.6 s for a large file, and a second and more for output that is made to be slow: a host with an event loop
 calls it in a thread.
 
-`look` sees whether the spill is there and whole, counts the lines of the part that memory does not hold and finds the
-errors in it. `for_model` makes a spill where the text is cut, or similar lines are folded, and memory held it all: what
-is left out can be read.
+`inspect_spill` sees whether the spill is there and whole, counts the lines of the part that memory does not hold and
+finds the errors in it. `for_model` makes a spill where the text is cut, or similar lines are folded, and memory held it
+all: what is left out can be read.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterable
 
 from nacre.base.frozen import replace
 from nacre.capture.spill import SpillFile
-from nacre.output.error_lines import Scanner
-from nacre.output.markers import Middle
+from nacre.output.error_lines import ErrorScanner
+from nacre.output.markers import OmittedMiddle
 from nacre.result import Captured, Result, Spill
-from nacre.views.model.text import DEFAULT, Kept, ModelOptions, rendered
+from nacre.views.model.text import DEFAULT, ModelOptions, SpillInfo, render_model_text
 
-SCANNING = 0.3
+SCAN_TIMEOUT_S = 0.3
 """Seconds in which errors are looked for; what is left is only counted, in as many again."""
-_BLOCK = 256 * 1024
-_MANY = 1000
+_BLOCK_BYTES = 256 * 1024
+_MAX_ERRORS = 1000
 """Errors; beyond, the text says that there are so many or more."""
 
 
@@ -38,62 +38,62 @@ def for_model(
 ) -> str:
     """What a model reads. `directory` is for what has to be written (None: one that goes when this process does), and
     `name` is what the file's name begins with."""
-    kept = look(result, options.output.errors)
+    kept = inspect_spill(result, options.output.errors)
     hidden = tuple(secrets)
-    text = rendered(result, options, secrets=hidden, kept=kept)
-    lacks = text.cut and kept.spill is None and not result.dropped and not result.elsewhere
-    if lacks and (spill := written(result.both, directory, name)):
-        kept = Kept(spill=spill)
-        text = rendered(result, options, secrets=hidden, kept=kept, readings=text.readings)
+    text = render_model_text(result, options, secrets=hidden, kept=kept)
+    lacks = text.cut and kept.spill is None and not result.dropped_bytes and not result.files_unreachable
+    if lacks and (spill := write_spill(result.both, directory, name)):
+        kept = SpillInfo(spill=spill)
+        text = render_model_text(result, options, secrets=hidden, kept=kept, readings=text.readings)
     return text.text
 
 
-def look(result: Result, errors: int = 5) -> Kept:
+def inspect_spill(result: Result, errors: int = 5) -> SpillInfo:
     """The spill as it is on the disk now, and the middle as far as it could be read, with so many of its errors."""
     if result.spill is None:
-        return Kept()
+        return SpillInfo()
     try:
         fd = os.open(result.spill.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
-        return Kept()
+        return SpillInfo()
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or not status.st_size:
-            return Kept()
+            return SpillInfo()
         spill = result.spill
         if status.st_size < spill.bytes:
             spill = replace(spill, bytes=status.st_size, complete=False)
         middle = _middle(fd, result.both, errors) if spill.complete else None
-        return Kept(spill=spill, middle=middle)
+        return SpillInfo(spill=spill, middle=middle)
     except OSError:
-        return Kept()
+        return SpillInfo()
     finally:
         os.close(fd)
 
 
-def _middle(fd: int, captured: Captured, errors: int) -> Middle | None:
+def _middle(fd: int, captured: Captured, errors: int) -> OmittedMiddle | None:
     """None: it could not be read to its end in time."""
-    if not captured.dropped:
+    if not captured.dropped_bytes:
         return None
-    scanner, lines, scans = Scanner(max(errors, 1)), 0, True
+    scanner, lines, scans = ErrorScanner(max(errors, 1)), 0, True
     began, place = time.monotonic(), len(captured.head)
-    end = place + captured.dropped
+    end = place + captured.dropped_bytes
     while place < end:
-        block = os.pread(fd, min(_BLOCK, end - place), place)
+        block = os.pread(fd, min(_BLOCK_BYTES, end - place), place)
         if not block:
             return None
         place += len(block)
         spent = time.monotonic() - began
-        scans = scans and spent < SCANNING
+        scans = scans and spent < SCAN_TIMEOUT_S
         if scans:
             scanner.feed(block)
-        elif spent < 2 * SCANNING:
+        elif spent < 2 * SCAN_TIMEOUT_S:
             lines += block.count(b"\n")
         else:
             return None
-    found = scanner.found()
-    known = scans or scanner.total >= _MANY
-    return Middle(scanner.lines + lines, found if known else (), scanner.total if known else 0)
+    found = scanner.error_lines()
+    known = scans or scanner.total >= _MAX_ERRORS
+    return OmittedMiddle(scanner.lines + lines, found if known else (), scanner.total if known else 0)
 
 
 def _private() -> str:
@@ -102,17 +102,17 @@ def _private() -> str:
     return private_directory()
 
 
-def written(captured: Captured, directory: Callable[[], str] | None, name: str = "bash") -> Spill | None:
+def write_spill(captured: Captured, directory: Callable[[], str] | None, name: str = "bash") -> Spill | None:
     """What memory holds, in a file of its own; None if it could not be written, whole. `directory` as above."""
-    file = SpillFile(directory or _private, name, captured.seen)
+    file = SpillFile(directory or _private, name, captured.total_bytes)
     file.write(captured.head + captured.tail)
     if file.complete:
-        return file.finished()
+        return file.finish()
     file.discard()
     return None
 
 
-def standing(spill: Spill | None) -> Spill | None:
+def check_spill(spill: Spill | None) -> Spill | None:
     """The spill as it is on the disk now; None if it is not there."""
     if spill is None:
         return None

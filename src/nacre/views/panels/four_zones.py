@@ -17,18 +17,18 @@ from rich.text import Text
 
 from nacre.base.frozen import frozen, replace
 from nacre.result import Captured, Exited, Result
-from nacre.views.console.capabilities import Look
-from nacre.views.console.escape import escaped, fit, printed
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.escape import escape_output, escape_text, fit
 from nacre.views.console.viewport import viewport
 from nacre.views.panels.run import contents
-from nacre.views.panels.style import Drawing, rule, said, titled
+from nacre.views.panels.style import Drawing, rule, styled_line, titled_rule
 
-COMMAND = 50
+COMMAND_COLUMNS = 50
 """Columns of `$ command`."""
 
 
 @frozen(kw_only=True)
-class Zones:
+class FourZones:
     """Printed by a rich console, as wide as that is."""
 
     command: str
@@ -40,33 +40,33 @@ class Zones:
     truncated: bool
     duration_ms: float | None = None
 
-    def drawing(self, look: Look) -> Drawing:
+    def drawing(self, look: TerminalCapabilities) -> Drawing:
         state = ("ok", "bold green") if self.exit_code == 0 else (f"exit {self.exit_code}", "bold red")
         limit = "none" if self.timeout is None else f"{self.timeout}s"
         return [
-            titled(look, said((fit(f"$ {self.command}", COMMAND), "command")), said(state)),
-            said(("cwd: ", "faint"), escaped(self.cwd), ("  timeout: ", "faint"), limit),
+            titled_rule(look, styled_line((fit(f"$ {self.command}", COMMAND_COLUMNS), "command")), styled_line(state)),
+            styled_line(("cwd: ", "faint"), escape_text(self.cwd), ("  timeout: ", "faint"), limit),
             rule(look),
-            *self._printed(),
+            *self._output_lines(),
             rule(look),
-            said((self._truncated, "bold magenta"), (self._counted, "faint")),
+            styled_line((self._truncated, "bold magenta"), (self._counted, "faint")),
         ]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        for line in self.drawing(Look(options.max_width, utf8=not options.ascii_only)):
+        for line in self.drawing(TerminalCapabilities(options.max_width, utf8=not options.ascii_only)):
             if isinstance(line, Text):
                 line.end, line.no_wrap, line.overflow = "\n", False, "fold"
                 yield line
 
-    def _printed(self) -> Drawing:
+    def _output_lines(self) -> Drawing:
         bare = Result(command=self.command, cwd=self.cwd, outcome=Exited(self.exit_code))
         results = []  # one for each: a line that is in both is red in the second
         if self.stdout:
-            results.append(replace(bare, out=_captured(self.stdout)))
+            results.append(replace(bare, out=_to_captured(self.stdout)))
         if self.stderr:
-            results.append(replace(bare, err=_captured(self.stderr)))
+            results.append(replace(bare, err=_to_captured(self.stderr)))
         lines: Drawing = [line for each in results for line in contents(viewport(each))]
-        return lines or [said(("(no output)", "note"))]
+        return lines or [styled_line(("(no output)", "note"))]
 
     @property
     def _truncated(self) -> str:
@@ -80,12 +80,12 @@ class Zones:
 
 def plain_text(text: str) -> Text:
     """What is no report: its own lines, and no command for the terminal."""
-    return Text("\n".join(map(printed, text.split("\n"))))
+    return Text("\n".join(map(escape_output, text.split("\n"))))
 
 
-def _captured(text: str) -> Captured:
+def _to_captured(text: str) -> Captured:
     data = text.encode("utf-8", "replace")
-    return Captured(head=data, seen=len(data))
+    return Captured(head=data, total_bytes=len(data))
 
 
 def _lines(text: str) -> int:

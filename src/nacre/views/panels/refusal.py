@@ -5,39 +5,39 @@ from __future__ import annotations
 from nacre.base.frozen import replace
 from nacre.policy.rules import MODULES_BY_ID
 from nacre.result import Exited, Refused, Result
-from nacre.views.console.capabilities import Look
-from nacre.views.console.escape import escaped
-from nacre.views.console.masked import masked
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.escape import escape_text
+from nacre.views.console.masked import mask_result
 from nacre.views.console.viewport import viewport
-from nacre.views.console.wrap_command import continued
+from nacre.views.console.wrap_command import wrap
 from nacre.views.panels.run import notes
-from nacre.views.panels.style import Drawing, rule, said, titled, wrapped
+from nacre.views.panels.style import Drawing, rule, styled_line, titled_rule, wrap_text
 
 
-def refusal(result: Result, look: Look) -> Drawing:
+def refusal(result: Result, look: TerminalCapabilities) -> Drawing:
     """A command that was not run, all of it, why, and what to do instead (M-10)."""
-    result = masked(result)
+    result = mask_result(result)
     outcome = result.outcome
     if not isinstance(outcome, Refused):
         raise ValueError("it was not refused")
-    name = escaped(outcome.rule)
+    name = escape_text(outcome.rule)
     page = f"  (nacre rules {name})" if name in MODULES_BY_ID else ""  # one of the caller's own has none
     return [
-        titled(look, said(("Command blocked", "bold red")), said(("not run", "bold red")), "bad"),
-        *_whole(result.command, look),
+        titled_rule(look, styled_line(("Command blocked", "bold red")), styled_line(("not run", "bold red")), "bad"),
+        *_full_command(result.command, look),
         rule(look),
-        *wrapped(outcome.reason, look, "Why:     ", copied=False),
-        *wrapped(outcome.instead, look, "Instead: "),
-        said(("Rule:    ", "faint"), name, (page, "faint")),
+        *wrap_text(outcome.reason, look, "Why:     ", copied=False),
+        *wrap_text(outcome.instead, look, "Instead: "),
+        styled_line(("Rule:    ", "faint"), name, (page, "faint")),
         rule(look, "bad"),
         *notes(replace(result, outcome=Exited(0)), viewport(result), look),  # the rest has been said
     ]
 
 
-def _whole(command: str, look: Look) -> Drawing:
+def _full_command(command: str, look: TerminalCapabilities) -> Drawing:
     """For copying: of several lines, each begins where it begins. Only what we have broken is indented."""
     if many := command.strip("\n").count("\n"):
-        lines = continued(command, look.width)
-        return [said((f"$ ({many + 1:,} lines)", "faint")), *(said((line, "command")) for line in lines)]
-    lines = continued(command, look.width - 2)
-    return [said(("  " if number else "$ ", "faint"), (line, "command")) for number, line in enumerate(lines)]
+        lines = wrap(command, look.width)
+        return [styled_line((f"$ ({many + 1:,} lines)", "faint")), *(styled_line((line, "command")) for line in lines)]
+    lines = wrap(command, look.width - 2)
+    return [styled_line(("  " if number else "$ ", "faint"), (line, "command")) for number, line in enumerate(lines)]

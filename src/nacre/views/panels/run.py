@@ -15,7 +15,7 @@ from typing import assert_never
 from rich.text import Text
 
 from nacre.ansi.width import columns
-from nacre.base.units import short_span
+from nacre.base.units import format_duration
 from nacre.result import (
     Cancelled,
     Exited,
@@ -30,26 +30,26 @@ from nacre.result import (
     Signalled,
     TimedOut,
 )
-from nacre.views.console.capabilities import Look
-from nacre.views.console.escape import cut, escaped
-from nacre.views.console.highlight import marks
-from nacre.views.console.masked import described, masked
-from nacre.views.console.short_command import parted
-from nacre.views.console.viewport import MOST, Counts, Line, View, count_lines, viewport
-from nacre.views.panels.style import Drawing, rule, said, style, titled, wrapped
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.escape import cut, escape_text
+from nacre.views.console.highlight import highlights
+from nacre.views.console.masked import mask_result, masked_description
+from nacre.views.console.short_command import split_shortened
+from nacre.views.console.viewport import MAX_LINES, Counts, Viewport, ViewportLine, count_lines, viewport
+from nacre.views.panels.style import Drawing, rule, style, styled_line, titled_rule, wrap_text
 
 
 def panel(
     result: Result,
-    look: Look,
+    look: TerminalCapabilities,
     *,
     timeout: float | None = None,
     description: str = "",
     lines: Counts | None = None,
-    most: int = MOST,
+    most: int = MAX_LINES,
 ) -> Drawing:
     """`lines`: how many of stdout and stderr there were, where somebody has counted; else those of the capture."""
-    result, description = masked(result), described(result, description)
+    result, description = mask_result(result), masked_description(result, description)
     view = viewport(result, most=most)
     state = status(result.outcome)
     above: list[Text] = [
@@ -76,7 +76,7 @@ def status(outcome: Outcome) -> tuple[str, str]:
         case TimedOut():
             return "timed out", "bold red"
         case OverLimit(limit):
-            return f"over {escaped(limit)}", "bold red"
+            return f"over {escape_text(limit)}", "bold red"
         case Cancelled():
             return "cancelled", "bold magenta"
         case Killed():
@@ -93,66 +93,68 @@ def status(outcome: Outcome) -> tuple[str, str]:
             assert_never(outcome)
 
 
-def header(result: Result, look: Look, state: tuple[str, str]) -> Text:
+def header(result: Result, look: TerminalCapabilities, state: tuple[str, str]) -> Text:
     room = look.width - columns(state[0]) - (10 if look.utf8 else 14)  # "..." for "…"
-    return titled(look, command_line(result, room), said(state))
+    return titled_rule(look, command_line(result, room), styled_line(state))
 
 
 def command_line(result: Result, room: int) -> Text:
     """`$ command` on one line of so many columns, what is cut counted."""
     room = max(room - 2, 16)
-    gist, remark = parted(result.command, result.cwd, most=room)
+    gist, remark = split_shortened(result.command, result.cwd, most=room)
     line = cut(gist + remark, room)
-    return said(("$ ", "faint"), (line[: len(gist)], "command"), (line[len(gist) :], "note"))
+    return styled_line(("$ ", "faint"), (line[: len(gist)], "command"), (line[len(gist) :], "note"))
 
 
 def parameters(result: Result, *, timeout: float | None, description: str) -> list[Text]:
-    parts: list[str | tuple[str, str]] = [("cwd: ", "faint"), escaped(result.cwd)]
+    parts: list[str | tuple[str, str]] = [("cwd: ", "faint"), escape_text(result.cwd)]
     if timeout is not None:
         parts += [("  timeout: ", "faint"), f"{timeout:g}s" if timeout != float("inf") else "none"]
     if result.pid is not None and isinstance(result.outcome, Running):
         parts += [("  pid: ", "faint"), str(result.pid)]
     if result.enforced:
-        parts += [("  confined: ", "faint"), escaped(", ".join(result.enforced))]
-    lines = [said((escaped(description), "italic"))] if description else []
-    return [*lines, said(*parts)]
+        parts += [("  confined: ", "faint"), escape_text(", ".join(result.enforced))]
+    lines = [styled_line((escape_text(description), "italic"))] if description else []
+    return [*lines, styled_line(*parts)]
 
 
-def contents(view: View) -> list[Text]:
+def contents(view: Viewport) -> list[Text]:
     if not view.lines:
-        return [said(("(no output)", "note"))]
+        return [styled_line(("(no output)", "note"))]
     return [_line(line, view) for line in view.lines]
 
 
-def _line(line: Line, view: View) -> Text:
+def _line(line: ViewportLine, view: Viewport) -> Text:
     if line.origin == "note":
-        return said((line.text, "note"))
+        return styled_line((line.text, "note"))
     if line.origin == "err":
-        return said((line.text, "bad"))
-    text = said(line.text)
-    for start, end, name in marks(view.kind, line.text):
+        return styled_line((line.text, "bad"))
+    text = styled_line(line.text)
+    for start, end, name in highlights(view.kind, line.text):
         text.stylize(style(name), start, end)
     return text
 
 
-def footer(result: Result, view: View, lines: Counts | None, state: tuple[str, str] | None = None) -> Text:
+def footer(result: Result, view: Viewport, lines: Counts | None, state: tuple[str, str] | None = None) -> Text:
     """`state`: once more, where the header is out of sight."""
     parts: list[str | tuple[str, str]] = [] if state is None else [state, "  "]
-    if view.cut or result.dropped:
+    if view.cut or result.dropped_bytes:
         parts.append(("(truncated) ", "bold magenta"))
     for name, part, counted in (("stdout", result.out, 0), ("stderr", result.err, 1)):
         count, exact = count_lines(part) if lines is None else (lines[counted], lines.exact)
         parts.append((f"{name}: {count:,}{'' if exact else '+'} line{'' if count == 1 else 's'}  ", "faint"))
     if view.erased:
         parts.append((f"erased by it: {view.erased:,} line{'' if view.erased == 1 else 's'}  ", "faint"))
-    return said(*parts, (duration(result.duration), "faint"))
+    return styled_line(*parts, (duration(result.duration), "faint"))
 
 
 def duration(seconds: float) -> str:
-    return f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else short_span(seconds)
+    return (
+        f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else format_duration(seconds)
+    )
 
 
-def notes(result: Result, view: View, look: Look) -> Drawing:
+def notes(result: Result, view: Viewport, look: TerminalCapabilities) -> Drawing:
     """What nacre has to say, each on a line of its own that begins as no output does."""
     found: list[str] = []
     outcome = result.outcome
@@ -164,12 +166,14 @@ def notes(result: Result, view: View, look: Look) -> Drawing:
             found.append(hint)
         case Refused(_, _, instead) if instead:
             found.append(f"Instead: {instead}")
-    found += result.remarks
+    found += result.notes
     if result.task is not None:
         id = result.task.id
         found.append(f"{id}: `nacre output {id}` reads it, `nacre kill {id}` ends it")
     if (spill := result.spill) is not None:
         found.append(f"{'all' if spill.complete else 'the first'} {spill.bytes:,} bytes are in {spill.path}")
-    if view.deaf:
-        found.append(f"It wrote to the terminal behind the screen ({', '.join(view.deaf)}); that was not passed on")
-    return [line for each in found for line in wrapped(each, look, "nacre: ")]
+    if view.ignored_sequences:
+        found.append(
+            f"It wrote to the terminal behind the screen ({', '.join(view.ignored_sequences)}); that was not passed on"
+        )
+    return [line for each in found for line in wrap_text(each, look, "nacre: ")]

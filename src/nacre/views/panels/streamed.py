@@ -6,44 +6,46 @@
 from __future__ import annotations
 
 from nacre.result import Result
-from nacre.views.console.capabilities import Look
-from nacre.views.console.escape import cut, escaped
-from nacre.views.console.masked import described, masked
-from nacre.views.console.short_command import parted
-from nacre.views.console.viewport import MOST, View, viewport
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.escape import cut, escape_text
+from nacre.views.console.masked import mask_result, masked_description
+from nacre.views.console.short_command import split_shortened
+from nacre.views.console.viewport import MAX_LINES, Viewport, viewport
 from nacre.views.panels.run import contents, duration, notes, status
-from nacre.views.panels.style import Drawing, rule, said
+from nacre.views.panels.style import Drawing, rule, styled_line
 
-_NARROWEST = 16
+_MIN_COLUMNS = 16
 
 
-def streamed(result: Result, look: Look, *, description: str = "", most: int = MOST) -> Drawing:
-    result, description = masked(result), described(result, description)
+def draw_streamed(
+    result: Result, look: TerminalCapabilities, *, description: str = "", most: int = MAX_LINES
+) -> Drawing:
+    result, description = mask_result(result), masked_description(result, description)
     view = viewport(result, most=most)
     return [
-        *opening(result.command, result.cwd, look, description=description),
+        *draw_opening(result.command, result.cwd, look, description=description),
         *contents(view),
-        *closing(result, look, view),
+        *draw_closing(result, look, view),
     ]
 
 
-def opening(command: str, cwd: str, look: Look, *, description: str = "") -> Drawing:
+def draw_opening(command: str, cwd: str, look: TerminalCapabilities, *, description: str = "") -> Drawing:
     if description:
-        return [said(("Running: ", "faint"), (escaped(description), "command")), rule(look)]
-    room = max(look.width - 2, _NARROWEST)
-    gist, remark = parted(command, cwd, most=room)
+        return [styled_line(("Running: ", "faint"), (escape_text(description), "command")), rule(look)]
+    room = max(look.width - 2, _MIN_COLUMNS)
+    gist, remark = split_shortened(command, cwd, most=room)
     line = cut(gist + remark, room)
-    return [said(("$ ", "faint"), (line[: len(gist)], "command"), (line[len(gist) :], "note")), rule(look)]
+    return [styled_line(("$ ", "faint"), (line[: len(gist)], "command"), (line[len(gist) :], "note")), rule(look)]
 
 
-def closing(result: Result, look: Look, view: View | None = None) -> Drawing:
+def draw_closing(result: Result, look: TerminalCapabilities, view: Viewport | None = None) -> Drawing:
     """`view`: what was shown of its output; None: all of it."""
-    result = masked(result)
+    result = mask_result(result)
     word, name = status(result.outcome)
     code = result.exit_code
     return [
         rule(look),
-        said((word, name)) if code is None else said(("Exit code: ", "faint"), (str(code), name)),
-        said(("Duration: ", "faint"), duration(result.duration)),
-        *notes(result, view or View(), look),
+        styled_line((word, name)) if code is None else styled_line(("Exit code: ", "faint"), (str(code), name)),
+        styled_line(("Duration: ", "faint"), duration(result.duration)),
+        *notes(result, view or Viewport(), look),
     ]

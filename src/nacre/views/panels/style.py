@@ -11,15 +11,15 @@ from rich.style import Style
 from rich.text import Text
 
 from nacre.ansi.width import columns
-from nacre.base.lazy_regex import later
-from nacre.views.console.capabilities import Look
-from nacre.views.console.escape import in_ascii, printed
+from nacre.base.lazy_regex import lazy_regex
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.escape import escape_output, to_ascii
 
 Drawing: TypeAlias = "list[ConsoleRenderable]"
 
-_HEIGHT = 1000
+_CONSOLE_LINES = 1000
 """Lines. Nothing here depends on it."""
-_QUOTED = later(r"`[^`]*`")
+_QUOTED = lazy_regex(r"`[^`]*`")
 _GLUE = "\x00"
 """For a blank at which no line ends. (What is printable holds none.)"""
 
@@ -42,27 +42,27 @@ def style(name: str) -> Style:
     return Style.parse(STYLES.get(name, name))
 
 
-def said(*parts: str | tuple[str, str]) -> Text:
+def styled_line(*parts: str | tuple[str, str]) -> Text:
     """Pieces of one line, each with the name of its style. Whoever forgets to escape one has it escaped here."""
     text = Text(no_wrap=True, overflow="ignore", end="")
     for part in parts:
         if isinstance(part, str):
-            text.append(printed(part))
+            text.append(escape_output(part))
         else:
-            text.append(printed(part[0]), style(part[1]))
+            text.append(escape_output(part[0]), style(part[1]))
     return text
 
 
-def rule(look: Look, name: str = "faint") -> Text:
-    return said((look.rule * look.width, name))
+def rule(look: TerminalCapabilities, name: str = "faint") -> Text:
+    return styled_line((look.rule * look.width, name))
 
 
-def titled(look: Look, title: Text, status: Text | None = None, name: str = "faint") -> Text:
+def titled_rule(look: TerminalCapabilities, title: Text, status: Text | None = None, name: str = "faint") -> Text:
     """A rule with a title in it, and at its other end how it stands."""
-    line = said((look.rule * 2 + " ", name))
+    line = styled_line((look.rule * 2 + " ", name))
     line.append_text(title)
     end = Text() if status is None else Text.assemble(" ", status, " ", (look.rule * 2, style(name)))
-    shown = line.plain if look.utf8 else in_ascii(line.plain)
+    shown = line.plain if look.utf8 else to_ascii(line.plain)
     room = look.width - columns(shown) - columns(end.plain) - 1
     line.append(" ")
     line.append(look.rule * max(room, 1), style(name))
@@ -70,27 +70,27 @@ def titled(look: Look, title: Text, status: Text | None = None, name: str = "fai
     return line
 
 
-def wrapped(text: str, look: Look, label: str, *, copied: bool = True) -> Drawing:
+def wrap_text(text: str, look: TerminalCapabilities, label: str, *, copied: bool = True) -> Drawing:
     """Our own sentences, between words. A path that is longer than a line stays one, and so does what stands in
     backquotes: it is for copying (`copied`; else only if it fits on a line)."""
-    words = printed(" ".join(text.split()))
+    words = escape_output(" ".join(text.split()))
     room = max(look.width - len(label), 20)
     glued = _QUOTED.sub(
         lambda found: found[0].replace(" ", _GLUE) if copied or len(found[0]) <= room else found[0], words
     )
     lines = textwrap.wrap(glued, room, break_long_words=False, break_on_hyphens=False)
     return [
-        said((" " * len(label) if number else label, "faint"), line.replace(_GLUE, " "))
+        styled_line((" " * len(label) if number else label, "faint"), line.replace(_GLUE, " "))
         for number, line in enumerate(lines)
     ]
 
 
-def console(look: Look, *, record: bool = False) -> Console:
+def console(look: TerminalCapabilities, *, record: bool = False) -> Console:
     """One that writes nowhere, and takes nothing from the environment: all that it would look for there is given."""
     return Console(
         file=StringIO(),
         width=look.width,
-        height=_HEIGHT,
+        height=_CONSOLE_LINES,
         record=record,
         force_terminal=look.colour,
         force_interactive=False,
@@ -105,7 +105,7 @@ def console(look: Look, *, record: bool = False) -> Console:
     )
 
 
-def render(drawing: Drawing, look: Look) -> str:
+def render(drawing: Drawing, look: TerminalCapabilities) -> str:
     """As the terminal takes it."""
     paper = console(look)
     with paper.capture() as captured:
@@ -113,4 +113,4 @@ def render(drawing: Drawing, look: Look) -> str:
             # a line that is too long is the terminal's to wrap: it knows that it is one, and copies it as one
             paper.print(each, soft_wrap=isinstance(each, Text), end="\n" if isinstance(each, Text) else "")
     text = captured.get()
-    return text if look.utf8 else in_ascii(text)
+    return text if look.utf8 else to_ascii(text)

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 
 from nacre.result import Exited, Running
 from nacre.tasks.store.task import Task
-from nacre.views.console.capabilities import Look
-from nacre.views.console.task_table import GAP, STATE, listing
-from nacre.views.panels.style import Drawing, rule, said
+from nacre.views.console.capabilities import TerminalCapabilities
+from nacre.views.console.task_table import GAP, STATE, build_task_table
+from nacre.views.panels.style import Drawing, rule, styled_line
 
 
-def task_table(tasks: Sequence[Task], look: Look) -> Drawing:
-    found = listing(tasks, look.width, utf8=look.utf8)
-    lines: Drawing = [said((GAP.join(found.head).rstrip(), "faint")), rule(look)]
+def task_table(tasks: Sequence[Task], look: TerminalCapabilities) -> Drawing:
+    found = build_task_table(tasks, look.width, utf8=look.utf8)
+    lines: Drawing = [styled_line((GAP.join(found.head).rstrip(), "faint")), rule(look)]
     for task, cells in found.rows:
         before, state, after = cells[:STATE], cells[STATE], cells[STATE + 1 :]
-        lines.append(said(*(f"{cell}{GAP}" for cell in before), (state, _style(task)), GAP, GAP.join(after).rstrip()))
+        lines.append(
+            styled_line(*(f"{cell}{GAP}" for cell in before), (state, _style(task)), GAP, GAP.join(after).rstrip())
+        )
     return lines
 
 

@@ -26,9 +26,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from nacre.errors import InvalidRequest
 from nacre.verdict import Verdict
-from nacre.views.console.approval_prompt import question
+from nacre.views.console.approval_prompt import prompt_lines
 
-_WIDTH = 100
+_MESSAGE_COLUMNS = 100
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 """Nothing to fill in: to accept is to say yes."""
 
@@ -40,14 +40,14 @@ class Approval:
         self._session, self._request = ctx.session, ctx.request_id
         self._modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         self._answers = params.input_responses or {}
-        self._can = can_ask(self._session.client_capabilities) and (self._modern or self._session.can_send_request)
+        self._can_ask = can_ask(self._session.client_capabilities) and (self._modern or self._session.can_send_request)
         self.wanted: InputRequiredResult | None = None
         """The question that the call has to be answered with."""
 
     @property
     def approve(self) -> Callable[[Verdict], Awaitable[bool]] | None:
         """For `ToolContext`."""
-        if not self._can:
+        if not self._can_ask:
             return None
         return self._look_up if self._modern else self._ask
 
@@ -77,12 +77,12 @@ def can_ask(client: ClientCapabilities | None) -> bool:
 
 def text_of(verdict: Verdict) -> str:
     """The question, with all of what would run."""
-    return "\n".join([*question(verdict, _WIDTH), "Run it?"])
+    return "\n".join([*prompt_lines(verdict, _MESSAGE_COLUMNS), "Run it?"])
 
 
 def name_of(verdict: Verdict) -> str:
     """The same for the same matter, and for no other."""
-    matter = verdict.matter
-    given = [] if matter is None else [[each.label, each.text] for each in matter.given]
+    matter = verdict.approval_request
+    given = [] if matter is None else [[each.label, each.text] for each in matter.inputs]
     about = [verdict.rule, *([] if matter is None else [matter.command, matter.cwd]), given]
     return "approve-" + hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]

@@ -16,21 +16,21 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.settings import ServerSettings
 from nacre.adapters.mcp.surrogates import check_text
 from nacre.adapters.mcp.tools import output_schemas, wait
-from nacre.adapters.mcp.tools.results import complaint, told
-from nacre.adapters.mcp.tools.run import Runner
-from nacre.adapters.mcp.tools.tasks_extension import hidden_from
+from nacre.adapters.mcp.tools.results import error_result, to_result
+from nacre.adapters.mcp.tools.run import RunTool
+from nacre.adapters.mcp.tools.tasks_extension import redactor_from
 from nacre.adapters.mcp.tools.wait import fields
 from nacre.approval.check import check
 from nacre.bash import Bash
 from nacre.errors import NacreError
-from nacre.planning.paths import directory_for
-from nacre.redact.redactor import Hidden
+from nacre.planning.paths import resolve_cwd
+from nacre.redact.redactor import Redactor
 from nacre.tasks import Tasks
 from nacre.toolcall import task_tools
-from nacre.toolcall.arguments import Arguments
+from nacre.toolcall.arguments import ArgumentReader
 from nacre.types import Access, Request
 
 CHECK = "CheckCommand"
@@ -44,7 +44,7 @@ _TASK_TOOLS = {
 
 
 class Tools:
-    def __init__(self, settings: Settings, bash: Bash, tasks: Tasks, runner: Runner) -> None:
+    def __init__(self, settings: ServerSettings, bash: Bash, tasks: Tasks, runner: RunTool) -> None:
         self._settings, self._bash, self._tasks, self._runner = settings, bash, tasks, runner
         self._own = bash.profile.tool.name
         self.listed = [self._run_tool(), *self._task_tools(), self._wait_tool(), self._check_tool()]
@@ -57,11 +57,11 @@ class Tools:
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         name, arguments = params.name, params.arguments or {}
-        hidden = hidden_from(self._settings.context.secrets)
+        hidden = redactor_from(self._settings.context.secrets)
         try:
             check_text(params.meta)
         except NacreError as error:
-            return complaint(error, hidden)
+            return error_result(error, hidden)
         if name == self._own:
             return await self._runner.run(ctx, params)
         try:
@@ -72,7 +72,7 @@ class Tools:
             if name == CHECK:
                 return await asyncio.to_thread(self._check, arguments)
         except (NacreError, OSError) as error:
-            return complaint(error, hidden)
+            return error_result(error, hidden)
         known = ", ".join(tool.name for tool in self.listed)
         raise MCPError(code=INVALID_PARAMS, message=f"There is no tool {name!r:.60}. There are {known}.")
 
@@ -110,7 +110,7 @@ class Tools:
         timeout = {**properties["timeout"], "default": min(properties["timeout"]["default"], most), "maximum": most}
         return {**schema, "properties": {**properties, "timeout": timeout}}
 
-    async def _about_tasks(self, name: str, arguments: Mapping[str, Any], hidden: Hidden) -> CallToolResult:
+    async def _about_tasks(self, name: str, arguments: Mapping[str, Any], hidden: Redactor) -> CallToolResult:
         given = dict(arguments)
         if name == "TaskOutput" and isinstance(asked := given.get("timeout"), int | float):
             given["timeout"] = min(asked, self._settings.budget)
@@ -118,15 +118,17 @@ class Tools:
             given["timeout"] = self._settings.budget
         reply = await task_tools.reply(name, given, self._tasks, secrets=self._settings.context.secrets)
         if reply.error:
-            return told(reply.text, None, error=reply.error)
-        return told(reply.text, {"text": reply.text, **await asyncio.to_thread(self._tasks_in, name, given, hidden)})
+            return to_result(reply.text, None, error=reply.error)
+        return to_result(
+            reply.text, {"text": reply.text, **await asyncio.to_thread(self._tasks_in, name, given, hidden)}
+        )
 
-    def _tasks_in(self, name: str, given: Mapping[str, Any], hidden: Hidden) -> dict[str, Any]:
+    def _tasks_in(self, name: str, given: Mapping[str, Any], hidden: Redactor) -> dict[str, Any]:
         """What a call was about, as data."""
         if name == "TaskList":
-            found = self._tasks.list(all=Arguments(given).flag("all", default=False))
-            return {"tasks": hidden.mask_all([fields(task) for task in found[-task_tools.LISTED :]])}
-        task = self._tasks.get(task_tools.id_in(Arguments(given)))
+            found = self._tasks.list(all=ArgumentReader(given).boolean("all", default=False))
+            return {"tasks": hidden.mask_all([fields(task) for task in found[-task_tools.MAX_LISTED_TASKS :]])}
+        task = self._tasks.get(task_tools.id_in(ArgumentReader(given)))
         return {"task": hidden.mask_all(fields(task))}
 
     def _wait_tool(self) -> Tool:
@@ -134,7 +136,7 @@ class Tools:
             name=wait.NAME,
             description=wait.description(self._settings.budget),
             input_schema=wait.schema(self._settings.budget),
-            output_schema=output_schemas.WAITED,
+            output_schema=output_schemas.WAIT_RESULT,
             annotations=_READS,
         )
 
@@ -162,14 +164,14 @@ class Tools:
         )
 
     def _check(self, arguments: Mapping[str, Any]) -> CallToolResult:
-        given = Arguments(arguments)
-        command, env = given.take("command"), given.strings("env") if given.has("env") else {}
-        cwd, stdin = given.take("cwd"), given.take("stdin")
-        given.check_rest()
-        place = directory_for(Request("true", cwd=cwd or None), self._settings.context)
+        given = ArgumentReader(arguments)
+        command, env = given.pop("command"), given.string_map("env") if given.has("env") else {}
+        cwd, stdin = given.pop("cwd"), given.pop("stdin")
+        given.reject_unknown()
+        place = resolve_cwd(Request("true", cwd=cwd or None), self._settings.context)
         verdict = check(command, cwd=place, env=env, stdin=stdin, policy=self._bash.profile.policy)
         text = verdict.decision.value + ("" if verdict.allowed else f" ({verdict.rule}): {verdict.reason}")
-        return told(text, verdict.to_dict())
+        return to_result(text, verdict.to_dict())
 
 
 def hints(access: Access, *, partial: bool) -> ToolAnnotations:

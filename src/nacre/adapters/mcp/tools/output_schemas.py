@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from nacre.profiles.answer_format import Combined, Fields, Report, Streams, Summary, Text, View
+from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary, Text
 from nacre.result import KINDS
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -25,7 +25,7 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) ->
     return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
 
 
-def of_view(view: View) -> dict[str, Any]:
+def of_view(view: AnswerFormat) -> dict[str, Any]:
     """Of a run, in the shape of the profile."""
     match view:
         case Text():
@@ -80,10 +80,10 @@ def of_view(view: View) -> dict[str, Any]:
                     "bytes": _WHOLE,
                     "output_file": _MAYBE_TEXT,
                     "task_id": _MAYBE_TEXT,
-                    "remarks": _TEXTS,
+                    "notes": _TEXTS,
                 }
             )
-        case Streams():
+        case SeparateStreams():
             return _object(
                 {"exit_code": _WHOLE, "stdout": _TEXT, "stderr": _TEXT, "timed_out": _FLAG, "metadata": _ANYTHING},
                 {"error": _ANYTHING},
@@ -111,7 +111,7 @@ TASK_FIELDS: tuple[str, ...] = tuple(_TASK["required"])
 """Of `Task.to_dict`."""
 ONE_TASK = _object({"text": _TEXT, "task": _TASK})
 TASKS = _object({"text": _TEXT, "tasks": {"type": "array", "items": _TASK}})
-WAITED = _object(
+WAIT_RESULT = _object(
     {
         "text": _TEXT,
         "met": {**_TEXTS, "description": "Ids of those for which it came true."},

@@ -13,26 +13,26 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from nacre.ansi.decode import clean
-from nacre.base.units import short_size, short_span
-from nacre.redact.redactor import Hidden
+from nacre.base.units import format_duration, format_size
+from nacre.redact.redactor import Redactor
 from nacre.result import Chunk
 
-_PAUSE = 0.5
-_SILENCE = 5.0
+_REPORT_INTERVAL_S = 0.5
+_KEEPALIVE_INTERVAL_S = 5.0
 """Seconds after which something is said though nothing is new."""
-_KEPT = 8 * 1024
+_TAIL_BYTES = 8 * 1024
 """Bytes of the end that are looked at for a line; more where a secret is long."""
-_SHOWN = 200
+_MAX_LINE_CHARS = 200
 _ENDS = re.compile(r"[\r\n]+")
 _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class Progress:
-    def __init__(self, hidden: Hidden) -> None:
+    def __init__(self, hidden: Redactor) -> None:
         self._hidden = hidden
         self._began = time.monotonic()
         self._end = b""
-        self._kept = max(_KEPT, *(8 * len(value) for value in ("", *hidden.values())))
+        self._kept = max(_TAIL_BYTES, *(8 * len(value) for value in ("", *hidden.values())))
         self.bytes = 0
 
     def see(self, chunk: Chunk) -> None:
@@ -49,17 +49,17 @@ class Progress:
         text = self._hidden.mask(self._end.decode("utf-8", "replace"), starts_cut=True, ends_cut=True)
         whole = _ENDS.split(_COLOURS.sub("", text))[:-1]
         text = next((line for each in reversed(whole) if (line := clean(each).strip())), "")
-        return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        return text if len(text) <= _MAX_LINE_CHARS else text[: _MAX_LINE_CHARS - 1] + "…"
 
     @property
     def message(self) -> str:
         line = self.line
-        return f"{short_span(self.elapsed)}, {short_size(self.bytes)}B" + (f": {line}" if line else "")
+        return f"{format_duration(self.elapsed)}, {format_size(self.bytes)}B" + (f": {line}" if line else "")
 
     async def report(self, until: asyncio.Future[Any], say: Callable[[float, str], Awaitable[None]]) -> None:
         """Until it is over: each time more seconds than before, and the message."""
         told, at = 0, 0.0
-        while not (await asyncio.wait({until}, timeout=_PAUSE))[0]:
-            if self.bytes != told or self.elapsed - at >= _SILENCE:
+        while not (await asyncio.wait({until}, timeout=_REPORT_INTERVAL_S))[0]:
+            if self.bytes != told or self.elapsed - at >= _KEEPALIVE_INTERVAL_S:
                 told, at = self.bytes, self.elapsed
                 await say(round(at, 3), self.message)

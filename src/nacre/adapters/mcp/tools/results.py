@@ -13,8 +13,8 @@ from mcp_types import CallToolResult, TextContent
 
 from nacre.ansi.decode import clean
 from nacre.errors import InvalidRequest, NacreError
-from nacre.redact.redactor import Hidden
-from nacre.views.answers import Answer, problem
+from nacre.redact.redactor import Redactor
+from nacre.views.answers import Answer, error_answer
 
 CODE = "nacre/error"
 """The key of an error's code."""
@@ -22,28 +22,28 @@ CODE = "nacre/error"
 
 def result_of(answer: Answer, *, shaped: bool) -> CallToolResult:
     """`shaped`: its data are as the tool's schema has them."""
-    return told(answer.text, answer.data if shaped else None, error=answer.error)
+    return to_result(answer.text, answer.data if shaped else None, error=answer.error)
 
 
-def told(text: str, data: Mapping[str, Any] | None, *, error: str = "") -> CallToolResult:
+def to_result(text: str, data: Mapping[str, Any] | None, *, error: str = "") -> CallToolResult:
     return CallToolResult(
         content=[TextContent(text=clean(text))],
-        structured_content=None if data is None else sayable(dict(data)),
+        structured_content=None if data is None else json_safe(dict(data)),
         is_error=bool(error),
         _meta={CODE: error} if error else None,
     )
 
 
-def complaint(error: NacreError | OSError, hidden: Hidden) -> CallToolResult:
+def error_result(error: NacreError | OSError, hidden: Redactor) -> CallToolResult:
     if isinstance(error, InvalidRequest):
-        return result_of(problem(error, hidden=hidden), shaped=False)
-    return told(hidden.mask(f"Error (failed): {error}"), None, error="failed")
+        return result_of(error_answer(error, hidden=hidden), shaped=False)
+    return to_result(hidden.mask(f"Error (failed): {error}"), None, error="failed")
 
 
-def sayable(data: Any) -> Any:
+def json_safe(data: Any) -> Any:
     """Plain data as JSON takes it: no half characters, which names of files may hold."""
     if isinstance(data, str):
         return data if data.isascii() else data.encode("utf-8", "replace").decode()
     if isinstance(data, Mapping):
-        return {str(name): sayable(value) for name, value in data.items()}
-    return [sayable(value) for value in data] if isinstance(data, list | tuple) else data
+        return {str(name): json_safe(value) for name, value in data.items()}
+    return [json_safe(value) for value in data] if isinstance(data, list | tuple) else data

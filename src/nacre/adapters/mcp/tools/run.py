@@ -15,38 +15,38 @@ from typing import Any
 import anyio
 from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
 
-from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.settings import ServerSettings
 from nacre.adapters.mcp.tools.approval import Approval
 from nacre.adapters.mcp.tools.progress import Progress
-from nacre.adapters.mcp.tools.results import complaint, result_of
+from nacre.adapters.mcp.tools.results import error_result, result_of
 from nacre.adapters.mcp.tools.tasks_extension import Deadlines, has_tasks, task_handle
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.cancel import Cancel
 from nacre.environment import host_environment
 from nacre.errors import NacreError
-from nacre.redact.redactor import Hidden
+from nacre.redact.redactor import Redactor
 from nacre.result import Chunk, Event, Running
 from nacre.tasks import Tasks
-from nacre.toolcall.answer import answered
+from nacre.toolcall.answer import answer_call
 from nacre.types import Request, ToolContext
 from nacre.views.answers import Answer
 
-_PATIENCE = 30.0
+_CANCEL_TIMEOUT_S = 30.0
 """Seconds for a cancelled command to end; the keeper needs its grace and little more."""
-_NAME = 100
+_MAX_CLIENT_NAME_CHARS = 100
 """Characters of a client's name."""
 
 
-class Runner:
-    def __init__(self, settings: Settings, bash: Bash, tasks: Tasks) -> None:
+class RunTool:
+    def __init__(self, settings: ServerSettings, bash: Bash, tasks: Tasks) -> None:
         self._settings, self._bash, self._tasks = settings, bash, tasks
         self.deadlines = Deadlines()
 
     async def run(
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
-        hidden = Hidden(self._settings.context.secrets, host_environment())
+        hidden = Redactor(self._settings.context.secrets, host_environment())
         approval, cancel = Approval(ctx, params), Cancel()
         progress = Progress(hidden) if ctx.meta is not None and ctx.meta.get("progress_token") is not None else None
         own = replace(self._settings.context, cancel=cancel, approve=approval.approve, caller=caller_of(ctx))
@@ -63,14 +63,14 @@ class Runner:
                         progress.see(event)
                     yield event
 
-        call = asyncio.ensure_future(answered(self._settings.profile, params.arguments or {}, own, stream))
+        call = asyncio.ensure_future(answer_call(self._settings.profile, params.arguments or {}, own, stream))
         try:
             if progress is not None:
                 await progress.report(call, lambda at, said: ctx.session.report_progress(at, message=said))
             answer = await asyncio.shield(call)
         except (NacreError, OSError) as error:
             if call.done():
-                return complaint(error, hidden)
+                return error_result(error, hidden)
             await self._give_up(call, cancel)
             raise
         except BaseException:  # cancelled, or nobody is there any more who could be told of progress
@@ -90,7 +90,7 @@ class Runner:
     async def _give_up(self, call: asyncio.Future[Answer], cancel: Cancel) -> None:
         cancel.cancel()
         with anyio.CancelScope(shield=True):
-            await asyncio.wait({call}, timeout=_PATIENCE)
+            await asyncio.wait({call}, timeout=_CANCEL_TIMEOUT_S)
             if not call.done():
                 call.cancel()
             elif not call.cancelled() and call.exception() is None:
@@ -105,4 +105,4 @@ def caller_of(ctx: Any) -> str:
     if known is None:
         return "mcp"
     said = f"{known.client_info.name}/{known.client_info.version}"
-    return "mcp " + "".join(letter if letter.isprintable() else "?" for letter in said)[:_NAME]
+    return "mcp " + "".join(letter if letter.isprintable() else "?" for letter in said)[:_MAX_CLIENT_NAME_CHARS]

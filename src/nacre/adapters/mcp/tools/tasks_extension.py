@@ -21,18 +21,18 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY, RequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.settings import ServerSettings
 from nacre.adapters.mcp.tools.results import result_of
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
-from nacre.redact.redactor import Hidden, remembered
+from nacre.redact.redactor import Redactor, task_secrets
 from nacre.result import Captured, Killed, Result, TaskRef
 from nacre.tasks import Task, Tasks
 from nacre.toolcall.task_tools import seconds
 from nacre.views.answers import answer
 
 EXTENSION = "io.modelcontextprotocol/tasks"
-_POLL = 1000
+_POLL_INTERVAL_MS = 1000
 """Milliseconds."""
 
 
@@ -52,14 +52,14 @@ def task_handle(task: Task) -> dict[str, Any]:
 
 
 class TaskMethods:
-    def __init__(self, settings: Settings, tasks: Tasks, deadlines: Deadlines) -> None:
+    def __init__(self, settings: ServerSettings, tasks: Tasks, deadlines: Deadlines) -> None:
         self._settings, self._tasks, self._deadlines = settings, tasks, deadlines
 
     async def get(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
         task = await asyncio.to_thread(self._find, ctx, params)
         if isinstance(task.outcome, Killed):
             return _state(task, "cancelled")
-        if task.alive and task.duration < self._deadlines.of(task.id):
+        if task.alive and task.duration < self._deadlines.deadline_of(task.id):
             return _state(task, "working")
         result = await asyncio.to_thread(self._result, task)
         return {**_state(task, "completed"), "result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
@@ -93,7 +93,7 @@ class TaskMethods:
 
     def _result(self, task: Task) -> Any:
         """As the call would have been answered, had it waited."""
-        hidden = hidden_from(self._settings.context.secrets)
+        hidden = redactor_from(self._settings.context.secrets)
         result = result_from(task, self._tasks, self._settings.profile.output, hidden)
         return result_of(answer(result, self._settings.profile.view), shaped=True)
 
@@ -102,22 +102,22 @@ class Deadlines:
     """Of tasks that clients with the extension wait for: seconds that the model wanted to wait in all."""
 
     def __init__(self) -> None:
-        self._of: dict[str, float] = {}
+        self._by_task: dict[str, float] = {}
 
-    def of(self, task: str) -> float:
-        return self._of.get(task, math.inf)
+    def deadline_of(self, task: str) -> float:
+        return self._by_task.get(task, math.inf)
 
     def keep(self, task: str, seconds: float, tasks: Tasks) -> None:
         """Those of tasks that have ended are forgotten: there is nothing to wait for."""
-        for id in list(self._of):
+        for id in list(self._by_task):
             with contextlib.suppress(KeyError):  # another thread was here
                 if not _runs(id, tasks):
-                    del self._of[id]
+                    del self._by_task[id]
         if seconds < math.inf:
-            self._of[task] = seconds
+            self._by_task[task] = seconds
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._by_task)
 
 
 def _runs(id: str, tasks: Tasks) -> bool:
@@ -127,18 +127,20 @@ def _runs(id: str, tasks: Tasks) -> bool:
         return False
 
 
-def hidden_from(secrets: Iterable[str]) -> Hidden:
+def redactor_from(secrets: Iterable[str]) -> Redactor:
     """What nothing that is told of a task may show."""
-    return Hidden((*secrets, *remembered()), host_environment())
+    return Redactor((*secrets, *task_secrets()), host_environment())
 
 
-def result_from(task: Task, tasks: Tasks, room: int, hidden: Hidden) -> Result:
+def result_from(task: Task, tasks: Tasks, room: int, hidden: Redactor) -> Result:
     """What a task has come to: the beginning and the end of what it printed."""
     assert task.outcome is not None, "one that cannot be read is not found"
     head = tasks.output(task.id, limit=room // 2)
     tail = tasks.output(task.id, since=max(head.cursor, task.bytes - room // 2), limit=room // 2)
     dropped = max(0, tail.start - head.cursor) + head.start
-    both = Captured(head=head.data, tail=tail.data, seen=dropped + len(head.data) + len(tail.data), dropped=dropped)
+    both = Captured(
+        head=head.data, tail=tail.data, total_bytes=dropped + len(head.data) + len(tail.data), dropped_bytes=dropped
+    )
     return Result(
         command=task.command,
         cwd=task.cwd,
@@ -148,7 +150,7 @@ def result_from(task: Task, tasks: Tasks, room: int, hidden: Hidden) -> Result:
         duration=task.duration,
         pid=task.pid,
         task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file) if task.alive else None,
-        hidden=hidden,
+        redactor=hidden,
     )
 
 
@@ -161,7 +163,7 @@ def _state(task: Task, status: str) -> dict[str, Any]:
         "createdAt": _moment(task.created),
         "lastUpdatedAt": _moment(max(last, task.created)),
         "ttlMs": None,
-        "pollIntervalMs": _POLL,
+        "pollIntervalMs": _POLL_INTERVAL_MS,
     }
 
 

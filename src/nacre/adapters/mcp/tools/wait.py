@@ -13,13 +13,13 @@ from typing import Any
 from mcp_types import CallToolResult
 
 from nacre.adapters.mcp.tools.output_schemas import TASK_FIELDS
-from nacre.adapters.mcp.tools.results import told
+from nacre.adapters.mcp.tools.results import to_result
 from nacre.errors import InvalidRequest
-from nacre.output.notes import note
-from nacre.redact.redactor import Hidden
-from nacre.tasks import Exit, Match, Port, Quiet, Task, Tasks, Waited
-from nacre.tasks.wait import Until
-from nacre.toolcall.arguments import Arguments, bad
+from nacre.output.notes import nacre_note
+from nacre.redact.redactor import Redactor
+from nacre.tasks import Exit, Match, Port, Quiet, Task, Tasks, WaitResult
+from nacre.tasks.wait import WaitCondition
+from nacre.toolcall.arguments import ArgumentReader, bad_argument
 
 NAME = "TaskWait"
 
@@ -54,18 +54,18 @@ def schema(budget: float) -> dict[str, Any]:
     }
 
 
-async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, hidden: Hidden) -> CallToolResult:
-    given = Arguments(arguments)
+async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, hidden: Redactor) -> CallToolResult:
+    given = ArgumentReader(arguments)
     ids = _ids(given)
-    any_of = given.flag("any", default=False)
+    any_of = given.boolean("any", default=False)
     until = _until(given)
     timeout = given.number("timeout", budget)
-    given.check_rest()
+    given.reject_unknown()
     await asyncio.to_thread(lambda: [tasks.get(id) for id in ids])  # what is wrong is said before the wait
     waited = await tasks.wait(ids, any=any_of, until=until, timeout=min(timeout, budget))
     text = hidden.mask("\n".join(_line(task, waited) for task in waited.tasks))
     if waited.timed_out:
-        text += "\n" + note("the time is up; call TaskWait again to wait on")
+        text += "\n" + nacre_note("the time is up; call TaskWait again to wait on")
     data = {
         "met": list(waited.met),
         "ended": list(waited.ended),
@@ -73,7 +73,7 @@ async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, hidden
         "match": dict(waited.match),
         "tasks": [fields(task) for task in waited.tasks],
     }
-    return told(text, {"text": text, **hidden.mask_all(data)})
+    return to_result(text, {"text": text, **hidden.mask_all(data)})
 
 
 def fields(task: Task) -> dict[str, Any]:
@@ -82,19 +82,19 @@ def fields(task: Task) -> dict[str, Any]:
     return {name: whole[name] for name in TASK_FIELDS}
 
 
-def _ids(given: Arguments) -> list[str]:
-    ids = given.take("task_ids", aliases=("task_id",))
+def _ids(given: ArgumentReader) -> list[str]:
+    ids = given.pop("task_ids", aliases=("task_id",))
     ids = [ids] if isinstance(ids, str) else ids
     if not isinstance(ids, list) or not ids or not all(isinstance(id, str) for id in ids):
-        raise bad("task_ids", ids, 'Give a list of ids, such as ["bash-3f9c2a17"]. TaskList names the tasks.')
+        raise bad_argument("task_ids", ids, 'Give a list of ids, such as ["bash-3f9c2a17"]. TaskList names the tasks.')
     return [id.strip() for id in ids]
 
 
-def _until(given: Arguments) -> Until:
-    text, port, quiet = given.take("text"), given.whole("port"), given.take("quiet_seconds")
-    conditions: list[Until] = []
+def _until(given: ArgumentReader) -> WaitCondition:
+    text, port, quiet = given.pop("text"), given.integer("port"), given.pop("quiet_seconds")
+    conditions: list[WaitCondition] = []
     if text is not None and (not isinstance(text, str) or not text):
-        raise bad("text", text, "Give a part of the line that you wait for.")
+        raise bad_argument("text", text, "Give a part of the line that you wait for.")
     conditions += [] if text is None else [Match(re.escape(text))]
     conditions += [] if port is None else [Port(port)]
     conditions += [] if quiet is None else [Quiet(quiet)]
@@ -108,9 +108,9 @@ def _until(given: Arguments) -> Until:
     return conditions[0] if conditions else Exit()
 
 
-def _line(task: Task, waited: Waited) -> str:
+def _line(task: Task, waited: WaitResult) -> str:
     if task.id in waited.match:
-        return note(f"{task.id} has printed: {waited.match[task.id]}")
+        return nacre_note(f"{task.id} has printed: {waited.match[task.id]}")
     if task.id in waited.met and task.alive:
-        return note(f"{task.id}: it has come true; it runs on")
-    return note(f"{task.id}: {task.summary}")
+        return nacre_note(f"{task.id}: it has come true; it runs on")
+    return nacre_note(f"{task.id}: {task.summary}")

@@ -11,13 +11,13 @@ import logging
 import socket
 from collections.abc import Callable
 
-from nacre.adapters.mcp.transport.connection_limits import Connection, Connections
+from nacre.adapters.mcp.transport.connection_limits import Connections, HttpConnection
 
-_BATCH = 4  # accepted per turn of the event loop: their requests are read in between
+_MAX_ACCEPTED_PER_TURN = 4  # accepted per turn of the event loop: their requests are read in between
 _MIN_AGE_S = 0.25  # for a new connection to send its request, before it must make room for another
-_PAUSE_S = 0.5  # after the system refused a connection for want of resources
+_ACCEPT_RETRY_S = 0.5  # after the system refused a connection for want of resources
 _REPORT_INTERVAL_S = 60.0
-_WANT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_SHORTAGE_ERRNOS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _log = logging.getLogger("nacre.mcp")
 
 
@@ -25,7 +25,7 @@ class Acceptor:
     """Accepts from one listening socket, which it does not own."""
 
     def __init__(
-        self, listener: socket.socket, connections: Connections, make_http: Callable[[Connection], asyncio.Protocol]
+        self, listener: socket.socket, connections: Connections, make_http: Callable[[HttpConnection], asyncio.Protocol]
     ) -> None:
         self._listener = listener
         self._connections = connections
@@ -49,7 +49,7 @@ class Acceptor:
         self._timer = self._loop.call_later(seconds, self.start)
 
     def _accept_some(self) -> None:
-        for _ in range(_BATCH):
+        for _ in range(_MAX_ACCEPTED_PER_TURN):
             if self._connections.full and not self._make_room():
                 return
             try:
@@ -57,7 +57,7 @@ class Acceptor:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if error.errno not in _WANT:
+                if error.errno not in _SHORTAGE_ERRNOS:
                     raise
                 self._wait_for_resources(error)
                 return
@@ -79,7 +79,7 @@ class Acceptor:
         oldest = self._connections.oldest_unauthenticated()
         if oldest is not None:
             oldest.abort()
-        self._pause(_PAUSE_S)
+        self._pause(_ACCEPT_RETRY_S)
         now = self._loop.time()
         if now - self._reported_at >= _REPORT_INTERVAL_S:
             self._reported_at = now
@@ -87,7 +87,7 @@ class Acceptor:
 
     def _open(self, connection: socket.socket) -> None:
         connection.setblocking(False)
-        protocol = Connection(self._connections, self._make_http)
+        protocol = HttpConnection(self._connections, self._make_http)
         task: asyncio.Task[object] = self._loop.create_task(
             self._loop.connect_accepted_socket(lambda: protocol, connection)
         )

@@ -54,17 +54,17 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        self._authenticated: set[Connection] = set()
-        self._unauthenticated: dict[Connection, None] = {}  # in the order in which they came
+        self._authenticated: set[HttpConnection] = set()
+        self._unauthenticated: dict[HttpConnection, None] = {}  # in the order in which they came
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: HttpConnection) -> None:
         self._unauthenticated[connection] = None
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: HttpConnection) -> None:
         self._authenticated.discard(connection)
         self._unauthenticated.pop(connection, None)
 
-    def authenticate(self, connection: Connection) -> bool:
+    def authenticate(self, connection: HttpConnection) -> bool:
         """False: there are as many authenticated ones as may be."""
         if connection in self._authenticated:
             return True
@@ -74,7 +74,7 @@ class Connections:
         self._authenticated.add(connection)
         return True
 
-    def oldest_unauthenticated(self) -> Connection | None:
+    def oldest_unauthenticated(self) -> HttpConnection | None:
         return next(iter(self._unauthenticated), None)
 
     @property
@@ -83,10 +83,10 @@ class Connections:
         return len(self._unauthenticated) >= self.limits.unauthenticated
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Passes everything on to uvicorn's protocol, and aborts the transport when a request takes too long to come."""
 
-    def __init__(self, connections: Connections, make_http: Callable[[Connection], asyncio.Protocol]) -> None:
+    def __init__(self, connections: Connections, make_http: Callable[[HttpConnection], asyncio.Protocol]) -> None:
         self._connections = connections
         self._http = make_http(self)
         self._loop = asyncio.get_running_loop()

@@ -19,21 +19,21 @@ from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nacre.adapters.mcp.server import server_for
-from nacre.adapters.mcp.settings import Settings
+from nacre.adapters.mcp.settings import ServerSettings
 from nacre.adapters.mcp.surrogates import without_surrogates
 from nacre.adapters.mcp.transport.accept import Acceptor
 from nacre.adapters.mcp.transport.connection_limits import (
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
     STATE_KEY,
-    Connection,
     ConnectionLimits,
     Connections,
+    HttpConnection,
 )
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
-_GRACE = 5
+_SHUTDOWN_GRACE_S = 5
 """Seconds for open streams when the server is told to end."""
 _FULL = (503, "Too many connections are open. Close some, or try again in a moment.")
 _BACKLOG = 1024
@@ -45,14 +45,14 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def listening(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     """OSError: somebody else has it. 0: any that is free."""
     made = socket.create_server((LOOPBACK, port), backlog=_BACKLOG)
     made.setblocking(False)
     return made
 
 
-async def serve(settings: Settings, at: socket.socket, token: str) -> None:
+async def serve(settings: ServerSettings, at: socket.socket, token: str) -> None:
     port = at.getsockname()[1]
     hosts, origins = names_of(port)
     limits = ConnectionLimits.for_this_process()
@@ -62,7 +62,7 @@ async def serve(settings: Settings, at: socket.socket, token: str) -> None:
         transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),  # ours come first
     )
     config = uvicorn.Config(
-        gated(_with_whole_characters(app), port, token),
+        require_token(_with_whole_characters(app), port, token),
         http=H11Protocol,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         log_config=None,
@@ -72,7 +72,7 @@ async def serve(settings: Settings, at: socket.socket, token: str) -> None:
         lifespan="on",
         proxy_headers=False,
         ws="none",
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=_SHUTDOWN_GRACE_S,
     )
     await _Server(config, at, Connections(limits)).serve(sockets=[])
 
@@ -97,7 +97,7 @@ class _Server(uvicorn.Server):
         self._listener.close()
         await super().shutdown(sockets=sockets)
 
-    def _make_http(self, connection: Connection) -> asyncio.Protocol:
+    def _make_http(self, connection: HttpConnection) -> asyncio.Protocol:
         return H11Protocol(
             config=self.config,
             server_state=self.server_state,
@@ -113,7 +113,7 @@ def names_of(port: int) -> tuple[list[str], list[str]]:
     return hosts, [f"http://{host}" for host in hosts]
 
 
-def gated(app: App, port: int, token: str) -> App:
+def require_token(app: App, port: int, token: str) -> App:
     """The same for who may come in."""
     hosts, origins = ({name.encode() for name in names} for names in names_of(port))
     bearer = token.encode()
@@ -128,7 +128,7 @@ def gated(app: App, port: int, token: str) -> App:
         for name, value in scope["headers"]:
             said.setdefault(name.lower(), []).append(value)
         refusal = _refusal(said, hosts, origins, bearer)
-        connection: Connection = scope["state"][STATE_KEY]
+        connection: HttpConnection = scope["state"][STATE_KEY]
         if refusal is None and not connection.begin_request():
             refusal = _FULL
         if refusal is not None:
@@ -183,7 +183,7 @@ def _refusal(
     return None
 
 
-async def _pass_on(app: App, scope: Scope, receive: Receive, send: Send, connection: Connection) -> None:
+async def _pass_on(app: App, scope: Scope, receive: Receive, send: Send, connection: HttpConnection) -> None:
     """Calls the app; the body has a deadline, until it is there or the answer begins."""
     timer = connection.limit_body_time()
 

@@ -15,25 +15,25 @@ from typing import BinaryIO
 from nacre.adapters.mcp.surrogates import without_surrogates
 from nacre.base.frozen import frozen
 
-LONGEST = 16 * 1024 * 1024
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """Bytes of a message. A longer line is dropped."""
-_ABOVE_STANDARD = 3
-_taken: list[object] = []
+_FIRST_FREE_FD = 3
+_is_taken: list[object] = []
 """Never closed: a thread may be reading still, or writing, when all else is over."""
 
 
 @frozen
-class Wire:
+class PrivateStdio:
     """Where the client is."""
 
     reads: BinaryIO
     writes: BinaryIO
 
 
-def guarded() -> Wire:
+def take_standard_streams() -> PrivateStdio:
     """Take the standard streams. To be called before anything else can print."""
-    reads = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
-    writes = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
+    reads = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
+    writes = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
     for fd in (reads, writes):
         if not os.get_blocking(fd):  # as some clients leave them
             os.set_blocking(fd, True)
@@ -43,12 +43,12 @@ def guarded() -> Wire:
         os.dup2(nothing, 2)
     os.close(nothing)
     os.dup2(2, 1)
-    wire = Wire(os.fdopen(reads, "rb"), os.fdopen(writes, "wb", buffering=0))
-    _taken.append(wire)
+    wire = PrivateStdio(os.fdopen(reads, "rb"), os.fdopen(writes, "wb", buffering=0))
+    _is_taken.append(wire)
     return wire
 
 
-class Lines:
+class StdinLines:
     """What the client sends, a line each. A read that nobody waits for any more is left behind."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -65,17 +65,17 @@ class Lines:
 
     def _line(self) -> bytes:
         try:
-            line = self._file.readline(LONGEST)
-            if len(line) < LONGEST or line.endswith(b"\n"):
+            line = self._file.readline(MAX_MESSAGE_BYTES)
+            if len(line) < MAX_MESSAGE_BYTES or line.endswith(b"\n"):
                 return line
-            while (rest := self._file.readline(LONGEST)) and not rest.endswith(b"\n"):
+            while (rest := self._file.readline(MAX_MESSAGE_BYTES)) and not rest.endswith(b"\n"):
                 pass
         except ConnectionError:  # a socket whose other end is gone
             return b""
         return b"a line that is too long\n"  # is no message either
 
 
-class Out:
+class StdoutWriter:
     """What the client gets. A client that does not read holds up nothing but its own answers."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -44,7 +44,7 @@ def is_refusal(ray: Any, error: Exception) -> bool:
     return isinstance(error, getattr(ray.exceptions, "AuthenticationError", ()))
 
 
-def not_let_in(address: str | None) -> EngineUnavailable:
+def access_denied(address: str | None) -> EngineUnavailable:
     cluster = f"The Ray cluster{f' at {address}' if address else ''}"
     remedy = f"Give this process the cluster's token, in {_TOKEN}, in a file that {_PATH} names, or in {_FILE}"
     found = token_from()

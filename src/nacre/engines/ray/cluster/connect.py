@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from nacre.engines.ray.cluster import auth
-from nacre.engines.ray.cluster.auth import MODE, authenticates, is_refusal, not_let_in, show_token
-from nacre.engines.ray.cluster.connection import Connection
-from nacre.engines.ray.cluster.head import Head, outlived
+from nacre.engines.ray.cluster.auth import MODE, access_denied, authenticates, is_refusal, show_token
+from nacre.engines.ray.cluster.connection import ClusterConnection
+from nacre.engines.ray.cluster.head import Head, survive_head_exit
 from nacre.errors import EngineUnavailable
 
 _lock = threading.Lock()
@@ -23,9 +23,9 @@ _forked = False
 """This process was forked from one that was connected: what it has of that connection is of no use."""
 _trying: Future[None] | None = None
 _ADDRESS = "RAY_ADDRESS"
-_ANSWERS = 5.0
+_CONNECT_TIMEOUT_S = 5.0
 """Seconds for a machine to take a connection."""
-_HEAD_ANSWERS = 2.0
+_HEAD_CONNECT_TIMEOUT_S = 2.0
 """The same for one that has taken one before."""
 _OF_RAYLET = b"--gcs-address="
 _OPEN = (
@@ -45,7 +45,7 @@ def load() -> Any:
     return ray
 
 
-def forked() -> bool:
+def is_forked() -> bool:
     """Whether this process has only a copy of another's connection."""
     return _forked
 
@@ -58,7 +58,7 @@ def check_not_forked() -> None:
         )
 
 
-def connect(address: str | None, patience: float) -> Connection:
+def connect(address: str | None, patience: float) -> ClusterConnection:
     """To a cluster that is there. Blocks, for `patience` seconds at most. A connection that the program has made is
     used as it is. EngineUnavailable."""
     ray = load()
@@ -67,12 +67,14 @@ def connect(address: str | None, patience: float) -> Connection:
         attempt.result(patience)
     except Exception as error:  # ConnectionError, RuntimeError and others: all but one mean the same
         if is_refusal(ray, error):
-            raise not_let_in(address or os.environ.get(_ADDRESS)) from error
+            raise access_denied(address or os.environ.get(_ADDRESS)) from error
         why = _first_line(error) if attempt.done() else f"no answer in {patience:g} seconds"
         raise _unreachable(address, why) from error
     if not authenticates():
         warnings.warn(_OPEN, RuntimeWarning, stacklevel=2)
-    return Connection(ray, Head(ray.get_runtime_context().gcs_address, lambda head: knock(head, _HEAD_ANSWERS)))
+    return ClusterConnection(
+        ray, Head(ray.get_runtime_context().gcs_address, lambda head: probe_address(head, _HEAD_CONNECT_TIMEOUT_S))
+    )
 
 
 def _attempt(ray: Any, address: str | None) -> Future[None]:
@@ -95,10 +97,10 @@ def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
             raise ConnectionError("that is none yet, Ray would start it")
         if "://" in named:
             raise ConnectionError("Ray's client cannot stream what a command prints")
-        knock(named, _ANSWERS)
+        probe_address(named, _CONNECT_TIMEOUT_S)
         # Else it tells our stdout, which is for what commands print, how its nodes fare. There is no setting.
         ray._private.worker._worker_logs_enabled = False
-        with outlived(ray):
+        with survive_head_exit(ray):
             show_token(ray, address)
             ray.init(address=address or "auto", log_to_driver=False, logging_level="ERROR")
     except BaseException as error:
@@ -107,7 +109,7 @@ def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
         attempt.set_result(None)
 
 
-def knock(address: str, seconds: float) -> None:
+def probe_address(address: str, seconds: float) -> None:
     """OSError: nobody is there. Ray itself would go on trying for a quarter of an hour."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit() and "/" not in address:
@@ -133,7 +135,7 @@ def has_token() -> bool:
     return auth.token_from() is not None
 
 
-def address_at_hand() -> str | None:
+def default_address() -> str | None:
     """Where a cluster is looked for if no address is given: the one that was named, or one of this machine. As Ray does
     it, but without Ray, which takes a second to load."""
     named = os.environ.get(_ADDRESS)

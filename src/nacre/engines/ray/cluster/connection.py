@@ -36,7 +36,7 @@ class LeftCluster(NodeLost):
         self.reason = "this program has left the Ray cluster"
 
 
-class Connection:
+class ClusterConnection:
     def __init__(self, ray: Any, head: Head) -> None:
         self.ray = ray
         self.head = head

@@ -14,15 +14,15 @@ from typing import Any
 
 from nacre.errors import EngineUnavailable
 
-_GOOD_FOR = 1.0
+_REPLY_VALID_S = 1.0
 """Seconds for which nobody need knock again."""
-_PATIENCE = 10.0
+_RESTART_TIMEOUT_S = 10.0
 """Seconds in which one that was restarted may be back, before whoever waits is told."""
 _SETTING = "RAY_gcs_rpc_server_reconnect_timeout_s"
-_EVER = 365 * 24 * 3600
+_NO_TIMEOUT_S = 365 * 24 * 3600
 
 
-class HeadSilent(EngineUnavailable):
+class HeadNotResponding(EngineUnavailable):
     """Nothing can be placed."""
 
     def __init__(self, address: str, seconds: float, why: str) -> None:
@@ -38,10 +38,10 @@ class Head:
 
     def __init__(self, address: str, knock: Callable[[str], None]) -> None:
         self._address = address
-        self._knock = knock
+        self._probe_address = knock
         """OSError: nobody is there."""
         self._lock = threading.Lock()
-        self._knocked = float("-inf")
+        self._last_probe_at = float("-inf")
         self._silent_since: float | None = None
         self._why = ""
 
@@ -49,32 +49,32 @@ class Head:
     def answers(self) -> bool:
         """Blocks while somebody knocks; who comes meanwhile shares the answer."""
         with self._lock:
-            if time.monotonic() - self._knocked >= _GOOD_FOR:
+            if time.monotonic() - self._last_probe_at >= _REPLY_VALID_S:
                 try:
-                    self._knock(self._address)
+                    self._probe_address(self._address)
                     self._silent_since = None
                 except OSError as error:
                     self._silent_since = self._silent_since or time.monotonic()
                     self._why = error.strerror or str(error)
-                self._knocked = time.monotonic()
+                self._last_probe_at = time.monotonic()
             return self._silent_since is None
 
     def check(self) -> None:
         """Blocks, as `answers`. HeadSilent: it has been so for longer than a restart takes."""
         if not self.answers and (since := self._silent_since) is not None:
             seconds = time.monotonic() - since
-            if seconds >= _PATIENCE:
-                raise HeadSilent(self._address, seconds, self._why)
+            if seconds >= _RESTART_TIMEOUT_S:
+                raise HeadNotResponding(self._address, seconds, self._why)
 
 
 @contextlib.contextmanager
-def outlived(ray: Any) -> Iterator[None]:
+def survive_head_exit(ray: Any) -> Iterator[None]:
     """For the time in which Ray connects. By itself it ends this program, with no exception and no `finally`, when the
     head has not answered for a minute; it reads how long as it connects. Who has said how long is left with that."""
     if _SETTING in os.environ:
         yield
         return
-    os.environ[_SETTING] = str(_EVER)
+    os.environ[_SETTING] = str(_NO_TIMEOUT_S)
     try:
         with contextlib.suppress(Exception):  # there may be no such thing in another Ray
             ray._raylet.Config.initialize("")  # it was read before, when it was loaded

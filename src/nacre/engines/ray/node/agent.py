@@ -14,36 +14,36 @@ from typing import Any
 
 from nacre import __version__
 from nacre.base.frozen import replace
-from nacre.base.system import payload
+from nacre.base.system import memory_file
 from nacre.capture import Collector
 from nacre.engines.local import LOCAL
 from nacre.engines.ray.node import workspace as workspaces
-from nacre.engines.ray.node.batches import Packs
-from nacre.engines.ray.node.payload import Final, Sent, as_told_here, laid_out
-from nacre.engines.ray.node.workspace import Shipped
+from nacre.engines.ray.node.batches import EventBatches
+from nacre.engines.ray.node.payload import FinalMessage, RunPayload, localise, translate_state
+from nacre.engines.ray.node.workspace import ShippedWorkspace
 from nacre.errors import InvalidRequest
-from nacre.execution.background import begin
-from nacre.execution.foreground import Following
+from nacre.execution.background import start_background
+from nacre.execution.foreground import ForegroundRun
 from nacre.keeper.client.connection import private_directory
-from nacre.keeper.client.events import Happening, Printed, Stopped
-from nacre.keeper.client.handle import Live
+from nacre.keeper.client.events import OutputChunk, RunEvent, RunStopped
+from nacre.keeper.client.handle import RunHandle
 from nacre.keeper.protocol.ending import CANCEL
-from nacre.protected_paths import Protection, remember, restored
+from nacre.protected_paths import Protection, restore_snapshot, take_snapshot
 from nacre.result import Event
 from nacre.tasks.tasks import Tasks
 from nacre.types import Plan, Request
 
-_REMEMBERED = 10_000
-_TOLD = 4 * 1024 * 1024 + 1
-_LATE = 5.0
+_MAX_REMEMBERED_RUNS = 10_000
+_MAX_STATE_BYTES = 4 * 1024 * 1024 + 1
+_KEEPER_MARGIN_S = 5.0
 """Seconds after its grace that a run may take to end."""
 
 
 class Agent:
     def __init__(self) -> None:
-        self._runs: dict[str, Live] = {}
-        self._over: dict[str, asyncio.Event] = {}
-        self._unwanted: dict[str, None] = {}
+        self._runs: dict[str, RunHandle] = {}
+        self._ended: dict[str, asyncio.Event] = {}
+        self._cancelled: dict[str, None] = {}
         """Cancelled before it began: Ray does not promise to keep the order of calls."""
         self._settling: set[asyncio.Future[None]] = set()
         self._unpacking = asyncio.Lock()
@@ -55,10 +55,10 @@ class Agent:
 
     # a workspace
 
-    async def lacks(self, workspace: Shipped) -> bool:
+    async def needs_workspace(self, workspace: ShippedWorkspace) -> bool:
         return not await asyncio.to_thread(workspaces.has_archive, workspace.digest)
 
-    async def unpack(self, workspace: Shipped, archive: bytes | None) -> None:
+    async def unpack(self, workspace: ShippedWorkspace, archive: bytes | None) -> None:
         async with self._unpacking:
             if archive is not None:
                 await asyncio.to_thread(workspaces.keep_archive, workspace.digest, archive)
@@ -67,100 +67,109 @@ class Agent:
 
     # a run
 
-    async def run(self, sent: Sent) -> AsyncGenerator[list[Happening | Final], None]:
+    async def run(self, sent: RunPayload) -> AsyncGenerator[list[RunEvent | FinalMessage], None]:
         """What happens, several at a time if they come fast; at last, how it ended."""
-        over = self._over[sent.id] = asyncio.Event()
-        run: Live | None = None
+        over = self._ended[sent.id] = asyncio.Event()
+        run: RunHandle | None = None
         guard: Protection | None = None
         with contextlib.ExitStack() as undo:  # the caller may be gone by then: nothing is awaited
             undo.callback(lambda: self._leave(sent, run, guard, over))
             try:
-                plan, ctx, below = await laid_out(sent)
+                plan, ctx, below = await localise(sent)
             except InvalidRequest as error:
-                yield [Final(word=_refused_here(error, sent.workspace))]
+                yield [FinalMessage(event=_translate_refusal(error, sent.workspace))]
                 return
-            state = payload(b"") if sent.tells else None
+            state = memory_file(b"") if sent.reports_state else None
             if state is not None:
                 undo.callback(os.close, state)
-            guard = await remember(plan)
-            if sent.id in self._unwanted:
-                yield [Final(word=Stopped(0, CANCEL, 0.0, False, (), ()))]
+            guard = await take_snapshot(plan)
+            if sent.id in self._cancelled:
+                yield [FinalMessage(event=RunStopped(0, CANCEL, 0.0, False, (), ()))]
                 return
             run = self._runs[sent.id] = await LOCAL.start(plan, state)
-            if sent.id in self._unwanted:
+            if sent.id in self._cancelled:
                 run.cancel()
             collector = _collector(plan)
             undo.callback(collector.close)
             request = Request(plan.text.decode("utf-8", "surrogateescape"))
-            following = Following(run, collector, request, ctx, plan, guard)
-            packs = Packs(following)
+            following = ForegroundRun(run, collector, request, ctx, plan, guard)
+            packs = EventBatches(following)
             undo.callback(packs.close)
             while packs.last is None:
                 pack = await packs.next()
                 if plan.yield_after is not None:  # it may have to begin a log with that
                     for happening in pack:
-                        if isinstance(happening, Printed):
+                        if isinstance(happening, OutputChunk):
                             collector.feed(happening.stream, happening.data)
                 if packs.last is None:
                     yield [*pack]
             await following.adopt(packs.last)
-            told = b"" if state is None else as_told_here(os.pread(state, _TOLD, 0), below, sent.workspace)
+            told = (
+                b"" if state is None else translate_state(os.pread(state, _MAX_STATE_BYTES, 0), below, sent.workspace)
+            )
             undone = await asyncio.shield(following.restore())
-            unheld, guard = frozenset() if guard is None else guard.unheld, None
-            remarks = tuple(_as_here(remark, sent.workspace) for remark in (*plan.remarks, *following.remarks, *undone))
-            yield [*pack, Final(word=packs.last, task=following.task, remarks=remarks, told=told, unheld=unheld)]
+            unheld, guard = frozenset() if guard is None else guard.unenforced_rules, None
+            remarks = tuple(
+                _localise_context(remark, sent.workspace) for remark in (*plan.notes, *following.notes, *undone)
+            )
+            yield [
+                *pack,
+                FinalMessage(
+                    event=packs.last, task=following.task, notes=remarks, exit_state=told, unenforced_rules=unheld
+                ),
+            ]
 
-    def _leave(self, sent: Sent, run: Live | None, guard: Protection | None, over: asyncio.Event) -> None:
+    def _leave(self, sent: RunPayload, run: RunHandle | None, guard: Protection | None, over: asyncio.Event) -> None:
         self._runs.pop(sent.id, None)
-        self._unwanted.pop(sent.id, None)
-        if run is not None and (run.listening or guard is not None):
-            settling = asyncio.ensure_future(self._settle(sent.id, run, guard, sent.plan.grace))
+        self._cancelled.pop(sent.id, None)
+        if run is not None and (run.is_active or guard is not None):
+            settling = asyncio.ensure_future(self._wait_for_end(sent.id, run, guard, sent.plan.grace))
             self._settling.add(settling)
             settling.add_done_callback(self._settling.discard)
             return
         if run is not None:
             run.close()
-        del self._over[sent.id]
+        del self._ended[sent.id]
         over.set()
 
-    async def _settle(self, id: str, run: Live, guard: Protection | None, grace: float) -> None:
+    async def _wait_for_end(self, id: str, run: RunHandle, guard: Protection | None, grace: float) -> None:
         """See the end of a run that nobody waits for."""
         try:
-            if run.listening:
+            if run.is_active:
                 run.cancel()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(grace + _LATE):
-                    while run.listening:
+                async with asyncio.timeout(grace + _KEEPER_MARGIN_S):
+                    while run.is_active:
                         await run.next()
             run.close()
-            await _restored(guard)
+            await _restore_protection(guard)
         finally:
-            self._over.pop(id).set()
+            self._ended.pop(id).set()
 
     async def cancel(self, id: str) -> None:
         if id in self._runs:
             self._runs[id].cancel()
             return
-        self._unwanted[id] = None
-        if len(self._unwanted) > _REMEMBERED:
-            del self._unwanted[next(iter(self._unwanted))]
+        self._cancelled[id] = None
+        if len(self._cancelled) > _MAX_REMEMBERED_RUNS:
+            del self._cancelled[next(iter(self._cancelled))]
 
-    async def ended(self, id: str) -> None:
+    async def wait_run(self, id: str) -> None:
         """When nothing of it runs any more."""
-        if id in self._over:
-            await self._over[id].wait()
+        if id in self._ended:
+            await self._ended[id].wait()
 
     # tasks
 
-    async def begin(self, sent: Sent, request: Request) -> list[Event] | InvalidRequest:
+    async def start_task(self, sent: RunPayload, request: Request) -> list[Event] | InvalidRequest:
         """A task of this node, as far as its start."""
         try:
-            plan, ctx, _ = await laid_out(sent)
-            return [event async for event in begin(replace(request, cwd=None), ctx, plan, LOCAL)]
+            plan, ctx, _ = await localise(sent)
+            return [event async for event in start_background(replace(request, cwd=None), ctx, plan, LOCAL)]
         except InvalidRequest as error:
-            return _refused_here(error, sent.workspace)
+            return _translate_refusal(error, sent.workspace)
 
-    async def outlived(self, directory: str | None, task: str) -> None:
+    async def wait_task(self, directory: str | None, task: str) -> None:
         """When a task has ended."""
         with contextlib.suppress(InvalidRequest):
             await Tasks(directory).wait(task)
@@ -174,21 +183,21 @@ class Agent:
             return error
 
 
-async def _restored(guard: Protection | None) -> list[str]:
-    return [] if guard is None else await asyncio.shield(restored(guard))
+async def _restore_protection(guard: Protection | None) -> list[str]:
+    return [] if guard is None else await asyncio.shield(restore_snapshot(guard))
 
 
-def _as_here(remark: str, workspace: Shipped | None) -> str:
+def _localise_context(remark: str, workspace: ShippedWorkspace | None) -> str:
     return remark if workspace is None else remark.replace(workspace.root, workspace.here)
 
 
-def _refused_here(error: InvalidRequest, workspace: Shipped | None) -> InvalidRequest:
+def _translate_refusal(error: InvalidRequest, workspace: ShippedWorkspace | None) -> InvalidRequest:
     """With the names that the driver knows."""
-    return type(error)(error.code, _as_here(error.message, workspace), field=error.field, hint=error.hint)
+    return type(error)(error.code, _localise_context(error.message, workspace), field=error.field, hint=error.hint)
 
 
 def _collector(plan: Plan) -> Collector:
     """For what a task's log begins with, if it becomes one."""
     return Collector(
-        limit=plan.output, spill=plan.spill, directory=private_directory, name=plan.spill_name, merge=plan.merge
+        limit=plan.output, spill=plan.spill, directory=private_directory, name=plan.file_prefix, merge=plan.merge
     )

@@ -14,53 +14,53 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from nacre import __version__
-from nacre.engines.containers.pool import Shared
-from nacre.engines.ray.cluster.connection import AgentEnded, Connection, LeftCluster, NodeLost
-from nacre.engines.ray.cluster.futures import looked_at, while_answered
+from nacre.engines.containers.pool import OpenOnce
+from nacre.engines.ray.cluster.connection import AgentEnded, ClusterConnection, LeftCluster, NodeLost
+from nacre.engines.ray.cluster.futures import ignore_result, wait_while_connected
 from nacre.engines.ray.node.agent import Agent
-from nacre.engines.ray.node.workspace import Shipped
+from nacre.engines.ray.node.workspace import ShippedWorkspace
 from nacre.errors import EngineUnavailable
 
 T = TypeVar("T")
 
-_PATIENCE = 60.0
+_START_TIMEOUT_S = 60.0
 """Seconds for an agent to come up: Ray starts a process, and perhaps prepares its environment."""
-_SHIPPING = 600.0
+_UPLOAD_TIMEOUT_S = 600.0
 """Seconds for a workspace to arrive."""
-_FRESH = 0.25
+_RECENT_REPLY_S = 0.25
 """Seconds: one that was heard of since need not be asked before it is given something to do."""
-_SILENCE = 15.0
+_PING_AFTER_S = 15.0
 """Seconds: one that was not heard of for so long is asked whether it is there."""
-_LOOK = 3.0
+_CONNECTION_POLL_S = 3.0
 """Seconds between looks whether there is a connection at all: where there is none, no answer comes, nor any error."""
-_ANSWER = 30.0
+_PING_TIMEOUT_S = 30.0
 """Seconds that it has for that: it may be starting a thousand commands."""
-_CALLS = 100_000
+_MAX_CONCURRENT_CALLS = 100_000
 """How many may go on at once; a run is one, and the word that ends it is another."""
 _OURS = {"RAY_kill_child_processes_on_worker_exit": "0"}
 """Or Ray would kill the keeper as it ends the agent, and who would then end what the keeper keeps?"""
 
 
-class Reached:
+class AgentConnection:
     """An agent, and when it was last heard of."""
 
-    def __init__(self, node: str, actor: Any, connection: Connection) -> None:
+    def __init__(self, node: str, actor: Any, connection: ClusterConnection) -> None:
         self.node = node
         self.actor = actor
         """Ray's handle of it."""
         self._connection = connection
-        self.heard = time.monotonic()
-        self.asked: Future[Any] | None = None
+        self.last_reply_at = time.monotonic()
+        self.pinged_at: Future[Any] | None = None
         """Whoever wonders shares one question with the others."""
         self._given_up = itertools.count()
 
-    def given_up(self) -> bool:
+    def give_up(self) -> bool:
         """Whether this is the first word of it."""
         return next(self._given_up) == 0
 
     @property
     def silence(self) -> float:
-        return time.monotonic() - self.heard
+        return time.monotonic() - self.last_reply_at
 
     def call(self, name: str, *args: Any, ahead: int | None = None, **options: Any) -> Any:
         """Have it do something: Ray's reference to the answer, or to a stream of answers, `ahead` of whoever takes them
@@ -76,9 +76,13 @@ class Reached:
             raise
 
 
-class Agents:
+class AgentPool:
     def __init__(
-        self, connection: Connection, runtime_env: Mapping[str, Any], workspace: Shipped | None, archive: Any
+        self,
+        connection: ClusterConnection,
+        runtime_env: Mapping[str, Any],
+        workspace: ShippedWorkspace | None,
+        archive: Any,
     ) -> None:
         """`archive` is that of the workspace, in Ray's object store."""
         self.workspace = workspace
@@ -87,21 +91,21 @@ class Agents:
         self._archive = archive
         variables = {**runtime_env.get("env_vars", {}), **_OURS}
         self._runtime_env = {**runtime_env, "env_vars": variables}
-        self._agents = Shared[str, Reached](self._end)
+        self._agents = OpenOnce[str, AgentConnection](self._end)
 
-    def at_hand(self, node: str) -> Reached | None:
+    def recent_agent(self, node: str) -> AgentConnection | None:
         """The agent there, if it was heard of just now."""
         agent = self._agents.peek(node)
-        return agent if agent is not None and agent.silence < _FRESH else None
+        return agent if agent is not None and agent.silence < _RECENT_REPLY_S else None
 
-    async def on(self, node: str) -> Reached:
+    async def agent_on(self, node: str) -> AgentConnection:
         """The agent there, with the workspace. NodeLost, or EngineUnavailable: nacre is not there."""
         while True:
             agent = await self._agents.get(node, lambda: self._open(node))
-            if agent.silence < _FRESH:
+            if agent.silence < _RECENT_REPLY_S:
                 return agent
             try:
-                await self._ask(agent)
+                await self._ping(agent)
                 return agent
             except AgentEnded:
                 self.drop(agent)
@@ -109,14 +113,16 @@ class Agents:
                 self.drop(agent)
                 raise
 
-    async def answer(self, agent: Reached, call: asyncio.Future[T], overdue: Callable[[], bool] = lambda: False) -> T:
+    async def wait_reply(
+        self, agent: AgentConnection, call: asyncio.Future[T], overdue: Callable[[], bool] = lambda: False
+    ) -> T:
         """What an agent says, waited for as long as it is there and it is not `overdue`. NodeLost: it is."""
-        while not (await asyncio.wait([call], timeout=min(_LOOK, _SILENCE)))[0]:
+        while not (await asyncio.wait([call], timeout=min(_CONNECTION_POLL_S, _PING_AFTER_S)))[0]:
             self._connection.check()
             if overdue():
                 raise AgentEnded(agent.node)
-            if agent.silence >= _SILENCE:
-                asking = looked_at(asyncio.ensure_future(self._ask(agent)))
+            if agent.silence >= _PING_AFTER_S:
+                asking = ignore_result(asyncio.ensure_future(self._ping(agent)))
                 try:
                     either: list[asyncio.Future[Any]] = [call, asking]
                     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -124,9 +130,9 @@ class Agents:
                         await asking
                 finally:
                     asking.cancel()
-        return await self._told(agent, call)
+        return await self._await_reply(agent, call)
 
-    def drop(self, agent: Reached) -> None:
+    def drop(self, agent: AgentConnection) -> None:
         """It was lost; whatever it may still run ends."""
         self._agents.drop(agent.node, agent)
 
@@ -134,7 +140,7 @@ class Agents:
         """They end, and with them what they run; their tasks do not."""
         self._agents.clear()
 
-    async def _told(self, agent: Reached, call: Awaitable[T]) -> T:
+    async def _await_reply(self, agent: AgentConnection, call: Awaitable[T]) -> T:
         errors = self._ray.exceptions
         try:
             told = await call
@@ -146,45 +152,45 @@ class Agents:
             if isinstance(error, errors.RayError | StopAsyncIteration) and not isinstance(error, errors.RayTaskError):
                 raise NodeLost(agent.node) from error
             raise  # the agent has a bug
-        agent.heard = time.monotonic()
+        agent.last_reply_at = time.monotonic()
         return told
 
-    async def _ask(self, agent: Reached) -> None:
+    async def _ping(self, agent: AgentConnection) -> None:
         """Are you there?"""
-        asked = agent.asked
+        asked = agent.pinged_at
         if asked is None or asked.done():
-            asked = agent.asked = agent.call("hello").future()
+            asked = agent.pinged_at = agent.call("hello").future()
         try:
-            async with asyncio.timeout(_ANSWER):
-                await self._told(agent, asyncio.shield(looked_at(asyncio.wrap_future(asked))))
+            async with asyncio.timeout(_PING_TIMEOUT_S):
+                await self._await_reply(agent, asyncio.shield(ignore_result(asyncio.wrap_future(asked))))
         except TimeoutError:
             raise NodeLost(agent.node) from None
 
-    async def _open(self, node: str) -> Reached:
+    async def _open(self, node: str) -> AgentConnection:
         try:
             agent = self._start(node)
-            async with asyncio.timeout(_PATIENCE):
-                await self._greet(agent)
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                await self._check_hello(agent)
             if self.workspace is not None:
-                async with asyncio.timeout(_SHIPPING):
-                    needed = self._archive if await self._said(agent, "lacks", self.workspace) else None
-                    await self._said(agent, "unpack", self.workspace, needed)
+                async with asyncio.timeout(_UPLOAD_TIMEOUT_S):
+                    needed = self._archive if await self._call_and_wait(agent, "lacks", self.workspace) else None
+                    await self._call_and_wait(agent, "unpack", self.workspace, needed)
         except Exception as error:
-            raise self._meaning(node, error) from error
-        agent.heard = time.monotonic()
+            raise self._translate_error(node, error) from error
+        agent.last_reply_at = time.monotonic()
         return agent
 
-    async def _said(self, agent: Reached, name: str, *args: Any) -> Any:
+    async def _call_and_wait(self, agent: AgentConnection, name: str, *args: Any) -> Any:
         """What one that is not known to be there says."""
-        call = looked_at(asyncio.wrap_future(agent.call(name, *args).future()))
-        return await while_answered(self._connection, call)
+        call = ignore_result(asyncio.wrap_future(agent.call(name, *args).future()))
+        return await wait_while_connected(self._connection, call)
 
-    def _end(self, agent: Reached) -> None:
+    def _end(self, agent: AgentConnection) -> None:
         """Each run that was lost with it says so: it is told once."""
-        if agent.given_up():
+        if agent.give_up():
             self._connection.kill(agent.actor)
 
-    def _start(self, node: str) -> Reached:
+    def _start(self, node: str) -> AgentConnection:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         self._connection.check()
@@ -192,22 +198,22 @@ class Agents:
             self._ray.remote(Agent)
             .options(
                 num_cpus=0,
-                max_concurrency=_CALLS,
+                max_concurrency=_MAX_CONCURRENT_CALLS,
                 runtime_env=self._runtime_env,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
             )
             .remote()
         )
-        return Reached(node, actor, self._connection)
+        return AgentConnection(node, actor, self._connection)
 
-    async def _greet(self, agent: Reached) -> None:
-        version = await self._said(agent, "hello")
+    async def _check_hello(self, agent: AgentConnection) -> None:
+        version = await self._call_and_wait(agent, "hello")
         if version != __version__:
             raise EngineUnavailable(
                 f"The nodes have nacre {version}, and this is {__version__}.", "Install the same on all of them."
             )
 
-    def _meaning(self, node: str, error: Exception) -> Exception:
+    def _translate_error(self, node: str, error: Exception) -> Exception:
         if not self._connection.alive:
             return LeftCluster()
         exceptions = self._ray.exceptions

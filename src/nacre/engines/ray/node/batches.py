@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import asyncio
 
-from nacre.execution.foreground import Following
-from nacre.keeper.client.events import Began, Happening, LastWord, NeverBegan, Printed, Promoted, Stopped, Vanished
+from nacre.execution.foreground import ForegroundRun
+from nacre.keeper.client.events import (
+    FinalEvent,
+    KeeperLost,
+    OutputChunk,
+    Promoted,
+    RunEvent,
+    RunStopped,
+    ShellStarted,
+    StartFailed,
+)
 
-_PACK = 1024 * 1024
+_MAX_BATCH_BYTES = 1024 * 1024
 """Bytes after which a pack is sent, even if more is there: each costs about the same, however small it is."""
-_SOON = 0.005
+_FIRST_BATCH_DELAY_S = 0.005
 """Seconds in which most commands are over: their beginning and their end are then one pack."""
 
 
-class Packs:
-    def __init__(self, following: Following) -> None:
+class EventBatches:
+    def __init__(self, following: ForegroundRun) -> None:
         self._following = following
-        self._waiting: asyncio.Future[Happening] | None = None
-        self.last: LastWord | None = None
+        self._waiting: asyncio.Future[RunEvent] | None = None
+        self.last: FinalEvent | None = None
         """There are no more."""
 
-    async def next(self) -> list[Began | Printed]:
-        pack: list[Began | Printed] = []
+    async def next(self) -> list[ShellStarted | OutputChunk]:
+        pack: list[ShellStarted | OutputChunk] = []
         size = 0
-        while size < _PACK:
+        while size < _MAX_BATCH_BYTES:
             waiting = self._waiting = self._waiting or asyncio.ensure_future(self._following.next())
             if pack:
-                await asyncio.wait([waiting], timeout=_SOON if isinstance(pack[-1], Began) else 0)
+                await asyncio.wait([waiting], timeout=_FIRST_BATCH_DELAY_S if isinstance(pack[-1], ShellStarted) else 0)
                 if not waiting.done():
                     break
             happening, self._waiting = await waiting, None
-            if isinstance(happening, NeverBegan | Stopped | Vanished | Promoted):
+            if isinstance(happening, StartFailed | RunStopped | KeeperLost | Promoted):
                 self.last = happening
                 break
-            assert isinstance(happening, Began | Printed)
+            assert isinstance(happening, ShellStarted | OutputChunk)
             pack.append(happening)
-            size += len(happening.data) if isinstance(happening, Printed) else 0
+            size += len(happening.data) if isinstance(happening, OutputChunk) else 0
         return pack
 
     def close(self) -> None:

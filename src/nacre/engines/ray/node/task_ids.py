@@ -4,70 +4,70 @@ Whoever has that need not ask every node. Pure."""
 from __future__ import annotations
 
 from nacre.base.frozen import replace
-from nacre.engines.ray.node.payload import Final
+from nacre.engines.ray.node.payload import FinalMessage
 from nacre.keeper.client.events import Promoted
 from nacre.result import Outcome, Result, Running, TaskRef
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.store.task import Task
-from nacre.tasks.wait import Waited
+from nacre.tasks.wait import WaitResult
 
 _SIGN = "@"
 _DIGITS = 8
 
 
-def at(task: str, node: str) -> str:
+def qualify_task_id(task: str, node: str) -> str:
     return f"{task}{_SIGN}{node[:_DIGITS]}"
 
 
-def parted(name: str) -> tuple[str, str]:
+def split_task_id(name: str) -> tuple[str, str]:
     """A task's id, and the beginning of its node's; empty if nobody says so."""
     id, _, node = name.partition(_SIGN)
     return id, node
 
 
-def final_at(final: Final, node: str) -> Final:
+def qualify_final(final: FinalMessage, node: str) -> FinalMessage:
     """As its node has told it, so the others."""
     if final.task is None:
         return final
-    task, remarks = _reference_at(final.task, node), _remarks_at(final.remarks, final.task, node)
-    word = final.word._replace(task=task) if isinstance(final.word, Promoted) else final.word
-    return replace(final, word=word, task=task, remarks=remarks)
+    task, remarks = _qualify_reference(final.task, node), _qualify_notes(final.notes, final.task, node)
+    word = final.event._replace(task=task) if isinstance(final.event, Promoted) else final.event
+    return replace(final, event=word, task=task, notes=remarks)
 
 
-def result_at(result: Result, node: str) -> Result:
+def qualify_result(result: Result, node: str) -> Result:
     if result.task is None:
         return result
-    task, remarks = _reference_at(result.task, node), _remarks_at(result.remarks, result.task, node)
-    return replace(result, task=task, outcome=_outcome_at(result.outcome, node), remarks=remarks)
+    task, remarks = _qualify_reference(result.task, node), _qualify_notes(result.notes, result.task, node)
+    return replace(result, task=task, outcome=_qualify_outcome(result.outcome, node), notes=remarks)
 
 
-def task_at(task: Task, node: str) -> Task:
-    outcome = None if task.outcome is None else _outcome_at(task.outcome, node)
-    return replace(task, id=at(task.id, node), outcome=outcome)
+def qualify_task(task: Task, node: str) -> Task:
+    outcome = None if task.outcome is None else _qualify_outcome(task.outcome, node)
+    return replace(task, id=qualify_task_id(task.id, node), outcome=outcome)
 
 
-def output_at(output: Output, node: str) -> Output:
-    return replace(output, task=task_at(output.task, node))
+def qualify_output(output: Output, node: str) -> Output:
+    return replace(output, task=qualify_task(output.task, node))
 
 
-def waited_at(waited: Waited, node: str) -> Waited:
-    return Waited(
-        tasks=tuple(task_at(task, node) for task in waited.tasks),
-        met=tuple(at(id, node) for id in waited.met),
-        ended=tuple(at(id, node) for id in waited.ended),
+def qualify_wait_result(waited: WaitResult, node: str) -> WaitResult:
+    return WaitResult(
+        tasks=tuple(qualify_task(task, node) for task in waited.tasks),
+        met=tuple(qualify_task_id(id, node) for id in waited.met),
+        ended=tuple(qualify_task_id(id, node) for id in waited.ended),
         timed_out=waited.timed_out,
-        match={at(id, node): line for id, line in waited.match.items()},
+        match={qualify_task_id(id, node): line for id, line in waited.match.items()},
     )
 
 
-def _outcome_at(outcome: Outcome, node: str) -> Outcome:
-    return replace(outcome, task=at(outcome.task, node)) if isinstance(outcome, Running) else outcome
+def _qualify_outcome(outcome: Outcome, node: str) -> Outcome:
+    return replace(outcome, task=qualify_task_id(outcome.task, node)) if isinstance(outcome, Running) else outcome
 
 
-def _reference_at(task: TaskRef, node: str) -> TaskRef:
-    return replace(task, id=at(task.id, node))
+def _qualify_reference(task: TaskRef, node: str) -> TaskRef:
+    return replace(task, id=qualify_task_id(task.id, node))
 
 
-def _remarks_at(remarks: tuple[str, ...], task: TaskRef, node: str) -> tuple[str, ...]:
+def _qualify_notes(remarks: tuple[str, ...], task: TaskRef, node: str) -> tuple[str, ...]:
     """Each names it by the id first: that it is in the name of a file, too, stays as it is."""
-    return tuple(remark.replace(task.id, at(task.id, node), 1) for remark in remarks)
+    return tuple(remark.replace(task.id, qualify_task_id(task.id, node), 1) for remark in remarks)

@@ -23,9 +23,9 @@ from nacre.keeper.protocol.private_tmpdir import remove_below
 from nacre.planning.validate import absolute
 from nacre.types import StrPath, ToolContext
 
-LARGEST = 1024**3
+MAX_ARCHIVE_BYTES = 1024**3
 """Bytes of an archive: it is made in memory, and lies in Ray's object store while its engine is in use."""
-_KEPT_FOR = 7 * 24 * 3600.0
+_KEEP_SECONDS = 7 * 24 * 3600.0
 """Seconds for which what nobody uses any more is kept."""
 _ARCHIVE = ".tar"
 _IN_USE = ".lock"
@@ -33,7 +33,7 @@ _IN_USE = ".lock"
 
 
 @frozen(kw_only=True)
-class Shipped:
+class ShippedWorkspace:
     """Where it is here, and what its copy is known by."""
 
     here: str
@@ -45,18 +45,18 @@ class Shipped:
         """The copy, on a node."""
         return os.path.join(_cache(), f"{self.digest[:32]}-{self.copy}")
 
-    def there(self, path: str) -> str:
+    def node_path(self, path: str) -> str:
         """A path here, on a node; what is outside is the same everywhere."""
         return self.root + path[len(self.here) :] if is_in(path, self.here) else path
 
-    def back(self, path: str) -> str:
+    def local_path(self, path: str) -> str:
         return self.here + path[len(self.root) :] if is_in(path, self.root) else path
 
     def context(self, ctx: ToolContext) -> ToolContext:
         """With its paths as they are on a node."""
-        moved = {name: tuple(self.there(os.fspath(path)) for path in getattr(ctx, name)) for name in _PATHS}
+        moved = {name: tuple(self.node_path(os.fspath(path)) for path in getattr(ctx, name)) for name in _PATHS}
         assert ctx.workspace is not None, "what travels has one"
-        return replace(ctx, workspace=self.there(os.fspath(ctx.workspace)), **moved)
+        return replace(ctx, workspace=self.node_path(os.fspath(ctx.workspace)), **moved)
 
 
 _PATHS = ("writable", "protected", "hidden", "allowed_paths")
@@ -102,9 +102,9 @@ def pack(directory: str) -> bytes:
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
             return None  # a pipe or a device is of this machine
         size += member.size
-        if size > LARGEST:
+        if size > MAX_ARCHIVE_BYTES:
             raise EngineUnavailable(
-                f"The workspace {directory} has more than {LARGEST / 1024**3:g} GiB.",
+                f"The workspace {directory} has more than {MAX_ARCHIVE_BYTES / 1024**3:g} GiB.",
                 "Put it where every node sees it, and leave `workspace` out.",
             )
         if member.issym():
@@ -162,7 +162,7 @@ def keep_archive(digest: str, data: bytes) -> None:
     os.replace(file.name, _archive(digest))
 
 
-def unpack(workspace: Shipped) -> int:
+def unpack(workspace: ShippedWorkspace) -> int:
     """A copy of its own; whole, or not there. It stays while the descriptor that is given back is open."""
     os.makedirs(_cache(), mode=0o700, exist_ok=True)
     hold = os.open(workspace.root + _IN_USE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -178,7 +178,7 @@ def unpack(workspace: Shipped) -> int:
     return hold
 
 
-def _unpack(workspace: Shipped) -> None:
+def _unpack(workspace: ShippedWorkspace) -> None:
     draft = tempfile.mkdtemp(dir=_cache())
     try:
         with tarfile.open(_archive(workspace.digest)) as archive:
@@ -193,7 +193,7 @@ def _unpack(workspace: Shipped) -> None:
 
 def _tidy() -> None:
     """Archives that nobody has asked for, and copies that nobody has used, for long."""
-    late = time.time() - _KEPT_FOR
+    late = time.time() - _KEEP_SECONDS
     for name in os.listdir(_cache()):
         path = os.path.join(_cache(), name)
         with contextlib.suppress(OSError):
@@ -240,7 +240,7 @@ def is_in(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
-def checked(workspace: StrPath) -> str:
+def check_workspace(workspace: StrPath) -> str:
     """By its real name. InvalidRequest: it is no directory."""
     real = os.path.realpath(absolute(workspace, "workspace"))
     if not os.path.isdir(real):

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 
-class Errands:
+class BackgroundJobs:
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.RLock()  # a signal handler may come while this thread has it
@@ -26,7 +26,7 @@ class Errands:
                 runner.start()  # if there is none to be had, the next errand tries again
                 self._runner = runner
 
-    def settle(self, seconds: float) -> bool:
+    def wait_until_done(self, seconds: float) -> bool:
         """Whether all is done, after so many seconds at most."""
         until = time.monotonic() + seconds
         while (runner := self._runner) is not None and runner is not threading.current_thread():

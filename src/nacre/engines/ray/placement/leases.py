@@ -17,37 +17,37 @@ from concurrent.futures import wait
 from typing import Any, Literal
 
 from nacre.cancel import Cancel
-from nacre.engines.ray.cluster.connect import forked, nodes
-from nacre.engines.ray.cluster.connection import Connection, LeftCluster
-from nacre.engines.ray.placement.background_jobs import Errands
-from nacre.engines.ray.placement.queue import Queue
-from nacre.engines.ray.placement.resources import Demand, Lease, closed, gone, nowhere
+from nacre.engines.ray.cluster.connect import is_forked, nodes
+from nacre.engines.ray.cluster.connection import ClusterConnection, LeftCluster
+from nacre.engines.ray.placement.background_jobs import BackgroundJobs
+from nacre.engines.ray.placement.queue import LeaseQueue
+from nacre.engines.ray.placement.resources import Lease, ResourceRequest, engine_closed, no_matching_node, node_gone
 from nacre.errors import EngineUnavailable
 
-_ASKING = 8
+_MAX_PENDING_REQUESTS = 8
 """How many more are asked for at once, however long the queue."""
-_LINGER = 1.0
+_IDLE_TIMEOUT_S = 1.0
 """Seconds that a free one is kept."""
-_LOOK = 1.0
-_WATCH = 2.0
-_CLOSING = 30.0
+_POLL_INTERVAL_S = 1.0
+_WATCH_INTERVAL_S = 2.0
+_CLOSE_TIMEOUT_S = 30.0
 """Seconds for Ray to take back what it is given at last."""
-_SHUNNED = 60.0
+_QUARANTINE_S = 60.0
 """Seconds for Ray to notice by itself that a node is gone."""
 
 
 class Leases:
-    def __init__(self, demand: Demand, patience: float, connection: Connection) -> None:
+    def __init__(self, demand: ResourceRequest, patience: float, connection: ClusterConnection) -> None:
         self._demand = demand
         self._patience = patience
         self._connection = connection
         self._lock = threading.RLock()  # a signal handler may cancel what this thread just asks for
-        self._queue = Queue()
-        self.errands = Errands("nacre-errands")
+        self._queue = LeaseQueue()
+        self.jobs = BackgroundJobs("nacre-errands")
         """What is told to Ray: each takes a while, and one node may take a thousand leases with it."""
         self._free: list[tuple[Lease, float]] = []
-        self._askers: set[threading.Thread] = set()
-        self._lost: dict[str, float] = {}
+        self._request_threads: set[threading.Thread] = set()
+        self._quarantined_until: dict[str, float] = {}
         """Nodes that did not answer, and until when they are left alone."""
         self._sweeping = False
         self._watching = False
@@ -60,7 +60,7 @@ class Leases:
         """None: cancelled first. EngineUnavailable: there is no place, and why. Pair every lease with a `release`."""
         with self._lock:
             if self._closed:
-                raise closed()
+                raise engine_closed()
             self._connection.check()
             if self._free:
                 return self._free.pop()[0]  # the one that was used last: its agent is warm
@@ -69,7 +69,7 @@ class Leases:
             self._watch()
         forget = cancel.on_cancel(lambda: self._queue.give_up(waiter))
         try:
-            await waiter.heard
+            await waiter.notified
         except asyncio.CancelledError:
             given = self._queue.leave(waiter)
             if given is not None:
@@ -77,57 +77,61 @@ class Leases:
             raise
         finally:
             forget()
-        if isinstance(waiter.given, EngineUnavailable):
-            raise waiter.given
-        return waiter.given
+        if isinstance(waiter.lease, EngineUnavailable):
+            raise waiter.lease
+        return waiter.lease
 
     def release(self, lease: Lease) -> None:
         """Never blocks."""
         with self._lock:
-            if lease.node not in self._shunned() and not self._closed:
+            if lease.node not in self._quarantined_nodes() and not self._closed:
                 self._give(lease)
                 return
         self.give_back(lease)
 
     def give_back(self, lease: Lease) -> None:
         """To Ray, not to the next: who knows what has become of its node."""
-        self.errands.add(lambda: self._remove([lease]))
+        self.jobs.add(lambda: self._remove([lease]))
 
-    def shun(self, node: str) -> None:
+    def quarantine(self, node: str) -> None:
         """Nothing more is to be placed there, if it can be elsewhere: Ray itself may take a while to notice."""
         with self._lock:
             if not self._demand.pinned:
-                self._lost[node] = time.monotonic() + _SHUNNED
+                self._quarantined_until[node] = time.monotonic() + _QUARANTINE_S
             there = [lease for lease, _ in self._free if lease.node == node]
             self._free = [row for row in self._free if row[0].node != node]
         if there:
-            self.errands.add(lambda: self._remove(there))
+            self.jobs.add(lambda: self._remove(there))
 
-    def answers(self, node: str) -> None:
+    def end_quarantine(self, node: str) -> None:
         """It does, so there is nothing to be said against it."""
         with self._lock:
-            self._lost.pop(node, None)
+            self._quarantined_until.pop(node, None)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
             free, self._free = [lease for lease, _ in self._free], []
-            askers = list(self._askers)
-        self._queue.refuse(closed())
+            askers = list(self._request_threads)
+        self._queue.refuse(engine_closed())
         if free:
-            self.errands.add(lambda: self._remove(free))
-        until = time.monotonic() + _CLOSING
-        while not self.errands.settle(_LOOK) and time.monotonic() < until and self._connection.head.answers:
+            self.jobs.add(lambda: self._remove(free))
+        until = time.monotonic() + _CLOSE_TIMEOUT_S
+        while (
+            not self.jobs.wait_until_done(_POLL_INTERVAL_S)
+            and time.monotonic() < until
+            and self._connection.head.answers
+        ):
             continue
-        until = time.monotonic() + 2 * _LOOK
+        until = time.monotonic() + 2 * _POLL_INTERVAL_S
         for asker in askers:  # Ray does not survive that it is shut down while somebody waits in it
             asker.join(max(until - time.monotonic(), 0.0))
 
     # with the lock held
 
-    def _shunned(self) -> set[str]:
+    def _quarantined_nodes(self) -> set[str]:
         now = time.monotonic()
-        return {node for node, until in self._lost.items() if until > now}
+        return {node for node, until in self._quarantined_until.items() if until > now}
 
     def _give(self, lease: Lease) -> None:
         if self._queue.give(lease):
@@ -135,12 +139,12 @@ class Leases:
         self._free.append((lease, time.monotonic()))
         if not self._sweeping:
             self._sweeping = True
-            _later(_LINGER, self._sweep)
+            _call_later(_IDLE_TIMEOUT_S, self._sweep)
 
     def _ask_for_more(self) -> None:
-        if len(self._askers) < min(len(self._queue), _ASKING):
+        if len(self._request_threads) < min(len(self._queue), _MAX_PENDING_REQUESTS):
             asker = threading.Thread(target=self._ask, name="nacre-lease", daemon=True)
-            self._askers.add(asker)
+            self._request_threads.add(asker)
             asker.start()
 
     def _watch(self) -> None:
@@ -148,11 +152,11 @@ class Leases:
         wait are told all the same."""
         if self._queue and not self._watching:
             self._watching = True
-            _later(_WATCH, self._look)
+            _call_later(_WATCH_INTERVAL_S, self._poll)
 
     # without
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         try:
             self._connection.check()
             self._connection.head.check()
@@ -166,9 +170,9 @@ class Leases:
         """In a thread of its own, since Ray has no other way to wait that every event loop could use."""
         try:
             with self._lock:
-                without = self._shunned()
+                without = self._quarantined_nodes()
             while True:
-                found = self._found(without)
+                found = self._request_lease(without)
                 if isinstance(found, Lease):
                     with self._lock:
                         wanted = not self._closed
@@ -180,44 +184,44 @@ class Leases:
                 if found == "not wanted":
                     return
                 with self._lock:  # nowhere but where nobody answered, or one of those may be asked again
-                    without = set() if found == "nowhere else" else self._shunned()
+                    without = set() if found == "nowhere else" else self._quarantined_nodes()
         except Exception as error:  # whatever Ray has against it: those who wait have to know
             left = not self._connection.alive
             refused = EngineUnavailable(f"Ray gives no place: {error}", "Look at `ray status`.")
             self._queue.refuse(LeftCluster() if left else refused)
         finally:
             with self._lock:
-                self._askers.discard(threading.current_thread())
+                self._request_threads.discard(threading.current_thread())
                 if not self._closed:
                     self._ask_for_more()
 
-    def _found(self, without: set[str]) -> Lease | Literal["not wanted", "nowhere else", "ask again"]:
+    def _request_lease(self, without: set[str]) -> Lease | Literal["not wanted", "nowhere else", "ask again"]:
         """A place on another node than these."""
         from ray.util.placement_group import placement_group, placement_group_table
 
         self._connection.check()
-        where = self._demand.where(without)
+        where = self._demand.node_labels(without)
         group = placement_group([dict(self._demand.bundle)], strategy="SPREAD", bundle_label_selector=[where])
         found = None
         try:
             self._connection.check()
             ready = group.ready().future()  # `group.wait` would never come back from a connection that is closed
             impossible_since = None
-            while not wait([ready], _LOOK).done:
+            while not wait([ready], _POLL_INTERVAL_S).done:
                 self._connection.check()  # or Ray would connect again, to answer
                 now = time.monotonic()
                 if placement_group_table(group)["stats"]["scheduling_state"] != "INFEASIBLE":
                     impossible_since = None  # all of it is in use: whoever asked waits, as in any queue
                 elif self._demand.node is not None and self._demand.node not in nodes(self._connection.ray):
-                    self._queue.refuse(gone(self._demand.node))
+                    self._queue.refuse(node_gone(self._demand.node))
                 elif without:
                     return "nowhere else"
                 elif now - (impossible_since := impossible_since or now) >= self._patience:
-                    self._queue.refuse(nowhere(self._demand))
+                    self._queue.refuse(no_matching_node(self._demand))
                 with self._lock:
                     if not self._queue:
                         return "not wanted"
-                    if without - self._shunned():
+                    if without - self._quarantined_nodes():
                         return "ask again"
             ready.result()
             self._connection.check()
@@ -228,13 +232,13 @@ class Leases:
                 self._remove([Lease("", group)])
 
     def _sweep(self) -> None:
-        until = time.monotonic() - _LINGER
+        until = time.monotonic() - _IDLE_TIMEOUT_S
         with self._lock:
             old = [lease for lease, since in self._free if since <= until]
             self._free = [row for row in self._free if row[1] > until]
             self._sweeping = bool(self._free)
             if self._sweeping:
-                _later(_LINGER, self._sweep)
+                _call_later(_IDLE_TIMEOUT_S, self._sweep)
         self._remove(old)
 
     def _remove(self, leases: list[Lease]) -> None:
@@ -249,7 +253,7 @@ class Leases:
                     remove_placement_group(lease.group)
 
 
-def _later(seconds: float, do: Any) -> None:
+def _call_later(seconds: float, do: Any) -> None:
     timer = threading.Timer(seconds, do)
     timer.daemon = True
     timer.start()
@@ -259,7 +263,7 @@ _open: weakref.WeakSet[Leases] = weakref.WeakSet()
 
 
 def _close_all() -> None:
-    if forked():
+    if is_forked():
         return
     for leases in list(_open):
         leases.close()

@@ -14,7 +14,7 @@ AT = "node:"
 
 
 @frozen(kw_only=True)
-class Demand:
+class ResourceRequest:
     """What each run needs, and where it may be."""
 
     bundle: Mapping[str, float]
@@ -26,7 +26,7 @@ class Demand:
         """No other node will do."""
         return self.node is not None or _NODE_ID in self.labels or any(name.startswith(AT) for name in self.bundle)
 
-    def where(self, lost: set[str]) -> dict[str, str]:
+    def node_labels(self, lost: set[str]) -> dict[str, str]:
         """The labels of a node that will do; none that was lost."""
         if self.node is not None:
             return {**self.labels, _NODE_ID: self.node}
@@ -36,7 +36,7 @@ class Demand:
 
     def __str__(self) -> str:
         needs = ", ".join(f"{amount:g} {name}" for name, amount in self.bundle.items())
-        return needs + "".join(f", {name}={value}" for name, value in self.where(set()).items())
+        return needs + "".join(f", {name}={value}" for name, value in self.node_labels(set()).items())
 
 
 class Lease(NamedTuple):
@@ -46,18 +46,18 @@ class Lease(NamedTuple):
     group: Any
 
 
-def closed() -> EngineUnavailable:
+def engine_closed() -> EngineUnavailable:
     return EngineUnavailable("This engine was closed.", "Make another.")
 
 
-def nowhere(demand: Demand) -> EngineUnavailable:
+def no_matching_node(demand: ResourceRequest) -> EngineUnavailable:
     return EngineUnavailable(
         f"No node of the cluster could ever hold a command that needs {demand}.",
         "Ask for less, or for other labels, or add such a node.",
     )
 
 
-def gone(node: str) -> EngineUnavailable:
+def node_gone(node: str) -> EngineUnavailable:
     return EngineUnavailable(
         f"Node {node} is not in the Ray cluster, or not any more.", "Make an engine for another one; see `ray status`."
     )

@@ -9,44 +9,46 @@ from concurrent.futures import Future
 from typing import Any
 
 from nacre.cancel import Cancel
-from nacre.engines.ray.cluster.connection import AgentEnded, Connection, LeftCluster, NodeLost
-from nacre.engines.ray.node.agent_pool import Agents, Reached
+from nacre.engines.ray.cluster.connection import AgentEnded, ClusterConnection, LeftCluster, NodeLost
+from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 from nacre.engines.ray.placement.leases import Leases
 from nacre.engines.ray.placement.resources import Lease
 from nacre.errors import EngineUnavailable
-from nacre.execution.start import unless_cancelled
+from nacre.execution.start import run_unless_cancelled
 
-_TRIES = 3
+_MAX_LOST_NODES = 3
 """How many nodes may turn out to be lost before anything was asked of them."""
-_SETTLED = 60.0
+_AGENT_CLEANUP_S = 60.0
 """Seconds in which an agent has ended what nobody waits for, however busy it is."""
 
 
-class Places:
-    def __init__(self, connection: Connection, leases: Leases, agents: Agents) -> None:
+class Slots:
+    def __init__(self, connection: ClusterConnection, leases: Leases, agents: AgentPool) -> None:
         self.connection = connection
         self.agents = agents
         self.leases = leases
         self.closed = False
 
-    async def find(self, cancel: Cancel) -> tuple[Lease, Reached] | None:
+    async def find(self, cancel: Cancel) -> tuple[Lease, AgentConnection] | None:
         """None: cancelled first. Pair every lease with one of the following."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_LOST_NODES):
             lease = await self.leases.acquire(cancel)
             if lease is None:
                 return None
             try:
-                agent = self.agents.at_hand(lease.node) or await unless_cancelled(cancel, self.agents.on(lease.node))
+                agent = self.agents.recent_agent(lease.node) or await run_unless_cancelled(
+                    cancel, self.agents.agent_on(lease.node)
+                )
             except LeftCluster:
                 raise
             except NodeLost as lost:
-                self.lose(lease, lost)
+                self.on_lost(lease, lost)
             except BaseException:
                 self.release(lease)
                 raise
             else:
                 if agent is not None:
-                    self.leases.answers(lease.node)
+                    self.leases.end_quarantine(lease.node)
                     return lease, agent
                 self.release(lease)
                 return None
@@ -55,19 +57,19 @@ class Places:
     def release(self, lease: Lease) -> None:
         self.leases.release(lease)
 
-    def release_after_end(self, lease: Lease, agent: Reached, run: str, grace: float) -> None:
+    def release_after_end(self, lease: Lease, agent: AgentConnection, run: str, grace: float) -> None:
         """When nothing of a run that was given up runs any more; if nobody says so, when its agent has been ended."""
         with contextlib.suppress(LeftCluster):  # then there is no lease, either
             late = self._release_after(lease, agent, agent.call("ended", run))
             with contextlib.suppress(RuntimeError):  # no loop any more: the program is about to end
-                asyncio.get_running_loop().call_later(grace + _SETTLED, late)
+                asyncio.get_running_loop().call_later(grace + _AGENT_CLEANUP_S, late)
 
-    def release_after_task(self, lease: Lease, agent: Reached, directory: str | None, task: str) -> None:
+    def release_after_task(self, lease: Lease, agent: AgentConnection, directory: str | None, task: str) -> None:
         """While this program lives, a task holds what it was given."""
         with contextlib.suppress(LeftCluster):
             self._release_after(lease, agent, agent.call("outlived", directory, task))
 
-    def _release_after(self, lease: Lease, agent: Reached, answer: Any) -> Callable[[], None]:
+    def _release_after(self, lease: Lease, agent: AgentConnection, answer: Any) -> Callable[[], None]:
         """When that has come. If none comes, there is no agent any more, which the function that is given back says."""
         held = [lease]
 
@@ -77,17 +79,17 @@ class Places:
                 if future is not None and future.exception() is None:
                     self.release(lease)
                 else:  # beside: this may be the very thread that would hear Ray's answer
-                    self.leases.errands.add(lambda: self.lose(lease, AgentEnded(agent.node), agent))
+                    self.leases.jobs.add(lambda: self.on_lost(lease, AgentEnded(agent.node), agent))
 
         answer.future().add_done_callback(done)
         return done
 
-    def lose(self, lease: Lease, lost: NodeLost, agent: Reached | None = None) -> None:
+    def on_lost(self, lease: Lease, lost: NodeLost, agent: AgentConnection | None = None) -> None:
         """Nothing more is placed there if the node may be gone; if it was the agent alone, another one will do."""
         if agent is not None:
             self.agents.drop(agent)
         if not isinstance(lost, AgentEnded):
-            self.leases.shun(lease.node)
+            self.leases.quarantine(lease.node)
         self.leases.give_back(lease)
 
     def close(self) -> None:

@@ -7,19 +7,19 @@ Misses   a mode that only running it would tell; access lists (`setfacl`).
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule, hit_at
 from nacre.shell.command import Command
 from nacre.shell.symbolic import STAR
 from nacre.verdict import Decision
 
-_OPENS = later(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
+_OPENS = lazy_regex(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
 """A part of a mode that lets others write."""
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     spread = command.parent is not None and command.parent.name in ("find", "xargs") and command.argv[-1].endswith(STAR)
-    if not (spread or command.has("-R", "--recursive")) or command.has("--reference"):
+    if not (spread or command.has_flag("-R", "--recursive")) or command.has_flag("--reference"):
         return None
     mode, *targets = command.operands() or [""]
     opens = any(map(_OPENS.fullmatch, mode.split(",")))
@@ -32,7 +32,7 @@ RULE = Rule(
     reason="would let everybody write to the whole tree",
     instead="give the owner what is missing: `chmod -R u+rwX dir`",
     commands=("chmod",),
-    finds=finds,
+    match=match,
     hits=(
         "chmod -R 777 .",
         "find . -type d -exec chmod 777 {} +",

@@ -7,17 +7,17 @@ Misses   a choice that happens to fit everything (`-size +0`); a name that is pu
 
 from __future__ import annotations
 
-from nacre.policy.facts.find_usage import deletes, deletes_all, deletes_found, places, starts
-from nacre.policy.facts.precious_paths import Kind
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.facts.find_usage import deletes, deletes_all, deletes_found, start_places, starts
+from nacre.policy.facts.precious_paths import PlaceKind
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
 
-_OTHERS = (Kind.ROOT, Kind.HOME, Kind.SYSTEM)
+_OTHERS = (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM)
 """Those of `find-delete-root`."""
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     if command.name in ("rm", "unlink"):
         if command.parent is None:
             return None
@@ -28,7 +28,7 @@ def finds(command: Command, around: Around) -> Hit | None:
     if not deletes_all(command):
         everywhere = "/" in starts(command) and deletes(command)
         return Hit(reason="would delete files all over the file system") if everywhere else None
-    for place in places(command, around):
+    for place in start_places(command, around):
         if place.kind not in _OTHERS:
             return Hit(reason=f"would delete {place.what}")
     return None
@@ -40,7 +40,7 @@ RULE = Rule(
     reason="would delete all that it finds here",
     instead="say which files, before `-delete`: `find . -name '*.pyc' -delete`",
     commands=("find", "gfind", "rm", "unlink"),
-    finds=finds,
+    match=match,
     hits=(
         "find . -delete",
         "find -delete",

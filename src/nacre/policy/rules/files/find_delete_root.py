@@ -8,14 +8,14 @@ Misses   a choice that happens to fit everything (`-size +0`); a name that is pu
 
 from __future__ import annotations
 
-from nacre.policy.facts.find_usage import deletes_all, deletes_found, places
-from nacre.policy.facts.precious_paths import Kind, Place
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.facts.find_usage import deletes_all, deletes_found, start_places
+from nacre.policy.facts.precious_paths import PlaceKind, ProtectedPlace
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     if command.name in ("rm", "unlink"):
         if command.parent is None:
             return None
@@ -23,13 +23,13 @@ def finds(command: Command, around: Around) -> Hit | None:
         return None if place is None else _hit(place, "every file of ")
     if not deletes_all(command):
         return None
-    return next((hit for place in places(command, around) if (hit := _hit(place))), None)
+    return next((hit for place in start_places(command, around) if (hit := _hit(place))), None)
 
 
-def _hit(place: Place, what: str = "") -> Hit | None:
-    if place.kind not in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+def _hit(place: ProtectedPlace, what: str = "") -> Hit | None:
+    if place.kind not in (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM):
         return None
-    return Hit(reason=f"would delete {what}{place.what}", floor=place.kind in (Kind.ROOT, Kind.HOME))
+    return Hit(reason=f"would delete {what}{place.what}", floor=place.kind in (PlaceKind.ROOT, PlaceKind.HOME))
 
 
 RULE = Rule(
@@ -38,7 +38,7 @@ RULE = Rule(
     reason="would delete all that it finds in a system directory",
     instead="start in the directory that is meant and say which files: `find build -name '*.o' -delete`",
     commands=("find", "gfind", "rm", "unlink"),
-    finds=finds,
+    match=match,
     hits=(
         "find / -delete",
         "find / -type f -delete",

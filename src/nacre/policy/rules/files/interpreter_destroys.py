@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.facts.precious_paths import Kind, precious
-from nacre.policy.rule import CODE, Around, Hit, Rule
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.facts.precious_paths import PlaceKind, protected_place
+from nacre.policy.rule import RUNS_CODE, CheckContext, Hit, Rule
 from nacre.shell import Command
 from nacre.shell.programs.shells import SHELLS
-from nacre.shell.symbolic import globbed
+from nacre.shell.symbolic import mark_globs
 from nacre.verdict import Decision
 
 _STRING = r"""[rbf]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")"""
@@ -23,7 +23,7 @@ _TREE = (
     r"(?:rmtree|remove_tree|rmSync|rmdirSync|removeSync|emptyDirSync|rm_rf?|remove_dir_all|remove_entry_secure|"
     r"rimraf(?:\.sync)?|Deno\.remove(?:Sync)?|fs(?:\.promises)?\.rm)\s?\(?\s?"
 )
-_CALLS = later(_TREE)
+_CALLS = lazy_regex(_TREE)
 _GLOB = r"(?:glob\.i?glob|Dir\.glob|Dir|glob)\s?[(\[]?\s?"
 _PATHS = (
     re.compile(rf"\b{_TREE}(?:(?:pathlib\.)?Path\(\s?|os\.path\.expanduser\(\s?)*{_STRING}"),
@@ -31,17 +31,17 @@ _PATHS = (
     re.compile(rf"\bfor\s(\w+)\sin\s{_GLOB}{_STRING}.{{0,400}}?\b{_TREE}\1\b", re.DOTALL),
     re.compile(rf"\b{_GLOB}{_STRING}\s?\)?\s?\.(?:each|forEach)\b.{{0,400}}?\b{_TREE}", re.DOTALL),
 )
-_HERE = later(
+_HERE = lazy_regex(
     rf"\b{_TREE}(?:os\.getcwdb?\(\)|(?:pathlib\.)?Path\.cwd\(\)|process\.cwd\(\)|Dir\.pwd|getcwd\(\)|__dirname)"
 )
-_HOME = later(
+_HOME = lazy_regex(
     rf"\b{_TREE}(?:(?:pathlib\.)?Path\.home\(\)|(?:require\(.os.\)|os)\.homedir\(\)|process\.env\.HOME|Dir\.home|"
     rf"os\.environ(?:\.get\(|\[).HOME.[)\]]|os\.getenv\(.HOME.\)|ENV\[.HOME.\]|\$ENV\{{.?HOME.?\}})\s?[,)]"
 )
-_BLANKS = later(r"\s{2,}")
+_BLANKS = lazy_regex(r"\s{2,}")
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     code = command.script
     if not code or command.name in SHELLS or not _CALLS.search(code):
         return None
@@ -53,17 +53,17 @@ def finds(command: Command, around: Around) -> Hit | None:
         for found in pattern.finditer(code):
             path = next((each for each in reversed(found.groups()) if each is not None), "")
             path = command.home + path[1:] if path[:1] == "~" and "expanduser" in found[0] else path
-            place = precious(globbed(path), command, around)
-            if place is not None and not _inside(found.start(), quoted):
-                lost = place.kind in (Kind.ROOT, Kind.HOME)
+            place = protected_place(mark_globs(path), command, around)
+            if place is not None and not _is_inside(found.start(), quoted):
+                lost = place.kind in (PlaceKind.ROOT, PlaceKind.HOME)
                 return Hit(words=found[0] + "…)", reason=f"would delete {place.what}", floor=lost)
     for pattern, what in ((_HERE, "the working directory"), (_HOME, "the home directory")):
-        if (bare := pattern.search(code)) and not _inside(bare.start(), quoted):
+        if (bare := pattern.search(code)) and not _is_inside(bare.start(), quoted):
             return Hit(words=bare[0] + "…)", reason=f"would delete {what}", floor=pattern is _HOME)
     return None
 
 
-def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
+def _is_inside(position: int, spans: list[tuple[int, int]]) -> bool:
     return any(start < position < end for start, end in spans)
 
 
@@ -72,8 +72,8 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would delete what cannot be brought back",
     instead='name the one directory that has to go, as in `shutil.rmtree("build")`',
-    commands=(CODE,),
-    finds=finds,
+    commands=(RUNS_CODE,),
+    match=match,
     hits=(
         "python3 -c \"import shutil; shutil.rmtree('/')\"",
         "python3 -c 'import shutil, os; shutil.rmtree(os.getcwd())'",

@@ -7,17 +7,17 @@ Misses   `mv` of the directory that holds it; `.[!.]*`.
 
 from __future__ import annotations
 
-from nacre.policy.facts.precious_paths import Kind, precious
-from nacre.policy.facts.writes import Deed, changes
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.facts.precious_paths import PlaceKind, protected_place
+from nacre.policy.facts.writes import WriteKind, changes
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     for deed, target in changes(command):
-        if deed is Deed.TAKES and ".git" in target and (place := precious(target, command, around)):
-            return Hit() if place.kind is Kind.HISTORY else None
+        if deed is WriteKind.REMOVE and ".git" in target and (place := protected_place(target, command, around)):
+            return Hit() if place.kind is PlaceKind.HISTORY else None
     return None
 
 
@@ -27,7 +27,7 @@ RULE = Rule(
     reason="would move away a repository's whole history",
     instead="`git clone --mirror . ../copy.git`, if a copy is wanted",
     commands=("mv",),
-    finds=finds,
+    match=match,
     hits=(
         "mv .git /tmp",
         "mv -f ./.git ../backup",

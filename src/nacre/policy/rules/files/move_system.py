@@ -10,26 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.policy.facts.precious_paths import Kind, precious
-from nacre.policy.facts.writes import Deed, changes
-from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.policy.facts.precious_paths import PlaceKind, protected_place
+from nacre.policy.facts.writes import WriteKind, changes
+from nacre.policy.rule import CheckContext, Hit, Rule, hit_at
 from nacre.shell.command import Command
-from nacre.shell.symbolic import least
+from nacre.shell.symbolic import with_unknowns_empty
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
-    return hit_at(_moved(command, around), command)
+def match(command: Command, around: CheckContext) -> Hit | None:
+    return hit_at(_moved_places(command, around), command)
 
 
-def _moved(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:
+def _moved_places(command: Command, around: CheckContext) -> Iterator[tuple[str, Hit]]:
     for deed, target in changes(command):
-        if deed is not Deed.TAKES or least(target) != target:
+        if deed is not WriteKind.REMOVE or with_unknowns_empty(target) != target:
             continue
-        place = precious(target, command, around)
-        if place is None or place.kind not in (Kind.ROOT, Kind.HOME, Kind.SYSTEM):
+        place = protected_place(target, command, around)
+        if place is None or place.kind not in (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM):
             continue
-        if place.kind is not Kind.HOME or target[:1] == "/":  # or it is `mv *` by somebody who works at home
+        if place.kind is not PlaceKind.HOME or target[:1] == "/":  # or it is `mv *` by somebody who works at home
             yield target, Hit(reason=f"would move away {place.what}")
 
 
@@ -39,7 +39,7 @@ RULE = Rule(
     reason="would move away what the system is made of",
     instead="copy what is needed with `cp -a`, or move the one file that is meant",
     commands=("mv",),
-    finds=finds,
+    match=match,
     hits=(
         "mv /* /tmp",
         "mv -t /tmp /*",

@@ -7,17 +7,17 @@ Misses   other devices; a target that only running it would tell.
 
 from __future__ import annotations
 
-from nacre.policy.facts.writes import Deed, changes
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.facts.writes import WriteKind, changes
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell import Command
-from nacre.shell.interpreter.state import absolute
+from nacre.shell.paths import absolute
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     redirected = [each.target for each in command.redirects]
     for deed, target in changes(command):
-        if deed is Deed.FILLS and target not in redirected and absolute(target, command.cwd) == "/dev/null":
+        if deed is WriteKind.WRITE and target not in redirected and absolute(target, command.cwd) == "/dev/null":
             return Hit()
     return None
 
@@ -28,7 +28,7 @@ RULE = Rule(
     reason="would lose the file, or put it in the place of /dev/null",
     instead="`rm` with the name of the file, if it should go",
     commands=("mv",),
-    finds=finds,
+    match=match,
     hits=(
         "mv x /dev/null",
         "mv -f src /dev/null",

@@ -7,21 +7,22 @@ Misses   the same done file by file (`find / -exec chown …`).
 
 from __future__ import annotations
 
-from nacre.policy.facts.precious_paths import Kind, precious
+from nacre.policy.facts.precious_paths import PlaceKind, protected_place
 from nacre.policy.facts.writes import changes
-from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.policy.rule import CheckContext, Hit, Rule, hit_at
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
-    if not command.has("-R", "--recursive"):
+def match(command: Command, around: CheckContext) -> Hit | None:
+    if not command.has_flag("-R", "--recursive"):
         return None
     return hit_at(
         (
             (target, Hit(reason=f"would change, with all that is in it, {place.what}"))
             for _, target in changes(command)
-            if (place := precious(target, command, around)) and place.kind in (Kind.ROOT, Kind.HOME, Kind.SYSTEM)
+            if (place := protected_place(target, command, around))
+            and place.kind in (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM)
         ),
         command,
     )
@@ -33,7 +34,7 @@ RULE = Rule(
     reason="would change a system directory with all that is in it",
     instead="name the directory that is yours, as in `chown -R me ./data`",
     commands=("chmod", "chown", "chgrp"),
-    finds=finds,
+    match=match,
     hits=(
         "chmod -R 700 /etc",
         "chmod -R 755 /",

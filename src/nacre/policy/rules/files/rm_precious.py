@@ -11,33 +11,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.policy.facts.find_usage import everywhere, found_by
-from nacre.policy.facts.precious_paths import Kind, precious
+from nacre.policy.facts.find_usage import deletes_everything, found_by
+from nacre.policy.facts.precious_paths import PlaceKind, protected_place
 from nacre.policy.facts.recursive_delete import NODES, deletes_trees, trees
-from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.policy.rule import CheckContext, Hit, Rule, hit_at
 from nacre.shell.command import Command
-from nacre.shell.symbolic import least
+from nacre.shell.symbolic import with_unknowns_empty
 from nacre.verdict import Decision
 
 _CHOOSE = "say which files: `find build -name '*.o' -delete`"
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     if deletes_trees(command):
         return hit_at(_targets(command, around), command)
-    place = everywhere(command, around)
+    place = deletes_everything(command, around)
     if place is None or found_by(command) is not None:
         return None
     return Hit(reason=f"would delete every file of {place.what}", instead=_CHOOSE)
 
 
-def _targets(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:
+def _targets(command: Command, around: CheckContext) -> Iterator[tuple[str, Hit]]:
     for target in trees(command):
-        if place := precious(target, command, around):
-            if least(target) != target:
+        if place := protected_place(target, command, around):
+            if with_unknowns_empty(target) != target:
                 careful = 'let it stop when empty, as in `"${X:?}"/*`, or name the directory'
                 yield target, Hit(reason=f"would delete {place.what}", instead=careful)
-            elif place.kind not in (Kind.ROOT, Kind.HOME):
+            elif place.kind not in (PlaceKind.ROOT, PlaceKind.HOME):
                 yield target, Hit(reason=f"would delete {place.what}")
 
 
@@ -47,7 +47,7 @@ RULE = Rule(
     reason="would delete what cannot be brought back",
     instead="name the one directory that has to go, as in `rm -rf ./build` or `build/*`",
     commands=("rm", "unlink", *NODES),
-    finds=finds,
+    match=match,
     hits=(
         "rm -rf *",
         "rm -rf .* *",

@@ -8,22 +8,26 @@ Misses   a link that leads there; a path that only running the command would tel
 
 from __future__ import annotations
 
-from nacre.policy.facts.precious_paths import Kind, precious
+from nacre.policy.facts.precious_paths import PlaceKind, protected_place
 from nacre.policy.facts.recursive_delete import NODES, deletes_trees, trees
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell.command import Command
-from nacre.shell.symbolic import least
+from nacre.shell.symbolic import with_unknowns_empty
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     if "--no-preserve-root" in command.args:
         return Hit()
     if not deletes_trees(command):
         return None
     for target in trees(command):
-        place = precious(target, command, around)
-        if place is not None and place.kind in (Kind.ROOT, Kind.HOME) and least(target) == target:
+        place = protected_place(target, command, around)
+        if (
+            place is not None
+            and place.kind in (PlaceKind.ROOT, PlaceKind.HOME)
+            and with_unknowns_empty(target) == target
+        ):
             return Hit(reason=f"would delete {place.what}")
     return None
 
@@ -34,8 +38,8 @@ RULE = Rule(
     reason="would delete the whole file system",
     instead="name the one directory that has to go, as in `rm -rf ./build`",
     commands=("rm", *NODES),
-    finds=finds,
-    floor=True,
+    match=match,
+    mandatory=True,
     hits=(
         "rm -rf /",
         "rm -fr -- /",

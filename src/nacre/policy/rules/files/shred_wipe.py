@@ -7,15 +7,15 @@ Misses   files that come through a list (`xargs shred`); files that matter and a
 
 from __future__ import annotations
 
-from nacre.policy.facts.precious_paths import precious
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.facts.precious_paths import protected_place
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     for target in command.operands("-l", "-x", "-p", "-P", "-S"):
-        if place := precious(target, command, around):
+        if place := protected_place(target, command, around):
             return Hit(reason=f"would overwrite beyond recovery {place.what}")
     return None
 
@@ -26,7 +26,7 @@ RULE = Rule(
     reason="would overwrite files beyond recovery",
     instead="name the one file, as in `shred -u secrets.txt`",
     commands=("shred", "srm", "wipe"),
-    finds=finds,
+    match=match,
     hits=(
         "shred -u *",
         "shred -uz ./*",

@@ -6,10 +6,10 @@ import posixpath
 import re
 import shlex
 
-from nacre.policy.rules._options import Given, sort, tool
+from nacre.policy.rules._options import ParsedOptions, parse_options, which_program
 from nacre.shell.command import Command
-from nacre.shell.interpreter.state import absolute
-from nacre.shell.symbolic import BELOW, STAR, source, whole
+from nacre.shell.paths import absolute
+from nacre.shell.symbolic import ALL_FOUND, STAR, is_fully_known, to_source
 
 _GLOBAL_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--exec-path")
 _PATHS = " pathspec-from-file= pathspec-file-nul quiet"
@@ -27,13 +27,13 @@ _TAKES = {
     "update-ref": ("m", "stdin no-deref create-reflog"),
 }
 """Of each subcommand the letters that take a value, and the long options that matter here."""
-_STARS = ("*", "**", source(BELOW))
+_STARS = ("*", "**", to_source(ALL_FOUND))
 _TAKES["stage"] = _TAKES["add"]
 _TAKES["send-pack"] = _TAKES["push"]
 
 
-class Git:
-    __slots__ = ("_given", "args", "config", "cwd", "sub")
+class GitCall:
+    __slots__ = ("_parsed", "args", "config", "cwd", "sub")
 
     def __init__(self, sub: str, args: tuple[str, ...], cwd: str, config: dict[str, str]) -> None:
         self.sub = sub
@@ -41,25 +41,25 @@ class Git:
         self.cwd = cwd
         self.config = config
         """What `-c` sets; names in lower case."""
-        self._given: Given | None = None
+        self._parsed: ParsedOptions | None = None
 
     @property
-    def given(self) -> Given:
+    def parsed(self) -> ParsedOptions:
         """The arguments, sorted when a rule first asks: of most subcommands none does."""
-        if self._given is None:
-            self._given = sort(self.args, *_TAKES.get(self.sub, ("", "")))
-        return self._given
+        if self._parsed is None:
+            self._parsed = parse_options(self.args, *_TAKES.get(self.sub, ("", "")))
+        return self._parsed
 
 
-def git_call(command: Command, *subs: str) -> Git | None:
+def git_call(command: Command, *subs: str) -> GitCall | None:
     """This call of git, if it is one of these subcommands."""
-    if "git" not in command.memo:
-        command.memo["git"] = _read(command) if tool(command, "git") else None
-    known = command.memo["git"]
-    return known if isinstance(known, Git) and known.sub in subs else None
+    if "git" not in command.cache:
+        command.cache["git"] = _read(command) if which_program(command, "git") else None
+    known = command.cache["git"]
+    return known if isinstance(known, GitCall) and known.sub in subs else None
 
 
-def _read(command: Command) -> Git | None:
+def _read(command: Command) -> GitCall | None:
     config: dict[str, str] = {}
     cwd, args = command.cwd, list(reversed(command.args))
     while args and args[-1].startswith("-"):
@@ -81,7 +81,7 @@ def _read(command: Command) -> Git | None:
         sub, *rest = [*_split(alias), *rest]
     if "--help" in rest or rest[:1] == ["-h"]:
         return None
-    return Git(sub, tuple(rest), cwd, config)
+    return GitCall(sub, tuple(rest), cwd, config)
 
 
 def everything(pathspecs: list[str], cwd: str) -> str | None:
@@ -110,9 +110,9 @@ def _magic(spec: str) -> tuple[set[str], str]:
 
 
 def _all_of_it(path: str, cwd: str) -> bool:
-    if not whole(path):
+    if not is_fully_known(path):
         return False
-    parts = posixpath.normpath(source(path) or ".").split("/")
+    parts = posixpath.normpath(to_source(path) or ".").split("/")
     if parts[0]:
         if path == f".{STAR}" or all(part in (".", "..", *_STARS) for part in parts):  # bash before 5.2: `.` too
             return True

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import Given, said
-from nacre.policy.rules.git._git import Git, everything, git_call
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import ParsedOptions, render
+from nacre.policy.rules.git._git import GitCall, everything, git_call
 from nacre.shell.command import Command
-from nacre.shell.symbolic import whole
+from nacre.shell.symbolic import is_fully_known
 from nacre.verdict import Decision
 
 _LIMITS = (
@@ -28,32 +28,32 @@ _LIMITS = (
 )
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "add", "stage")
-    return None if git is None or _limited(git.given) else everything_in(git, command)
+    return None if git is None or _is_limited(git.parsed) else everything_in(git, command)
 
 
-def everything_in(git: Git, command: Command) -> Hit | None:
+def everything_in(git: GitCall, command: Command) -> Hit | None:
     """What is named is all there is."""
-    specs = git.given.operands + _listed(git.given, command)
-    if specs or git.given.has("--pathspec-from-file"):
+    specs = git.parsed.operands + _pathspecs_from_stdin(git.parsed, command)
+    if specs or git.parsed.has("--pathspec-from-file"):
         spec = everything(specs, git.cwd)
-        return Hit(said("git", git.sub, spec)) if spec is not None else None
-    if git.given.on("-A", "--all") or git.given.has("--no-ignore-removal"):
-        return Hit(said("git", git.sub, *git.args))
+        return Hit(render("git", git.sub, spec)) if spec is not None else None
+    if git.parsed.is_set("-A", "--all") or git.parsed.has("--no-ignore-removal"):
+        return Hit(render("git", git.sub, *git.args))
     return None
 
 
-def _listed(given: Given, command: Command) -> list[str]:
+def _pathspecs_from_stdin(given: ParsedOptions, command: Command) -> list[str]:
     """What `--pathspec-from-file=-` reads, if that is known."""
-    if given.values("--pathspec-from-file") != ["-"] or command.stdin is None or not whole(command.stdin):
+    if given.values("--pathspec-from-file") != ["-"] or command.stdin is None or not is_fully_known(command.stdin):
         return []
     return [line for line in re.split("[\\n\\0]", command.stdin) if line]
 
 
-def _limited(given: Given) -> bool:
+def _is_limited(given: ParsedOptions) -> bool:
     """Only what is tracked, only what is picked, or nothing at all."""
-    return any(given.on(*names) for names in _LIMITS)
+    return any(given.is_set(*names) for names in _LIMITS)
 
 
 RULE = Rule(
@@ -62,7 +62,7 @@ RULE = Rule(
     reason="stages everything, also secrets, build results and changes that are not yours",
     instead="name the files: `git add path/to/file` (`git status --short` lists them)",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git add -A",
         "git add .",

@@ -7,19 +7,19 @@ Misses   `git update-ref -d` (see git-history-rewrite); aliases.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "branch")
-    if git is None or git.given.has("-r", "--remotes"):  # copies of remote branches: a fetch brings them back
+    if git is None or git.parsed.has("-r", "--remotes"):  # copies of remote branches: a fetch brings them back
         return None
-    if git.given.has("-D") or (git.given.on("-d", "--delete") and git.given.on("-f", "--force")):
-        return Hit(said("git branch", *git.args))
+    if git.parsed.has("-D") or (git.parsed.is_set("-d", "--delete") and git.parsed.is_set("-f", "--force")):
+        return Hit(render("git branch", *git.args))
     return None
 
 
@@ -29,7 +29,7 @@ RULE = Rule(
     reason="would lose the commits that no other branch holds",
     instead="`git branch -d`, which stops if the branch is not merged",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git branch -D feature",
         "git branch -qD feature other",

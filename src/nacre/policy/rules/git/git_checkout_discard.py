@@ -7,25 +7,25 @@ Misses   `--pathspec-from-file`; one file after the other.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import everything, git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "checkout", "switch", "checkout-index")
-    if git is None or git.given.on("-p", "--patch"):
+    if git is None or git.parsed.is_set("-p", "--patch"):
         return None
-    words = said("git", git.sub, *git.args)
-    forced = git.given.on("-f", "--force") or git.given.on("--discard-changes")
+    words = render("git", git.sub, *git.args)
+    forced = git.parsed.is_set("-f", "--force") or git.parsed.is_set("--discard-changes")
     if git.sub == "checkout-index":
-        return Hit(words) if forced and git.given.on("-a", "--all") else None
-    paths = git.given.operands[git.given.dashed or 0 :]
+        return Hit(words) if forced and git.parsed.is_set("-a", "--all") else None
+    paths = git.parsed.operands[git.parsed.dashed or 0 :]
     if git.sub == "checkout" and everything(paths, git.cwd) is not None:
         return Hit(words)
-    named = paths if git.given.dashed is not None else [each for each in paths if "/" in each or "." in each]
+    named = paths if git.parsed.dashed is not None else [each for each in paths if "/" in each or "." in each]
     return Hit(words) if forced and not named else None
 
 
@@ -35,7 +35,7 @@ RULE = Rule(
     reason="would overwrite all changed files: edits that are not committed would be lost",
     instead="`git stash` first, or name the files: `git checkout -- path/to/file`",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git checkout -- .",
         "git checkout .",

@@ -7,25 +7,25 @@ Misses   `clean.requireForce=false` in the configuration, where `-f` is not need
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import everything, git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "clean")
-    if git is None or git.given.on("-n", "--dry-run") or git.given.on("-i", "--interactive"):
+    if git is None or git.parsed.is_set("-n", "--dry-run") or git.parsed.is_set("-i", "--interactive"):
         return None
-    if not git.given.on("-f", "--force") and git.config.get("clean.requireforce") != "false":
+    if not git.parsed.is_set("-f", "--force") and git.config.get("clean.requireforce") != "false":
         return None
-    if git.given.operands and everything(git.given.operands, git.cwd) is None:
+    if git.parsed.operands and everything(git.parsed.operands, git.cwd) is None:
         return None
-    words = said("git clean", *git.args)
-    if git.given.has("-X"):
+    words = render("git clean", *git.args)
+    if git.parsed.has("-X"):
         return Hit(words, "would delete every ignored file for good, `.env` and the like among them")
-    if git.given.has("-x"):
+    if git.parsed.has("-x"):
         return Hit(words, "would delete every file that git does not track for good, ignored ones such as `.env` too")
     return Hit(words)
 
@@ -36,7 +36,7 @@ RULE = Rule(
     reason="would delete the files that git does not track, new work among them, for good",
     instead="`git clean -n` to see the list, then delete what you mean by name",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git clean -f",
         "git clean -fdx",

@@ -7,9 +7,9 @@ Misses   rebase and `commit --amend` (free: the reflog undoes them); `git update
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, tool
-from nacre.policy.rules.git._git import Git, git_call
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render, which_program
+from nacre.policy.rules.git._git import GitCall, git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
@@ -19,22 +19,22 @@ _QUIET = ("--analyze", "--dry-run", "-n", "--help", "-h", "--version")
 _OBJECTS = "would lose for good what only the reflog remembers: commits that were reset or rebased away"
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, *_REWRITES, "reflog")
     if git is not None:
         return _git(git)
-    if not tool(command, "git-filter-repo", "git-filter-branch", "bfg") or set(command.args) & set(_QUIET):
+    if not which_program(command, "git-filter-repo", "git-filter-branch", "bfg") or set(command.args) & set(_QUIET):
         return None
-    return Hit(said(*command.argv))
+    return Hit(render(*command.argv))
 
 
-def _git(git: Git) -> Hit | None:
-    words = said("git", git.sub, *git.args)
+def _git(git: GitCall) -> Hit | None:
+    words = render("git", git.sub, *git.args)
     if git.sub in _REWRITES:
         return Hit(words) if not set(git.args) & set(_QUIET) else None
-    if git.args[:1] != ("expire",) or git.given.on("-n", "--dry-run"):
+    if git.args[:1] != ("expire",) or git.parsed.is_set("-n", "--dry-run"):
         return None
-    if not set(git.given.values("--expire", "--expire-unreachable")) & set(_NOW):
+    if not set(git.parsed.values("--expire", "--expire-unreachable")) & set(_NOW):
         return None
     return Hit(words, _OBJECTS, "plain `git gc`")
 
@@ -45,7 +45,7 @@ RULE = Rule(
     reason="would rewrite every commit: the old history would be lost, and other copies would no longer fit",
     instead="make a new commit on top",
     commands=("git", "git-filter-repo", "git-filter-branch", "bfg"),
-    finds=finds,
+    match=match,
     hits=(
         "git filter-branch --force --all",
         "git filter-repo --path secret --invert-paths",

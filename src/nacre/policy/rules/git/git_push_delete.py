@@ -7,24 +7,24 @@ Misses   hosts' own tools and APIs (`gh api`: see gh-delete); aliases.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "push")
-    if git is None or git.given.on("-n", "--dry-run"):
+    if git is None or git.parsed.is_set("-n", "--dry-run"):
         return None
-    if git.given.on("-d", "--delete"):
-        return Hit(said("git push", *git.args))
-    if git.given.on("--prune"):
-        return Hit(said("git push", *git.args), "would delete every remote branch that does not exist here")
-    for refspec in git.given.operands[1:]:
+    if git.parsed.is_set("-d", "--delete"):
+        return Hit(render("git push", *git.args))
+    if git.parsed.is_set("--prune"):
+        return Hit(render("git push", *git.args), "would delete every remote branch that does not exist here")
+    for refspec in git.parsed.operands[1:]:
         if refspec.startswith(":") and len(refspec) > 1:
-            return Hit(said("git push", git.given.operands[0], refspec))
+            return Hit(render("git push", git.parsed.operands[0], refspec))
     return None
 
 
@@ -34,7 +34,7 @@ RULE = Rule(
     reason="would delete it on the remote, for everybody, with the commits that nothing else holds",
     instead="leave remote branches and tags, and say which ones could go",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git push --delete origin feature",
         "git push origin --del feature",

@@ -10,28 +10,28 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
-_CONFIGURED = later(r"remote\..+\.(?:push=\+.*|mirror=(?:true|yes|on|1|))", re.DOTALL)
+_CONFIGURED = lazy_regex(r"remote\..+\.(?:push=\+.*|mirror=(?:true|yes|on|1|))", re.DOTALL)
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "push", "send-pack")
-    if git is None or git.given.on("-n", "--dry-run"):
+    if git is None or git.parsed.is_set("-n", "--dry-run"):
         return None
-    if git.given.on("-f", "--force") or git.given.on("--mirror"):
-        return Hit(said("git", git.sub, *git.args))
+    if git.parsed.is_set("-f", "--force") or git.parsed.is_set("--mirror"):
+        return Hit(render("git", git.sub, *git.args))
     for name, value in git.config.items():
-        if _CONFIGURED.fullmatch(f"{name}={value}") and len(git.given.operands) < 2:
-            return Hit(said("git", "-c", f"{name}={value}", git.sub, *git.args))
-    for refspec in git.given.operands[1:]:
+        if _CONFIGURED.fullmatch(f"{name}={value}") and len(git.parsed.operands) < 2:
+            return Hit(render("git", "-c", f"{name}={value}", git.sub, *git.args))
+    for refspec in git.parsed.operands[1:]:
         if refspec.startswith("+"):
-            return Hit(said("git", git.sub, git.given.operands[0], refspec))
+            return Hit(render("git", git.sub, git.parsed.operands[0], refspec))
     return None
 
 
@@ -41,7 +41,7 @@ RULE = Rule(
     reason="overwrites the remote branch: commits that others pushed there would be lost",
     instead="`git push --force-with-lease`, which stops if the remote has moved",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git push -f",
         "git push --forc origin main",

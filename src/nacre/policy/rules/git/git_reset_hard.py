@@ -7,8 +7,8 @@ Misses   `git read-tree --reset -u` and other plumbing; aliases.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
@@ -16,13 +16,13 @@ from nacre.verdict import Decision
 _MODES = ("--hard", "--soft", "--mixed", "--merge", "--keep")
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "reset")
     if git is None:
         return None
-    modes = [name for name, _ in git.given.options if name in _MODES]
-    words = said("git reset", *git.args)
-    if modes[-1:] == ["--merge"] and git.given.operands != ["ORIG_HEAD"]:  # which undoes a merge, as git's manual says
+    modes = [name for name, _ in git.parsed.options if name in _MODES]
+    words = render("git reset", *git.args)
+    if modes[-1:] == ["--merge"] and git.parsed.operands != ["ORIG_HEAD"]:  # which undoes a merge, as git's manual says
         return Hit(words, "would lose every change that is staged, with no way back")
     return Hit(words) if modes[-1:] == ["--hard"] else None
 
@@ -33,7 +33,7 @@ RULE = Rule(
     reason="would lose every uncommitted change to tracked files, with no way back",
     instead="`git reset --keep`, which stops rather than lose a change",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git reset --hard",
         "git reset --har HEAD~1",

@@ -7,22 +7,22 @@ Misses   `--pathspec-from-file`; one file after the other.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import everything, git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "restore")
-    if git is None or git.given.on("-p", "--patch"):
+    if git is None or git.parsed.is_set("-p", "--patch"):
         return None
-    if git.given.on("-S", "--staged") and not git.given.on("-W", "--worktree"):
+    if git.parsed.is_set("-S", "--staged") and not git.parsed.is_set("-W", "--worktree"):
         return None
-    if everything(git.given.operands, git.cwd) is None:
+    if everything(git.parsed.operands, git.cwd) is None:
         return None
-    return Hit(said("git restore", *git.args))
+    return Hit(render("git restore", *git.args))
 
 
 RULE = Rule(
@@ -31,7 +31,7 @@ RULE = Rule(
     reason="would overwrite all changed files: edits that are not committed would be lost",
     instead="name the files: `git restore path/to/file`",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git restore .",
         "git restore -- ./",

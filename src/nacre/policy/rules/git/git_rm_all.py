@@ -7,20 +7,20 @@ Misses   one directory after the other; `--pathspec-from-file`.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import everything, git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "rm")
-    if git is None or not git.given.on("-f", "--force") or git.given.on("--cached"):
+    if git is None or not git.parsed.is_set("-f", "--force") or git.parsed.is_set("--cached"):
         return None
-    if git.given.on("-n", "--dry-run") or everything(git.given.operands, git.cwd) is None:
+    if git.parsed.is_set("-n", "--dry-run") or everything(git.parsed.operands, git.cwd) is None:
         return None
-    return Hit(said("git rm", *git.args))
+    return Hit(render("git rm", *git.args))
 
 
 RULE = Rule(
@@ -29,7 +29,7 @@ RULE = Rule(
     reason="would delete every tracked file, and the edits in them that are not committed",
     instead="name the files, or `git rm -r --cached .`, which leaves them where they are",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git rm -rf .",
         "git rm -r -f ./",

@@ -7,20 +7,20 @@ Misses   `git reflog delete refs/stash@{0}`; aliases.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.git._git import git_call
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "stash")
     if git is None:
         return None
     if git.args[:1] == ("clear",):
         return Hit("git stash clear", "would lose every stash of this repository, whoever made it")
-    return Hit(said("git stash", *git.args)) if git.args[:1] == ("drop",) else None
+    return Hit(render("git stash", *git.args)) if git.args[:1] == ("drop",) else None
 
 
 RULE = Rule(
@@ -29,7 +29,7 @@ RULE = Rule(
     reason="would lose the stashed changes, of which there is no other copy",
     instead="`git stash pop`, which drops a stash only once it is applied",
     commands=("git",),
-    finds=finds,
+    match=match,
     hits=(
         "git stash drop",
         "git stash drop stash@{0}",

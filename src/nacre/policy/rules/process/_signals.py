@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nacre.base.frozen import frozen
-from nacre.base.lazy_regex import later
-from nacre.policy.rules._options import Given, sort, tool
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rules._options import ParsedOptions, parse_options, which_program
 from nacre.shell.command import Command
 
 _NUMBERS = {"1": "HUP", "9": "KILL", "10": "USR1", "12": "USR2", "15": "TERM", "17": "CHLD", "18": "CONT", "23": "URG"}
-_NAMES = later(
+_NAMES = lazy_regex(
     "HUP|INT|QUIT|ILL|TRAP|ABRT|IOT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|"
     "VTALRM|PROF|WINCH|IO|SYS|PWR"
 )
@@ -24,7 +24,7 @@ _NARROW = ("-P", "--parent", "-g", "--pgroup", "-t", "--terminal", "-F", "--pidf
 
 def kill_call(command: Command) -> tuple[str, list[str]] | None:
     """The signal that `kill` sends and to whom; None if it sends none."""
-    if not tool(command, "kill"):
+    if not which_program(command, "kill"):
         return None
     signal, args = "TERM", list(command.args)
     while args and args[0].startswith("-"):
@@ -44,24 +44,24 @@ def kill_call(command: Command) -> tuple[str, list[str]] | None:
 
 
 @frozen
-class ByName:
+class KillByName:
     """A call of pkill or killall."""
 
     name: str
     signal: str
-    given: Given
+    parsed: ParsedOptions
     narrow: bool
     """It is limited to some processes by another way than their names."""
 
     @property
     def full(self) -> bool:
         """The whole name must be the pattern."""
-        return self.given.on("-x", "--exact") if self.name == "pkill" else not self.given.on("-r", "--regexp")
+        return self.parsed.is_set("-x", "--exact") if self.name == "pkill" else not self.parsed.is_set("-r", "--regexp")
 
 
-def by_name(command: Command) -> ByName | None:
+def by_name(command: Command) -> KillByName | None:
     """This call of pkill or killall, if somebody may die of it."""
-    name = tool(command, "pkill", "killall")
+    name = which_program(command, "pkill", "killall")
     if not name or command.args[:1] in (("--help",), ("--version",), ("-l",), ("--list",)):
         return None
     signal, rest = "TERM", list(command.args)
@@ -69,13 +69,17 @@ def by_name(command: Command) -> ByName | None:
         if len(word) > 1 and word[0] == "-" and (word[1:].isdecimal() or _NAMES.fullmatch(_signal(word[1:]))):
             signal = rest.pop(index)[1:]
             break
-    given = sort(rest, "FGgPrstuUOq", _PKILL_LONG) if name == "pkill" else sort(rest, "syonuZ", _KILLALL_LONG)
+    given = (
+        parse_options(rest, "FGgPrstuUOq", _PKILL_LONG)
+        if name == "pkill"
+        else parse_options(rest, "syonuZ", _KILLALL_LONG)
+    )
     for value in given.values("--signal", *(("-s",) if name == "killall" else ())):
         signal = value
-    if _signal(signal) in HARMLESS or (name == "killall" and given.on("-i", "--interactive")):
+    if _signal(signal) in HARMLESS or (name == "killall" and given.is_set("-i", "--interactive")):
         return None
     narrow = given.has(*_NARROW, *(("-s", "--session") if name == "pkill" else ()))
-    return ByName(name, _signal(signal), given, narrow and name == "pkill")
+    return KillByName(name, _signal(signal), given, narrow and name == "pkill")
 
 
 def _signal(text: str) -> str:

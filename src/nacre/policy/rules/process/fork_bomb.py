@@ -7,29 +7,29 @@ Misses   a script that starts its own file (`$0 & $0`); loops in other languages
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import BOMBS, CODE, Around, Hit, Rule
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import FORK_BOMBS, RUNS_CODE, CheckContext, Hit, Rule
 from nacre.shell import Command, Script
 from nacre.verdict import Decision
 
-_FORKS = later(
+_FORKS = lazy_regex(
     r"\bfork ?(?:\( ?\))? ?(?:while|until)\b|"
     r"\bwhile ?\(? ?(?:True|true|1|fork(?:\(\))?)? ?\)? ?(?::|\{|do\b) ?"
     r"(?:os\.|__import__\(.os.\)\.|Process\.|pcntl_)?fork\b|"
     r"\bloop ?(?:\{|do\b) ?(?:Process\.)?fork\b|\bfor ?\( ?; ?; ?\) ?\{? ?fork\b"
 )
-_TIGHT = later(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
+_TIGHT = lazy_regex(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 """Without the blanks that bash wants; other shells run it."""
 
 
-def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
-    if script.bombs:
-        return (*script.bombs[0], Hit())
-    found = _TIGHT.search(script.text) if script.broken or script.doubtful else None
+def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+    if script.fork_bombs:
+        return (*script.fork_bombs[0], Hit())
+    found = _TIGHT.search(script.text) if script.syntax_error or script.maybe_syntax_error else None
     return (*found.span(), Hit()) if found else None
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     if not command.script or "fork" not in command.script:
         return None
     return Hit() if _FORKS.search(" ".join(command.script.split())) else None
@@ -40,9 +40,9 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="starts copies of itself until the machine stops answering",
     instead="a loop with a fixed number of rounds, as in `for i in $(seq 4); do …; done`",
-    commands=(BOMBS, CODE),
-    finds=finds,
-    in_script=in_script,
+    commands=(FORK_BOMBS, RUNS_CODE),
+    match=match,
+    match_script=match_script,
     hits=(
         ":(){ :|:& };:",
         ":(){:|:&};:",

@@ -9,43 +9,43 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, tool
-from nacre.policy.rules.process._signals import HARMLESS, ByName, by_name, kill_call
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render, which_program
+from nacre.policy.rules.process._signals import HARMLESS, KillByName, by_name, kill_call
 from nacre.shell.command import Command
-from nacre.shell.symbolic import plain
+from nacre.shell.symbolic import is_literal
 from nacre.verdict import Decision
 
 _INIT_LIVES = HARMLESS | {"HUP", "USR1", "USR2"}
-_ALL = later(r"(?:[.^$*+?() ]|\[[^]-]*-[^]]*\]|\\[wS])*")
+_ALL = lazy_regex(r"(?:[.^$*+?() ]|\[[^]-]*-[^]]*\]|\\[wS])*")
 """Regular expressions that every name matches."""
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    if tool(command, "killall5"):
-        return Hit(said(*command.argv))
+def match(command: Command, _: CheckContext) -> Hit | None:
+    if which_program(command, "killall5"):
+        return Hit(render(*command.argv))
     if (sent := kill_call(command)) is not None:
         signal, targets = sent
         numbers = [int(word) for word in targets if re.fullmatch(r"-?[0-9]{1,9}", word)]
         if -1 in numbers and signal not in HARMLESS:
-            return Hit(said(*command.argv))
+            return Hit(render(*command.argv))
         if 1 in numbers and signal not in _INIT_LIVES:
-            return Hit(said(*command.argv), "would end process 1, and with it everything that runs here")
+            return Hit(render(*command.argv), "would end process 1, and with it everything that runs here")
     if (call := by_name(command)) is not None and not call.narrow:
-        return _by_name(call, said(*command.argv))
+        return _by_name(call, render(*command.argv))
     return None
 
 
-def _by_name(call: ByName, words: str) -> Hit | None:
-    if not call.given.operands:
-        users = call.given.values("-u", "--euid", "-U", "--uid", "--user")
-        whose = users[0] if users and plain(users[0]) else "that user"
+def _by_name(call: KillByName, words: str) -> Hit | None:
+    if not call.parsed.operands:
+        users = call.parsed.values("-u", "--euid", "-U", "--uid", "--user")
+        whose = users[0] if users and is_literal(users[0]) else "that user"
         return Hit(words, f"would kill every process of {whose}, whatever it is") if users else None
-    if call.name == "pkill" and call.given.on("-v", "--inverse"):
+    if call.name == "pkill" and call.parsed.is_set("-v", "--inverse"):
         return Hit(words, "would kill every process but the ones named")
     if call.name == "pkill" or not call.full:
-        return Hit(words) if any(_ALL.fullmatch(each) for each in call.given.operands) else None
+        return Hit(words) if any(_ALL.fullmatch(each) for each in call.parsed.operands) else None
     return None
 
 
@@ -55,7 +55,7 @@ RULE = Rule(
     reason="would kill every process of this user, the agent and its shell among them",
     instead="`kill` with the process id you mean, from `pgrep -fl name`",
     commands=("kill", "pkill", "killall", "killall5"),
-    finds=finds,
+    match=match,
     hits=(
         "kill -9 -1",
         "kill -s KILL -- -1",

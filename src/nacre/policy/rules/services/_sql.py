@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
+from nacre.base.lazy_regex import lazy_regex
 
-_SKIPPED = later(
+_SKIPPED = lazy_regex(
     r"--[^\n]*|/\*!\d*|/\*.*?(?:\*/|\Z)"  # comments; what is in /*! … */ MySQL runs
     r"|^[ \t]*[\\.][^\n]*"  # the client's own commands
     r"|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|`[^`]*`?",
     re.DOTALL | re.MULTILINE,
 )
-_DROPS = later(r"\bDROP\s+(DATABASE|SCHEMA|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
-_MONGO = later(r"dropDatabase\s*\(")
+_DROPS = lazy_regex(r"\bDROP\s+(DATABASE|SCHEMA|KEYSPACE)\s+(?:IF\s+EXISTS\s+)?([^\s;]*)", re.IGNORECASE)
+_MONGO = lazy_regex(r"dropDatabase\s*\(")
 
 
 def destroys(sql: str) -> tuple[str, str] | None:
     """The statement, and what is lost by it."""
-    for statement in _SKIPPED.sub(_shortened, sql).replace("\\G", ";").split(";"):
+    for statement in _SKIPPED.sub(_strip_literal, sql).replace("\\G", ";").split(";"):
         if found := _DROPS.search(statement):
             kind = found[1].upper()
             return " ".join(("DROP", kind, found[2])), f"would delete the {kind.lower()} with all its data"
@@ -31,7 +31,7 @@ def destroys_in_mongo(code: str) -> tuple[str, str] | None:
     return None
 
 
-def _shortened(found: re.Match[str]) -> str:
+def _strip_literal(found: re.Match[str]) -> str:
     """Strings lose what is in them, names only their quotes."""
     text = found[0]
     if text[0] == "'":

@@ -7,15 +7,15 @@ Misses   most services; prefixes below a bucket; consoles and APIs.
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import Given, said, sort, tool
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import ParsedOptions, parse_options, render, which_program
 from nacre.shell.command import Command
-from nacre.shell.symbolic import source
+from nacre.shell.symbolic import to_source
 from nacre.verdict import Decision
 
-_BUCKET = later(r"(?:s3|gs)://[^/]+(?:/\**)?")
-_DEEDS = {
+_BUCKET = lazy_regex(r"(?:s3|gs)://[^/]+(?:/\**)?")
+_ACTIONS = {
     "aws": (
         "rds delete-db-cluster",
         "rds delete-db-instance",
@@ -30,30 +30,33 @@ _VALUED = (
 )
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    name = tool(command, *_DEEDS)
-    given = sort(command.args, "ngh" if name == "az" else "hou" if name == "gsutil" else "", _VALUED)
-    if not name or given.on("--dryrun") or given.on("--dry-run") or given.has("--help"):
+def match(command: Command, _: CheckContext) -> Hit | None:
+    name = which_program(command, *_ACTIONS)
+    given = parse_options(command.args, "ngh" if name == "az" else "hou" if name == "gsutil" else "", _VALUED)
+    if not name or given.is_set("--dryrun") or given.is_set("--dry-run") or given.has("--help"):
         return None
-    words = said(*command.argv)
+    words = render(*command.argv)
     text = " ".join(given.operands)
-    if any(text == deed or text.startswith(deed + " ") for deed in _DEEDS[name]):
+    if any(text == deed or text.startswith(deed + " ") for deed in _ACTIONS[name]):
         return Hit(words)
     return Hit(words, "would delete everything in the bucket") if _empties(name, given) else None
 
 
-def _empties(name: str, given: Given) -> bool:
+def _empties(name: str, given: ParsedOptions) -> bool:
     verb, *targets = given.operands[{"aws": 1, "gcloud": 1}.get(name, 0) :] or [""]
-    if not any(_BUCKET.fullmatch(source(target)) for target in targets):
+    if not any(_BUCKET.fullmatch(to_source(target)) for target in targets):
         return False
     if name == "aws":
         filtered = given.has("--exclude", "--include")
         return given.operands[0] == "s3" and (
-            (verb == "rm" and given.on("--recursive") and not filtered) or (verb == "rb" and given.on("--force"))
+            (verb == "rm" and given.is_set("--recursive") and not filtered)
+            or (verb == "rb" and given.is_set("--force"))
         )
     if name == "gcloud" and given.operands[0] != "storage":
         return False
-    return verb == "rm" and (given.has("-r", "-R", "--recursive") or any("*" in source(target) for target in targets))
+    return verb == "rm" and (
+        given.has("-r", "-R", "--recursive") or any("*" in to_source(target) for target in targets)
+    )
 
 
 RULE = Rule(
@@ -61,8 +64,8 @@ RULE = Rule(
     decision=Decision.ASK,
     reason="would delete it in the cloud with all that it holds",
     instead="list what is in it, and ask the user before it goes",
-    commands=tuple(_DEEDS),
-    finds=finds,
+    commands=tuple(_ACTIONS),
+    match=match,
     hits=(
         "aws s3 rm s3://bucket --recursive",
         "aws --profile prod s3 rm --recursive s3://$BUCKET/",

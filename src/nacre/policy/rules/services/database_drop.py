@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.policy.rules.services._sql import destroys, destroys_in_mongo
 from nacre.shell.command import Command
 from nacre.verdict import Decision
@@ -29,23 +29,23 @@ _CLIENTS = {  # the letters that take a value, the long options that do, the opt
 _CLIENTS |= {"mariadb": _CLIENTS["mysql"], "mysqlsh": _CLIENTS["mysql"]}
 _REDIS = ("redis-cli", "valkey-cli", "keydb-cli")
 _MONGO = ("mongosh", "mongo")
-_THROWAWAY = later(r"(?:^|_)(?:test|testing|tmp|temp|dev|ci)(?:_|$)", re.IGNORECASE)
+_THROWAWAY = lazy_regex(r"(?:^|_)(?:test|testing|tmp|temp|dev|ci)(?:_|$)", re.IGNORECASE)
 """Databases that are made to be dropped."""
 _ADMIN = ("dropdb", "mysqladmin", "mariadb-admin")
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    name = tool(command, *RULE.commands)
+def match(command: Command, _: CheckContext) -> Hit | None:
+    name = which_program(command, *RULE.commands)
     if name in _REDIS:
-        given = sort(command.args, "hpsaunridDx", "user= pass= sni= cacert= cert= key=")
+        given = parse_options(command.args, "hpsaunridDx", "user= pass= sni= cacert= cert= key=")
         first = (given.operands or (command.stdin or "").split() or [""])[0]
-        return Hit(said(name, first), _REASON) if first.lower() in ("flushall", "flushdb") else None
+        return Hit(render(name, first), _REASON) if first.lower() in ("flushall", "flushdb") else None
     if name in _ADMIN:
         return _admin(name, command)
     judge = destroys_in_mongo if name in _MONGO else destroys
     for text in _texts(name, command):
         if lost := judge(text):
-            return Hit(f"{name}: {said(lost[0])}", lost[1])
+            return Hit(f"{name}: {render(lost[0])}", lost[1])
     return None
 
 
@@ -56,23 +56,23 @@ def _texts(name: str, command: Command) -> Iterator[str]:
     if command.stdin is not None:
         yield command.stdin
     if name in _MONGO:
-        yield from sort(command.args, "hup", "eval=").values("--eval")
+        yield from parse_options(command.args, "hup", "eval=").values("--eval")
     elif name in ("sqlite3", "duckdb"):
         words = command.operands("-separator", "-init", "-newline", "-nullvalue", "-cmd", "-c", "-s")
         yield from words[1:] if ":memory:" not in words[:1] else ()
         yield from (b for a, b in zip(command.args, command.args[1:], strict=False) if a in ("-cmd", "-c", "-s"))
     else:
         letters, longs, options = _CLIENTS[name]
-        yield from sort(command.args, letters, longs).values(*options)
+        yield from parse_options(command.args, letters, longs).values(*options)
 
 
 def _admin(name: str, command: Command) -> Hit | None:
-    operands = sort(command.args, "uhPSpU", "user= host= port= socket= username= maintenance-db=").operands
+    operands = parse_options(command.args, "uhPSpU", "user= host= port= socket= username= maintenance-db=").operands
     if "--help" in command.args or not operands or (name != "dropdb" and operands[0] != "drop"):
         return None
     if _THROWAWAY.search(operands[-1]):
         return None
-    return Hit(said(name, *operands))
+    return Hit(render(name, *operands))
 
 
 _REASON = "would delete all the data in it"
@@ -82,7 +82,7 @@ RULE = Rule(
     reason="would delete the database with all its data",
     instead="make a dump first, and ask the user which database this is",
     commands=(*_CLIENTS, *_REDIS, *_MONGO, *_ADMIN, "sqlite3", "duckdb"),
-    finds=finds,
+    match=match,
     hits=(
         "mysql -u root -psecret -e 'drop database prod;'",
         "psql -h db --command='SELECT 1; DROP DATABASE IF EXISTS app'",

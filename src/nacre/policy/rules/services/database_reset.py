@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, tool
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render, which_program
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
-_RAILS = later(r"db:(?:drop|reset|purge|truncate_all|migrate:reset)(?::\w+)*")
-_DEEDS = {
+_RAILS = lazy_regex(r"db:(?:drop|reset|purge|truncate_all|migrate:reset)(?::\w+)*")
+_ACTIONS = {
     "rails": _RAILS,
     "rake": _RAILS,
     "manage.py": re.compile("flush|reset_db"),
@@ -35,18 +35,18 @@ _INTERPRETERS = ("python", "python3", "php", "ruby")
 _ENVIRONMENTS = ("RAILS_ENV", "RACK_ENV", "MIX_ENV", "APP_ENV")
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    name, args = tool(command, *_DEEDS, *_INTERPRETERS), list(command.args)
+def match(command: Command, _: CheckContext) -> Hit | None:
+    name, args = which_program(command, *_ACTIONS, *_INTERPRETERS), list(command.args)
     if name in _INTERPRETERS:
         name = args.pop(0).rsplit("/", 1)[-1] if args else ""
-    deed = _DEEDS.get(name)
+    deed = _ACTIONS.get(name)
     if deed is None or {"--help", "-h", "--dry-run", "--pretend"} & set(args) or _in_test(command):
         return None
     while args and args[0].startswith("-"):
         args.pop(0)
-    rest = said(*args)
+    rest = render(*args)
     found = any(deed.fullmatch(word) for word in args) if deed is _RAILS else deed.match(rest)
-    return Hit(said(name, rest)) if found else None
+    return Hit(render(name, rest)) if found else None
 
 
 def _in_test(command: Command) -> bool:
@@ -62,8 +62,8 @@ RULE = Rule(
     optional=True,
     reason="would delete all the data in the database that the settings point to",
     instead="run the pending migrations only, or ask the user which database this is",
-    commands=(*_DEEDS, *_INTERPRETERS),
-    finds=finds,
+    commands=(*_ACTIONS, *_INTERPRETERS),
+    match=match,
     hits=(
         "rails db:drop",
         "bin/rails db:drop:all db:create",

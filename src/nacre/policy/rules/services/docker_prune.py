@@ -8,8 +8,8 @@ Misses   one kind at a time, which is free (`docker image prune -a`, `docker vol
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
@@ -17,17 +17,17 @@ _VALUED = "config= connection= context= host= log-level= url= root= runroot= tls
 _VOLUMES = "would delete every volume that no container uses, with the data in it"
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    if not tool(command, "docker", "podman", "nerdctl"):
+def match(command: Command, _: CheckContext) -> Hit | None:
+    if not which_program(command, "docker", "podman", "nerdctl"):
         return None
-    given = sort(command.args, "cHl", _VALUED)
+    given = parse_options(command.args, "cHl", _VALUED)
     if given.has("--help"):
         return None
-    words = said(*command.argv)
+    words = render(*command.argv)
     match given.operands[:2]:
-        case ["system", "prune"] if given.on("--volumes"):
+        case ["system", "prune"] if given.is_set("--volumes"):
             return Hit(words, _VOLUMES)
-        case ["system", "prune"] if given.on("-a", "--all"):
+        case ["system", "prune"] if given.is_set("-a", "--all"):
             return Hit(words)
         case ["system", "reset"]:
             return Hit(words, "would delete every container, image, network and volume")
@@ -40,7 +40,7 @@ RULE = Rule(
     reason="would delete every stopped container and every image that no container uses",
     instead="remove by name what you mean: `docker rm`, `docker rmi`, `docker volume rm`",
     commands=("docker", "podman", "nerdctl"),
-    finds=finds,
+    match=match,
     hits=(
         "docker system prune -a",
         "docker system prune -af",

@@ -7,21 +7,21 @@ Misses   the same request through curl; GraphQL mutations.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 _VALUED = "method= field= raw-field= header= hostname= input= jq= preview= template= repo= cache="
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    if not tool(command, "gh", "glab"):
+def match(command: Command, _: CheckContext) -> Hit | None:
+    if not which_program(command, "gh", "glab"):
         return None
-    given = sort(command.args, "XfFHqptR", _VALUED)
+    given = parse_options(command.args, "XfFHqptR", _VALUED)
     if given.has("--help"):
         return None
-    words = said(*command.argv)
+    words = render(*command.argv)
     if given.operands[:2] in (["repo", "delete"], ["project", "delete"]):
         return Hit(words, instead="`gh repo archive`, which can be undone")
     methods = given.values("-X", "--method")
@@ -36,7 +36,7 @@ RULE = Rule(
     reason="would delete the repository on its host, with its issues and releases",
     instead="show the user what would be deleted, and let them do it",
     commands=("gh", "glab"),
-    finds=finds,
+    match=match,
     hits=(
         "gh repo delete o/r --yes",
         "gh repo delete",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
@@ -23,20 +23,20 @@ _LONG = (
 
 
 _NAMESPACES = ("ns", "namespace", "namespaces", "project", "projects")
-_THROWAWAY = later(r"(?:^|-)(?:pr|preview|review|test|tmp|temp|dev|ci|demo|sandbox)(?:-|\d|$)", re.IGNORECASE)
+_THROWAWAY = lazy_regex(r"(?:^|-)(?:pr|preview|review|test|tmp|temp|dev|ci|demo|sandbox)(?:-|\d|$)", re.IGNORECASE)
 """Namespaces that are made to be deleted."""
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    name = tool(command, "kubectl", "oc", "k3s", "microk8s")
+def match(command: Command, _: CheckContext) -> Hit | None:
+    name = which_program(command, "kubectl", "oc", "k3s", "microk8s")
     args = command.args[1:] if name in ("k3s", "microk8s") and command.args[:1] == ("kubectl",) else command.args
-    given = sort(args, "nslfkov", _LONG)
-    if not name or given.operands[:1] != ["delete"] or given.on("--dry-run") or given.has("--help"):
+    given = parse_options(args, "nslfkov", _LONG)
+    if not name or given.operands[:1] != ["delete"] or given.is_set("--dry-run") or given.has("--help"):
         return None
-    words = said(*command.argv)
-    if given.on("-A", "--all-namespaces"):
+    words = render(*command.argv)
+    if given.is_set("-A", "--all-namespaces"):
         return Hit(words, "would delete objects in every namespace of the cluster")
-    if given.on("--all"):
+    if given.is_set("--all"):
         return Hit(words)
     kind, *names = [each for word in given.operands[1:] for each in word.split("/", 1)] or [""]
     if kind.lower() in _NAMESPACES and names and not all(_THROWAWAY.search(name) for name in names):
@@ -50,7 +50,7 @@ RULE = Rule(
     reason="would delete every object of that kind in the namespace",
     instead="delete by name (`kubectl delete pod web-1`); `--dry-run=server` shows what would go",
     commands=("kubectl", "oc", "k3s", "microk8s"),
-    finds=finds,
+    match=match,
     hits=(
         "kubectl delete all --all",
         "kubectl delete pods --all -A",

@@ -7,19 +7,19 @@ Misses   other registries; `cargo yank` and `gem yank` (free: what is yanked sta
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    if not tool(command, "npm", "pnpm"):
+def match(command: Command, _: CheckContext) -> Hit | None:
+    if not which_program(command, "npm", "pnpm"):
         return None
-    given = sort(command.args, "Cw", "registry= prefix= otp= workspace= tag= dry-run force")
-    if given.operands[:1] != ["unpublish"] or given.on("--dry-run") or given.has("--help"):
+    given = parse_options(command.args, "Cw", "registry= prefix= otp= workspace= tag= dry-run force")
+    if given.operands[:1] != ["unpublish"] or given.is_set("--dry-run") or given.has("--help"):
         return None
-    return Hit(said(*command.argv))
+    return Hit(render(*command.argv))
 
 
 RULE = Rule(
@@ -28,7 +28,7 @@ RULE = Rule(
     reason="would take the package off the registry: what depends on it breaks, and its version cannot be used again",
     instead="`npm deprecate`, which warns users and can be undone",
     commands=("npm", "pnpm"),
-    finds=finds,
+    match=match,
     hits=(
         "npm unpublish",
         "npm unpublish pkg@1.0.0",

@@ -7,8 +7,8 @@ Misses   an `apply` of a plan file that destroys; an `apply` whose configuration
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, tool
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import render, which_program
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
@@ -21,8 +21,8 @@ _INSTEADS = {
 }
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    name = tool(command, *_TERRAFORM, *_OTHERS)
+def match(command: Command, _: CheckContext) -> Hit | None:
+    name = which_program(command, *_TERRAFORM, *_OTHERS)
     if not name:
         return None
     flags = {word.lstrip("-") for word in command.args if word.startswith("-")}
@@ -33,7 +33,7 @@ def finds(command: Command, _: Around) -> Hit | None:
     if flags & {"help", "h", "preview-only"} or any(flag.startswith("target") for flag in flags):
         return None
     if verb in ("destroy", "destroy-all") or (name in _TERRAFORM and verb == "apply" and "destroy" in flags):
-        return Hit(said(*command.argv), instead=_INSTEADS.get(name, ""))
+        return Hit(render(*command.argv), instead=_INSTEADS.get(name, ""))
     return None
 
 
@@ -43,7 +43,7 @@ RULE = Rule(
     reason="would delete the infrastructure of this configuration, with the data on it",
     instead="`terraform plan -destroy`, and show the user what would go",
     commands=(*_TERRAFORM, *_OTHERS),
-    finds=finds,
+    match=match,
     hits=(
         "terraform destroy",
         "terraform destroy -auto-approve -var env=prod",

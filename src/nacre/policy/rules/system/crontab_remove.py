@@ -7,20 +7,20 @@ Misses   `crontab file` with a file that holds less than before; the files in /v
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.policy.rule import CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, _: Around) -> Hit | None:
-    if not tool(command, "crontab"):
+def match(command: Command, _: CheckContext) -> Hit | None:
+    if not which_program(command, "crontab"):
         return None
-    given = sort(command.args, "ucT")
+    given = parse_options(command.args, "ucT")
     nothing = any(each.operator == "<" and each.target == "/dev/null" for each in command.redirects)
     nothing = nothing or (command.stdin is not None and not command.stdin.strip())
     emptied = given.operands == ["/dev/null"] or (not given.options and given.operands in ([], ["-"]) and nothing)
-    return Hit(said(*command.argv)) if given.has("-r") or emptied else None
+    return Hit(render(*command.argv)) if given.has("-r") or emptied else None
 
 
 RULE = Rule(
@@ -29,7 +29,7 @@ RULE = Rule(
     reason="would delete all cron jobs of this user; no copy is kept",
     instead="edit a copy: `crontab -l > crontab.bak`, then `crontab` with the edited file",
     commands=("crontab",),
-    finds=finds,
+    match=match,
     hits=(
         "crontab < /dev/null",
         "echo | crontab -",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell.command import Command
-from nacre.shell.interpreter.state import absolute
-from nacre.shell.symbolic import plain
+from nacre.shell.paths import absolute
+from nacre.shell.symbolic import is_literal
 from nacre.verdict import Decision
 
 _MAKERS = (
@@ -45,7 +45,7 @@ _ACTS = {
     "bcachefs": ("format",),
 }
 """Programs with subcommands."""
-_PARTED = later(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
+_PARTED = lazy_regex(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
 _VALUED = ("-t", "-L", "-F", "-b", "-m", "-N", "-U", "-E", "-O", "-I", "-i", "-s", "-n", "-d", "-p", "-o", "-c")
 
 
@@ -53,24 +53,26 @@ _TRIES = dict.fromkeys(("mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"), ("-n",
 """Options with which they only say what they would do."""
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     name = command.name
-    if command.has("--help", "--version") or not any(_device(each, command) for each in command.args):
+    if command.has_flag("--help", "--version") or not any(_device(each, command) for each in command.args):
         return Hit() if name == "format" and re.match(r"[A-Za-z]:", "".join(command.operands()[:1])) else None
     if name in _MAKERS or name.startswith(("mkfs.", "newfs_")):
-        devices = [each for each in command.args if plain(each)] + command.operands(*_VALUED)
-        found = any(_device(each, command) for each in devices) and not (name in _TRIES and command.has("-n"))
+        devices = [each for each in command.args if is_literal(each)] + command.operands(*_VALUED)
+        found = any(_device(each, command) for each in devices) and not (name in _TRIES and command.has_flag("-n"))
     elif name in _READS:
-        found = not command.has(*_READS[name]) or (name == "sgdisk" and command.has(*_CHANGES))
+        found = not command.has_flag(*_READS[name]) or (name == "sgdisk" and command.has_flag(*_CHANGES))
     elif name in _ACTS:
         found = any(each in _ACTS[name] for each in command.args)
     elif name in _NAMED:
         found = True
     elif name == "parted":
         words = " ".join(command.args[1:]).split()
-        found = not command.has("-l", "--list") and (any(map(_PARTED.fullmatch, words)) or len(command.operands()) == 1)
+        found = not command.has_flag("-l", "--list") and (
+            any(map(_PARTED.fullmatch, words)) or len(command.operands()) == 1
+        )
     else:
-        found = command.has("-a", "--all", "-o", "--offset") and not command.has("-n", "--no-act")
+        found = command.has_flag("-a", "--all", "-o", "--offset") and not command.has_flag("-n", "--no-act")
     return Hit() if found else None
 
 
@@ -78,7 +80,7 @@ def _device(word: str, command: Command) -> bool:
     """It lies in `/dev`, or may be anything, or is no path (a pool's name, `disk2`)."""
     if not word or word.startswith("-"):
         return False
-    if not plain(word) and not re.search(r"[\w.]", word):
+    if not is_literal(word) and not re.search(r"[\w.]", word):
         return True
     if command.name in _NAMED:
         return True
@@ -92,7 +94,7 @@ RULE = Rule(
     reason="would erase a disk or change how it is divided",
     instead="look with `lsblk -f` or `fdisk -l`, or work on an image file",
     commands=(*_MAKERS, *_FAMILIES, *_READS, *_ACTS, "lvremove", "vgremove", "parted", "wipefs", "format"),
-    finds=finds,
+    match=match,
     hits=(
         "mkfs.ext4 /dev/sdb1",
         "sudo mkfs -t ext4 -L data /dev/sdb",

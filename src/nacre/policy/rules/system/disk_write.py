@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
-from nacre.policy.facts.precious_paths import brief
-from nacre.policy.facts.writes import WRITERS, Deed, changes, touched
-from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.facts.precious_paths import shorten_path
+from nacre.policy.facts.writes import WRITERS, WriteKind, changes, written_paths
+from nacre.policy.rule import CheckContext, Hit, Rule, hit_at
 from nacre.shell.command import Command
-from nacre.shell.interpreter.state import absolute
+from nacre.shell.paths import absolute
 from nacre.shell.symbolic import UNKNOWN
 from nacre.verdict import Decision
 
-_DISK = later(
+_DISK = lazy_regex(
     r"/dev/(?:(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|md|dm-|loop|nbd|zd|mtdblock|pmem|dasd)(?!$)|"
     r"(?:mtd|fd|n?st|sr|z?ram|bcache|drbd|rbd|a?da|vtbd)\d|k?mem$|port$|"
     r"(?!(?:fd|shm|pts|tcp|udp|mqueue|hugepages|net|input|snd|bus|dri|char|usb|serial|vfio|cpu|mapper/control)/)[^/]+/.)"
@@ -27,8 +27,8 @@ _ERASERS = ("blkdiscard", "badblocks", "hdparm")
 _HDPARM = ("--security-erase", "--sanitize-", "--write-sector", "--make-bad-sector", "--trim-sector-ranges")
 
 
-def finds(command: Command, around: Around) -> Hit | None:
-    if "/dev/" not in touched(command) and command.name not in _ERASERS:
+def match(command: Command, around: CheckContext) -> Hit | None:
+    if "/dev/" not in written_paths(command) and command.name not in _ERASERS:
         return None
     return hit_at(_targets(command), command)
 
@@ -36,18 +36,18 @@ def finds(command: Command, around: Around) -> Hit | None:
 def _targets(command: Command) -> Iterator[tuple[str, Hit]]:
     for deed, target in changes(command):
         path = absolute(target, command.cwd)
-        if deed is Deed.FILLS and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
-            yield target, Hit(reason=f"would overwrite the device {brief(path)}")
+        if deed is WriteKind.WRITE and (_DISK.match(path) or (command.name == "dd" and path == f"/dev/{UNKNOWN}")):
+            yield target, Hit(reason=f"would overwrite the device {shorten_path(path)}")
     if command.name in _ERASERS and _erases(command):
         for target in command.args:
             if _DISK.match(absolute(target, command.cwd)):
-                yield target, Hit(reason=f"would erase the device {brief(target)}")
+                yield target, Hit(reason=f"would erase the device {shorten_path(target)}")
 
 
 def _erases(command: Command) -> bool:
     match command.name:
         case "badblocks":
-            return command.has("-w")
+            return command.has_flag("-w")
         case "hdparm":
             return any(word.startswith(_HDPARM) for word in command.args)
     return True
@@ -59,7 +59,7 @@ RULE = Rule(
     reason="would overwrite a disk",
     instead="write to an image file, as in `dd of=disk.img`",
     commands=(*WRITERS, *_ERASERS),
-    finds=finds,
+    match=match,
     hits=(
         "dd if=/dev/zero of=/dev/sda bs=1M",
         "xzcat os.xz | sudo dd of=/dev/mmcblk0",

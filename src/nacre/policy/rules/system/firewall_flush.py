@@ -7,7 +7,7 @@ Misses   single rules that open everything; firewalls of a cloud.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
 
@@ -15,20 +15,20 @@ _TABLES = ("iptables", "ip6tables", "iptables-legacy", "iptables-nft", "ip6table
 _SERVICES = ("ufw", "firewalld", "nftables", "iptables")
 
 
-def finds(command: Command, around: Around) -> Hit | None:
+def match(command: Command, around: CheckContext) -> Hit | None:
     operands = command.operands()
     match command.name:
         case "ufw":
-            found = operands[:1] in (["disable"], ["reset"]) and not command.has("--dry-run")
+            found = operands[:1] in (["disable"], ["reset"]) and not command.has_flag("--dry-run")
         case "nft":
             found = "flush ruleset" in " ".join(command.args)
         case "pfctl":
-            found = command.has("-d") or ("-F" in command.args and "all" in command.args)
+            found = command.has_flag("-d") or ("-F" in command.args and "all" in command.args)
         case "systemctl" | "service":
             acts = {"stop", "disable", "mask"}.intersection(operands)
             found = bool(acts) and any(each.removesuffix(".service") in _SERVICES for each in operands)
         case _:
-            found = command.has("--flush") or "-F" in command.args
+            found = command.has_flag("--flush") or "-F" in command.args
     return Hit() if found else None
 
 
@@ -38,7 +38,7 @@ RULE = Rule(
     reason="would take the machine's firewall away",
     instead="list the rules (`iptables -S`, `nft list ruleset`) and change the one that is meant",
     commands=(*_TABLES, "ufw", "nft", "pfctl", "systemctl", "service"),
-    finds=finds,
+    match=match,
     hits=(
         "iptables -F",
         "sudo iptables -t nat -F",

@@ -7,39 +7,39 @@ Misses   the path in a variable (`> "$HISTFILE"`); `unset HISTFILE` (free: it on
 
 from __future__ import annotations
 
-from nacre.policy.rule import WRITES, Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.policy.rule import WRITES, CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.shell.command import Command
-from nacre.shell.symbolic import could_be
+from nacre.shell.symbolic import may_equal
 from nacre.verdict import Decision
 
 _FILES = (".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".ash_history", ".ksh_history", "fish_history")
 _REMOVERS = ("rm", "unlink", "shred", "truncate")
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     for opened in command.redirects:
         if opened.writes and ">>" not in opened.operator and _is_history(opened.target):
-            return Hit(said(*command.argv, opened.operator, opened.target).strip())
+            return Hit(render(*command.argv, opened.operator, opened.target).strip())
     words = " ".join(command.argv)
     if words.isascii() and "history" not in words:  # no glob and no name that is looked for
         return None
-    name = tool(command, "history", *_REMOVERS, "cp", "ln", "tee")
-    given = sort(command.args, "sr" if name == "truncate" else "", "size= reference= append")
+    name = which_program(command, "history", *_REMOVERS, "cp", "ln", "tee")
+    given = parse_options(command.args, "sr" if name == "truncate" else "", "size= reference= append")
     if name == "history":
         erases = given.has("-c")
     elif name in ("cp", "ln"):
         erases = given.operands[:1] == ["/dev/null"] and any(map(_is_history, given.operands[1:]))
     elif name == "tee":
-        erases = not given.on("-a", "--append") and any(map(_is_history, given.operands))
+        erases = not given.is_set("-a", "--append") and any(map(_is_history, given.operands))
     else:
         erases = name != "" and any(map(_is_history, given.operands))
-    return Hit(said(*command.argv)) if erases else None
+    return Hit(render(*command.argv)) if erases else None
 
 
 def _is_history(path: str) -> bool:
     last = path.rsplit("/", 1)[-1]
-    return last in _FILES or (last[:2] == ".b" and could_be(last, ".bash_history"))
+    return last in _FILES or (last[:2] == ".b" and may_equal(last, ".bash_history"))
 
 
 RULE = Rule(
@@ -48,7 +48,7 @@ RULE = Rule(
     reason="would erase the user's shell history",
     instead="leave it; `history -d` removes a single entry",
     commands=("history", *_REMOVERS, "cp", "ln", "tee", WRITES),
-    finds=finds,
+    match=match,
     hits=(
         "history -c",
         "history -cw",

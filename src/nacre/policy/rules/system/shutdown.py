@@ -7,31 +7,31 @@ Misses   D-Bus calls; a kernel crash by other means than `/proc/sysrq-trigger`.
 
 from __future__ import annotations
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import WRITES, Around, Hit, Rule
-from nacre.policy.rules._options import said, sort, tool
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import WRITES, CheckContext, Hit, Rule
+from nacre.policy.rules._options import parse_options, render, which_program
 from nacre.shell.command import Command
-from nacre.shell.interpreter.state import absolute
+from nacre.shell.paths import absolute
 from nacre.verdict import Decision
 
 _NOW = ("reboot", "halt", "poweroff")
 _VERBS = (*_NOW, "kexec", "soft-reboot", "emergency", "rescue", "suspend", "hibernate", "hybrid-sleep")
-_TARGETS = later(r"(?:poweroff|reboot|halt|kexec|rescue|emergency|shutdown)\.target|runlevel[016]\.target")
-_SYSTEM = later(r"(?:/usr)?/s?bin/[^/]*|[^/]*")
+_TARGETS = lazy_regex(r"(?:poweroff|reboot|halt|kexec|rescue|emergency|shutdown)\.target|runlevel[016]\.target")
+_SYSTEM = lazy_regex(r"(?:/usr)?/s?bin/[^/]*|[^/]*")
 _SYSRQ = "/proc/sysrq-trigger"
-_SYSRQ_HARMLESS = later(r"[0-9hlmpqstw\s]*")
+_SYSRQ_HARMLESS = lazy_regex(r"[0-9hlmpqstw\s]*")
 _VALUED = "host= machine= type= property= lines= output= root= job-mode= state= signal= when= dry-run"
 
 
-def finds(command: Command, _: Around) -> Hit | None:
+def match(command: Command, _: CheckContext) -> Hit | None:
     if any(each.writes and absolute(each.target, command.cwd) == _SYSRQ for each in command.redirects):
-        return _sysrq(command, " ".join(command.args) if tool(command, "echo", "printf") else "?")
-    name = tool(command, "shutdown", *_NOW, "init", "telinit", "systemctl", "tee")
+        return _sysrq(command, " ".join(command.args) if which_program(command, "echo", "printf") else "?")
+    name = which_program(command, "shutdown", *_NOW, "init", "telinit", "systemctl", "tee")
     if not name or not _SYSTEM.fullmatch(command.argv[0]):
         return None
     if name == "tee":
         return _sysrq(command, command.stdin or "?") if _SYSRQ in command.args else None
-    return Hit(said(*command.argv)) if _stops(name, command) else None
+    return Hit(render(*command.argv)) if _stops(name, command) else None
 
 
 def _stops(name: str, command: Command) -> bool:
@@ -40,18 +40,20 @@ def _stops(name: str, command: Command) -> bool:
     if name in ("init", "telinit"):
         return command.args[:1] in (("0",), ("1",), ("6",), ("s",), ("S",))
     if name == "systemctl":
-        given = sort(command.args, "HMtpnos", _VALUED)
+        given = parse_options(command.args, "HMtpnos", _VALUED)
         verb, *units = given.operands or [""]
-        if given.on("--dry-run") or "cancel" in given.values("--when"):
+        if given.is_set("--dry-run") or "cancel" in given.values("--when"):
             return False
         return verb in _VERBS or (verb in ("start", "isolate") and any(_TARGETS.fullmatch(unit) for unit in units))
-    return not command.has("-c", "-k", "--show") if name == "shutdown" else not command.has("-w", "--wtmp-only")
+    return (
+        not command.has_flag("-c", "-k", "--show") if name == "shutdown" else not command.has_flag("-w", "--wtmp-only")
+    )
 
 
 def _sysrq(command: Command, keys: str) -> Hit | None:
     if _SYSRQ_HARMLESS.fullmatch(keys):
         return None
-    return Hit(f"{said(*command.argv)} > {_SYSRQ}".strip(), "would stop, restart or crash the machine at once")
+    return Hit(f"{render(*command.argv)} > {_SYSRQ}".strip(), "would stop, restart or crash the machine at once")
 
 
 RULE = Rule(
@@ -60,7 +62,7 @@ RULE = Rule(
     reason="would stop the machine, with everything that runs on it and the agent itself",
     instead="restart only the service that needs it, or ask the user to restart the machine",
     commands=("shutdown", *_NOW, "init", "telinit", "systemctl", "tee", WRITES),
-    finds=finds,
+    match=match,
     hits=(
         "shutdown -h now",
         "/sbin/shutdown -P +1",

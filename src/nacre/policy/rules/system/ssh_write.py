@@ -10,32 +10,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nacre.base.lazy_regex import later
-from nacre.policy.facts.precious_paths import brief
-from nacre.policy.facts.writes import WRITERS, Deed, changes, touched
-from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.facts.precious_paths import shorten_path
+from nacre.policy.facts.writes import WRITERS, WriteKind, changes, written_paths
+from nacre.policy.rule import CheckContext, Hit, Rule, hit_at
 from nacre.shell import Command
-from nacre.shell.interpreter.state import absolute
+from nacre.shell.paths import absolute
 from nacre.shell.symbolic import UNKNOWN
 from nacre.verdict import Decision
 
-_SSH = later(r"(.*)/\.ssh(?:/(?!known_hosts)(.*)|$)", re.DOTALL)
-_HOME = later(r"/root|/(?:home|Users)/[^/]+")
+_SSH = lazy_regex(r"(.*)/\.ssh(?:/(?!known_hosts)(.*)|$)", re.DOTALL)
+_HOME = lazy_regex(r"/root|/(?:home|Users)/[^/]+")
 
 
-def finds(command: Command, around: Around) -> Hit | None:
-    return hit_at(_targets(command, around), command) if "/.ssh" in touched(command) else None
+def match(command: Command, around: CheckContext) -> Hit | None:
+    return hit_at(_targets(command, around), command) if "/.ssh" in written_paths(command) else None
 
 
-def _targets(command: Command, around: Around) -> Iterator[tuple[str, Hit]]:
+def _targets(command: Command, around: CheckContext) -> Iterator[tuple[str, Hit]]:
     for deed, target in changes(command):
         found = _SSH.fullmatch(absolute(target, command.cwd))
-        if found is None or deed not in (Deed.FILLS, Deed.TAKES):
+        if found is None or deed not in (WriteKind.WRITE, WriteKind.REMOVE):
             continue
         owner, name = found.groups()
         guessed = owner.endswith(UNKNOWN) and (name or "").startswith("authorized_keys")
         if owner in (around.home, command.home) or _HOME.fullmatch(owner) or guessed:
-            yield target, Hit(reason=f"would change who may log in, or how: {brief(target)}")
+            yield target, Hit(reason=f"would change who may log in, or how: {shorten_path(target)}")
 
 
 RULE = Rule(
@@ -44,7 +44,7 @@ RULE = Rule(
     reason="would change who may log in, or how",
     instead="keep the task's own keys and settings apart, as in `ssh -F ./ssh_config`",
     commands=WRITERS,
-    finds=finds,
+    match=match,
     hits=(
         'echo "ssh-ed25519 AAAA x" >> ~/.ssh/authorized_keys',
         "cat key.pub | tee -a ~/.ssh/authorized_keys",

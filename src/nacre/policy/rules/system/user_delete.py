@@ -7,16 +7,16 @@ Misses   accounts that a directory service keeps.
 
 from __future__ import annotations
 
-from nacre.policy.rule import Around, Hit, Rule
+from nacre.policy.rule import CheckContext, Hit, Rule
 from nacre.shell import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
-    if command.has("--help", "--version"):
+def match(command: Command, around: CheckContext) -> Hit | None:
+    if command.has_flag("--help", "--version"):
         return None
     if command.name == "passwd":
-        return Hit(reason="would let anybody log in without a password") if command.has("-d", "--delete") else None
+        return Hit(reason="would let anybody log in without a password") if command.has_flag("-d", "--delete") else None
     if command.name == "dscl":
         found = "-delete" in command.args and any(word.startswith("/Users/") for word in command.args)
         return Hit() if found else None
@@ -29,7 +29,7 @@ RULE = Rule(
     reason="would delete an account of this machine",
     instead="`usermod -L name`, which locks it and can be undone",
     commands=("userdel", "deluser", "groupdel", "delgroup", "passwd", "dscl"),
-    finds=finds,
+    match=match,
     hits=(
         "userdel alice",
         "sudo userdel -r alice",

@@ -8,19 +8,19 @@ Misses   programs that change settings themselves (`systemctl enable`, `useradd`
 
 from __future__ import annotations
 
-from nacre.policy.facts.precious_paths import brief, lies_in
-from nacre.policy.facts.writes import WRITERS, changes, touched
-from nacre.policy.rule import Around, Hit, Rule, hit_at
+from nacre.policy.facts.precious_paths import lies_in, shorten_path
+from nacre.policy.facts.writes import WRITERS, changes, written_paths
+from nacre.policy.rule import CheckContext, Hit, Rule, hit_at
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def finds(command: Command, around: Around) -> Hit | None:
-    if "/etc" not in touched(command):
+def match(command: Command, around: CheckContext) -> Hit | None:
+    if "/etc" not in written_paths(command):
         return None
     return hit_at(
         (
-            (target, Hit(reason=f"would change the machine's settings in {brief(target)}"))
+            (target, Hit(reason=f"would change the machine's settings in {shorten_path(target)}"))
             for _, target in changes(command)
             if lies_in(target, command, "/etc", "/private/etc")
         ),
@@ -34,7 +34,7 @@ RULE = Rule(
     reason="would change the machine's settings",
     instead="write the file into the project, and say where it should go",
     commands=WRITERS,
-    finds=finds,
+    match=match,
     hits=(
         "echo '127.0.0.1 x' >> /etc/hosts",
         "echo x | sudo tee -a /etc/sudoers.d/dev > /dev/null",

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import unicodedata
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import ODD, Around, Hit, Rule
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import NON_ASCII, CheckContext, Hit, Rule
 from nacre.shell import Script
 from nacre.verdict import Decision
 
-_HIDDEN = later(
+_HIDDEN = lazy_regex(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0"
     "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0001-\U000e007f]"
 )
 _JOINERS = "\u034f\u115f\u1160\u17b4\u17b5\u180e\u200c\u200d"
-_FLAG = later("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
+_FLAG = lazy_regex("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
 """The flags of England, Scotland, Wales."""
 
 
-def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
     text = script.text
     if text.isascii():
         return None
@@ -59,8 +59,8 @@ RULE = Rule(
     decision=Decision.ASK,
     reason="hides what the text says",
     instead="write it without that character, or by its escape as in `$'\\u200b'`",
-    commands=(ODD,),
-    in_script=in_script,
+    commands=(NON_ASCII,),
+    match_script=match_script,
     hits=(
         'echo "a\u200bb"',
         "rm -rf ./bu\u202eild",

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 
-from nacre.base.lazy_regex import later
-from nacre.policy.rule import SCRIPT, Around, Hit, Rule
+from nacre.base.lazy_regex import lazy_regex
+from nacre.policy.rule import ANY_SCRIPT, CheckContext, Hit, Rule
 from nacre.shell.command import Script
 from nacre.verdict import Decision
 
-_ALLOWED = later(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
-_FORBIDDEN = later(r"[;&`${}]")
+_ALLOWED = lazy_regex(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
+_FORBIDDEN = lazy_regex(r"[;&`${}]")
 
 
-def in_script(script: Script, _: Around) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
     rest = _ALLOWED.sub(lambda found: " " * len(found[0]), script.text)
     found = _FORBIDDEN.search(rest)
     if found is None:
@@ -33,8 +33,8 @@ RULE = Rule(
     reason="is a character that this policy does not let into a command",
     instead="run one command at a time, with plain words and $VAR only",
     optional=True,
-    commands=(SCRIPT,),
-    in_script=in_script,
+    commands=(ANY_SCRIPT,),
+    match_script=match_script,
     hits=("ls; pwd", "sleep 1 & ls", "echo `date`", "echo $(date)", "echo {a,b}", "echo ${x:-y}", "a && b"),
     passes=("ls -la", "echo $HOME", "echo ${HOME}/x", "ls | wc -l", "echo 'a b' > out"),
 )

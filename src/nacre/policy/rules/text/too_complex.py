@@ -7,19 +7,19 @@ Misses   nothing that it knows of: this is where the checker says that it stoppe
 
 from __future__ import annotations
 
-from nacre.policy.rule import UNREAD, Around, Hit, Rule
+from nacre.policy.rule import GAVE_UP, CheckContext, Hit, Rule
 from nacre.shell import Script
 from nacre.verdict import Decision
 
-_SHOWN = 60
+_MAX_SHOWN_CHARS = 60
 
 
-def in_script(script: Script, around: Around) -> tuple[int, int, Hit] | None:
-    if not script.closed:
+def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+    if not script.gave_up:
         return None
-    words = " ".join(script.text[: 4 * _SHOWN].split())
-    words = words if len(words) <= _SHOWN else words[:_SHOWN] + "…"
-    return 0, len(script.text), Hit(words=words, reason=f"cannot be checked: {script.closed}")
+    words = " ".join(script.text[: 4 * _MAX_SHOWN_CHARS].split())
+    words = words if len(words) <= _MAX_SHOWN_CHARS else words[:_MAX_SHOWN_CHARS] + "…"
+    return 0, len(script.text), Hit(words=words, reason=f"cannot be checked: {script.gave_up}")
 
 
 RULE = Rule(
@@ -27,9 +27,9 @@ RULE = Rule(
     decision=Decision.REFUSE,
     reason="cannot be checked",
     instead="write it to a file, in simpler steps",
-    commands=(UNREAD,),
-    in_script=in_script,
-    floor=True,
+    commands=(GAVE_UP,),
+    match_script=match_script,
+    mandatory=True,
     hits=(
         "sudo " * 12 + "ls",
         "env " * 12 + "ls",

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.target import TARGETS, attack, kept, verdict
+from fuzz.target import TARGETS, attack, decode_case, verdict
 
 NAMES = [pytest.param(name, marks=[pytest.mark.mcp] if kind.needs == "mcp" else []) for name, kind in TARGETS.items()]
-KEPT = [json.loads(line) for line in (Path(__file__).parent / "kept.jsonl").read_text().splitlines()]
+SAVED = [json.loads(line) for line in (Path(__file__).parent / "saved_cases.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture(autouse=True)
@@ -23,9 +23,9 @@ def there(request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_failed_once_does_not_fail_again(name: str) -> None:
-    target = TARGETS[name].made()
+    target = TARGETS[name].load_target()
     try:
-        cases = [kept(entry) for entry in KEPT if entry["target"] == name]
+        cases = [decode_case(entry) for entry in SAVED if entry["target"] == name]
         assert {case: wrong for case in cases if (wrong := verdict(target, case))} == {}
     finally:
         target.close()
@@ -37,8 +37,8 @@ def test_a_few_others_do_not_fail_either(name: str) -> None:
 
 
 def test_a_case_that_is_taken_wrongly_is_told_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nacre.hooks.handle.decoded", lambda payload: 1 / 0)
+    monkeypatch.setattr("nacre.hooks.handle.decode_payload", lambda payload: 1 / 0)
     found = attack("hook", 7, 2)
     assert [each.seed for each in found] == [7, 8]
     assert "ZeroDivisionError" in found[0].wrong
-    assert kept(json.loads(found[0].line)) == found[0].case
+    assert decode_case(json.loads(found[0].line)) == found[0].case
