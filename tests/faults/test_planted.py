@@ -41,10 +41,12 @@ LOST_LAST_BYTE = (
     Change(
         "keeper/protocol/task_log.py",
         "        pieces = [(0, self._head, 0)]\n",
-        "        self._head -= 1\n        self.seen -= 1\n        pieces = [(0, self._head, 0)]\n",
+        "        self._head -= 1\n        self.total_bytes -= 1\n        pieces = [(0, self._head, 0)]\n",
     ),
 )
-FORGOTTEN = (Change("keeper/client/run.py", "if self._unheard and not stumbled and await", "if False and await"),)
+FORGOTTEN = (
+    Change("keeper/client/run.py", "if self._lost_before_start and not stumbled and await", "if False and await"),
+)
 RUN_AGAIN = (
     Change(
         "keeper/client/run.py",
@@ -56,8 +58,8 @@ ORPHANS_STAY = (Change("keeper/client/connection.py", "        kill_orphans(self
 LEAK_IN_THE_PROGRAM = (
     Change(
         "keeper/client/run.py",
-        "            self._control.close()\n            self._intake.close()\n",
-        "            os.dup(0)\n            self._control.close()\n            self._intake.close()\n",
+        "            self._control.close()\n            self._pipe_reader.close()\n",
+        "            os.dup(0)\n            self._control.close()\n            self._pipe_reader.close()\n",
     ),
 )
 LEAK_IN_THE_KEEPER = (

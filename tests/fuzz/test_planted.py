@@ -53,7 +53,7 @@ def _plant_decoder(change: Callable[[Any], None], parse: Callable[..., Any]) -> 
     [
         lambda start: setattr(start, "timeout", 120.0),
         lambda start: setattr(start, "merge", False),
-        lambda start: setattr(start, "env", start.confinement + start.env),
+        lambda start: setattr(start, "env", start.ruleset + start.env),
         lambda start: setattr(start, "cwd", start.bash),
         lambda start: setattr(start, "tag", start.tag + 1),
     ],
@@ -148,7 +148,7 @@ def _shorter(layout: Layout) -> Layout:
 def test_a_log_that_is_read_from_another_place_is_found(
     change: Callable[[Layout], Layout], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.tasks.store.log_reader.lay_out", lambda *given: change(build_layout(*given)))
+    monkeypatch.setattr("nacre.tasks.store.log_reader.build_layout", lambda *given: change(build_layout(*given)))
     assert _is_found("tasks", 150)
 
 
@@ -156,13 +156,13 @@ def test_a_log_that_is_read_from_another_place_is_found(
     ("name", "planted"),
     [
         (
-            "nacre.tasks.store.status.asked_from",
+            "nacre.tasks.store.status.parse_task_file",
             lambda data, name: parse_task_file(data, name)._replace(command="rm -rf /"),
         ),
-        ("nacre.tasks.store.status.over_from", lambda data: parse_status_file(data)._replace(bytes=3)),
+        ("nacre.tasks.store.status.parse_status_file", lambda data: parse_status_file(data)._replace(bytes=3)),
         ("nacre.tasks.store.records._read_int", int),
         ("nacre.tasks.store.log_reader._last_lines", lambda data, lines: 0),
-        ("nacre.tasks.store.log_reader.incomplete", lambda data: 0),
+        ("nacre.tasks.store.log_reader.incomplete_suffix", lambda data: 0),
         ("nacre.tasks.store.status.is_id", lambda name: False),
     ],
     ids=["another command", "another size", "any number", "all lines", "half a character", "all broken"],

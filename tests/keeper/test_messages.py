@@ -113,7 +113,9 @@ def test_an_adoption_that_no_host_writes_is_garbled(message: bytes) -> None:
 SIZES = st.integers(0, 1 << 62)
 
 
-@given(st.builds(AdoptMessage, task=WORDS, cap=SIZES, seen=SIZES, detached=st.booleans(), live=st.booleans()))
+@given(
+    st.builds(AdoptMessage, task=WORDS, log_cap=SIZES, total_bytes=SIZES, detached=st.booleans(), live=st.booleans())
+)
 def test_an_adoption_comes_back_as_it_was(adoption: AdoptMessage) -> None:
     assert AdoptMessage.parse(adoption.message()).message() == adoption.message()
 
