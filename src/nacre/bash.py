@@ -156,8 +156,8 @@ class Bash:
             if error.errno not in SHORTAGE_HINTS:
                 raise
             unstarted = NotStarted(os.strerror(error.errno), SHORTAGE_HINTS[error.errno])
-            cwd, hidden = self.engine.directory(request, ctx), redactor_for(request, ctx, inherited)
-            yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, redactor=hidden))
+            cwd, redactor = self.engine.directory(request, ctx), redactor_for(request, ctx, inherited)
+            yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, redactor=redactor))
             return
         if carry is not None:
             plan = carry.prepare(plan)
@@ -187,22 +187,22 @@ class Bash:
         pid, undone, denied = None, list[str](), list[str]()
         state = carry.state if carry is not None else open_pipestatus_file(plan)
         try:
-            guard: Protection | None = None
+            protection: Protection | None = None
             try:
-                guard = await take_snapshot(plan)
+                protection = await take_snapshot(plan)
             except OSError as error:  # what it might do could not be undone
                 run: RunHandle = UnstartedRun(start_failed(error))
             else:
                 try:
                     run = await start_run(self.engine, plan, ctx.cancel, state)
                 except BaseException:
-                    if guard is not None:
-                        guard.release()
+                    if protection is not None:
+                        protection.release()
                     raise
-            following = ForegroundRun(run, collector, request, ctx, plan, guard)
+            foreground = ForegroundRun(run, collector, request, ctx, plan, protection)
             forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
             try:
-                while isinstance(happening := await following.next(), ShellStarted | OutputChunk):
+                while isinstance(happening := await foreground.next(), ShellStarted | OutputChunk):
                     if isinstance(happening, ShellStarted):
                         pid = happening.pid
                         yield Started(pid, plan.timeout, plan.redactor)
@@ -210,15 +210,15 @@ class Bash:
                         yield Chunk(happening.stream, data)
                 for stream, data in collector.flush():
                     yield Chunk(stream, data)
-                await following.adopt(happening)
-                following.suggest_wait(happening)
+                await foreground.adopt(happening)
+                foreground.suggest_wait(happening)
             finally:
                 if forget is not None:
                     forget()
-                if guard is None:
+                if protection is None:
                     run.close()
                 else:  # goes on if this is cancelled again
-                    undone = await asyncio.shield(finish_and_restore(run, following, plan.grace))
+                    undone = await asyncio.shield(finish_and_restore(run, foreground, plan.grace))
         finally:
             self._limiter.release()
             spill = collector.close()
@@ -226,23 +226,23 @@ class Bash:
             if state is not None and carry is None:
                 os.close(state)
         assert isinstance(happening, StartFailed | RunStopped | KeeperLost | Promoted)
-        outcome, task = outcome_from(happening, plan), following.task
+        outcome, task = outcome_from(happening, plan), foreground.task
         out, err, both = collector.to_captured()
         note_output(both.total_bytes)
-        remarks = notes_on(happening, outcome, plan, happening.duration - run.last_output)
-        remarks += notes_on_pipestatus(ended, outcome)
+        notes = notes_on(happening, outcome, plan, happening.duration - run.last_output)
+        notes += notes_on_pipestatus(ended, outcome)
         if (plan.ruleset or plan.engine_data is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
-            remarks += notes_on_limits(plan, outcome, both.text)
+            notes += notes_on_limits(plan, outcome, both.text)
         with contextlib.suppress(OSError):  # no descriptor left to load them with: what was run is told all the same
             if plan.sandbox_request is not None:
                 from nacre.sandbox.denials import denials  # not loaded for those who never confine
 
                 denied = denials(plan, outcome, both, ctx.conversation_id)
-                remarks += denied
+                notes += denied
             if isinstance(outcome, Exited) and outcome.code and both.total_bytes and not denied:
                 from nacre.hints import hints_for  # not loaded for those who never fail
 
-                remarks += await hints_for(plan, both) if self.engine.is_local else []
+                notes += await hints_for(plan, both) if self.engine.is_local else []
         yield Ended(
             Result(
                 command=request.command,
@@ -259,8 +259,8 @@ class Bash:
                 task=task,
                 spill=spill,
                 files_unreachable=not self.engine.can_read(plan, plan.spill_dir if task is None else task.output_file),
-                enforced=() if pid is None else still_enforced(plan, guard, following.unenforced_rules),
-                notes=(*plan.notes, *remarks, *following.notes, *undone, *collector.notes()),
+                enforced=() if pid is None else still_enforced(plan, protection, foreground.unenforced_rules),
+                notes=(*plan.notes, *notes, *foreground.notes, *undone, *collector.notes()),
                 redactor=plan.redactor,
             )
         )

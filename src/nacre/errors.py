@@ -62,9 +62,9 @@ class CommandFailed(NacreError):
     """The command ran and did not succeed; `result` has everything it said."""
 
     def __init__(self, result: Result) -> None:
-        hidden = result.redactor
-        summary = result.summary if hidden is None else hidden.mask_all(result.summary)
-        said = result.err.masked_text(hidden).strip() or result.both.masked_text(hidden).strip()
+        redactor = result.redactor
+        summary = result.summary if redactor is None else redactor.mask_all(result.summary)
+        said = result.err.masked_text(redactor).strip() or result.both.masked_text(redactor).strip()
         super().__init__(f"{summary}: {said}"[:2000])
         self.result = result
 

@@ -256,14 +256,14 @@ class Captured:
         """As UTF-8, invalid bytes replaced; a line of its own says what is missing."""
         return self.masked_text(None)
 
-    def masked_text(self, hidden: Redacts | None) -> str:
+    def masked_text(self, redactor: Redacts | None) -> str:
         """The same without what is hidden, nor a part of it beside what is missing."""
         if not self.dropped_bytes:
             whole = (self.head + self.tail).decode("utf-8", "replace")
-            return whole if hidden is None else hidden.mask(whole)
+            return whole if redactor is None else redactor.mask(whole)
         head, tail = self.head.decode("utf-8", "replace"), self.tail.decode("utf-8", "replace")
-        if hidden is not None:
-            head, tail = hidden.mask(head, ends_cut=True), hidden.mask(tail, starts_cut=True)
+        if redactor is not None:
+            head, tail = redactor.mask(head, ends_cut=True), redactor.mask(tail, starts_cut=True)
         start = "" if head.endswith("\n") else "\n"
         return f"{head}{start}[{self.dropped_bytes:,} bytes left out]\n{tail}"
 

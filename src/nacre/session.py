@@ -100,7 +100,7 @@ class Session:
         state = None
         try:
             state = memory_file(b"")
-            remarks = self._ensure_directory("this command ran")
+            notes = self._ensure_directory("this command ran")
             given: dict[str, str] = {}
 
             def prepare(plan: Plan) -> Plan:
@@ -126,8 +126,8 @@ class Session:
             async with aclosing(self._bash.run_events(request, ctx, SessionHooks(prepare, state))) as events:
                 async for event in events:
                     if isinstance(event, Ended):
-                        remarks += self._update_from(state, given, request, event.result)
-                        event = Ended(replace(event.result, notes=(*event.result.notes, *remarks)))
+                        notes += self._update_from(state, given, request, event.result)
+                        event = Ended(replace(event.result, notes=(*event.result.notes, *notes)))
                     yield event
         finally:
             if state is not None:

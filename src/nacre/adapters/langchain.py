@@ -53,6 +53,6 @@ def interrupt_for_approval(verdict: Verdict) -> bool:
     """For `ToolContext.approve`: interrupts the graph, and takes what it is resumed with for the answer."""
     from langgraph.types import interrupt  # whoever runs a graph has it
 
-    matter = verdict.approval_request
-    about = {} if matter is None else {"command": matter.command, "cwd": matter.cwd}
+    approval_request = verdict.approval_request
+    about = {} if approval_request is None else {"command": approval_request.command, "cwd": approval_request.cwd}
     return interrupt({"rule": verdict.rule, "reason": verdict.reason, **about}) is True

@@ -204,6 +204,6 @@ def _to_command_result(result: Result, most: int) -> CommandResult:
             raise WorkspaceError(said.stderr.strip())
 
 
-def _beginning(captured: Captured, hidden: Redacts | None) -> str:
+def _beginning(captured: Captured, redactor: Redacts | None) -> str:
     text = captured.head[:_PREVIEW_BYTES].decode("utf-8", "replace")
-    return text if hidden is None else hidden.mask(text, ends_cut=True)
+    return text if redactor is None else redactor.mask(text, ends_cut=True)

@@ -79,7 +79,7 @@ async def _ask_user(verdict: Verdict, ctx: ToolContext) -> bool | None:
     said = ctx.approve(verdict)
     if not inspect.isawaitable(said):
         return bool(said)
-    asking = asyncio.ensure_future(said)
+    reply_task = asyncio.ensure_future(said)
     loop = asyncio.get_running_loop()
     forget = None
     cancelled = False
@@ -88,11 +88,11 @@ async def _ask_user(verdict: Verdict, ctx: ToolContext) -> bool | None:
         def stop() -> None:
             nonlocal cancelled
             cancelled = True
-            loop.call_soon_threadsafe(asking.cancel)
+            loop.call_soon_threadsafe(reply_task.cancel)
 
         forget = ctx.cancel.on_cancel(stop)
     try:
-        return bool(await asking)
+        return bool(await reply_task)
     except asyncio.CancelledError:
         if cancelled:
             return None

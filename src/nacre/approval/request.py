@@ -33,8 +33,10 @@ def build_approval_request(request: Request, plan: Plan, script: Script, stdin: 
         if text and not any(text in each for each in known):
             given.append(ApprovalInput(f"what {name} is given", text, True))
             known.append(text)
-    hidden = plan.redactor
-    masked = (ApprovalInput(each.label, hidden.mask(each.text), each.executed) if hidden else each for each in given)
+    redactor = plan.redactor
+    masked = (
+        ApprovalInput(each.label, redactor.mask(each.text), each.executed) if redactor else each for each in given
+    )
     return ApprovalRequest(request.command, plan.cwd, tuple(masked))
 
 

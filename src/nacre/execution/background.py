@@ -82,7 +82,7 @@ async def start_background(
             yield Started(pid, plan.timeout, plan.redactor)
         if isinstance(happening, TaskRunning):
             auto_clean(task_root(plan))
-        remarks = [*plan.notes]
+        notes = [*plan.notes]
         if isinstance(happening, TaskRunning):
             assert pid is not None
             outcome: Outcome = Running(folder.task)
@@ -90,16 +90,16 @@ async def start_background(
         else:
             outcome, duration = outcome_from(happening, plan), happening.duration
             seen = Captured()
-            remarks += notes_on(happening, outcome, plan, 0.0)
+            notes += notes_on(happening, outcome, plan, 0.0)
             if pid is not None and isinstance(happening, RunStopped | KeeperLost):
                 try:
                     seen = _read_output(folder, plan)
                 except OSError as error:  # no descriptor left to read with
-                    remarks.append(f"What it printed could not be read: {error.strerror}.")
+                    notes.append(f"What it printed could not be read: {error.strerror}.")
             if protection is not None and isinstance(happening, KeeperLost):
-                remarks += await restore_snapshot(protection)
+                notes += await restore_snapshot(protection)
             elif protection is not None and pid is not None:
-                remarks += _notes_on(folder)
+                notes += _notes_on(folder)
             if pid is None or isinstance(happening, KeeperLost):
                 store.discard(folder.path)
         yield Ended(
@@ -114,7 +114,7 @@ async def start_background(
                 task=None if pid is None or isinstance(happening, KeeperLost) else task_ref(folder, plan, pid, pid),
                 files_unreachable=not engine.can_read(plan, folder.path),
                 enforced=() if pid is None else plan.enforced,
-                notes=tuple(remarks),
+                notes=tuple(notes),
                 redactor=plan.redactor,
             )
         )

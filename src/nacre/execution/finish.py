@@ -30,13 +30,13 @@ def result_of_unstarted(request: Request, plan: Plan, outcome: Outcome) -> Resul
     return Result(command=request.command, cwd=plan.cwd, outcome=outcome, notes=plan.notes, redactor=plan.redactor)
 
 
-def still_enforced(plan: Plan, guard: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
+def still_enforced(plan: Plan, protection: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
     """The rules that the kernel has enforced to the end of the run, here or `elsewhere`."""
-    unheld = elsewhere if guard is None else elsewhere | guard.unenforced_rules
+    unheld = elsewhere if protection is None else elsewhere | protection.unenforced_rules
     return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
 
 
-async def finish_and_restore(run: RunHandle, following: ForegroundRun, grace: float) -> list[str]:
+async def finish_and_restore(run: RunHandle, foreground: ForegroundRun, grace: float) -> list[str]:
     """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
     try:
         if run.is_active:  # what an ended one has left running stays
@@ -47,7 +47,7 @@ async def finish_and_restore(run: RunHandle, following: ForegroundRun, grace: fl
                     await run.next()
     finally:
         run.close()
-        undone = await following.restore()
+        undone = await foreground.restore()
     return undone
 
 

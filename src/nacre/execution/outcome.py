@@ -88,10 +88,10 @@ _HINTS = SHORTAGE_HINTS | {
 
 def notes_on(last: FinalEvent, outcome: Outcome, plan: Plan, silence: float) -> list[str]:
     """What a reader should know beside the outcome."""
-    remarks: list[str] = []
+    notes: list[str] = []
     quiet = isinstance(outcome, TimedOut) and silence >= min(_SILENCE_NOTE_S, outcome.after / 2)
     if quiet and isinstance(last, RunStopped) and last.all_sleeping:
-        remarks.append(
+        notes.append(
             f"No output for {_seconds(silence)} s and nothing was computing; it may have been waiting for input "
             + (
                 "(stdin is empty: pass answers by flags or `stdin`)."
@@ -100,16 +100,16 @@ def notes_on(last: FinalEvent, outcome: Outcome, plan: Plan, silence: float) -> 
             )
         )
     if isinstance(last, RunStopped) and last.out_of_memory:
-        remarks.append("It was killed, most likely because the machine, or its share of it, ran out of memory.")
+        notes.append("It was killed, most likely because the machine, or its share of it, ran out of memory.")
     if isinstance(last, RunStopped):
-        remarks += last.notes
+        notes += last.notes
     if last.killed_leftovers:
-        remarks.append(f"{_count(last.killed_leftovers)} left running and ended: {_names(last.killed_leftovers)}.")
+        notes.append(f"{_count(last.killed_leftovers)} left running and ended: {_names(last.killed_leftovers)}.")
     if last.running:
         was_to_end = isinstance(outcome, TimedOut | OverLimit | Cancelled | Lost) or plan.leftovers == "end"
         verb = "could not be ended" if was_to_end else "left running"
-        remarks.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
-    return remarks
+        notes.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
+    return notes
 
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -153,7 +153,7 @@ _OF_EACH = ("file_size", "open_files", "cpu")
 def notes_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
     """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal. The others
     are a container's, if there is one."""
-    remarks = []
+    notes = []
     output = output[-_SEARCHED_END_CHARS:]
     number = exit_status(outcome) - 128
     for name, words in _SHORTAGE_PATTERNS.items():
@@ -161,10 +161,10 @@ def notes_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
         if value is not None and not isinstance(outcome, OverLimit):
             certain = _SIGNALS.get(number) == name  # type: ignore[call-overload]
             if certain or words.search(output):
-                remarks.append(
+                notes.append(
                     f"{'' if certain else 'Likely '}over the limit of {amount(name, value)}, for each process."
                 )
-    return [remark[0].upper() + remark[1:] for remark in remarks]
+    return [remark[0].upper() + remark[1:] for remark in notes]
 
 
 def _count(running: tuple[Process, ...]) -> str:

@@ -46,13 +46,13 @@ def pass_through(stream: Stream) -> Stream:
     return passing
 
 
-def _drop_output(result: Result, remarks: Iterable[str]) -> Result:
+def _drop_output(result: Result, notes: Iterable[str]) -> Result:
     return replace(
         result,
         out=Captured(total_bytes=result.out.total_bytes),
         err=Captured(total_bytes=result.err.total_bytes),
         both=Captured(total_bytes=result.both.total_bytes),
-        notes=(*result.notes, *remarks),
+        notes=(*result.notes, *notes),
     )
 
 

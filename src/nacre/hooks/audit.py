@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def keep_record(
-    config: Config, agent: str, conversation: str, asked: HookRequest, verdict: Verdict, reply: HookReply
+    config: Config, agent: str, conversation: str, request: HookRequest, verdict: Verdict, reply: HookReply
 ) -> None:
     """Where the setting `audit` says. What cannot be written changes no answer."""
     trail = audit_at(config.get("audit"))
@@ -36,11 +36,11 @@ def keep_record(
         "caller": agent,
         "conversation": conversation,
         "profile": "hook",
-        "command": asked.command,
+        "command": request.command,
         "verdict": {"decision": verdict.decision.value, "rule": verdict.rule, "reason": verdict.reason},
-        "plan": {"cwd": asked.cwd or ""},
+        "plan": {"cwd": request.cwd or ""},
         "outcome": {"kind": kind},
         "duration": 0,
     }
-    hidden = Redactor(config.context().secrets, host_environment())
-    trail.append(time.time(), shorten_texts(hidden.mask_all(data)))
+    redactor = Redactor(config.context().secrets, host_environment())
+    trail.append(time.time(), shorten_texts(redactor.mask_all(data)))

@@ -41,10 +41,10 @@ def answer(payload: bytes, *, ask: bool = True) -> HookReply:
         return refusal(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
 
 
-def check_command(asked: HookRequest, config: Config | None) -> Verdict:
+def check_command(request: HookRequest, config: Config | None) -> Verdict:
     """Check the command with what is configured for its directory; `config` None: nothing is configured."""
     policy = DEFAULT if config is None else config.policy
-    return check_script(asked.command, cwd=asked.cwd, policy=policy, ask_plain=False)[1]
+    return check_script(request.command, cwd=request.cwd, policy=policy, ask_plain=False)[1]
 
 
 def _answer_as(dialect: AgentProtocol, fields: dict[str, Any], *, ask: bool) -> HookReply:

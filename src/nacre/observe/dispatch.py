@@ -128,8 +128,8 @@ class RunReporter:
 
     def _beginning(self, plan: Plan | None) -> RunBegan:
         request, ctx, profile = self._request
-        hidden = Redactor(ctx.secrets, host_environment()) if plan is None else plan.redactor
-        mask = str if hidden is None else hidden.mask
+        redactor = Redactor(ctx.secrets, host_environment()) if plan is None else plan.redactor
+        mask = str if redactor is None else redactor.mask
         return RunBegan(
             id=os.urandom(8).hex(),
             time=self._time,
@@ -145,7 +145,7 @@ class RunReporter:
             timeout=None if plan is None else finite(plan.timeout),
             yield_after=None if plan is None else finite(plan.yield_after),
             enforced=() if plan is None else plan.enforced,
-            redactor=hidden,
+            redactor=redactor,
         )
 
     def on_verdict(self, verdict: Verdict, approved: bool | None) -> None:

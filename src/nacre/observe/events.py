@@ -154,5 +154,5 @@ def shorten_texts(data: Any) -> Any:
     return data
 
 
-def _mask_text(hidden: Redacts | None, text: str) -> str:
-    return text if hidden is None else hidden.mask(text)
+def _mask_text(redactor: Redacts | None, text: str) -> str:
+    return text if redactor is None else redactor.mask(text)

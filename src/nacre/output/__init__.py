@@ -9,6 +9,6 @@ The order, and why:
 4. `secrets`   masked when the text is as it will be read, so that no colour splits one, and before anything is cut,
                so that no cut leaves half of one.
 5. `fold`      runs of lines that say the same.
-6. `truncate`  what fits, and exactly how much does not, with `imitations` of what we say marked as they are shown;
-               `remarks` says so, with the `errors` of what was left out.
+6. `truncate`  what fits, and exactly how much does not, with `spoofed_notes` escaped as they are shown;
+               `notes` says so, with the `error_lines` of what was left out.
 """

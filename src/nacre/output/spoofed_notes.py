@@ -1,6 +1,6 @@
 """What only looks like nacre's own in a text that is shown. Pure.
 
-Whatever nacre says in a text is a line of its own that begins with `[nacre: `, with `[…` (`remarks`, `fold`) or with
+Whatever nacre says in a text is a line of its own that begins with `[nacre: `, with `[…` (`notes`, `fold`) or with
 `[binary output` (`binary`). A line of output that begins like one of these, as a reader sees it, is shown with a
 backslash before it, and so is one that has such backslashes already. That is all that is ever added to output: without
 its first backslash, such a line is as it was printed.

@@ -51,7 +51,7 @@ def plan_for(
     _check_lists(ctx)
     _check_grace(profile)
     cwd = start_in(request, ctx)
-    timeout, remarks = _timeout(request, profile)
+    timeout, notes = _timeout(request, profile)
     yield_after = _yield_after(request)
     if yield_after is not None and request.timeout is None:
         timeout = float("inf")  # the profile's is for those who would wait for it
@@ -89,7 +89,7 @@ def plan_for(
         task_dir=place,
         file_prefix=file_prefix(ctx.conversation_id),
         standby_ok=not (request.env or ctx.pass_env or ctx.secrets),
-        notes=remarks,
+        notes=notes,
         ruleset=b"" if confined is None else confined.ruleset,
         private_tmpdir=has_private_tmpdir(ctx),
         limits=limits,

@@ -151,10 +151,10 @@ class Protection:
     def _is_harmless_change(self, path: str) -> bool:
         return self._is_harmless(path, self._guard)
 
-    def _is_harmless(self, path: str, guard: PathSnapshot) -> bool:
+    def _is_harmless(self, path: str, snapshot: PathSnapshot) -> bool:
         """A configuration of git that runs no more programs than before, and leads git nowhere else, stays, whoever has
         changed it: git replaces the file at each `git config` of the user."""
-        if path not in self._configurations or (before := guard.file(path)) is None:
+        if path not in self._configurations or (before := snapshot.file(path)) is None:
             return False
         now = _read_unlinked(path, mode=before[0])
         if now is None or len(now) > MAX_BYTES:

@@ -96,9 +96,9 @@ class PathSnapshot:
     @classmethod
     def from_roots(cls, before: dict[str, RootSnapshot], roots: Iterable[str]) -> PathSnapshot:
         """One that compares with these."""
-        guard = cls((), roots)
-        guard._before = before
-        return guard
+        snapshot = cls((), roots)
+        snapshot._before = before
+        return snapshot
 
     @property
     def snapshots(self) -> dict[str, RootSnapshot]:

@@ -91,10 +91,10 @@ _task_secrets: dict[str, None] = {}
 """What was named as secret for runs that became tasks of this process: who reads those later has no context."""
 
 
-def register_task_secrets(hidden: Redactor | None) -> None:
+def register_task_secrets(redactor: Redactor | None) -> None:
     """Its run goes on as a task."""
-    if hidden is not None:
-        _task_secrets.update(dict.fromkeys(hidden.explicit))
+    if redactor is not None:
+        _task_secrets.update(dict.fromkeys(redactor.explicit))
 
 
 def task_secrets() -> tuple[str, ...]:

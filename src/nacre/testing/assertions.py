@@ -10,12 +10,12 @@ from nacre.testing.script import Matcher, describe_matcher, matches
 def assert_ran(bash: ScriptedBash, *commands: Matcher, times: int | None = None) -> None:
     """These were run, in this order; others may have been run between them; without any, something was. `times`: each
     exactly so often, in any order. What was refused was not run."""
-    ran = [asked for asked in bash.calls if _ran(asked)]
+    ran = [call for call in bash.calls if _ran(call)]
     if not commands and not ran:
         raise AssertionError(f"Nothing ran.{_commands_text(bash)}")
     if times is not None:
         for command in commands:
-            found = sum(matches(command, asked.request) for asked in ran)
+            found = sum(matches(command, call.request) for call in ran)
             if found != times:
                 raise AssertionError(
                     f"{describe_matcher(command)} ran {_times_text(found)}, "
@@ -24,9 +24,9 @@ def assert_ran(bash: ScriptedBash, *commands: Matcher, times: int | None = None)
         return
     place = 0
     for command in commands:
-        later = [n for n, asked in enumerate(ran[place:], place) if matches(command, asked.request)]
+        later = [n for n, call in enumerate(ran[place:], place) if matches(command, call.request)]
         if not later:
-            before = any(matches(command, asked.request) for asked in ran)
+            before = any(matches(command, call.request) for call in ran)
             problem = "did not run after what comes before it here" if before else "did not run"
             raise AssertionError(f"{describe_matcher(command)} {problem}.{_commands_text(bash)}")
         place = later[0] + 1
@@ -34,19 +34,19 @@ def assert_ran(bash: ScriptedBash, *commands: Matcher, times: int | None = None)
 
 def assert_not_ran(bash: ScriptedBash, *commands: Matcher) -> None:
     """None of these was run; without any, nothing was."""
-    for asked in bash.calls:
-        if _ran(asked) and (not commands or any(matches(command, asked.request) for command in commands)):
-            raise AssertionError(f"{asked.request.command!r} ran.{_commands_text(bash)}")
+    for call in bash.calls:
+        if _ran(call) and (not commands or any(matches(command, call.request) for command in commands)):
+            raise AssertionError(f"{call.request.command!r} ran.{_commands_text(bash)}")
 
 
-def _ran(asked: RecordedCall) -> bool:
-    if asked.result is None:
-        return asked.expected
-    return not isinstance(asked.result.outcome, Refused | NotStarted)
+def _ran(call: RecordedCall) -> bool:
+    if call.result is None:
+        return call.expected
+    return not isinstance(call.result.outcome, Refused | NotStarted)
 
 
-def _unexpected_text(asked: RecordedCall) -> str:
-    return "nobody has waited for its end" if asked.expected else "unexpected"
+def _unexpected_text(call: RecordedCall) -> str:
+    return "nobody has waited for its end" if call.expected else "unexpected"
 
 
 def _times_text(times: int) -> str:
@@ -57,7 +57,7 @@ def _commands_text(bash: ScriptedBash) -> str:
     if not bash.calls:
         return " Nothing was asked for."
     rows = [
-        f"  {asked.request.command!r}: {asked.result.summary if asked.result else _unexpected_text(asked)}"
-        for asked in bash.calls
+        f"  {call.request.command!r}: {call.result.summary if call.result else _unexpected_text(call)}"
+        for call in bash.calls
     ]
     return "\n".join([" What was asked for:", *rows])

@@ -67,7 +67,7 @@ class RecordedCall:
 
 
 class ScriptedBash(Bash):
-    """Answers as it was told with `on`. What it was asked is in `asked`."""
+    """Answers as it was told with `on`. What it was asked is in `calls`."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ScriptedBash(Bash):
     @property
     def commands(self) -> list[str]:
         """What was asked for, in order, refused or not."""
-        return [asked.request.command for asked in self.calls]
+        return [call.request.command for call in self.calls]
 
     def on(
         self,
@@ -106,7 +106,7 @@ class ScriptedBash(Bash):
         outcome: Outcome | None = None,
         duration: float = 0.01,
         task: str = "",
-        remarks: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
         cwd_after: str = "",
         exports: Mapping[str, str] | None = None,
         until_cancelled: bool = False,
@@ -125,7 +125,7 @@ class ScriptedBash(Bash):
             outcome=outcome,
             duration=duration,
             task=task,
-            notes=remarks,
+            notes=notes,
             cwd_after=cwd_after,
             exports=exports or {},
             until_cancelled=until_cancelled,
@@ -219,8 +219,8 @@ async def _as_given(given: Result, request: Request, plan: Plan) -> AsyncGenerat
         yield Chunk("stdout", data)
     if data := given.err.head + given.err.tail:
         yield Chunk("stderr", data)
-    remarks = (*plan.notes, *given.notes)
-    yield Ended(replace(given, command=request.command, cwd=plan.cwd, notes=remarks, redactor=plan.redactor))
+    notes = (*plan.notes, *given.notes)
+    yield Ended(replace(given, command=request.command, cwd=plan.cwd, notes=notes, redactor=plan.redactor))
 
 
 async def _replay(

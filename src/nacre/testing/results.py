@@ -22,7 +22,7 @@ def result(
     cwd: str = "/work",
     task: str = "",
     enforced: tuple[str, ...] = (),
-    remarks: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> Result:
     """`outcome`: another end than an exit. `task`: what goes on, by its id. What comes first is stdout."""
     out, err = encode_text(stdout), encode_text(stderr)
@@ -40,7 +40,7 @@ def result(
         pid=None if isinstance(outcome, NotStarted | Refused) else PID,
         task=make_task_ref(task, PID) if task else None,
         enforced=enforced,
-        notes=remarks,
+        notes=notes,
     )
 
 

@@ -42,8 +42,8 @@ async def answer_call(
         result = await collect_result(events(asked.request, ctx))
     except InvalidRequest as error:
         view = None if asked is None else profile.view  # what the schema forbids is no call, and has no output
-        hidden = Redactor(ctx.secrets, host_environment())
-        return error_answer(error, view, complaint=profile.tool.error_text, hidden=hidden)
+        redactor = Redactor(ctx.secrets, host_environment())
+        return error_answer(error, view, complaint=profile.tool.error_text, redactor=redactor)
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir
     directory = None if place is None else absolute(place, "output_dir")
     name = file_prefix(ctx.conversation_id)

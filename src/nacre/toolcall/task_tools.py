@@ -132,16 +132,16 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
 
 async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> ToolReply:
     """The same, for who has to know whether the call was a good one."""
-    hidden, failed = Redactor((*secrets, *task_secrets()), host_environment()), ""
+    redactor, failed = Redactor((*secrets, *task_secrets()), host_environment()), ""
     try:
         given = ArgumentReader(arguments)
         match name:
             case "TaskOutput":
-                text = await _task_output(given, tasks, hidden)
+                text = await _task_output(given, tasks, redactor)
             case "KillShell":
-                text = await _kill_shell(given, tasks, hidden)
+                text = await _kill_shell(given, tasks, redactor)
             case "TaskList":
-                text = await run_in_thread(_task_list, given, tasks, hidden)
+                text = await run_in_thread(_task_list, given, tasks, redactor)
             case _:
                 hint = "Use TaskOutput, KillShell or TaskList."
                 failed = "no_such_tool"
@@ -149,7 +149,7 @@ async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secret
     except NoSuchTask as error:
         failed, text = (
             error.code,
-            _error(error.code, error.message, await run_in_thread(_running_tasks_hint, error, tasks, hidden)),
+            _error(error.code, error.message, await run_in_thread(_running_tasks_hint, error, tasks, redactor)),
         )
     except InvalidRequest as error:
         failed, text = error.code, _error(error.code, error.message, error.hint)
@@ -157,10 +157,10 @@ async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secret
         failed, text = "failed", _error("failed", str(error), "")
     except OSError as error:
         failed, text = "system", _error("system", f"{error.strerror or error}.", "Try again later.")
-    return ToolReply(clean(hidden.mask(text))[:MAX_REPLY_CHARS], failed)
+    return ToolReply(clean(redactor.mask(text))[:MAX_REPLY_CHARS], failed)
 
 
-async def _task_output(given: ArgumentReader, tasks: Tasks, hidden: Redactor) -> str:
+async def _task_output(given: ArgumentReader, tasks: Tasks, redactor: Redactor) -> str:
     id = id_in(given)
     block = given.boolean("block", default=True)
     timeout = _seconds(given, "timeout", _DEFAULT_TIMEOUT_S)
@@ -170,8 +170,8 @@ async def _task_output(given: ArgumentReader, tasks: Tasks, hidden: Redactor) ->
     await run_in_thread(tasks.output, id, since=since or 0, lines=lines, limit=0)
     if block and timeout > 0:
         await tasks.wait(id, timeout=min(timeout, _MAX_TIMEOUT_S))
-    text, last = await run_in_thread(_excerpt, tasks, id, since or 0, lines, hidden.values())
-    parts = [_status(last.task, hidden), *text]
+    text, last = await run_in_thread(_excerpt, tasks, id, since or 0, lines, redactor.values())
+    parts = [_status(last.task, redactor), *text]
     if text:
         parts.append(nacre_note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
     else:
@@ -179,7 +179,7 @@ async def _task_output(given: ArgumentReader, tasks: Tasks, hidden: Redactor) ->
     return "\n".join(parts)
 
 
-async def _kill_shell(given: ArgumentReader, tasks: Tasks, hidden: Redactor) -> str:
+async def _kill_shell(given: ArgumentReader, tasks: Tasks, redactor: Redactor) -> str:
     id = id_in(given)
     signal = given.pop("signal", "TERM")
     given.reject_unknown()
@@ -188,19 +188,19 @@ async def _kill_shell(given: ArgumentReader, tasks: Tasks, hidden: Redactor) -> 
         raise bad_argument("signal", signal, "Use a name such as TERM, INT or KILL.")
     task = await tasks.kill(id, signal=signal)
     if before.state == "ended":
-        return f"{_status(task, hidden)}\n{nacre_note('it had ended before; nothing was done')}"
+        return f"{_status(task, redactor)}\n{nacre_note('it had ended before; nothing was done')}"
     if task.alive:
-        return f"{_status(task, hidden)}\n{nacre_note('it could not be ended; try signal KILL')}"
-    return _status(task, hidden)
+        return f"{_status(task, redactor)}\n{nacre_note('it could not be ended; try signal KILL')}"
+    return _status(task, redactor)
 
 
-def _task_list(given: ArgumentReader, tasks: Tasks, hidden: Redactor) -> str:
+def _task_list(given: ArgumentReader, tasks: Tasks, redactor: Redactor) -> str:
     everything = given.boolean("all", default=False)
     given.reject_unknown()
     found = tasks.list(all=everything)
     if not found:
         return "There are no tasks." if everything else "No task is running. Pass all=true for those that have ended."
-    rows = [f"{_status(task, hidden, brief=True)}: {_name(task, hidden)}" for task in found[-MAX_LISTED_TASKS:]]
+    rows = [f"{_status(task, redactor, brief=True)}: {_name(task, redactor)}" for task in found[-MAX_LISTED_TASKS:]]
     if len(found) > MAX_LISTED_TASKS:
         rows.insert(0, nacre_note(f"{len(found) - MAX_LISTED_TASKS} older ones left out"))
     return "\n".join(rows)
@@ -264,7 +264,7 @@ def _to_captured(read: list[Output]) -> tuple[Captured, int]:
     return captured, sum(read[n].dropped for n in gaps)
 
 
-def _status(task: Task, hidden: Redactor, *, brief: bool = False) -> str:
+def _status(task: Task, redactor: Redactor, *, brief: bool = False) -> str:
     if task.outcome is None:
         return f"{task.id} cannot be read: {task.problem}"
     if task.alive:
@@ -280,30 +280,30 @@ def _status(task: Task, hidden: Redactor, *, brief: bool = False) -> str:
     if task.out_of_memory:
         text += f"\n{nacre_note('it ran out of memory')}"
     if task.running:
-        left = ", ".join(f"{process.pid} ({_short(process.command, hidden)})" for process in task.running[:5])
+        left = ", ".join(f"{process.pid} ({_short(process.command, redactor)})" for process in task.running[:5])
         text += f"\n{nacre_note(f'{len(task.running)} of its processes could not be ended: {left}')}"
-    text += "".join(f"\n{nacre_note(_on_one_line(each, hidden))}" for each in task.notes[:_NOTES])
+    text += "".join(f"\n{nacre_note(_on_one_line(each, redactor))}" for each in task.notes[:_NOTES])
     if len(task.notes) > _NOTES:
         text += f"\n{nacre_note(f'{len(task.notes) - _NOTES} more notes are in its status.json')}"
     if task.problem:
-        text += f"\n{nacre_note(_short(task.problem, hidden))}"
+        text += f"\n{nacre_note(_short(task.problem, redactor))}"
     return text
 
 
-def _on_one_line(text: str, hidden: Redactor) -> str:
-    return " ".join(hidden.mask(text).split())[:_NOTE_CHARACTERS]
+def _on_one_line(text: str, redactor: Redactor) -> str:
+    return " ".join(redactor.mask(text).split())[:_NOTE_CHARACTERS]
 
 
-def _short(text: str, hidden: Redactor) -> str:
+def _short(text: str, redactor: Redactor) -> str:
     """Masked before it is cut: half a secret would not be known again."""
-    text = " ".join(hidden.mask(text).split())
+    text = " ".join(redactor.mask(text).split())
     return text if len(text) <= _MAX_COMMAND_CHARS else text[: _MAX_COMMAND_CHARS - 1] + "…"
 
 
-def _name(task: Task, hidden: Redactor) -> str:
+def _name(task: Task, redactor: Redactor) -> str:
     """The command on one line, and what it is for."""
-    about = _short(task.description, hidden)
-    name = _short(task.command, hidden) + (f" ({about})" if about else "")
+    about = _short(task.description, redactor)
+    name = _short(task.command, redactor) + (f" ({about})" if about else "")
     return "".join([letter if letter.isprintable() else "�" for letter in name])
 
 
@@ -319,7 +319,7 @@ def seconds(value: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _running_tasks_hint(error: NoSuchTask, tasks: Tasks, hidden: Redactor) -> str:
+def _running_tasks_hint(error: NoSuchTask, tasks: Tasks, redactor: Redactor) -> str:
     """The ones that run: the model has most likely mistaken one for another."""
     try:
         live = tasks.list(all=False)
@@ -327,7 +327,7 @@ def _running_tasks_hint(error: NoSuchTask, tasks: Tasks, hidden: Redactor) -> st
         return error.hint
     if not live:
         return "No task is running. TaskList with all=true names those that have ended."
-    return "Running: " + "; ".join([f"{task.id}: {_name(task, hidden)}" for task in live[-10:]])
+    return "Running: " + "; ".join([f"{task.id}: {_name(task, redactor)}" for task in live[-10:]])
 
 
 def _error(code: str, message: str, hint: str) -> str:

@@ -31,15 +31,15 @@ def templates() -> list[ResourceTemplate]:
     return [ResourceTemplate(name="task log", uri_template=TEMPLATE, description=about, mime_type=_KIND)]
 
 
-def logs(tasks: Tasks, hidden: Redactor) -> list[Resource]:
+def logs(tasks: Tasks, redactor: Redactor) -> list[Resource]:
     """Those of the latest tasks, the newest first."""
     found = [task for task in tasks.list() if task.outcome is not None]
     return [
         Resource(
             uri=TEMPLATE.format(id=task.id),
             name=f"{task.id} log",
-            title=json_safe(_short(hidden.mask(task.command))),
-            description=json_safe(hidden.mask(f"{task.summary}. {task.description}".strip())),
+            title=json_safe(_short(redactor.mask(task.command))),
+            description=json_safe(redactor.mask(f"{task.summary}. {task.description}".strip())),
             mime_type=_KIND,
             size=task.bytes,
         )
@@ -47,7 +47,7 @@ def logs(tasks: Tasks, hidden: Redactor) -> list[Resource]:
     ]
 
 
-def log(uri: str, tasks: Tasks, hidden: Redactor, version: str) -> TextResourceContents:
+def log(uri: str, tasks: Tasks, redactor: Redactor, version: str) -> TextResourceContents:
     found = _URI.fullmatch(uri)
     missing = INVALID_PARAMS if version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND
     if found is None:
@@ -58,8 +58,8 @@ def log(uri: str, tasks: Tasks, hidden: Redactor, version: str) -> TextResourceC
         raise MCPError(missing, str(error), {"uri": uri}) from error
     if task.outcome is None:
         raise MCPError(missing, f"{task.id} cannot be read: {task.problem}", {"uri": uri})
-    both = result_from(task, tasks, _MAX_LOG_BYTES, hidden).both
-    return TextResourceContents(uri=uri, mime_type=_KIND, text=clean(both.masked_text(hidden)))
+    both = result_from(task, tasks, _MAX_LOG_BYTES, redactor).both
+    return TextResourceContents(uri=uri, mime_type=_KIND, text=clean(both.masked_text(redactor)))
 
 
 def _short(text: str) -> str:

@@ -29,15 +29,15 @@ def server_for(settings: ServerSettings, *, max_running: int | None = None) -> S
         return types.ListToolsResult(tools=tools.listed)
 
     async def list_resources(_ctx: Any, _params: Any) -> types.ListResourcesResult:
-        hidden = redactor_from(settings.context.secrets)
-        return types.ListResourcesResult(resources=await asyncio.to_thread(resources.logs, tasks, hidden))
+        redactor = redactor_from(settings.context.secrets)
+        return types.ListResourcesResult(resources=await asyncio.to_thread(resources.logs, tasks, redactor))
 
     async def list_templates(_ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=resources.templates())
 
     async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        hidden = redactor_from(settings.context.secrets)
-        read = await asyncio.to_thread(resources.log, params.uri, tasks, hidden, ctx.protocol_version)
+        redactor = redactor_from(settings.context.secrets)
+        read = await asyncio.to_thread(resources.log, params.uri, tasks, redactor, ctx.protocol_version)
         return types.ReadResourceResult(contents=[read])
 
     server: Server[Any] = Server(

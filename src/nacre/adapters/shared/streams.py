@@ -24,12 +24,12 @@ class CommandStreams:
 def read_streams(result: Result) -> CommandStreams:
     ended = "" if isinstance(result.outcome, Exited) else describe_end(result, DEFAULT)
     said = "\n".join(nacre_note(text) for text in (ended, *result.notes) if text)
-    hidden = result.redactor
-    if said and hidden is not None:
-        said = hidden.mask(said)
-    err = result.err.masked_text(hidden)
+    redactor = result.redactor
+    if said and redactor is not None:
+        said = redactor.mask(said)
+    err = result.err.masked_text(redactor)
     if said and err and not err.endswith("\n"):
         err += "\n"
     return CommandStreams(
-        result.out.masked_text(hidden), f"{err}{said}\n" if said else err, exit_status(result.outcome)
+        result.out.masked_text(redactor), f"{err}{said}\n" if said else err, exit_status(result.outcome)
     )

@@ -32,23 +32,23 @@ With --jsonl the highest of all lines. `nacre explain` draws what would run, `na
 
 
 def check(words: list[str]) -> int:
-    asked = parse_args("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
-    if "--help" in asked:
+    args = parse_args("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    if "--jsonl" in asked:
+    if "--jsonl" in args:
         from nacre.cli.check.jsonl import check_lines
 
-        return check_lines(asked)
-    command = command_of("check", asked)
+        return check_lines(args)
+    command = command_of("check", args)
     verdict = verdict_on(
         command,
-        cwd=asked.last("--cwd"),
-        env=variables(asked),
-        stdin=asked.last("--stdin"),
-        policy=policy_of(asked, asked.last("--cwd")),
+        cwd=args.last("--cwd"),
+        env=variables(args),
+        stdin=args.last("--stdin"),
+        policy=policy_of(args, args.last("--cwd")),
     )
-    if "--json" in asked:
+    if "--json" in args:
         write_json({"command": command, **verdict.to_dict()})
     else:
         write_out(_lines(verdict, command))

@@ -26,20 +26,20 @@ exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
 
 
 def explain(words: list[str]) -> int:
-    asked = parse_args("explain", words, flags=("--json", "--no-config"), valued=("--cwd", "--env", "--stdin"))
-    if "--help" in asked:
+    args = parse_args("explain", words, flags=("--json", "--no-config"), valued=("--cwd", "--env", "--stdin"))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    command = command_of("explain", asked)
+    command = command_of("explain", args)
     script, verdict = check_script(
         command,
-        cwd=asked.last("--cwd"),
-        env=variables(asked),
-        stdin=asked.last("--stdin"),
-        policy=policy_of(asked, asked.last("--cwd")),
+        cwd=args.last("--cwd"),
+        env=variables(args),
+        stdin=args.last("--stdin"),
+        policy=policy_of(args, args.last("--cwd")),
     )
     roots = tree(script, verdict)
-    if "--json" in asked:
+    if "--json" in args:
         write_json(
             {
                 "command": command,

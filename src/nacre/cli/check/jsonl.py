@@ -20,11 +20,11 @@ EXIT_ERROR = 3
 _KNOWN = ("command", "cwd", "env", "stdin")
 
 
-def check_lines(asked: ParsedArgs) -> int:
+def check_lines(args: ParsedArgs) -> int:
     """`--cwd`, `--env` and `--stdin` are for the lines that do not say."""
-    if asked.operands and asked.operands != ["-"]:
+    if args.operands and args.operands != ["-"]:
         raise UsageError("With --jsonl the commands are read from stdin.", "Leave the argument out.", field="command")
-    cwd, env, stdin = asked.last("--cwd"), variables(asked), asked.last("--stdin")
+    cwd, env, stdin = args.last("--cwd"), variables(args), args.last("--stdin")
     policies: dict[str | None, Policy] = {}
     code = 0
     for number, line in enumerate(_lines(), 1):
@@ -34,7 +34,7 @@ def check_lines(asked: ParsedArgs) -> int:
             wanted = _parse_line(line)
             place = wanted.cwd or cwd
             if place not in policies:
-                policies[place] = policy_of(asked, place)
+                policies[place] = policy_of(args, place)
             verdict = check(
                 wanted.command,
                 cwd=place,

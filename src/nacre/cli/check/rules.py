@@ -16,19 +16,19 @@ exit codes: 0; 3 there is no such rule, or nacre itself failed.
 
 
 def rules(words: list[str]) -> int:
-    asked = parse_args("rules", words, flags=("--json",))
-    if "--help" in asked:
+    args = parse_args("rules", words, flags=("--json",))
+    if "--help" in args:
         write_out(_HELP)
         return 0
     known = pages()
-    if not asked.operands:
-        if "--json" in asked:
+    if not args.operands:
+        if "--json" in args:
             write_json({"rules": [page.to_dict() for page in known]})
         else:
             write_out("".join(f"{line}\n" for line in _lines(known)))
         return 0
-    page = _find(asked.operands[0], known)
-    if "--json" in asked:
+    page = _find(args.operands[0], known)
+    if "--json" in args:
         write_json(page.to_dict())
     else:
         write_out("".join(f"{line}\n" for line in _page(page)))

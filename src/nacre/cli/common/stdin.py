@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from nacre.cli.common.parser import ParsedArgs
 
 
-def command_of(name: str, asked: ParsedArgs) -> str:
+def command_of(name: str, args: ParsedArgs) -> str:
     """For `nacre NAME`. Nothing is not a command: a caller who lost it should not be told that it is harmless."""
-    if asked.operands and asked.operands[0] != "-":
-        return usable(asked.operands[0])
-    if not asked.operands and os.isatty(0):
+    if args.operands and args.operands[0] != "-":
+        return usable(args.operands[0])
+    if not args.operands and os.isatty(0):
         notice(f"reading the command from the terminal, up to Ctrl-D; else: nacre {name} 'command'")
     return usable(read_input().decode("utf-8", "surrogateescape"))
 

@@ -44,31 +44,31 @@ _MAX_DURATION_S = 1e9
 
 
 def audit(words: list[str]) -> int:
-    asked = parse_args(
+    args = parse_args(
         "audit",
         [{"-n": "--last", "-f": "--follow"}.get(word, word) for word in words],
         flags=("--json", "--follow"),
         valued=("--last", "--outcome", "--rule", "--caller", "--conversation", "--file"),
         takes=(0, 1),
     )
-    if "--help" in asked:
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    trail = AuditReader(_path(asked))
-    last = int_option(asked, "--last")
+    trail = AuditReader(_path(args))
+    last = int_option(args, "--last")
     if last is not None and last < 0:
         raise UsageError(f"--last {last} is no number of records.", "Give 0 for all of them.", field="last")
-    as_json = "--json" in asked
-    found = (record for record in trail.records() if _fits(record, asked))
+    as_json = "--json" in args
+    found = (record for record in trail.records() if _fits(record, args))
     for record in found if last == 0 else deque(found, maxlen=_DEFAULT_RECORDS if last is None else last):
         _show(record, as_json=as_json)
     if trail.unreadable:
         notice(f"{trail.unreadable} lines could not be read.")
     if not trail.files():
         notice(f"There is no audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
-    if "--follow" in asked:
+    if "--follow" in args:
         for record in trail.follow():
-            if _fits(record, asked):
+            if _fits(record, args):
                 _show(record, as_json=as_json)
     return 0
 
@@ -80,28 +80,28 @@ def complain(observers: Iterable[object]) -> None:
             notice(f"This run is not in the audit trail {observer.path}: {observer.problem}.")
 
 
-def _path(asked: ParsedArgs) -> str:
-    if given := asked.last("--file"):
+def _path(args: ParsedArgs) -> str:
+    if given := args.last("--file"):
         return os.path.abspath(given)
     config = load_if_configured()
     wanted = None if config is None else config.get("audit")
     return wanted if isinstance(wanted, str) else default_path()
 
 
-def _fits(record: AuditRecord, asked: ParsedArgs) -> bool:
-    wanted = {"caller": asked.last("--caller"), "conversation": asked.last("--conversation")}
+def _fits(record: AuditRecord, args: ParsedArgs) -> bool:
+    wanted = {"caller": args.last("--caller"), "conversation": args.last("--conversation")}
     if any(value is not None and record.get(name) != value for name, value in wanted.items()):
         return False
-    rule = asked.last("--rule")
+    rule = args.last("--rule")
     if rule is not None and _part(record, "verdict").get("rule") != rule:
         return False
-    kind = asked.last("--outcome")
+    kind = args.last("--outcome")
     if kind == "failed":
         if _is_success(record):
             return False
     elif kind is not None and _part(record, "outcome").get("kind") != kind:
         return False
-    return not asked.operands or asked.operands[0] in str(record.get("command", ""))
+    return not args.operands or args.operands[0] in str(record.get("command", ""))
 
 
 def _part(record: AuditRecord, name: str) -> AuditRecord:

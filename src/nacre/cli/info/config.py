@@ -27,14 +27,14 @@ _DEFAULT = Origin("default")
 
 
 def config(words: list[str]) -> int:
-    asked = parse_args("config", words, flags=("--all", "--json"), valued=("--cwd",), takes=(0, 0))
-    if "--help" in asked:
+    args = parse_args("config", words, flags=("--all", "--json"), valued=("--cwd",), takes=(0, 0))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    found = load(asked.last("--cwd"), lines=True)
+    found = load(args.last("--cwd"), lines=True)
     found.policy  # noqa: B018  # what cannot be meant together is found here, not when it is needed
-    rows = [*_set(found), *(_unset(found) if "--all" in asked or "--json" in asked else ())]
-    if "--json" in asked:
+    rows = [*_set(found), *(_unset(found) if "--all" in args or "--json" in args else ())]
+    if "--json" in args:
         write_json(
             {
                 "settings": [{"key": key, "value": entry.value, **_origin(entry.origin)} for key, entry in rows],

@@ -29,17 +29,17 @@ _PICTURE_COLUMNS = 80
 
 
 def gallery(words: list[str]) -> int:
-    asked = parse_args("gallery", words, flags=("--list",), valued=("--width", "--export"), takes=(0, None))
-    if "--help" in asked:
+    args = parse_args("gallery", words, flags=("--list",), valued=("--width", "--export"), takes=(0, None))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    width = int_option(asked, "--width")
+    width = int_option(args, "--width")
     if width is not None and not _MIN_COLUMNS <= width <= _MAX_COLUMNS:
         raise UsageError(f"--width is from {_MIN_COLUMNS} to {_MAX_COLUMNS}.", field="width")
-    scenes = _select_views(asked.operands)
-    if "--list" in asked:
+    scenes = _select_views(args.operands)
+    if "--list" in args:
         write_out("".join(f"{scene.name:14} {scene.about}\n" for scene in scenes))
-    elif (directory := asked.last("--export")) is not None:
+    elif (directory := args.last("--export")) is not None:
         _export(scenes, directory, width or _PICTURE_COLUMNS)
     else:
         _show(scenes, width)

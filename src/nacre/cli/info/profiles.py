@@ -26,12 +26,12 @@ _MAX_CELL_COLUMNS = 34
 
 
 def profiles(words: list[str]) -> int:
-    asked = parse_args("profiles", words, flags=("--json",), takes=(0, None))
-    if "--help" in asked:
+    args = parse_args("profiles", words, flags=("--json",), takes=(0, None))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    known = [profile_named(name) for name in asked.operands or NAMES]
-    if "--json" in asked:
+    known = [profile_named(name) for name in args.operands or NAMES]
+    if "--json" in args:
         write_json({"profiles": [{"name": profile.name, **facts(profile)} for profile in known]})
     else:
         write_out("".join(f"{line}\n" for line in _lines(table(known), size()[0])))

@@ -27,23 +27,23 @@ One JSON object goes to stdout. exit codes: 0; 125 there is no such profile, or 
 
 
 def schema(words: list[str]) -> int:
-    asked = parse_args(
+    args = parse_args(
         "schema", words, flags=("--no-config",), valued=("--profile", "--for", "--access", "--cwd"), takes=(0, 0)
     )
-    if "--help" in asked:
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    dialect = asked.last("--for") or "anthropic"
+    dialect = args.last("--for") or "anthropic"
     if dialect not in DIALECTS:
         raise UsageError(f"There is no --for {dialect}.", f"Use one of {', '.join(DIALECTS)}.", field="for")
     with without_ssl():
         from nacre.bash import Bash
-    cwd = asked.last("--cwd")
-    given = {"profile": _profile(asked.last("--profile")), "access": asked.last("--access")}
+    cwd = args.last("--cwd")
+    given = {"profile": _profile(args.last("--profile")), "access": args.last("--access")}
     config = load(
         cwd,
         arguments={name: value for name, value in given.items() if value is not None},
-        files="--no-config" not in asked,
+        files="--no-config" not in args,
     )
     bash, ctx = Bash(config.profile), config.context(working_dir=cwd)
     write_out(json.dumps(bash.definition(ctx, dialect=dialect), ensure_ascii=False, indent=2) + "\n")

@@ -54,8 +54,8 @@ def hook(words: list[str]) -> int:
 
 
 def _hook(words: list[str]) -> int:
-    asked = parse_args("hook", words, flags=("--no-ask",), takes=(0, 0))
-    if "--help" in asked:
+    args = parse_args("hook", words, flags=("--no-ask",), takes=(0, 0))
+    if "--help" in args:
         write_out(_HELP)
         return 0
     if os.isatty(0):
@@ -64,7 +64,7 @@ def _hook(words: list[str]) -> int:
     _start_clock()
     from nacre.hooks.handle import MAX_PAYLOAD_BYTES, answer
 
-    return _say(answer(_input(MAX_PAYLOAD_BYTES + 1), ask="--no-ask" not in asked))
+    return _say(answer(_input(MAX_PAYLOAD_BYTES + 1), ask="--no-ask" not in args))
 
 
 def _input(most: int) -> bytes:

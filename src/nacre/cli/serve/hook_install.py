@@ -36,20 +36,20 @@ exit codes: 0; 125 the file could not be read or written, or nacre itself failed
 
 def install(words: list[str]) -> int:
     flags = ("--user", "--project", "--remove", "--dry-run", "--no-ask")
-    asked = parse_args("hook install", words, flags=flags, valued=("--program",), takes=(0, 1))
-    if "--help" in asked:
+    args = parse_args("hook install", words, flags=flags, valued=("--program",), takes=(0, 1))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    if "--user" in asked and "--project" in asked:
+    if "--user" in args and "--project" in args:
         raise UsageError("--user and --project are two places.", "Choose one, or do it twice.")
-    settings = _settings(asked.operands)
-    here = os.getcwd() if "--project" in asked else None
+    settings = _settings(args.operands)
+    here = os.getcwd() if "--project" in args else None
     paths = settings.paths(env=os.environ, home=os.path.expanduser("~"), project=here)
-    if "--remove" in asked:
-        return _remove(settings, paths, dry="--dry-run" in asked)
-    program = asked.last("--program") or _program(shared=here is not None)
-    command = command_line(program, ask="--no-ask" not in asked)
-    return _install(settings, paths, command, dry="--dry-run" in asked)
+    if "--remove" in args:
+        return _remove(settings, paths, dry="--dry-run" in args)
+    program = args.last("--program") or _program(shared=here is not None)
+    command = command_line(program, ask="--no-ask" not in args)
+    return _install(settings, paths, command, dry="--dry-run" in args)
 
 
 def _settings(operands: list[str]) -> AgentSettings:

@@ -42,17 +42,17 @@ class MissingExtra(NacreError):
 
 
 def mcp(words: list[str]) -> int:
-    asked = parse_args("mcp", words, flags=("--no-config",), valued=_VALUED, takes=(0, 0))
-    if "--help" in asked:
+    args = parse_args("mcp", words, flags=("--no-config",), valued=_VALUED, takes=(0, 0))
+    if "--help" in args:
         write_out(_HELP)
         return 0
     if not _is_installed():
         raise MissingExtra("`nacre mcp` needs the MCP SDK, version 2.3 or newer: pip install 'nacre[mcp]'")
-    port = int_option(asked, "--http")
+    port = int_option(args, "--http")
     if port is not None and not 0 <= port < 65536:
         raise UsageError(f"--http {port} is no port.", "Give one from 0 to 65535.", field="http")
     try:
-        settings = settings_from(asked)
+        settings = settings_from(args)
     except InvalidConfig as error:
         notice(str(error))
         return EXIT_MISCONFIGURED
@@ -71,26 +71,26 @@ def mcp(words: list[str]) -> int:
     return 0
 
 
-def settings_from(asked: ParsedArgs) -> ServerSettings:
+def settings_from(args: ParsedArgs) -> ServerSettings:
     """What is configured where it works, with what was asked for here over it."""
     from nacre.adapters.mcp.settings import CALL_BUDGET_S, ServerSettings
     from nacre.config import load
     from nacre.observe import observers_from_config
 
-    given = {"profile": asked.last("--profile"), "access": asked.last("--access")}
+    given = {"profile": args.last("--profile"), "access": args.last("--access")}
     config = load(
-        asked.last("--cwd"),
+        args.last("--cwd"),
         arguments={name: value for name, value in given.items() if value is not None},
-        files="--no-config" not in asked,
+        files="--no-config" not in args,
     )
     return ServerSettings(
         profile=config.profile,
         context=config.context(
-            working_dir=asked.last("--cwd"),
-            allowed_paths=tuple(map(os.path.abspath, asked.values.get("--allow", ()))),
+            working_dir=args.last("--cwd"),
+            allowed_paths=tuple(map(os.path.abspath, args.values.get("--allow", ()))),
         ),
         observers=observers_from_config(config.get("audit")),
-        budget=_seconds(asked.last("--budget"), CALL_BUDGET_S),
+        budget=_seconds(args.last("--budget"), CALL_BUDGET_S),
     )
 
 

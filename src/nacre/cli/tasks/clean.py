@@ -28,24 +28,24 @@ exit codes: 0; 1 something could not be removed, and is named; 125 nacre itself 
 
 
 def clean(words: list[str]) -> int:
-    asked = parse_args(
+    args = parse_args(
         "clean", words, flags=("--json",), valued=("--older-than", "--keep", "--keep-size", "--dir"), takes=(0, 0)
     )
-    if "--help" in asked:
+    if "--help" in args:
         write_out(_HELP)
         return 0
     limits: dict[str, float] = {}
-    if (age := asked.last("--older-than")) is not None:
+    if (age := args.last("--older-than")) is not None:
         limits["older_than"] = _require_value(
             parse_duration(age), "--older-than", age, "Write 7d, 12h, 90m or seconds."
         )
-    if (most := asked.last("--keep-size")) is not None:
+    if (most := args.last("--keep-size")) is not None:
         limits["keep_bytes"] = _require_value(parse_size(most), "--keep-size", most, "Write 512M, 1G or bytes.")
-    if (count := int_option(asked, "--keep")) is not None:
+    if (count := int_option(args, "--keep")) is not None:
         limits["keep"] = count
     with without_ssl():
-        done = tasks_of(asked).clean(**limits)  # type: ignore[arg-type]  # sizes are whole numbers
-    if "--json" in asked:
+        done = tasks_of(args).clean(**limits)  # type: ignore[arg-type]  # sizes are whole numbers
+    if "--json" in args:
         write_json({"removed": list(done.removed), "bytes": done.bytes, "problems": list(done.problems)})
     else:
         write_out("".join(f"{id}\n" for id in done.removed))

@@ -29,28 +29,28 @@ exit codes: 0 nothing is left of them, now or before; 1 something could not be e
 
 
 def kill(words: list[str]) -> int:
-    asked = parse_args(
+    args = parse_args(
         "kill", words, flags=("--json",), valued=("--signal", "--grace", "--dir", "--engine"), takes=(1, None)
     )
-    if "--help" in asked:
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    tasks = tasks_of(asked, asked.operands)
-    signal, grace = asked.last("--signal") or "TERM", seconds(asked, "--grace")
+    tasks = tasks_of(args, args.operands)
+    signal, grace = args.last("--signal") or "TERM", seconds(args, "--grace")
     with without_ssl():
         import asyncio
 
         from nacre.tasks.kill import checked_grace, signal_number
 
     number, patience = signal_number(signal), 5.0 if grace is None else checked_grace(grace)
-    before = {task.id: task for task in [tasks.get(id) for id in asked.operands]}  # all of them, or none is touched
+    before = {task.id: task for task in [tasks.get(id) for id in args.operands]}  # all of them, or none is touched
 
     async def end() -> list[Task]:
         return await asyncio.gather(*(tasks.kill(id, signal=number, grace=patience) for id in before))
 
     ended = asyncio.run(end())
     survived = [task for task in ended if task.alive or task.running or task.state == "broken"]
-    if "--json" in asked:
+    if "--json" in args:
         write_json({"tasks": [task.to_dict() for task in ended], "survived": [task.id for task in survived]})
     else:
         for task in ended:

@@ -39,24 +39,24 @@ exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 
 
 def tasks(words: list[str]) -> int:
-    asked = parse_args("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir", "--engine"), takes=(0, 0))
-    if "--help" in asked:
+    args = parse_args("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir", "--engine"), takes=(0, 0))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    known = tasks_of(asked)
-    if "--watch" in asked:
+    known = tasks_of(args)
+    if "--watch" in args:
         from nacre.cli.tasks.watch import watch
 
-        return watch(known, all="--all" in asked, as_json="--json" in asked)
-    found = known.list(all="--all" in asked)
-    if "--json" in asked:
+        return watch(known, all="--all" in args, as_json="--json" in args)
+    found = known.list(all="--all" in args)
+    if "--json" in args:
         write_json({"directory": known.directory, "tasks": [task.to_dict() for task in found]})
     elif found and has_colour():
         write_out(_in_colour(found))
     elif found:
         write_out("".join(f"{line}\n" for line in table(found, width())))
     else:
-        notice(no_tasks_text(known.directory, all="--all" in asked))
+        notice(no_tasks_text(known.directory, all="--all" in args))
     return 0
 
 

@@ -42,20 +42,20 @@ _MAX_LAST_LINES_BYTES = 64 * 1024 * 1024
 
 
 def output(words: list[str]) -> int:
-    asked = parse_args(
+    args = parse_args(
         "output",
         words,
         flags=("-f", "--follow", "--json"),
         valued=("--since", "--tail", "--dir", "--engine"),
         takes=(1, 1),
     )
-    if "--help" in asked:
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    tasks, id = tasks_of(asked, asked.operands), asked.operands[0]
-    since, lines = int_option(asked, "--since") or 0, int_option(asked, "--tail")
-    to = JsonLines() if "--json" in asked else RawOutput()
-    if "-f" in asked or "--follow" in asked:
+    tasks, id = tasks_of(args, args.operands), args.operands[0]
+    since, lines = int_option(args, "--since") or 0, int_option(args, "--tail")
+    to = JsonLines() if "--json" in args else RawOutput()
+    if "-f" in args or "--follow" in args:
         from nacre.cli.tasks.follow import follow
 
         return follow(tasks, id, since, lines, to)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from nacre.cli.common.parser import ParsedArgs
 
 
-def tasks_of(asked: ParsedArgs, ids: Sequence[str] = ()) -> Tasks:
+def tasks_of(args: ParsedArgs, ids: Sequence[str] = ()) -> Tasks:
     """`ids`: of the tasks that are meant. ID@NODE is a task of a cluster, whatever else is said."""
-    if _is_of_cluster(asked.last("--engine"), ids):
+    if _is_of_cluster(args.last("--engine"), ids):
         from nacre.engines.ray import RayEngine  # which loads Ray: nobody else waits for that
 
-        return RayEngine().tasks(asked.last("--dir"))
-    tasks = Tasks(asked.last("--dir"))
+        return RayEngine().tasks(args.last("--dir"))
+    tasks = Tasks(args.last("--dir"))
     try:
         fd = open_store(tasks.directory)
     except OSError as error:

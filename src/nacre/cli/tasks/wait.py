@@ -48,18 +48,18 @@ _WAYS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
 
 
 def wait(words: list[str]) -> int:
-    asked = parse_args(
+    args = parse_args(
         "wait", words, flags=("--any", "--json"), valued=("--timeout", "--until", "--dir", "--engine"), takes=(1, None)
     )
-    if "--help" in asked:
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    timeout = seconds(asked, "--timeout")
+    timeout = seconds(args, "--timeout")
     with without_ssl():
-        until = _until(asked.last("--until") or "exit")
-    tasks, any = tasks_of(asked, asked.operands), "--any" in asked
-    waited = tasks.wait_sync(asked.operands, any=any, timeout=timeout, until=until)
-    if "--json" in asked:
+        until = _until(args.last("--until") or "exit")
+    tasks, any = tasks_of(args, args.operands), "--any" in args
+    waited = tasks.wait_sync(args.operands, any=any, timeout=timeout, until=until)
+    if "--json" in args:
         write_json(_data(waited))
     else:
         for task in waited.tasks:
@@ -71,8 +71,8 @@ def wait(words: list[str]) -> int:
     return _code(waited, until, any=any)
 
 
-def seconds(asked: ParsedArgs, option: str) -> float | None:
-    word = asked.last(option)
+def seconds(args: ParsedArgs, option: str) -> float | None:
+    word = args.last(option)
     if word is None or (found := parse_duration(word)) is not None:
         return None if word is None else found
     raise UsageError(f"{option} {word!r} is no time.", "Write seconds, or 30s, 5m, 1h.", field=option.lstrip("-"))

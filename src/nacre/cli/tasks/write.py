@@ -30,14 +30,14 @@ exit codes: 0; 125 there is no such task, it has ended, or its input is not open
 
 
 def write(words: list[str]) -> int:
-    asked = parse_args("write", words, flags=("--close",), valued=("--dir", "--engine"), takes=(1, 2))
-    if "--help" in asked:
+    args = parse_args("write", words, flags=("--close",), valued=("--dir", "--engine"), takes=(1, 2))
+    if "--help" in args:
         write_out(_HELP)
         return 0
-    id, *texts = asked.operands
-    if not texts and "--close" not in asked:
+    id, *texts = args.operands
+    if not texts and "--close" not in args:
         raise UsageError("There is nothing to write.", "Write: nacre write ID TEXT, or - for stdin.", field="text")
-    tasks = tasks_of(asked, [id])
+    tasks = tasks_of(args, [id])
     id = tasks.get(id).id  # before somebody types for nothing
     data = read_input() if texts == ["-"] else texts[0] if texts else None
     with without_ssl():
@@ -45,5 +45,5 @@ def write(words: list[str]) -> int:
     if data is None:
         asyncio.run(tasks.close_stdin(id))
     else:
-        asyncio.run(tasks.write(id, data, close="--close" in asked))
+        asyncio.run(tasks.write(id, data, close="--close" in args))
     return 0

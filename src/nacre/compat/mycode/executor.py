@@ -77,8 +77,8 @@ class BashExecutor:
         given = {"command": command, "description": description, "timeout": timeout, "cwd": place, "env": env}
         request = parse_request(given, self.profile)
         ctx = _context(context)
-        hidden = redactor_for(request, ctx, login_environment() if ctx.login_env else host_environment())
-        pieces: dict[StreamName, MaskedStream] = {"stdout": MaskedStream(hidden), "stderr": MaskedStream(hidden)}
+        redactor = redactor_for(request, ctx, login_environment() if ctx.login_env else host_environment())
+        pieces: dict[StreamName, MaskedStream] = {"stdout": MaskedStream(redactor), "stderr": MaskedStream(redactor)}
         async with aclosing(self._stream(request, context)) as events:
             async for event in events:
                 if isinstance(event, Chunk):

@@ -9,8 +9,8 @@ from nacre.redact.redactor import Redactor
 class MaskedStream:
     """What may be the beginning of a secret waits for the next piece."""
 
-    def __init__(self, hidden: Redactor) -> None:
-        self._hidden = hidden
+    def __init__(self, redactor: Redactor) -> None:
+        self._hidden = redactor
         self._held = ""
         self._in_line = False
 

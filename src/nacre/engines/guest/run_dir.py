@@ -23,7 +23,7 @@ from nacre.result import Process
 from nacre.types import Plan
 
 _MAX_STATE_BYTES = 4 * 1024 * 1024 + 1
-"""Bytes of a shell's last directory and environment; see `told`."""
+"""Bytes of a shell's last directory and environment; see `ShellExitState`."""
 _READ_BYTES = 1 << 16
 
 
@@ -135,8 +135,8 @@ class GuestStatus:
             )
         if isinstance(word, RunStopped):
             prefix = b"remark "
-            remarks = (line.removeprefix(prefix) for line in lines if line.startswith(prefix))
-            word = word._replace(notes=tuple(line.decode("utf-8", "replace") for line in remarks))
+            notes = (line.removeprefix(prefix) for line in lines if line.startswith(prefix))
+            word = word._replace(notes=tuple(line.decode("utf-8", "replace") for line in notes))
         if not isinstance(word, RunStopped) or word.reason != EXIT or b"ended" in lines:
             return word
         if b"lost" in lines:

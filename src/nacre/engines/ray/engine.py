@@ -183,8 +183,8 @@ class RayEngine(Engine):
                 event = replace(event, redactor=plan.redactor)  # which does not travel
             elif isinstance(event, Ended):
                 task, result = event.result.task, qualify_result(event.result, lease.node)
-                remarks = (*plan.notes, *result.notes)
-                event = Ended(replace(result, cwd=plan.cwd, redactor=plan.redactor, notes=remarks))
+                notes = (*plan.notes, *result.notes)
+                event = Ended(replace(result, cwd=plan.cwd, redactor=plan.redactor, notes=notes))
             yield event
         if task is None:
             places.release(lease)

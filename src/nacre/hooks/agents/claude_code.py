@@ -53,11 +53,11 @@ def read(fields: PayloadFields) -> ParsedPayload:
     return command_in(given, cwd=fields.get("cwd"), asks=asks, event=event)
 
 
-def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
+def reply(request: HookRequest, verdict: Verdict) -> HookReply:
     if verdict.decision is Decision.ALLOW:
         return NO_REPLY
-    reason = refusal_text(verdict, asks=asked.asks)
-    if verdict.decision is Decision.REFUSE or not asked.asks:
+    reason = refusal_text(verdict, asks=request.asks)
+    if verdict.decision is Decision.REFUSE or not request.asks:
         return refusal(reason)
     from json import dumps
 

@@ -30,7 +30,7 @@ def read(fields: PayloadFields) -> ParsedPayload:
     return HookRequest(heard.command, heard.cwd, False, heard.event) if isinstance(heard, HookRequest) else heard
 
 
-def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
+def reply(request: HookRequest, verdict: Verdict) -> HookReply:
     return NO_REPLY if verdict.decision is Decision.ALLOW else refusal(refusal_text(verdict, asks=False))
 
 

@@ -65,11 +65,11 @@ def _root(fields: PayloadFields) -> object:
     return roots[0] if isinstance(roots, list) and len(roots) == 1 else None
 
 
-def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
+def reply(request: HookRequest, verdict: Verdict) -> HookReply:
     if verdict.decision is Decision.ALLOW:
         return HookReply(0, out=_permission_json("allow"))
-    reason = refusal_text(verdict, asks=asked.asks)
-    if verdict.decision is Decision.REFUSE or not asked.asks:
+    reason = refusal_text(verdict, asks=request.asks)
+    if verdict.decision is Decision.REFUSE or not request.asks:
         return refuse(reason)
     return HookReply(0, out=_permission_json("ask", reason))
 

@@ -69,7 +69,7 @@ def _join_directory(place: str | None, below: str) -> str | None:
     return below if place is None or below.startswith("/") else f"{place.rstrip('/')}/{below}"
 
 
-def reply(asked: HookRequest, verdict: Verdict) -> HookReply:
+def reply(request: HookRequest, verdict: Verdict) -> HookReply:
     return NO_REPLY if verdict.decision is Decision.ALLOW else refusal(refusal_text(verdict, asks=False))
 
 

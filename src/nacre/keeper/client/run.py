@@ -49,9 +49,9 @@ _MAX_STARVED_RETRIES = 30
 
 
 class LocalRun:
-    def __init__(self, asked: PendingRun, plan: Plan, asking: RunRequest) -> None:
+    def __init__(self, pending: PendingRun, plan: Plan, request: RunRequest) -> None:
         self._loop = asyncio.get_running_loop()
-        self._request = asking
+        self._request = request
         """For as long as nobody has heard of it."""
         self._dedicated_keeper = plan.dedicated_keeper
         self._pid: int | None = None
@@ -87,12 +87,12 @@ class LocalRun:
         self._rounds = 0
         self._keeper_cpu_s = -1.0
         """The computing of its keeper when it was last found late."""
-        self._listen(asked)
+        self._listen(pending)
         keepers.register_run(self)
 
-    def _listen(self, asked: PendingRun) -> None:
+    def _listen(self, pending: PendingRun) -> None:
         """Listen to what is told of it from now on."""
-        self._keeper, self._control, self._tag, self._private = asked
+        self._keeper, self._control, self._tag, self._private = pending
         self._own_keeper = 0
         """The process that keeps it, if that is not the host's one keeper."""
         self._listening = True
@@ -440,6 +440,6 @@ async def start(plan: Plan, state: int | None = None, folder: TaskDirHandle | No
     What is lacking for it just now, descriptors most likely, is the run's first and last word. KeeperFailed: no keeper
     can be had at all.
     """
-    asking = RunRequest(plan, state, folder)
-    asked = await asking.submit()
-    return LocalRun(asked, plan, asking) if isinstance(asked, PendingRun) else UnstartedRun(asked)
+    request = RunRequest(plan, state, folder)
+    pending = await request.submit()
+    return LocalRun(pending, plan, request) if isinstance(pending, PendingRun) else UnstartedRun(pending)

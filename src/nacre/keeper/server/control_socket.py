@@ -34,11 +34,11 @@ _MAX_GRACE_S = 3600.0
 class ControlSocket:
     __slots__ = ("_clients", "_commands", "_listening", "_log", "_loop", "_task_dir", "_waiting")
 
-    def __init__(self, folder: int, loop: EventLoop, log: TaskLog, orders: TaskCommands) -> None:
+    def __init__(self, folder: int, loop: EventLoop, log: TaskLog, commands: TaskCommands) -> None:
         self._task_dir = folder
         self._loop = loop
         self._log = log
-        self._commands = orders
+        self._commands = commands
         self._clients: dict[socket.socket, bytes] = {}
         """What each has said of a line so far."""
         self._waiting: dict[socket.socket, int] = {}

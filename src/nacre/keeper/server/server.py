@@ -203,14 +203,14 @@ class KeeperServer(RunStarter):
         control = Channel(socket.socket(fileno=fds.pop(0)))
         early = PendingStart(control, waited_for=not start.task)
         record: TaskRecord | None = None
-        orders = RunCommands(self)
+        commands = RunCommands(self)
         held = noted = None
         try:
             early.check()  # what a host has given up is not to keep waiting what it has not, only to be ended
             text, stdin, state, folder = self.unpack_fds(start, fds)
             if folder is not None:
                 record = TaskRecord(
-                    os.dup(folder), start.task, start.log_cap, self.loop, orders, protection=start.protection
+                    os.dup(folder), start.task, start.log_cap, self.loop, commands, protection=start.protection
                 )
                 held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
             noted = os.dup(state) if start.kill_script and state is not None else None
@@ -224,7 +224,7 @@ class KeeperServer(RunStarter):
                 self.return_to_pool()
             self.report_failure(control, error)
             return
-        run = orders.run = Run(start, shell, control)
+        run = commands.run = Run(start, shell, control)
         run.record = record
         run.stdin_fd = held
         run.engine_note = noted
@@ -341,8 +341,8 @@ class KeeperServer(RunStarter):
         self.adopt()
         members = run.members()
         principal = next(iter(members.values()), None) if run.status is not None else procfs.read_process(run.pid)
-        orders = RunCommands(self)
-        orders.run = run
+        commands = RunCommands(self)
+        commands.run = run
         record: TaskRecord | None = None
         try:
             if principal is None or (run.reported_end and adoption.live):
@@ -354,7 +354,7 @@ class KeeperServer(RunStarter):
                 adoption.task,
                 adoption.log_cap,
                 self.loop,
-                orders,
+                commands,
                 seen=adoption.total_bytes,
                 detached=adoption.detached,
                 protection=adoption.protection,

@@ -36,7 +36,7 @@ class TaskRecord:
         task: bytes,
         cap: int,
         loop: EventLoop,
-        orders: TaskCommands,
+        commands: TaskCommands,
         *,
         seen: int = 0,
         detached: bool = True,
@@ -53,7 +53,7 @@ class TaskRecord:
         try:
             self.log = TaskLog(folder, cap, seen)
             try:
-                self.control = ControlSocket(folder, loop, self.log, orders)
+                self.control = ControlSocket(folder, loop, self.log, commands)
             except OSError:
                 self.log.close()
                 raise

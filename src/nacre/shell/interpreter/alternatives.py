@@ -27,16 +27,16 @@ class Checkpoint:
         state.variables, state.arguments = self.variables, self.arguments
         state.cwd, state.cwd_certain = self.cwd, self.cwd_certain
 
-    def merge(self, ways: list[Checkpoint], state: State) -> int:
+    def merge(self, alternatives: list[Checkpoint], state: State) -> int:
         """From here all of these ways led on. Gives what it counts as, in characters, to put them together."""
-        ways[-1].restore(state)
+        alternatives[-1].restore(state)
         state.variables = self.variables
-        spent = self.variables.merge(*(way.variables for way in ways), stays=False)
-        spent += state.merge_arguments(*(way.arguments for way in ways))
-        if any(way.cwd != state.cwd for way in ways):
-            place = common_parent_glob([way.cwd for way in ways])
+        spent = self.variables.merge(*(way.variables for way in alternatives), stays=False)
+        spent += state.merge_arguments(*(way.arguments for way in alternatives))
+        if any(way.cwd != state.cwd for way in alternatives):
+            place = common_parent_glob([way.cwd for way in alternatives])
             state.cwd, state.cwd_certain = place or state.cwd, bool(place)
-        state.cwd_certain = state.cwd_certain and all(way.cwd_certain for way in ways)
+        state.cwd_certain = state.cwd_certain and all(way.cwd_certain for way in alternatives)
         return spent
 
 

@@ -38,9 +38,9 @@ ProgramHandler: TypeAlias = "Callable[[CommandRunner, Command, State], str]"
 class CommandRunner(ScriptRunner):
     """Commands, one after another. What stands around them is `Interpreter`'s."""
 
-    def __init__(self, script: Script, followers: ProgramRegistry) -> None:
+    def __init__(self, script: Script, registry: ProgramRegistry) -> None:
         super().__init__(script)
-        self.handlers = followers
+        self.handlers = registry
         self._after = ""
         """As in `Command.operator_before`."""
 
@@ -96,10 +96,10 @@ class CommandRunner(ScriptRunner):
         """With all the values that its variables may have: each time from here, not from where the last one led to."""
         before, argv, printed, pipes = Checkpoint(state), first, dict[str, None](), self._pipes
         seen, more = {first}, node.redirects or node.assignments
-        ways: list[Checkpoint] = []
+        alternatives: list[Checkpoint] = []
         files, wrote = state.files.checkpoint(), list[dict[str, Held]]()
         for _ in each_choice(expander):
-            if ways:
+            if alternatives:
                 before.restore(state)
                 if not self.charge(COST_EXPAND):
                     break
@@ -116,11 +116,11 @@ class CommandRunner(ScriptRunner):
             printed[self._run_prepared(node, argv, expander, state, stdin)] = None
             self._pipes = pipes
             self.run_pending_sinks(sinks, state)
-            ways.append(Checkpoint(state))
+            alternatives.append(Checkpoint(state))
             if not state.loops.issuperset(expander.alternatives):
                 wrote.append(state.files.rollback(files))
         state.files.merge(*wrote, stays=False)
-        self.charge(before.merge(ways, state))
+        self.charge(before.merge(alternatives, state))
         if len(printed) > 1 and self._texts is not None:
             self._texts += printed
         return self.keep_if_short("".join(printed))

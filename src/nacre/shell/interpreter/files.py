@@ -79,9 +79,9 @@ class Files(dict[str, str]):
                 self._others[path] = before[:-1]
         return found
 
-    def merge(self, *ways: dict[str, Contents], stays: bool = True) -> None:
+    def merge(self, *alternatives: dict[str, Contents], stays: bool = True) -> None:
         """It has gone one of these ways; or, with `stays`, none of them."""
-        for path, found in collect_by_name(ways, self._previous_contents):
+        for path, found in collect_by_name(alternatives, self._previous_contents):
             held = (*([self._previous_contents(path)] if stays else []), *found)
             self.put(path, tuple(text for texts in held for text in texts))
 

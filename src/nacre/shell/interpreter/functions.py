@@ -25,8 +25,8 @@ MAX_REPEATED_CALLS = 64
 
 
 class FunctionCalls(CommandRunner):
-    def __init__(self, script: Script, followers: ProgramRegistry) -> None:
-        super().__init__(script, followers)
+    def __init__(self, script: Script, registry: ProgramRegistry) -> None:
+        super().__init__(script, registry)
         self._calls: list[Function] = []
         self._called: set[int] = set()
         self._last_arguments: dict[int, set[tuple[object, ...]]] = {}

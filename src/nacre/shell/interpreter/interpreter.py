@@ -57,8 +57,8 @@ _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
 class Interpreter(FunctionCalls):
-    def __init__(self, script: Script, followers: ProgramRegistry) -> None:
-        super().__init__(script, followers)
+    def __init__(self, script: Script, registry: ProgramRegistry) -> None:
+        super().__init__(script, registry)
         self._is_second_round = False
         """Whether the body of a loop is followed for the second time."""
 

@@ -77,15 +77,15 @@ class Variables:
         if name in TABLES:
             self.tables.add(name)
 
-    def merge(self, *ways: Variables, stays: bool) -> int:
+    def merge(self, *alternatives: Variables, stays: bool) -> int:
         """The script has gone one of these ways from here; or, with `stays`, none of them. Gives what it counts as, in
         characters, to put together what the names may be now."""
         spent = 0
-        if len({id(way._outer) for way in ways}) == 1 and (below := ways[0]._outer):
-            found = collect_by_name([way.own for way in ways], below.get)
+        if len({id(way._outer) for way in alternatives}) == 1 and (below := alternatives[0]._outer):
+            found = collect_by_name([way.own for way in alternatives], below.get)
         else:  # two of them, at the most
-            names = dict.fromkeys(name for way in ways for name in way.own)
-            found = ((name, [way.get(name) for way in ways]) for name in names)
+            names = dict.fromkeys(name for way in alternatives for name in way.own)
+            found = ((name, [way.get(name) for way in alternatives]) for name in names)
         for name, values in found:
             if stays:
                 values.append(self.get(name))
@@ -247,9 +247,9 @@ class State:
         self.cwd = next((place for place in reversed(places) if place != self.cwd), self.cwd)
         return spent
 
-    def merge_arguments(self, *ways: Lists) -> int:
+    def merge_arguments(self, *alternatives: Lists) -> int:
         """They are what they are on one of these ways. Gives what it counts as to compare them."""
-        given = unique_by_id(ways)
+        given = unique_by_id(alternatives)
         self.arguments = given[0]
         if len(given) == 1:
             return 0

@@ -138,11 +138,11 @@ def _source(runner: CommandRunner, command: Command, state: State) -> str:
     if len(texts) < 2:
         return runner.run_text(command, texts[0], state, arguments=words[1:] or None) if texts else UNKNOWN
     known = [text for text in texts if text != UNKNOWN]
-    command.script, files, ways = "\n".join(known), state.files.checkpoint(), [state.fork() for _ in known]
-    for text, way in zip(known, ways, strict=True):
+    command.script, files, alternatives = "\n".join(known), state.files.checkpoint(), [state.fork() for _ in known]
+    for text, way in zip(known, alternatives, strict=True):
         runner.run_text(command, text, way, arguments=words[1:] or None)
     state.files.mark_uncertain(files)
-    runner.charge(state.merge(*ways, stays=len(known) < len(texts)))
+    runner.charge(state.merge(*alternatives, stays=len(known) < len(texts)))
     return UNKNOWN
 
 

@@ -20,21 +20,23 @@ their characters or elements."""
 COST_VALUE = 20
 
 
-def collect_by_name(ways: Sequence[Mapping[str, T]], otherwise: Callable[[str], T]) -> Iterator[tuple[str, list[T]]]:
+def collect_by_name(
+    alternatives: Sequence[Mapping[str, T]], otherwise: Callable[[str], T]
+) -> Iterator[tuple[str, list[T]]]:
     """Every name that one of the ways has set, with what it is on each that has, in their order. What it is `otherwise`
     stands there once, in the place of the first that has not."""
-    if len(ways) == 1:
-        for name, value in ways[0].items():
+    if len(alternatives) == 1:
+        for name, value in alternatives[0].items():
             yield name, [value]
         return
     found: dict[str, list[T]] = {}
     places: dict[str, list[int]] = {}
-    for number, way in enumerate(ways):
+    for number, way in enumerate(alternatives):
         for name, value in way.items():
             found.setdefault(name, []).append(value)
             places.setdefault(name, []).append(number)
     for name, values in found.items():
-        if len(values) < len(ways):
+        if len(values) < len(alternatives):
             without = next((at for at, number in enumerate(places[name]) if at != number), len(values))
             values.insert(without, otherwise(name))
         yield name, values
@@ -55,17 +57,17 @@ def unique_by_id(tables: Sequence[T]) -> list[T]:
     return list({id(each): each for each in tables}.values())
 
 
-def merge_values(ways: list[list[Value] | None]) -> list[Value] | None:
+def merge_values(alternatives: list[list[Value] | None]) -> list[Value] | None:
     """What a variable may be after several ways. One on which it was not set leaves it to the environment."""
-    found = [values for values in ways if values]
+    found = [values for values in alternatives if values]
     if not found:
         return None
-    if len(found) < len(ways):
+    if len(found) < len(alternatives):
         found.append([UNKNOWN])
     first = found[0]
     return first if all(values is first for values in found) else union_of(found)
 
 
-def merge_cost(ways: list[list[Value] | None]) -> int:
+def merge_cost(alternatives: list[list[Value] | None]) -> int:
     """What that counts as."""
-    return COST_NAME + sum(COST_VALUE * len(values) + sum(map(len, values)) for values in ways if values)
+    return COST_NAME + sum(COST_VALUE * len(values) + sum(map(len, values)) for values in alternatives if values)

@@ -31,10 +31,10 @@ Lists: TypeAlias = tuple[PositionalArguments, ...]
 ANY = PositionalArguments((UNKNOWN,), -1)
 
 
-def merge_lists(*ways: Lists) -> Lists:
+def merge_lists(*alternatives: Lists) -> Lists:
     """What they may be after one way or another. Of very many the latest are kept and, of the others that may matter,
     the shortest; what the rest was is not known."""
-    found = list(dict.fromkeys(each for lists in ways for each in lists or (ANY,)))
+    found = list(dict.fromkeys(each for lists in alternatives for each in lists or (ANY,)))
     if len(found) <= MAX_FOLLOWED_ALWAYS:
         return tuple(found)
     others = sorted(

@@ -56,10 +56,10 @@ def union(mine: list[Value], values: list[Value]) -> list[Value]:
     return union_of((mine, values))
 
 
-def union_of(ways: Iterable[list[Value]]) -> list[Value]:
+def union_of(alternatives: Iterable[list[Value]]) -> list[Value]:
     """After any of these. Of very many the latest are kept and, of the others that may matter, the shortest: what is
     precious has a short name, what grows in a loop is long."""
-    both = list(dict.fromkeys(chain.from_iterable(ways)))
+    both = list(dict.fromkeys(chain.from_iterable(alternatives)))
     if len(both) <= MAX_FOLLOWED_ALWAYS:
         return both
     others = sorted(filter(may_be_dangerous, both[:-MAX_FOLLOWED_ALWAYS]), key=len)

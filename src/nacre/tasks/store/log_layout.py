@@ -48,7 +48,7 @@ class Layout(NamedTuple):
         return count
 
 
-def build_layout(folder: TaskDirectory, asked: TaskFile, over: StatusFile | None) -> Layout:
+def build_layout(folder: TaskDirectory, task_file: TaskFile, over: StatusFile | None) -> Layout:
     """`over` is how it ended, if it has."""
     pieces: list[LogPiece] = []
     touched = 0.0
@@ -67,7 +67,7 @@ def build_layout(folder: TaskDirectory, asked: TaskFile, over: StatusFile | None
         if name != LOG:
             pieces.append(LogPiece(start, start + status.st_size, name, 0))
         elif over is None:
-            pieces.append(LogPiece(0, min(status.st_size, head_bytes(asked.cap)), name, 0))
+            pieces.append(LogPiece(0, min(status.st_size, head_bytes(task_file.cap)), name, 0))
         else:
             pieces += [
                 LogPiece(first, first + min(length, status.st_size - at), name, at)

@@ -104,14 +104,14 @@ def _query_size(
     seen = 0
     answered = False
     for left in range(_MAX_READ_ATTEMPTS, 0, -1):
-        standing = StoredTask(folder)
+        stored = StoredTask(folder)
         try:
-            over = standing.status_file
-            layout = build_layout(folder, standing.task_file, over)
+            over = stored.status_file
+            layout = build_layout(folder, stored.task_file, over)
             end = max(layout.end, seen if over is None else over.bytes)
-            cut = _Reader(folder, layout, since, end, lines, limit, final=over is not None or bool(standing.lost))
-            if standing.connection is not None:
-                now = yield from _still_runs(standing.connection, layout.end)
+            cut = _Reader(folder, layout, since, end, lines, limit, final=over is not None or bool(stored.lost))
+            if stored.connection is not None:
+                now = yield from _still_runs(stored.connection, layout.end)
                 if now is None and left > 1:
                     continue
                 answered = now != NO_REPLY
@@ -123,10 +123,10 @@ def _query_size(
             if since > max(seen, end):
                 if over is not None or answered:
                     raise bad_cursor(since, max(seen, end))
-                return _nothing_new(build_task(folder, standing, layout, seen), since)  # who could say?
-            return cut.output(build_task(folder, standing, layout, seen), max(seen, end))
+                return _nothing_new(build_task(folder, stored, layout, seen), since)  # who could say?
+            return cut.output(build_task(folder, stored, layout, seen), max(seen, end))
         finally:
-            standing.close()
+            stored.close()
     raise InvalidTaskDirectory("its log changes too fast to be read")
 
 

@@ -114,15 +114,15 @@ def read_task(store: str, store_fd: int, name: str) -> Task | None:
         if not is_id(name):
             raise InvalidTaskDirectory("its name is not of a task")
         with TaskDirectory(store, store_fd, name) as folder:
-            standing = StoredTask(folder)
+            stored = StoredTask(folder)
             try:
-                if standing.lost and standing.process_file is not None and has_protection(folder.fd):
+                if stored.lost and stored.process_file is not None and has_protection(folder.fd):
                     from nacre.tasks.restore_protected import settle_lost  # hardly ever needed
 
-                    settle_lost(folder, standing.process_file)
-                return build_task(folder, standing)
+                    settle_lost(folder, stored.process_file)
+                return build_task(folder, stored)
             finally:
-                standing.close()
+                stored.close()
     except FileNotFoundError:
         return None
     except InvalidTaskDirectory as error:
@@ -135,9 +135,9 @@ def unreadable_task(store: str, name: str, problem: str) -> Task:
     return Task(id=name if is_id(name) else repr(name), directory=path, state="broken", outcome=None, problem=problem)
 
 
-def build_task(folder: TaskDirectory, standing: StoredTask, layout: Layout | None = None, seen: int = 0) -> Task:
+def build_task(folder: TaskDirectory, stored: StoredTask, layout: Layout | None = None, seen: int = 0) -> Task:
     """`seen`: what its keeper says that it has printed."""
-    asked, begun, over = standing.task_file, standing.process_file, standing.status_file
+    task_file, begun, over = stored.task_file, stored.process_file, stored.status_file
     pid, pgid = (None, None) if begun is None else (begun.pid, begun.pgid)
     if over is not None:
         return Task(
@@ -145,58 +145,58 @@ def build_task(folder: TaskDirectory, standing: StoredTask, layout: Layout | Non
             directory=folder.path,
             state="ended",
             outcome=over.outcome,
-            kind=asked.kind,
-            command=asked.command,
-            description=asked.description,
-            cwd=asked.cwd,
+            kind=task_file.kind,
+            command=task_file.command,
+            description=task_file.description,
+            cwd=task_file.cwd,
             pid=over.pid or pid,
             pgid=over.pgid or pgid,
             output_file=f"{folder.path}/{LOG}",
             bytes=over.bytes,
             dropped=over.dropped,
-            created=asked.created,
+            created=task_file.created,
             ended=over.ended,
             duration=over.duration,
-            owner_pid=asked.owner_pid,
-            conversation=asked.conversation,
-            access=asked.access,
-            timeout=asked.timeout,
-            detached=asked.detached,
-            stdin=asked.stdin,
+            owner_pid=task_file.owner_pid,
+            conversation=task_file.conversation,
+            access=task_file.access,
+            timeout=task_file.timeout,
+            detached=task_file.detached,
+            stdin=task_file.stdin,
             running=over.running,
             out_of_memory=over.out_of_memory,
             notes=over.notes,
             problem=over.problem,
         )
-    layout = build_layout(folder, asked, None) if layout is None else layout
+    layout = build_layout(folder, task_file, None) if layout is None else layout
     seen = max(seen, layout.end)
     now = time.time()
-    runs = not standing.lost
+    runs = not stored.lost
     return Task(
         id=folder.id,
         directory=folder.path,
         state="running" if runs else "lost",
-        outcome=Running(folder.id, promoted=asked.kind == "promoted") if runs else Lost(standing.lost),
-        kind=asked.kind,
-        command=asked.command,
-        description=asked.description,
-        cwd=asked.cwd,
+        outcome=Running(folder.id, promoted=task_file.kind == "promoted") if runs else Lost(stored.lost),
+        kind=task_file.kind,
+        command=task_file.command,
+        description=task_file.description,
+        cwd=task_file.cwd,
         pid=pid,
         pgid=pgid,
         output_file=f"{folder.path}/{LOG}",
         bytes=seen,
         dropped=seen - layout.count_kept_bytes(0, seen),
-        created=asked.created,
-        duration=max(0.0, (now if runs else layout.touched) - asked.created),
+        created=task_file.created,
+        duration=max(0.0, (now if runs else layout.touched) - task_file.created),
         idle=max(0.0, now - layout.touched) if runs and layout.touched else None,
-        owner_pid=asked.owner_pid,
-        conversation=asked.conversation,
-        access=asked.access,
-        timeout=asked.timeout,
-        detached=asked.detached,
-        stdin=asked.stdin,
+        owner_pid=task_file.owner_pid,
+        conversation=task_file.conversation,
+        access=task_file.access,
+        timeout=task_file.timeout,
+        detached=task_file.detached,
+        stdin=task_file.stdin,
         notes=() if runs else _notes_of_lost(folder),
-        problem=standing.problem,
+        problem=stored.problem,
     )
 
 

@@ -38,7 +38,7 @@ _ready: set[type[AnswerFormat]] = set()
 
 
 def error_answer(
-    error: InvalidRequest, view: AnswerFormat | None = None, *, complaint: str = "", hidden: Redacts | None = None
+    error: InvalidRequest, view: AnswerFormat | None = None, *, complaint: str = "", redactor: Redacts | None = None
 ) -> Answer:
     """A call that cannot be meant, in the shape of an answer where that has a place for it."""
     said = f"{complaint}{error}" if complaint else f"Error ({error.code}): {error}"
@@ -48,9 +48,9 @@ def error_answer(
         from nacre.views.answers import json_object
 
         made = json_object.error_fields(made, str(error))
-    if hidden is None:
+    if redactor is None:
         return made
-    return replace(made, text=hidden.mask(made.text), data=hidden.mask_all(dict(made.data)))
+    return replace(made, text=redactor.mask(made.text), data=redactor.mask_all(dict(made.data)))
 
 
 def _format_answer(result: Result, view: AnswerFormat, directory: str | None, name: str) -> Answer:

@@ -44,18 +44,18 @@ _MAX_COMMAND_CHARS = 200
 
 
 def answer(result: Result, view: Report) -> Answer:
-    hidden, code = result.redactor, code_of(result.outcome)
-    out, err = _text(result.out, hidden), _text(result.err, hidden)
-    command, cwd = _mask_text(result.command, hidden), _mask_text(result.cwd, hidden)
-    remarks = [_mask_text(remark, hidden) for remark in _note_lines(result, err)]
+    redactor, code = result.redactor, code_of(result.outcome)
+    out, err = _text(result.out, redactor), _text(result.err, redactor)
+    command, cwd = _mask_text(result.command, redactor), _mask_text(result.cwd, redactor)
+    notes = [_mask_text(remark, redactor) for remark in _note_lines(result, err)]
     if code is None:
-        text = _message(result, command, out, err, remarks, view)
+        text = _message(result, command, out, err, notes, view)
     else:
-        text = layout(command, code, cwd, out, err, remarks)
+        text = layout(command, code, cwd, out, err, notes)
         if (
             len(text) > view.truncate_above and len(_head(command, code, cwd)) > view.start
         ):  # what matters most would be cut out
-            text = layout(command, code, cwd, out, err, [*remarks, f"Exit Code: {code}"])
+            text = layout(command, code, cwd, out, err, [*notes, f"Exit Code: {code}"])
     short = shorten_report(text, view)
     return Answer(
         text=short,
@@ -72,8 +72,8 @@ def answer(result: Result, view: Report) -> Answer:
     )
 
 
-def layout(command: str, code: int, cwd: str, out: str, err: str, remarks: list[str] | tuple[str, ...] = ()) -> str:
-    return f"{_head(command, code, cwd)}\n\nSTDOUT:\n{out or NO_OUTPUT}\n\nSTDERR:\n{_stderr_with_notes(err, remarks)}"
+def layout(command: str, code: int, cwd: str, out: str, err: str, notes: list[str] | tuple[str, ...] = ()) -> str:
+    return f"{_head(command, code, cwd)}\n\nSTDOUT:\n{out or NO_OUTPUT}\n\nSTDERR:\n{_stderr_with_notes(err, notes)}"
 
 
 def shorten_report(text: str, view: Report) -> str:
@@ -104,11 +104,11 @@ def _head(command: str, code: int, cwd: str) -> str:
     return f"Command: {command}\nExit Code: {code}\nWorking Directory: {cwd}"
 
 
-def _stderr_with_notes(err: str, remarks: list[str] | tuple[str, ...]) -> str:
+def _stderr_with_notes(err: str, notes: list[str] | tuple[str, ...]) -> str:
     lines = [err or NO_ERRORS]
     if NOTE.fullmatch(err.rpartition("\n")[2]):
         lines.append(NOT_OURS)
-    return "\n".join([*lines, *map(_mark_note, remarks)])
+    return "\n".join([*lines, *map(_mark_note, notes)])
 
 
 def _mark_note(remark: str) -> str:
@@ -124,7 +124,7 @@ def _note_lines(result: Result, err: str) -> list[str]:
     return found
 
 
-def _message(result: Result, command: str, out: str, err: str, remarks: list[str], view: Report) -> str:
+def _message(result: Result, command: str, out: str, err: str, notes: list[str], view: Report) -> str:
     outcome = result.outcome
     match outcome:
         case TimedOut(after):
@@ -151,18 +151,18 @@ def _message(result: Result, command: str, out: str, err: str, remarks: list[str
         lines.append(f"It had printed:\n\nSTDOUT:\n{out or NO_OUTPUT}\n\nSTDERR:\n{err or NO_ERRORS}")
     elif isinstance(outcome, TimedOut):
         lines.append("What it printed was let through." if result.total_bytes else "It had printed nothing.")
-    return "\n".join([*lines, *map(_mark_note, remarks)])
+    return "\n".join([*lines, *map(_mark_note, notes)])
 
 
-def _text(captured: Captured, hidden: Redacts | None) -> str:
+def _text(captured: Captured, redactor: Redacts | None) -> str:
     """Stripped; a line of its own says what was not captured."""
-    read = read_stream_text(captured, hidden)
+    read = read_stream_text(captured, redactor)
     if not read.dropped:
         return read.head.strip()
     return f"{read.head}\n[{captured.dropped_bytes:,} bytes left out]\n{read.tail}".strip()
 
 
-def _mask_text(text: str, hidden: Redacts | None) -> str:
+def _mask_text(text: str, redactor: Redacts | None) -> str:
     """And as characters, whatever bytes a name is made of."""
     text = _SURROGATE.sub("\ufffd", text)
-    return text if hidden is None else hidden.mask(text)
+    return text if redactor is None else redactor.mask(text)

@@ -42,14 +42,14 @@ def parse_report(text: str, *views: Report) -> ParsedReport | None:
     if head is None or not top.startswith(_COMMAND):
         return None
     cwd, _, out = top[head.end() :].partition(_STDOUT)
-    err, remarks = _split_notes(err)
+    err, notes = _split_notes(err)
     return ParsedReport(
         command=top[len(_COMMAND) : head.start()],
         exit_code=int(head[1]),
         working_dir=cwd,
         stdout="" if out == NO_OUTPUT else out,
         stderr="" if err == NO_ERRORS else err,
-        notes=remarks,
+        notes=notes,
         is_truncated=cut is not None,
     )
 

@@ -30,10 +30,10 @@ class StreamText:
         return (self.tail if self.dropped else self.head)[-count:]
 
 
-def read_stream_text(captured: Captured, hidden: Redacts | None) -> StreamText:
+def read_stream_text(captured: Captured, redactor: Redacts | None) -> StreamText:
     """As UTF-8, invalid bytes replaced."""
 
-    values = () if hidden is None else hidden.values()
+    values = () if redactor is None else redactor.values()
 
     def text(data: bytes, *, starts_cut: bool = False, ends_cut: bool = False) -> str:
         return mask(data.decode("utf-8", "replace"), values, starts_cut=starts_cut, ends_cut=ends_cut)

@@ -47,7 +47,7 @@ def answer(result: Result, view: SeparateStreams) -> Answer:
     return Answer(text="\n".join(parts), data=data)
 
 
-def read_head(captured: Captured, limit: int, hidden: Redacts | None) -> TextHead:
+def read_head(captured: Captured, limit: int, redactor: Redacts | None) -> TextHead:
     """As UTF-8, invalid bytes replaced, cut between characters. The beginning of a secret that the cut has left is
     masked as all of it would be."""
     held = captured.head if captured.dropped_bytes else captured.head + captured.tail
@@ -56,7 +56,7 @@ def read_head(captured: Captured, limit: int, hidden: Redacts | None) -> TextHea
     if cut:
         kept = kept[: len(kept) - incomplete_suffix(kept)]
     text = kept.decode("utf-8", "replace")
-    if hidden is not None and (values := hidden.values()):
+    if redactor is not None and (values := redactor.values()):
         text = mask(text, values, ends_cut=cut)
     return TextHead(text, captured.total_bytes - len(kept))
 

@@ -118,8 +118,8 @@ def _window(captured: Captured, most: int) -> bytes:
     return held[-most:]
 
 
-def _mask_text(text: str, hidden: Redacts | None, *, cut: bool) -> str:
-    return text if hidden is None else mask(text, hidden.values(), starts_cut=cut)
+def _mask_text(text: str, redactor: Redacts | None, *, cut: bool) -> str:
+    return text if redactor is None else mask(text, redactor.values(), starts_cut=cut)
 
 
 def _lines(text: str) -> int:

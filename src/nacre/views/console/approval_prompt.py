@@ -22,17 +22,21 @@ _MIN_COLUMNS = 20
 def prompt_lines(verdict: Verdict, width: int, *, utf8: bool = True) -> list[str]:
     """Every line but the question itself."""
     page = _Page(width, utf8=utf8)
-    if (matter := verdict.approval_request) is not None:
-        page.say(f"this would run in {matter.cwd}:")
-        page.show(matter.command)
-        for each in matter.inputs:
+    if (approval_request := verdict.approval_request) is not None:
+        page.say(f"this would run in {approval_request.cwd}:")
+        page.show(approval_request.command)
+        for each in approval_request.inputs:
             page.say(f"with {each.label}{', which it would run' if each.executed else ''}:")
             page.show(text := _excerpt(each))
             if more := len(each.text.strip("\n")) - len(text):
                 page.say(f"… and {more:,} more characters, which nothing is known to run")
     for finding in verdict.findings[:_MAX_FINDINGS]:
-        many = matter is not None and "\n" in matter.command.strip("\n")
-        line = f", line {matter.command.count(chr(10), 0, finding.start) + 1}" if many and matter else ""
+        many = approval_request is not None and "\n" in approval_request.command.strip("\n")
+        line = (
+            f", line {approval_request.command.count(chr(10), 0, finding.start) + 1}"
+            if many and approval_request
+            else ""
+        )
         page.say(f"{finding.rule}{line}: {finding.message}")
     if (more := len(verdict.findings) - _MAX_FINDINGS) > 0:
         page.say(f"… and {more:,} more; `nacre explain` shows them")

@@ -13,10 +13,10 @@ def masked_description(result: Result, description: str) -> str:
 
 
 def mask_result(result: Result) -> Result:
-    hidden = result.redactor
-    if hidden is None or not hidden.values():
+    redactor = result.redactor
+    if redactor is None or not redactor.values():
         return result
-    mask = hidden.mask
+    mask = redactor.mask
 
     def processes(each: tuple[Process, ...]) -> tuple[Process, ...]:
         return tuple(replace(process, command=mask(process.command)) for process in each)
@@ -26,7 +26,7 @@ def mask_result(result: Result) -> Result:
         result,
         command=mask(result.command),
         cwd=mask(result.cwd),
-        outcome=_outcome(result.outcome, hidden),
+        outcome=_outcome(result.outcome, redactor),
         running=processes(result.running),
         killed_leftovers=processes(result.killed_leftovers),
         task=None if task is None else TaskRef(task.id, task.pid, task.pgid, mask(task.output_file)),
@@ -35,6 +35,6 @@ def mask_result(result: Result) -> Result:
     )
 
 
-def _outcome(outcome: Outcome, hidden: Redacts) -> Outcome:
-    fields = {name: hidden.mask_all(getattr(outcome, name)) for name in outcome.__match_args__}
+def _outcome(outcome: Outcome, redactor: Redacts) -> Outcome:
+    fields = {name: redactor.mask_all(getattr(outcome, name)) for name in outcome.__match_args__}
     return type(outcome)(**fields)

@@ -98,10 +98,10 @@ def render_model_text(
     readings: tuple[DecodedStream, ...] = (),
 ) -> ModelText:
     """The same, and whether it is all. `readings` are those of an earlier rendering, with the same middle."""
-    hidden = (*secrets, *(() if result.redactor is None else result.redactor.values()))
+    redactor = (*secrets, *(() if result.redactor is None else result.redactor.values()))
     kept = SpillInfo(spill=result.spill) if kept is None else kept
-    if hidden and kept.spill is not None:
-        kept = replace(kept, spill=replace(kept.spill, path=mask_note(kept.spill.path, hidden)))
+    if redactor and kept.spill is not None:
+        kept = replace(kept, spill=replace(kept.spill, path=mask_note(kept.spill.path, redactor)))
     if result.files_unreachable:
         kept = replace(kept, spill=None)
     silent = not result.both.total_bytes
@@ -109,11 +109,11 @@ def render_model_text(
     after = [remark for remark in result.notes if not is_redundant(remark, result)]
     if result.task is not None and not isinstance(result.outcome, Running):
         after.append(f"{_task(result)}; {options.task_help}")
-    body = _Body(result, options, hidden, kept, readings)
-    lines = _Lines(options.output, hidden)
+    body = _Body(result, options, redactor, kept, readings)
+    lines = _Lines(options.output, redactor)
     first = [lines.add(text) for text in before]
     last = [lines.add(text) for text in after]
-    where = [lines.add(text) for text in _where(result, kept, hidden)] if body.separate_streams else []
+    where = [lines.add(text) for text in _where(result, kept, redactor)] if body.separate_streams else []
     where += [lines.add(_UNREADABLE_NOTE)] if result.files_unreachable else []
     output = [] if silent else [body.shape_within(lines.rest()) or nacre_note("nothing but white space")]
     last += where if body.cut else []

@@ -82,7 +82,11 @@ def text_of(verdict: Verdict) -> str:
 
 def name_of(verdict: Verdict) -> str:
     """The same for the same matter, and for no other."""
-    matter = verdict.approval_request
-    given = [] if matter is None else [[each.label, each.text] for each in matter.inputs]
-    about = [verdict.rule, *([] if matter is None else [matter.command, matter.cwd]), given]
+    approval_request = verdict.approval_request
+    given = [] if approval_request is None else [[each.label, each.text] for each in approval_request.inputs]
+    about = [
+        verdict.rule,
+        *([] if approval_request is None else [approval_request.command, approval_request.cwd]),
+        given,
+    ]
     return "approve-" + hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]

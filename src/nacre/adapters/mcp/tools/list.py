@@ -57,22 +57,22 @@ class Tools:
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
         name, arguments = params.name, params.arguments or {}
-        hidden = redactor_from(self._settings.context.secrets)
+        redactor = redactor_from(self._settings.context.secrets)
         try:
             check_text(params.meta)
         except NacreError as error:
-            return error_result(error, hidden)
+            return error_result(error, redactor)
         if name == self._own:
             return await self._runner.run(ctx, params)
         try:
             if name in _TASK_TOOLS:
-                return await self._about_tasks(name, arguments, hidden)
+                return await self._about_tasks(name, arguments, redactor)
             if name == wait.NAME:
-                return await wait.wait(arguments, self._tasks, self._settings.budget, hidden)
+                return await wait.wait(arguments, self._tasks, self._settings.budget, redactor)
             if name == CHECK:
                 return await asyncio.to_thread(self._check, arguments)
         except (NacreError, OSError) as error:
-            return error_result(error, hidden)
+            return error_result(error, redactor)
         known = ", ".join(tool.name for tool in self.listed)
         raise MCPError(code=INVALID_PARAMS, message=f"There is no tool {name!r:.60}. There are {known}.")
 
@@ -110,7 +110,7 @@ class Tools:
         timeout = {**properties["timeout"], "default": min(properties["timeout"]["default"], most), "maximum": most}
         return {**schema, "properties": {**properties, "timeout": timeout}}
 
-    async def _about_tasks(self, name: str, arguments: Mapping[str, Any], hidden: Redactor) -> CallToolResult:
+    async def _about_tasks(self, name: str, arguments: Mapping[str, Any], redactor: Redactor) -> CallToolResult:
         given = dict(arguments)
         if name == "TaskOutput" and isinstance(asked := given.get("timeout"), int | float):
             given["timeout"] = min(asked, self._settings.budget)
@@ -120,16 +120,16 @@ class Tools:
         if reply.error:
             return to_result(reply.text, None, error=reply.error)
         return to_result(
-            reply.text, {"text": reply.text, **await asyncio.to_thread(self._tasks_in, name, given, hidden)}
+            reply.text, {"text": reply.text, **await asyncio.to_thread(self._tasks_in, name, given, redactor)}
         )
 
-    def _tasks_in(self, name: str, given: Mapping[str, Any], hidden: Redactor) -> dict[str, Any]:
+    def _tasks_in(self, name: str, given: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
         """What a call was about, as data."""
         if name == "TaskList":
             found = self._tasks.list(all=ArgumentReader(given).boolean("all", default=False))
-            return {"tasks": hidden.mask_all([fields(task) for task in found[-task_tools.MAX_LISTED_TASKS :]])}
+            return {"tasks": redactor.mask_all([fields(task) for task in found[-task_tools.MAX_LISTED_TASKS :]])}
         task = self._tasks.get(task_tools.id_in(ArgumentReader(given)))
-        return {"task": hidden.mask_all(fields(task))}
+        return {"task": redactor.mask_all(fields(task))}
 
     def _wait_tool(self) -> Tool:
         return Tool(

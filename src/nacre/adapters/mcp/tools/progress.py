@@ -28,11 +28,11 @@ _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class Progress:
-    def __init__(self, hidden: Redactor) -> None:
-        self._hidden = hidden
+    def __init__(self, redactor: Redactor) -> None:
+        self._hidden = redactor
         self._began = time.monotonic()
         self._end = b""
-        self._kept = max(_TAIL_BYTES, *(8 * len(value) for value in ("", *hidden.values())))
+        self._kept = max(_TAIL_BYTES, *(8 * len(value) for value in ("", *redactor.values())))
         self.bytes = 0
 
     def see(self, chunk: Chunk) -> None:

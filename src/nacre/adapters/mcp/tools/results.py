@@ -34,10 +34,10 @@ def to_result(text: str, data: Mapping[str, Any] | None, *, error: str = "") -> 
     )
 
 
-def error_result(error: NacreError | OSError, hidden: Redactor) -> CallToolResult:
+def error_result(error: NacreError | OSError, redactor: Redactor) -> CallToolResult:
     if isinstance(error, InvalidRequest):
-        return result_of(error_answer(error, hidden=hidden), shaped=False)
-    return to_result(hidden.mask(f"Error (failed): {error}"), None, error="failed")
+        return result_of(error_answer(error, redactor=redactor), shaped=False)
+    return to_result(redactor.mask(f"Error (failed): {error}"), None, error="failed")
 
 
 def json_safe(data: Any) -> Any:

@@ -46,9 +46,9 @@ class RunTool:
     async def run(
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
-        hidden = Redactor(self._settings.context.secrets, host_environment())
+        redactor = Redactor(self._settings.context.secrets, host_environment())
         approval, cancel = Approval(ctx, params), Cancel()
-        progress = Progress(hidden) if ctx.meta is not None and ctx.meta.get("progress_token") is not None else None
+        progress = Progress(redactor) if ctx.meta is not None and ctx.meta.get("progress_token") is not None else None
         own = replace(self._settings.context, cancel=cancel, approve=approval.approve, caller=caller_of(ctx))
         wanted = math.inf
 
@@ -70,7 +70,7 @@ class RunTool:
             answer = await asyncio.shield(call)
         except (NacreError, OSError) as error:
             if call.done():
-                return error_result(error, hidden)
+                return error_result(error, redactor)
             await self._give_up(call, cancel)
             raise
         except BaseException:  # cancelled, or nobody is there any more who could be told of progress

@@ -93,8 +93,8 @@ class TaskMethods:
 
     def _result(self, task: Task) -> Any:
         """As the call would have been answered, had it waited."""
-        hidden = redactor_from(self._settings.context.secrets)
-        result = result_from(task, self._tasks, self._settings.profile.output, hidden)
+        redactor = redactor_from(self._settings.context.secrets)
+        result = result_from(task, self._tasks, self._settings.profile.output, redactor)
         return result_of(answer(result, self._settings.profile.view), shaped=True)
 
 
@@ -132,7 +132,7 @@ def redactor_from(secrets: Iterable[str]) -> Redactor:
     return Redactor((*secrets, *task_secrets()), host_environment())
 
 
-def result_from(task: Task, tasks: Tasks, room: int, hidden: Redactor) -> Result:
+def result_from(task: Task, tasks: Tasks, room: int, redactor: Redactor) -> Result:
     """What a task has come to: the beginning and the end of what it printed."""
     assert task.outcome is not None, "one that cannot be read is not found"
     head = tasks.output(task.id, limit=room // 2)
@@ -150,7 +150,7 @@ def result_from(task: Task, tasks: Tasks, room: int, hidden: Redactor) -> Result
         duration=task.duration,
         pid=task.pid,
         task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file) if task.alive else None,
-        redactor=hidden,
+        redactor=redactor,
     )
 
 

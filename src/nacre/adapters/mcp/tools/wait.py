@@ -54,7 +54,7 @@ def schema(budget: float) -> dict[str, Any]:
     }
 
 
-async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, hidden: Redactor) -> CallToolResult:
+async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, redactor: Redactor) -> CallToolResult:
     given = ArgumentReader(arguments)
     ids = _ids(given)
     any_of = given.boolean("any", default=False)
@@ -63,7 +63,7 @@ async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, hidden
     given.reject_unknown()
     await asyncio.to_thread(lambda: [tasks.get(id) for id in ids])  # what is wrong is said before the wait
     waited = await tasks.wait(ids, any=any_of, until=until, timeout=min(timeout, budget))
-    text = hidden.mask("\n".join(_line(task, waited) for task in waited.tasks))
+    text = redactor.mask("\n".join(_line(task, waited) for task in waited.tasks))
     if waited.timed_out:
         text += "\n" + nacre_note("the time is up; call TaskWait again to wait on")
     data = {
@@ -73,7 +73,7 @@ async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, hidden
         "match": dict(waited.match),
         "tasks": [fields(task) for task in waited.tasks],
     }
-    return to_result(text, {"text": text, **hidden.mask_all(data)})
+    return to_result(text, {"text": text, **redactor.mask_all(data)})
 
 
 def fields(task: Task) -> dict[str, Any]:

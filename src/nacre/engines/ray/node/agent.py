@@ -71,9 +71,9 @@ class Agent:
         """What happens, several at a time if they come fast; at last, how it ended."""
         over = self._ended[sent.id] = asyncio.Event()
         run: RunHandle | None = None
-        guard: Protection | None = None
+        protection: Protection | None = None
         with contextlib.ExitStack() as undo:  # the caller may be gone by then: nothing is awaited
-            undo.callback(lambda: self._leave(sent, run, guard, over))
+            undo.callback(lambda: self._leave(sent, run, protection, over))
             try:
                 plan, ctx, below = await localise(sent)
             except InvalidRequest as error:
@@ -82,7 +82,7 @@ class Agent:
             state = memory_file(b"") if sent.reports_state else None
             if state is not None:
                 undo.callback(os.close, state)
-            guard = await take_snapshot(plan)
+            protection = await take_snapshot(plan)
             if sent.id in self._cancelled:
                 yield [FinalMessage(event=RunStopped(0, CANCEL, 0.0, False, (), ()))]
                 return
@@ -92,8 +92,8 @@ class Agent:
             collector = _collector(plan)
             undo.callback(collector.close)
             request = Request(plan.text.decode("utf-8", "surrogateescape"))
-            following = ForegroundRun(run, collector, request, ctx, plan, guard)
-            packs = EventBatches(following)
+            foreground = ForegroundRun(run, collector, request, ctx, plan, protection)
+            packs = EventBatches(foreground)
             undo.callback(packs.close)
             while packs.last is None:
                 pack = await packs.next()
@@ -103,27 +103,29 @@ class Agent:
                             collector.feed(happening.stream, happening.data)
                 if packs.last is None:
                     yield [*pack]
-            await following.adopt(packs.last)
+            await foreground.adopt(packs.last)
             told = (
                 b"" if state is None else translate_state(os.pread(state, _MAX_STATE_BYTES, 0), below, sent.workspace)
             )
-            undone = await asyncio.shield(following.restore())
-            unheld, guard = frozenset() if guard is None else guard.unenforced_rules, None
-            remarks = tuple(
-                _localise_context(remark, sent.workspace) for remark in (*plan.notes, *following.notes, *undone)
+            undone = await asyncio.shield(foreground.restore())
+            unheld, protection = frozenset() if protection is None else protection.unenforced_rules, None
+            notes = tuple(
+                _localise_context(remark, sent.workspace) for remark in (*plan.notes, *foreground.notes, *undone)
             )
             yield [
                 *pack,
                 FinalMessage(
-                    event=packs.last, task=following.task, notes=remarks, exit_state=told, unenforced_rules=unheld
+                    event=packs.last, task=foreground.task, notes=notes, exit_state=told, unenforced_rules=unheld
                 ),
             ]
 
-    def _leave(self, sent: RunPayload, run: RunHandle | None, guard: Protection | None, over: asyncio.Event) -> None:
+    def _leave(
+        self, sent: RunPayload, run: RunHandle | None, protection: Protection | None, over: asyncio.Event
+    ) -> None:
         self._runs.pop(sent.id, None)
         self._cancelled.pop(sent.id, None)
-        if run is not None and (run.is_active or guard is not None):
-            settling = asyncio.ensure_future(self._wait_for_end(sent.id, run, guard, sent.plan.grace))
+        if run is not None and (run.is_active or protection is not None):
+            settling = asyncio.ensure_future(self._wait_for_end(sent.id, run, protection, sent.plan.grace))
             self._settling.add(settling)
             settling.add_done_callback(self._settling.discard)
             return
@@ -132,7 +134,7 @@ class Agent:
         del self._ended[sent.id]
         over.set()
 
-    async def _wait_for_end(self, id: str, run: RunHandle, guard: Protection | None, grace: float) -> None:
+    async def _wait_for_end(self, id: str, run: RunHandle, protection: Protection | None, grace: float) -> None:
         """See the end of a run that nobody waits for."""
         try:
             if run.is_active:
@@ -142,7 +144,7 @@ class Agent:
                     while run.is_active:
                         await run.next()
             run.close()
-            await _restore_protection(guard)
+            await _restore_protection(protection)
         finally:
             self._ended.pop(id).set()
 
@@ -183,8 +185,8 @@ class Agent:
             return error
 
 
-async def _restore_protection(guard: Protection | None) -> list[str]:
-    return [] if guard is None else await asyncio.shield(restore_snapshot(guard))
+async def _restore_protection(protection: Protection | None) -> list[str]:
+    return [] if protection is None else await asyncio.shield(restore_snapshot(protection))
 
 
 def _localise_context(remark: str, workspace: ShippedWorkspace | None) -> str:

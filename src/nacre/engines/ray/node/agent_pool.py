@@ -122,14 +122,14 @@ class AgentPool:
             if overdue():
                 raise AgentEnded(agent.node)
             if agent.silence >= _PING_AFTER_S:
-                asking = ignore_result(asyncio.ensure_future(self._ping(agent)))
+                reply_task = ignore_result(asyncio.ensure_future(self._ping(agent)))
                 try:
-                    either: list[asyncio.Future[Any]] = [call, asking]
+                    either: list[asyncio.Future[Any]] = [call, reply_task]
                     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
                     if not call.done():
-                        await asking
+                        await reply_task
                 finally:
-                    asking.cancel()
+                    reply_task.cancel()
         return await self._await_reply(agent, call)
 
     def drop(self, agent: AgentConnection) -> None:

@@ -23,8 +23,8 @@ _FIRST_BATCH_DELAY_S = 0.005
 
 
 class EventBatches:
-    def __init__(self, following: ForegroundRun) -> None:
-        self._following = following
+    def __init__(self, foreground: ForegroundRun) -> None:
+        self._following = foreground
         self._waiting: asyncio.Future[RunEvent] | None = None
         self.last: FinalEvent | None = None
         """There are no more."""

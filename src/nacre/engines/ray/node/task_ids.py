@@ -29,16 +29,16 @@ def qualify_final(final: FinalMessage, node: str) -> FinalMessage:
     """As its node has told it, so the others."""
     if final.task is None:
         return final
-    task, remarks = _qualify_reference(final.task, node), _qualify_notes(final.notes, final.task, node)
+    task, notes = _qualify_reference(final.task, node), _qualify_notes(final.notes, final.task, node)
     word = final.event._replace(task=task) if isinstance(final.event, Promoted) else final.event
-    return replace(final, event=word, task=task, notes=remarks)
+    return replace(final, event=word, task=task, notes=notes)
 
 
 def qualify_result(result: Result, node: str) -> Result:
     if result.task is None:
         return result
-    task, remarks = _qualify_reference(result.task, node), _qualify_notes(result.notes, result.task, node)
-    return replace(result, task=task, outcome=_qualify_outcome(result.outcome, node), notes=remarks)
+    task, notes = _qualify_reference(result.task, node), _qualify_notes(result.notes, result.task, node)
+    return replace(result, task=task, outcome=_qualify_outcome(result.outcome, node), notes=notes)
 
 
 def qualify_task(task: Task, node: str) -> Task:
@@ -68,6 +68,6 @@ def _qualify_reference(task: TaskRef, node: str) -> TaskRef:
     return replace(task, id=qualify_task_id(task.id, node))
 
 
-def _qualify_notes(remarks: tuple[str, ...], task: TaskRef, node: str) -> tuple[str, ...]:
+def _qualify_notes(notes: tuple[str, ...], task: TaskRef, node: str) -> tuple[str, ...]:
     """Each names it by the id first: that it is in the name of a file, too, stays as it is."""
-    return tuple(remark.replace(task.id, qualify_task_id(task.id, node), 1) for remark in remarks)
+    return tuple(remark.replace(task.id, qualify_task_id(task.id, node), 1) for remark in notes)
