@@ -1,0 +1,97 @@
+"""Modules that each process loads: nacre's own by name, so that a new one shows in a diff, and none that is slow.
+
+Each module costs a start about 0.2 ms, and the keeper, the hook and `nacre check` are started very often.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.fixtures import payload_of
+from tests.interface.program import Program
+from tests.interface.snapshot import check_snapshot
+from tests.support.confined import HERE
+from tests.support.hosts import run_host
+
+SLOW = {
+    "argparse",
+    "ast",
+    "asyncio",
+    "dataclasses",
+    "email",
+    "inspect",
+    "json",
+    "logging",
+    "pathlib",
+    "random",
+    "re",
+    "rich",
+}
+SLOW |= {"shutil", "subprocess", "tempfile", "threading", "tomllib", "typing", "uuid"}
+"""Modules that no keeper may load. `ctypes` (the kernel's calls) and `enum` (by `signal`) it cannot do without."""
+_IMPORTED = re.compile(r"^import time: +\d+ \| +\d+ \| +(\S+)$", re.MULTILINE)
+
+RUN = """
+    import asyncio, sys
+    import nacre
+
+    sys.executable = sys.argv[1]  # the keeper's Python
+
+    async def main():
+        for access in sys.argv[2:]:
+            result = await nacre.run("echo hi; exit 3", access=access, timeout=60)
+            assert result.exit_code == 3, result
+
+    asyncio.run(main())
+"""
+
+
+def read_imports(directory: Path, *access: str) -> set[str]:
+    """The modules that a keeper has loaded when it has run a command with each access mode."""
+    log, wrapper = directory / "imports", directory / "python"
+    python, target = shlex.quote(sys.executable), shlex.quote(str(log))
+    wrapper.write_text(f'#!/bin/bash\nexec {python} -X importtime "$@" 2>>{target}\n')
+    wrapper.chmod(0o755)
+    run_host(RUN, wrapper, *access)
+    return set(_IMPORTED.findall(log.read_text()))
+
+
+def own_modules(names: set[str]) -> list[str]:
+    return sorted(name for name in names if name.partition(".")[0] == "nacre")
+
+
+def test_the_keeper_loads_the_same_modules_for_a_command_that_is_not_confined(tmp_path: Path) -> None:
+    found = read_imports(tmp_path, "unrestricted")
+    assert not found & SLOW
+    check_snapshot("imports_keeper", own_modules(found))
+
+
+@pytest.mark.linux
+@pytest.mark.skipif(not HERE.confines, reason="nothing can be confined here")
+def test_the_keeper_loads_the_same_modules_for_a_confined_command(tmp_path: Path) -> None:
+    found = read_imports(tmp_path, "restricted")
+    assert not found & SLOW
+    check_snapshot("imports_keeper_confined", own_modules(found))
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "stdin"),
+    [
+        ("hook", ["hook"], json.dumps(payload_of("claude-code", "no opinion")).encode()),
+        ("check", ["check", "ls -la | grep x"], b""),
+        ("version", ["--version"], b""),
+    ],
+)
+def test_a_call_of_the_program_loads_the_same_modules(
+    program: Program, name: str, words: list[str], stdin: bytes
+) -> None:
+    done = program.run(*words, stdin=stdin, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.code == 0, done
+    found = set(_IMPORTED.findall(done.err.decode()))
+    check_snapshot(f"imports_{name}", own_modules(found))
