@@ -162,7 +162,7 @@ class RayEngine(Engine):
         lease, agent = place
         answer = None
         try:
-            answer = agent.call("begin", self._build_payload(places, plan, tells=False), replace(request, env={}))
+            answer = agent.call("start_task", self._build_payload(places, plan, tells=False), replace(request, env={}))
             events = await places.agents.wait_reply(agent, ignore_result(asyncio.wrap_future(answer.future())))
         except NodeLost as lost:
             places.on_lost(lease, lost, agent)

@@ -23,8 +23,8 @@ _MAX_REPLY_BYTES = 256
 """Bytes of an answer; ours have at most thirty."""
 _MAX_CONNECTIONS = 256
 """Connections held open at once."""
-_MIN_FREE_DESCRIPTORS = "/proc/self/fd"
-_BY_DESCRIPTOR = hasattr(os, "O_PATH") and os.path.isdir(_MIN_FREE_DESCRIPTORS)
+_DESCRIPTOR_DIR = "/proc/self/fd"
+_BY_DESCRIPTOR = hasattr(os, "O_PATH") and os.path.isdir(_DESCRIPTOR_DIR)
 """The path may be longer than an address can be; and what was looked at is what is connected to."""
 _SOCKET = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_LISTENING_ERRNOS = (errno.ECONNREFUSED, errno.ENOENT)
@@ -40,7 +40,7 @@ def connect(folder: TaskDirectory) -> socket.socket | None:
     try:
         if not stat.S_ISSOCK(status.st_mode) or status.st_uid != folder.user:
             raise InvalidTaskDirectory(f"{CONTROL} is not a socket of ours")
-        return _connect_socket(f"{folder.path}/{CONTROL}" if fd is None else f"{_MIN_FREE_DESCRIPTORS}/{fd}")
+        return _connect_socket(f"{folder.path}/{CONTROL}" if fd is None else f"{_DESCRIPTOR_DIR}/{fd}")
     finally:
         if fd is not None:
             os.close(fd)

@@ -173,7 +173,7 @@ class AgentPool:
                 await self._check_hello(agent)
             if self.workspace is not None:
                 async with asyncio.timeout(_UPLOAD_TIMEOUT_S):
-                    needed = self._archive if await self._call_and_wait(agent, "lacks", self.workspace) else None
+                    needed = self._archive if await self._call_and_wait(agent, "needs_workspace", self.workspace) else None
                     await self._call_and_wait(agent, "unpack", self.workspace, needed)
         except Exception as error:
             raise self._translate_error(node, error) from error

@@ -60,14 +60,14 @@ class Slots:
     def release_after_end(self, lease: Lease, agent: AgentConnection, run: str, grace: float) -> None:
         """When nothing of a run that was given up runs any more; if nobody says so, when its agent has been ended."""
         with contextlib.suppress(LeftCluster):  # then there is no lease, either
-            late = self._release_after(lease, agent, agent.call("ended", run))
+            late = self._release_after(lease, agent, agent.call("wait_run", run))
             with contextlib.suppress(RuntimeError):  # no loop any more: the program is about to end
                 asyncio.get_running_loop().call_later(grace + _AGENT_CLEANUP_S, late)
 
     def release_after_task(self, lease: Lease, agent: AgentConnection, directory: str | None, task: str) -> None:
         """While this program lives, a task holds what it was given."""
         with contextlib.suppress(LeftCluster):
-            self._release_after(lease, agent, agent.call("outlived", directory, task))
+            self._release_after(lease, agent, agent.call("wait_task", directory, task))
 
     def _release_after(self, lease: Lease, agent: AgentConnection, answer: Any) -> Callable[[], None]:
         """When that has come. If none comes, there is no agent any more, which the function that is given back says."""
