@@ -1,6 +1,6 @@
 """How a result is given back: a closed sum, one kind for each shape there is; the numbers are the profile's. Data only.
 
-`nacre.views.answer` makes the answers.
+`nacre.views.answers` makes the answers.
 """
 
 from __future__ import annotations
