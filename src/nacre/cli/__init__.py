@@ -1,7 +1,8 @@
-"""The door: `nacre run`, `check`, `tasks` and the others, and `nacre --version`.
+"""Entry point of the command line: dispatches `nacre run`, `check`, `tasks` and the other commands.
 
-Words in, exit code out. Nothing here loads before it is needed: a command line is as fast as its imports. Everything
-that nacre raises on purpose ends here, as a line on stderr (as JSON on stdout with `--json`) and a code of our own.
+Takes the arguments and returns the exit code. Each command's modules are imported on dispatch: start-up time is mostly
+import time. Every exception that nacre raises on purpose is caught here and becomes a line on stderr (with `--json`, a
+JSON object on stdout) and an exit code of nacre's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from nacre.cli.common.exit_codes import (
 )
 from nacre.cli.common.messages import WriteFailed, notice, write_json, write_out
 
-TYPE_CHECKING = False  # as in `nacre`: `typing` would take as long as the rest of `nacre --version`
+TYPE_CHECKING = False  # as in `nacre`: importing `typing` would take as long as the rest of `nacre --version`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -60,11 +61,11 @@ exit codes of `nacre run`: the command's own; 128+n ended by signal n; 75 goes o
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line. Without `argv` it is this program's own, and the program ends with it."""
+    """Run one command line and return its exit code. Without `argv`, take it from `sys.argv` and exit the process."""
     if argv is not None:
         return _run_command(list(argv), own=False)
     code = _run_command(sys.argv[1:], own=True)
-    os._exit(code)  # nothing of ours is buffered, and Python would take its time to put everything away
+    os._exit(code)  # nothing of ours is buffered, and interpreter shutdown takes time
 
 
 def _run_command(words: list[str], *, own: bool) -> int:
@@ -201,7 +202,7 @@ def _about_tasks(name: str, rest: list[str]) -> int:
 def _print_error(error: Exception, *, failed: int, as_json: bool) -> int:
     from nacre.errors import AccessUnavailable, InvalidRequest, NacreError
 
-    if not isinstance(error, NacreError):  # a bug of ours: still not a code that the command could have
+    if not isinstance(error, NacreError):  # a bug of ours: exit with a code that no command could have
         import traceback
 
         traceback.print_exception(error)
@@ -218,8 +219,9 @@ def _print_error(error: Exception, *, failed: int, as_json: bool) -> int:
 
 
 def _occupy_standard_streams() -> None:
-    """A standard stream that we were started without must not become the number of some other file, to which the
-    command's output would then go. Opened so that writing to it fails, as it should."""
+    """Open `/dev/null` on each standard stream that is closed at start-up. Otherwise the next file opened would get
+    that file descriptor and receive the command's output. Opened in the wrong direction, so that reading or writing
+    fails as it should."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)

@@ -1,1 +1,1 @@
-"""`nacre check`, `explain` and `rules`."""
+"""The commands `nacre check`, `explain` and `rules`."""

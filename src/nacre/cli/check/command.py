@@ -1,6 +1,6 @@
-"""`nacre check`: a command in, the checker's verdict out. Nothing is run.
+"""`nacre check`: prints the checker's verdict on a command. Nothing is run.
 
-Light, because agents call it before each of their commands: no event loop, no argparse, JSON only when asked for.
+Starts fast, because agents call it before each of their commands: no asyncio, no argparse, `json` only on request.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ With --jsonl the highest of all lines. `nacre explain` draws what would run, `na
 
 
 def check(words: list[str]) -> int:
+    """Run `nacre check` and return its exit code, the strictness of the verdict."""
     args = parse_args("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
     if "--help" in args:
         write_out(_HELP)

@@ -1,4 +1,4 @@
-"""`nacre explain`: a command in, a drawing out of what it would run and of what the checker says. Nothing is run."""
+"""`nacre explain`: draws what a command would run, and the checker's verdict on it. Nothing is run."""
 
 from __future__ import annotations
 

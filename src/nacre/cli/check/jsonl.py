@@ -1,6 +1,6 @@
-"""`nacre check --jsonl`: a line in, a line out, as long as there are lines.
+"""`nacre check --jsonl`: answers each line of stdin with one line, up to EOF.
 
-A line that cannot be understood gets an error for an answer and costs no other line its verdict.
+An invalid line gets an error as its answer; the other lines are not affected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KNOWN = ("command", "cwd", "env", "stdin")
 
 
 def check_lines(args: ParsedArgs) -> int:
-    """`--cwd`, `--env` and `--stdin` are for the lines that do not say."""
+    """Check every line and return the highest exit code. `--cwd`, `--env` and `--stdin` are defaults for the lines."""
     if args.operands and args.operands != ["-"]:
         raise UsageError("With --jsonl the commands are read from stdin.", "Leave the argument out.", field="command")
     cwd, env, stdin = args.last("--cwd"), variables(args), args.last("--stdin")
@@ -50,7 +50,7 @@ def check_lines(args: ParsedArgs) -> int:
             problem = {"code": "invalid_config", "message": str(error), "field": error.key, "hint": error.hint}
             write_json({"line": number, "error": problem})
             code = EXIT_ERROR
-        except Exception as error:  # a bug of ours: the reader waits for an answer, and it is not "allow"
+        except Exception as error:  # a bug of ours: the reader needs an answer, and never "allow"
             message = f"{type(error).__name__}: {error}"
             write_json({"line": number, "error": {"code": "internal", "message": message, "field": None, "hint": ""}})
             code = EXIT_ERROR
@@ -69,7 +69,7 @@ def _lines() -> Iterator[bytes]:
 
 
 class _CheckLine:
-    """One line, understood."""
+    """One parsed line."""
 
     __slots__ = ("command", "cwd", "env", "stdin")
 

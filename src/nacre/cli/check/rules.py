@@ -1,4 +1,4 @@
-"""`nacre rules`: what the checker looks for; `nacre rules ID`: one rule's page."""
+"""`nacre rules`: lists the checker's rules; `nacre rules ID`: prints one rule's page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script → a tree: each command that would run, below the one that would run it. Pure."""
+"""Builds the tree of a script: each command below the one that would run it. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Branch:
-    """One command, with what it would run."""
+    """One command, and the commands that it would run."""
 
     __slots__ = ("children", "command", "findings")
 
@@ -22,7 +22,7 @@ class Branch:
 
     @property
     def words(self) -> str:
-        """As a reader would write it, without what stands below."""
+        """The command as a user would write it, without the part that its children show."""
         words = [to_display(word) for word in self._own()]
         redirects = [f"{each.descriptor}{each.operator} {to_display(each.target)}" for each in self.command.redirects]
         assigned = [f"{name}={to_display(value)}" for name, value in self.command.assigned.items()]
@@ -53,6 +53,7 @@ class Branch:
 
 
 def tree(script: Script, verdict: Verdict) -> list[Branch]:
+    """Return the top-level commands, with each finding attached to its command."""
     branches: dict[int, Branch] = {}
     roots: list[Branch] = []
 
@@ -74,7 +75,8 @@ def tree(script: Script, verdict: Verdict) -> list[Branch]:
 
 
 def _about(finding: Finding, near: list[Command]) -> Command | None:
-    """The command that a finding is about. Those of a text that is built at run time share a place: then by words."""
+    """Return the command that a finding is about. Commands in text built at run time share a position: compare their
+    words."""
     for command in near:
         if finding.words.rstrip("…").startswith(command.words[:40]) or command.words.startswith(finding.words[:40]):
             return command
@@ -82,5 +84,5 @@ def _about(finding: Finding, near: list[Command]) -> Command | None:
 
 
 def _says_something(branch: Branch) -> bool:
-    """A bare assignment runs nothing."""
+    """Return whether the branch is worth showing: a bare assignment runs nothing."""
     return bool(branch.words or branch.children or branch.findings)

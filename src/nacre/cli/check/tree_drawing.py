@@ -1,10 +1,10 @@
-"""A tree and a verdict → lines for a reader. Pure.
+"""Draws a tree and a verdict as lines for a reader. Pure.
 
     sudo
     └─ bash -c
        └─ rm -rf /          refuse: rm-root-or-home
 
-Whatever a command holds, no line of the drawing breaks and none commands the terminal.
+Newlines and control characters in a command are replaced: they neither break a line nor reach the terminal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_COLUMNS = 100
 MAX_BRANCHES = 200
 MAX_FINDINGS = 50
 MAX_LINES = 5
-"""Of one finding."""
+"""Lines in the excerpt of one finding."""
 
 _COLOURS = {Decision.ALLOW: "32", Decision.ASK: "33", Decision.REFUSE: "31"}
 _UNNAMED = "a command's name"
@@ -33,6 +33,7 @@ _MARKS = {Decision.ALLOW: "~", Decision.ASK: "~", Decision.REFUSE: "^"}
 
 
 def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool) -> Iterator[str]:
+    """Yield the lines of the tree, the findings and the verdict."""
     paint = TreeStyle(colour)
     yield from _tree(roots, paint)
     for finding in verdict.findings[:MAX_FINDINGS]:
@@ -57,6 +58,8 @@ def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool)
 
 
 class TreeStyle:
+    """Wraps text in colour codes; with `colour` off, returns it as it is."""
+
     def __init__(self, colour: bool) -> None:
         self._colour = colour
 
@@ -110,7 +113,7 @@ def _one_line(text: str) -> str:
 
 
 def _excerpt(text: str, finding: Finding, paint: TreeStyle) -> Iterator[str]:
-    """The lines of the text that the finding is in, each with what was found underlined."""
+    """Yield the lines of the script that contain the finding, with the finding underlined."""
     lines = text.split("\n")
     many = len(lines) > 1 and bool("".join(lines[1:]).strip())
     start, shown = 0, 0
@@ -128,12 +131,12 @@ def _excerpt(text: str, finding: Finding, paint: TreeStyle) -> Iterator[str]:
         before, found, after = (printable(part) for part in (line[:left], line[left:right], line[right:]))
         yield margin + before + found + after
         blank = " " * len(margin) if not many else "     │ "
-        indent, end = columns(before), columns(before + found)  # an accent at the beginning takes none
+        indent, end = columns(before), columns(before + found)  # a combining accent takes no column
         yield blank + " " * indent + paint(finding.decision, _MARKS[finding.decision] * max(end - indent, 1))
 
 
 def _window(line: str, left: int, right: int) -> tuple[str, int, int]:
-    """Of a long line, what stands around the place."""
+    """Cut a long line to the part around the finding. Return it, with where the finding begins and ends in it."""
     if len(line) <= MAX_COLUMNS:
         return line, left, right
     first = max(0, left - 20)

@@ -1,4 +1,4 @@
-"""Exit codes of the command line, beside those of commands."""
+"""Exit codes of nacre itself, in addition to those of the commands it runs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ EXIT_ERROR = 125
 
 
 EXIT_NO_VERDICT = 3
-"""FAILED, of the commands that answer with 0, 1 and 2."""
+"""As `EXIT_ERROR`, for the commands whose verdict is 0, 1 or 2."""
 
 
 EXIT_BLOCK = 2
-"""FAILED, of a hook: to the agent any other code would mean that the command may run."""
+"""As `EXIT_ERROR`, for a hook: the agent takes any other code as permission to run the command."""
 
 
 EXIT_REFUSED = 126
@@ -20,4 +20,4 @@ EXIT_INTERRUPTED = 130
 
 
 EXIT_SIGPIPE = 141
-"""As if ended by SIGPIPE."""
+"""As if killed by SIGPIPE."""

@@ -1,4 +1,4 @@
-"""What asyncio looks for and does well without: `ssl`, which takes longer to load than all of our own code."""
+"""Imports asyncio without `ssl`, which asyncio can do without and which takes longer to load than all of nacre."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_ssl() -> Iterator[None]:
-    """For the time in which asyncio is loaded."""
+    """Make `import ssl` fail while asyncio is being imported. Does nothing if either is loaded already."""
     spare = "asyncio" not in sys.modules and "ssl" not in sys.modules
     if spare:
-        sys.modules["ssl"] = None  # type: ignore[assignment]  # what Python documents for "cannot be imported"
+        sys.modules["ssl"] = None  # type: ignore[assignment]  # documented: the import then fails
     try:
         yield
     finally:

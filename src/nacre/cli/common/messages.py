@@ -1,6 +1,6 @@
-"""What nacre itself has to say: text, JSON, and lines that begin with `nacre: `. Writes bytes, all of them.
+"""Writes nacre's own output: text, JSON, and lines that begin with `nacre: `. Every write is complete.
 
-A terminal that takes no UTF-8 is sent ASCII: every text goes to a terminal by way of `encode_for_terminal`.
+A terminal that is not UTF-8 gets ASCII: all text for a terminal passes through `encode_for_terminal`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Blocks until the reader has taken it, also where somebody made the file non-blocking."""
+    """Write all of `data`. Block until the reader has taken it, even if another process made the file non-blocking."""
     rest = memoryview(data)
     while rest:
         try:
@@ -26,11 +26,12 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 class WriteFailed(Exception):
-    """What nacre itself had to say found no room. (A reader that is gone is a BrokenPipeError as ever.)"""
+    """nacre's own output could not be written. (If the reader is gone, BrokenPipeError is raised instead.)"""
 
 
 def encode_for_terminal(text: str, to: int) -> bytes:
-    """As whoever is there takes it. What UTF-8 cannot say is spelt, in a way that JSON has too."""
+    """Encode `text` for the file descriptor `to`: ASCII with escapes if it is a terminal that is not UTF-8, else UTF-8.
+    Lone surrogates become escapes that are valid in JSON, too."""
     if not text.isascii() and not takes_utf8(to):
         from nacre.views.console.escape import to_ascii
 
@@ -39,6 +40,7 @@ def encode_for_terminal(text: str, to: int) -> bytes:
 
 
 def takes_utf8(to: int) -> bool:
+    """Return whether to write UTF-8 to `to`; False only for a terminal with another encoding."""
     if not os.isatty(to):
         return True
     from nacre.cli.common.terminal import is_utf8
@@ -47,6 +49,7 @@ def takes_utf8(to: int) -> bool:
 
 
 def write_out(text: str, *, to: int = 1) -> None:
+    """Write all of `text`. Raise WriteFailed if that fails, BrokenPipeError if the reader is gone."""
     try:
         write_all(to, encode_for_terminal(text, to))
     except BrokenPipeError:
@@ -56,16 +59,17 @@ def write_out(text: str, *, to: int = 1) -> None:
 
 
 def write_json(data: dict[str, Any]) -> None:
+    """Print `data` as one line of JSON on stdout, with unprintable characters escaped."""
     import json
 
     text = json.dumps(data, ensure_ascii=not takes_utf8(1))
-    if not text.isprintable():  # DEL and C1 controls, texts that run backwards: JSON allows them as they are
+    if not text.isprintable():  # JSON permits DEL, C1 controls and bidi overrides unescaped
         text = "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
     write_out(text + "\n")
 
 
 def printable(text: str) -> str:
-    """A process can have any name, a command any text: none may command the terminal, or hide."""
+    """Escape characters that control the terminal or are invisible: process names and commands may contain any."""
     if text.isascii() and text.isprintable():
         return text
     from nacre.views.console.escape import escape_text
@@ -74,8 +78,8 @@ def printable(text: str) -> str:
 
 
 def notice(text: str) -> None:
-    """A line on stderr, if anybody is there."""
-    from contextlib import suppress  # here, because most calls have nothing to say
+    """Print a line on stderr that begins with `nacre: `. Do nothing if it cannot be written."""
+    from contextlib import suppress  # imported here because most calls print no notice
 
     with suppress(BrokenPipeError, WriteFailed):
         write_out(f"nacre: {printable(text)}\n", to=2)

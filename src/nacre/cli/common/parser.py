@@ -1,6 +1,6 @@
-"""The words after `nacre check`, `tasks` and most others in, sorted, out.
+"""Parses the arguments of `nacre check`, `tasks` and most other commands.
 
-By hand: argparse takes a tenth of the time that a check as a whole may take. Looks at nothing but the words.
+Written by hand: argparse takes a tenth of the time that a whole check may take. `parse_args` is pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HELP = ("-h", "--help")
 
 
 class ParsedArgs:
-    """What was asked for."""
+    """Options and operands of one command line."""
 
     __slots__ = ("flags", "operands", "values")
 
@@ -32,6 +32,7 @@ class ParsedArgs:
         return flag in self.flags
 
     def last(self, option: str) -> str | None:
+        """Return the last value given for `option`; None if there is none."""
         return self.values[option][-1] if option in self.values else None
 
 
@@ -43,8 +44,9 @@ def parse_args(
     valued: tuple[str, ...] = (),
     takes: tuple[int, int | None] | None = None,
 ) -> ParsedArgs:
-    """`name`: the command that they follow. `takes`: how many operands, at least and at most; None: at most one, which
-    may be shell text."""
+    """Parse `words`, the arguments after the command `name`. `takes` is the minimum and maximum number of operands
+    (maximum None: no limit); with `takes` None, there is at most one operand, which may be a shell command. Raise
+    UsageError for invalid arguments."""
     found = ParsedArgs()
     first = len(words)
     position = 0
@@ -69,7 +71,7 @@ def parse_args(
                 position += 1
             found.values.setdefault(option, []).append(raw_text(value))
         elif found.operands and takes is None:
-            found.operands.append(word)  # of a command that was not quoted
+            found.operands.append(word)  # an option of a command that was not quoted
         else:
             near = nearest(option, (*flags, *valued, "--help"))
             hint = f"Did you mean: {near}" if near else f"Try: nacre {name} --help"
@@ -84,12 +86,13 @@ def parse_args(
 
 
 def raw_text(word: str) -> str:
-    """An argument as the library wants text: whatever the locale, its bytes as they were given."""
+    """Return an argument as the library expects text: its bytes decoded as UTF-8 with surrogateescape, whatever the
+    locale."""
     return os.fsencode(word).decode("utf-8", "surrogateescape")
 
 
 def variables(found: ParsedArgs) -> Mapping[str, str]:
-    """What `--env NAME=VALUE` sets."""
+    """Return the variables that `--env NAME=VALUE` sets."""
     env = {}
     for word in found.values.get("--env", ()):
         name, equals, value = word.partition("=")
@@ -100,7 +103,7 @@ def variables(found: ParsedArgs) -> Mapping[str, str]:
 
 
 def policy_of(found: ParsedArgs, cwd: str | None) -> Policy:
-    """As it is configured for a directory, unless `--no-config` was given."""
+    """Return the policy configured for the directory `cwd`, or the default policy with `--no-config`."""
     if "--no-config" in found:
         from nacre.policy.policy import DEFAULT
 
@@ -111,7 +114,7 @@ def policy_of(found: ParsedArgs, cwd: str | None) -> Policy:
 
 
 def int_option(found: ParsedArgs, option: str) -> int | None:
-    """The number that an option was given."""
+    """Return the value of an integer option; None if it was not given. Raise UsageError if it is not an integer."""
     word = found.last(option)
     try:
         return None if word is None else int(word)

@@ -1,4 +1,4 @@
-"""The command that a command line is about: its one argument, or standard input."""
+"""Reads the command to examine: the operand, or standard input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def command_of(name: str, args: ParsedArgs) -> str:
-    """For `nacre NAME`. Nothing is not a command: a caller who lost it should not be told that it is harmless."""
+    """Return the command given to `nacre NAME`. Raise UsageError if it is empty: a caller that lost its command must
+    not read that it is harmless."""
     if args.operands and args.operands[0] != "-":
         return usable(args.operands[0])
     if not args.operands and os.isatty(0):
@@ -22,6 +23,7 @@ def command_of(name: str, args: ParsedArgs) -> str:
 
 
 def usable(command: str) -> str:
+    """Return `command`. Raise UsageError if it is blank or contains a NUL byte."""
     if not command.strip():
         raise UsageError("The command is empty.", "Give a shell command.", field="command")
     if "\0" in command:
@@ -30,6 +32,7 @@ def usable(command: str) -> str:
 
 
 def read_input() -> bytes:
+    """Read standard input up to EOF. Raise UsageError if that fails."""
     try:
         with open(0, "rb", closefd=False) as file:
             return file.read()

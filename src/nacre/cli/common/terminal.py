@@ -1,4 +1,7 @@
-"""What a terminal can show, by what it and the environment say. The only place that decides about colour and UTF-8."""
+"""Detects what a terminal can show, from the terminal and the environment.
+
+No other module decides on colour or UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ _MIN_COLUMNS, _MAX_COLUMNS = 20, 500
 
 
 def terminal_capabilities(fd: int = 1) -> TerminalCapabilities:
-    from nacre.views.console.capabilities import TerminalCapabilities  # whoever only asks about UTF-8 needs no view
+    """Return size, colour and encoding of the terminal `fd`. The height is 0 if `fd` is not a terminal."""
+    from nacre.views.console.capabilities import TerminalCapabilities  # `is_utf8` needs no view
 
     columns, lines = size(fd)
     return TerminalCapabilities(
@@ -23,10 +27,12 @@ def terminal_capabilities(fd: int = 1) -> TerminalCapabilities:
 
 
 def has_colour(fd: int = 1) -> bool:
+    """Return whether to write colours to `fd`: a terminal that is not dumb, and `NO_COLOR` unset."""
     return os.isatty(fd) and not os.environ.get("NO_COLOR") and not is_dumb()
 
 
 def size(fd: int = 1) -> os.terminal_size:
+    """Return columns and lines: of the terminal, else `$COLUMNS`, else 80 by 24. Columns are clamped to 20 to 500."""
     try:
         found = os.get_terminal_size(fd)
     except OSError:
@@ -44,8 +50,8 @@ def is_dumb() -> bool:
 
 
 def is_utf8() -> bool:
-    """As the locale says. Where that is C or missing, Python itself has set LC_CTYPE: then LANG tells; and without any,
-    most terminals are."""
+    """Return whether the locale is UTF-8. If the locale is C or missing, Python itself has set LC_CTYPE to C.UTF-8:
+    then LANG decides. Without any variable, assume UTF-8, as in most terminals."""
     environ = os.environ
     word = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
     if word == environ.get("LC_CTYPE") == "C.UTF-8" and not environ.get("LC_ALL"):
@@ -54,15 +60,15 @@ def is_utf8() -> bool:
 
 
 def is_ready(fd: int) -> bool:
-    """Whether it takes a few bytes at once."""
+    """Return whether a write of a few bytes would not block."""
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
     return bool(poll.poll(0))
 
 
 def reflows() -> bool:
-    """Whether it breaks long lines anew when it gets narrower. Most do; to take it for granted of one that does not
-    would erase a line too many."""
+    """Return whether the terminal re-wraps long lines when it gets narrower. Most do. Assuming it of a terminal that
+    does not would erase a line too many."""
     environ = os.environ
     if "TMUX" in environ:
         return True

@@ -1,4 +1,4 @@
-"""Mistakes on the command line, and what to do about them. Pure."""
+"""Errors in the command line, with hints how to fix them. Pure."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ COMMANDS = (
 
 
 class UsageError(InvalidRequest):
-    """The command line cannot be understood."""
+    """The command line is invalid."""
 
     def __init__(self, message: str, hint: str = "", *, field: str = "") -> None:
         super().__init__("usage", message, field=field, hint=hint)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the entry of `known` closest to `word`; None if none is close."""
     import difflib
 
     found = difflib.get_close_matches(word, list(known), n=1)
@@ -45,6 +46,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_command(word: str, rest: list[str]) -> UsageError:
+    """Return the error for an unknown command, with a suggestion."""
     if word.startswith("-"):
         return UsageError(
             f"There is no option {word} before the name of a command.",
@@ -56,7 +58,7 @@ def unknown_command(word: str, rest: list[str]) -> UsageError:
 
 
 def quote_words(words: list[str]) -> str:
-    """As one argument. Several words are joined as the program would have got them."""
+    """Quote `words` as one shell argument. Several words are joined as the program would have received them."""
     import shlex
 
     return shlex.quote(words[0] if len(words) == 1 else shlex.join(words))

@@ -1,4 +1,4 @@
-"""`nacre audit`: the records of an audit trail, a line each. Light: no event loop, no argparse."""
+"""`nacre audit`: prints the records of an audit trail, one line each. Loads neither asyncio nor argparse."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 """
 _DEFAULT_RECORDS = 50
 _MAX_DURATION_S = 1e9
-"""Seconds that nothing takes: whoever wrote that was not nacre."""
+"""Longest duration that is shown: nacre never wrote a longer one."""
 
 
 def audit(words: list[str]) -> int:
@@ -74,7 +74,7 @@ def audit(words: list[str]) -> int:
 
 
 def complain(observers: Iterable[object]) -> None:
-    """Say what could not be kept."""
+    """Print a notice for each audit trail in which the run could not be recorded."""
     for observer in observers:
         if isinstance(observer, Audit) and observer.problem:
             notice(f"This run is not in the audit trail {observer.path}: {observer.problem}.")
@@ -110,7 +110,7 @@ def _part(record: AuditRecord, name: str) -> AuditRecord:
 
 
 def _is_success(record: AuditRecord) -> bool:
-    """Or nothing is known against it."""
+    """Return whether the run succeeded, or nothing is known to have failed."""
     outcome = _part(record, "outcome")
     kind = outcome.get("kind")
     return outcome.get("code") == 0 if kind == "exited" else kind in ("running", "passed", "asked")

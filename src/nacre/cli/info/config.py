@@ -1,4 +1,4 @@
-"""`nacre config`: what is configured for a directory, each value with where it came from."""
+"""`nacre config`: prints the configuration of a directory, and the origin of each value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def config(words: list[str]) -> int:
         write_out(_HELP)
         return 0
     found = load(args.last("--cwd"), lines=True)
-    found.policy  # noqa: B018  # what cannot be meant together is found here, not when it is needed
+    found.policy  # noqa: B018  # raises for settings that contradict each other; otherwise the first use would
     rows = [*_set(found), *(_unset(found) if "--all" in args or "--json" in args else ())]
     if "--json" in args:
         write_json(
@@ -54,7 +54,7 @@ def _set(found: Config) -> list[tuple[str, Entry]]:
 
 
 def _unset(found: Config) -> list[tuple[str, Entry]]:
-    """As nacre comes; of what a profile decides, as the profile in force has it."""
+    """Return the settings that are not configured, with their defaults. The profile in force decides some of them."""
     profile = found.profile
     known = {
         "profile": profile.name,
@@ -89,7 +89,7 @@ def _lines(rows: list[tuple[str, Entry]], notes: tuple[Note, ...]) -> list[str]:
 
 
 def _format_value(value: object) -> str:
-    """As one would write it."""
+    """Format a value for people."""
     if value is None:
         return "–"
     if isinstance(value, bool):

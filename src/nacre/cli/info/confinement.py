@@ -1,4 +1,4 @@
-"""What this kernel can enforce, part by part, each tried: rows for `nacre doctor`."""
+"""Tests what this kernel can enforce, part by part: rows for `nacre doctor`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PARTS = (
     (5, "6.10", "device requests"),
     (6, "6.12", "signals and abstract sockets"),
 )
-"""Since which Landlock ABI, which is since which Linux, what can be forbidden."""
+"""Landlock ABI, the Linux version that introduced it, and what it can forbid."""
 _TRIAL_TIMEOUT_S = 20.0
 
 
 def confinement() -> tuple[bool, list[Check]]:
-    """Whether commands can be confined here, and how far."""
-    logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of stands in the rows
+    """Return whether commands can be confined here, and the rows."""
+    logging.getLogger("nacre").addHandler(logging.NullHandler())  # the rows report what it warns of
     found = kernel()
     rows = [_landlock(found), _seccomp(found), _namespaces(found)]
     if not found.confines:
@@ -66,7 +66,7 @@ _MODES: tuple[Literal["restricted", "workspace"], ...] = ("restricted", "workspa
 
 
 def _try(access: Literal["restricted", "workspace"]) -> Check:
-    """A write that it must not be able to make, and one that it must."""
+    """Check that an allowed write succeeds and that a forbidden one fails."""
     try:
         place = temporary_directory()
     except NoTemporaryDirectory as error:

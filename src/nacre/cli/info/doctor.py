@@ -1,6 +1,6 @@
-"""`nacre doctor`: what this machine supports, in a few lines.
+"""`nacre doctor`: prints what this machine supports, in a few lines.
 
-Exit code 0 when commands can be run and confined here, else 1.
+Exit code 0 if commands can be run and confined here, else 1.
 """
 
 from __future__ import annotations

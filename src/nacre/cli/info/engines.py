@@ -1,4 +1,4 @@
-"""Which engines can be used here: rows for `nacre doctor`. A missing one is no fault."""
+"""Tests which engines can be used here: rows for `nacre doctor`. A missing engine is not a failure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nacre.engines.ray.cluster.connect import default_address, has_token, probe_
 from nacre.errors import EngineUnavailable
 
 _CONNECT_TIMEOUT_S = 1.0
-"""Seconds for a cluster's head to take a connection."""
+"""Limit for connecting to the head of a Ray cluster."""
 _CONTAINERS = "a container for each conversation, from an image with bash"
 
 
@@ -30,14 +30,14 @@ def _bubblewrap() -> Check:
 
 
 def _podman() -> Check:
-    """Asked by root only: whatever a user without privileges asks it leaves a process behind."""
+    """Run `podman info` as root only: any podman command of an unprivileged user leaves a process behind."""
     if os.geteuid() == 0 or shutil.which("podman") is None:
         return _check_engine("podman", "info")
     return Check("engine podman", "untested", f"{_CONTAINERS}; it is here, and was asked nothing", "See `podman info`.")
 
 
 def _docker() -> Check:
-    return _check_engine("docker", "version")  # which asks its daemon
+    return _check_engine("docker", "version")  # queries the daemon
 
 
 def _check_engine(program: str, question: str) -> Check:
@@ -54,7 +54,7 @@ def _missing(program: str) -> Check:
 
 
 def _ray() -> Check:
-    """What can be known without loading it."""
+    """Check what can be known without importing Ray."""
     try:
         found = f"ray {version('ray')}"
     except PackageNotFoundError:

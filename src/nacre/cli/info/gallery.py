@@ -1,4 +1,4 @@
-"""`nacre gallery`: every view of a result, drawn from recorded ones; on the terminal, or as pictures in a directory."""
+"""`nacre gallery`: draws every view from recorded results, on the terminal or as SVG files in a directory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ exit codes: 0; 125 nacre itself failed.
 """
 _MIN_COLUMNS, _MAX_COLUMNS = 20, 500
 _PICTURE_COLUMNS = 80
-"""Columns of a picture."""
+"""Default columns of an exported picture."""
 
 
 def gallery(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""What this machine can do, by trying it: one `Check` each, nothing guessed, nothing left behind."""
+"""Tests what this machine supports, one `Check` each. Nothing is guessed, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from nacre.sandbox.clone3 import REMEDY, is_clone3_denied
 _F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032
 _MIN_FREE_DESCRIPTORS = 32
 _TRIAL_TIMEOUT_S = 20.0
-"""Seconds. Only a machine in trouble needs so long for `true`."""
+"""Limit for a trivial command. Only a machine in trouble needs that long."""
 _ORPHAN = "(sleep 60 >/dev/null 2>&1 &)"
 
 
 def examine() -> tuple[bool, list[Check]]:
-    """Whether commands can be run and confined, and everything there is to say about it."""
+    """Return whether commands can be run and confined, and all checks."""
     checks = [Check("nacre", "ok", __version__), _python(), _platform()]
     works, trials = _trials()
     checks += [*trials, _proc(), _dev_fd(), _temporary(), _clone3(), _memfd(), _pidfd(), _pipe_size()]
@@ -56,7 +56,7 @@ def _platform() -> Check:
     return Check("platform", "untested", name, "Expect rough edges; nacre is tested on Linux.")
 
 
-# what only a run can tell
+# checks that need a run
 
 
 def _trials() -> tuple[bool, list[Check]]:
@@ -110,7 +110,7 @@ def _orphans(orphan: Result) -> Check:
 def _is_alive(pid: int) -> bool:
     if os.path.exists("/proc/self/stat"):
         seen = read_process(pid)
-        return seen is not None and seen.is_alive  # init may be slow to fetch the dead
+        return seen is not None and seen.is_alive  # init may be slow to reap zombies
     with suppress(OSError):
         os.kill(pid, 0)
         return True
@@ -125,7 +125,7 @@ def _subreaper(keeper: int, parents: list[int]) -> Check:
     return Check("subreaper", "missing", "orphans do not come to the keeper", "Needs Linux 3.4 and a readable /proc.")
 
 
-# what one call can tell
+# checks that need a single call
 
 
 def _proc() -> Check:

@@ -1,4 +1,4 @@
-"""`nacre profiles`: every flavour of the tool, side by side; `nacre profiles NAME`: one of them."""
+"""`nacre profiles`: prints all profiles side by side; `nacre profiles NAME…`: some of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ uses one, `nacre schema --profile NAME` prints its tool for a model.
 exit codes: 0; 125 there is no such profile, or nacre itself failed.
 """
 _MAX_CELL_COLUMNS = 34
-"""Columns of a cell."""
+"""Widest cell."""
 
 
 def profiles(words: list[str]) -> int:
@@ -39,7 +39,7 @@ def profiles(words: list[str]) -> int:
 
 
 def _lines(rows: list[list[str]], width: int) -> Iterator[str]:
-    """As many side by side as there is room for without breaking a word, the others below."""
+    """Yield the table: as many profiles side by side as fit without breaking a word, the others below."""
     labels = max(len(row[0]) for row in rows) + 2
     longest = max(len(word) for row in rows for cell in row[1:] for word in cell.split())
     count = len(rows[0]) - 1

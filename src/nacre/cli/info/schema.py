@@ -1,4 +1,4 @@
-"""`nacre schema`: the tool definition of a profile, as an API or a protocol takes it."""
+"""`nacre schema`: prints a profile's tool definition in the format of an API."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ def schema(words: list[str]) -> int:
 
 
 def _profile(name: str | None) -> str | None:
-    """There is one of that name, or an error says which there are."""
+    """Return the profile's name. Raise InvalidRequest, with the known names, if there is no such profile."""
     return None if name is None else profile_named(name).name

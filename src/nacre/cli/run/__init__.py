@@ -1,1 +1,1 @@
-"""`nacre run`."""
+"""The command `nacre run`."""

@@ -1,8 +1,7 @@
-"""A verdict that asks → a person's word: given ahead with `--yes`, or typed at the terminal.
+"""Asks a person to approve a command; `--yes` approves in advance.
 
-Reads the terminal itself, not standard input, which may be the command's. What was typed before the question was there
-is no answer to it. Anything but "y" or "yes" is a no; so is a terminal that ends. A cancelled question lets go of the
-terminal at once.
+Reads the terminal itself, not standard input, which may be the command's. Input typed before the question appeared is
+discarded. Any answer but "y" or "yes" means no, and so does EOF. A cancelled question releases the terminal at once.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from nacre.verdict import Verdict
 
 _YES = (b"y", b"yes")
 _LFLAG_INDEX = 3
-"""Where `tcgetattr` has what the terminal does by itself."""
+"""Index of the local flags (ECHO and others) in the result of `tcgetattr`."""
 
 
 def approver(*, yes: bool) -> Callable[[Verdict], Awaitable[bool] | bool] | None:
-    """None: there is nobody to ask."""
+    """Return the callback that approves or rejects a verdict; None if there is no terminal to ask a person at."""
     if yes:
         return lambda _: True
     return _ask if os.isatty(0) and os.isatty(2) else None
@@ -34,7 +33,7 @@ async def _ask(verdict: Verdict) -> bool:
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError:
-        return False  # the terminal is not ours: nobody can answer
+        return False  # the process has no controlling terminal: no person can answer
     _put_question(verdict, terminal)
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[tuple[bytes, bool]] = loop.create_future()
@@ -49,7 +48,7 @@ async def _ask(verdict: Verdict) -> bool:
         echoed = line and _echoes(terminal)
         os.close(terminal)
         os.close(stop)
-        with suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+        with suppress(RuntimeError):  # the event loop is closed: no caller waits
             loop.call_soon_threadsafe(tell, line, bool(echoed))
 
     threading.Thread(target=hear, name="nacre-approve", daemon=True).start()
@@ -59,12 +58,12 @@ async def _ask(verdict: Verdict) -> bool:
     finally:
         os.close(stopped)
         if not echoed:
-            write_out("\n", to=2)  # what comes next begins on a line of its own
+            write_out("\n", to=2)  # the next output starts on a new line
     return said.strip().lower() in _YES
 
 
 def _put_question(verdict: Verdict, terminal: int) -> None:
-    from nacre.cli.common.terminal import is_utf8, size  # where there is somebody to ask
+    from nacre.cli.common.terminal import is_utf8, size  # imported here: needed for a question only
     from nacre.views.console.approval_prompt import QUESTION, prompt_lines
 
     lines = prompt_lines(verdict, size(2).columns, utf8=is_utf8())
@@ -81,7 +80,7 @@ def _echoes(terminal: int) -> bool:
 
 
 def _line(terminal: int, *, until: int) -> bytes:
-    """What is typed, up to Enter, the terminal's end, or the end of `until`."""
+    """Read one line from `terminal`. Return `b""` on EOF, or when the other end of the pipe `until` is closed."""
     line = b""
     while not line.endswith(b"\n"):
         try:

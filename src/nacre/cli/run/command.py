@@ -1,6 +1,6 @@
-"""`nacre run`: the command line in, the command's output and exit code out.
+"""`nacre run`: starts the keeper, loads the driver and runs the command.
 
-Only what is needed before the keeper is started; it gets ready while the rest (`drive`) loads.
+This module imports only what is needed to start the keeper, which starts up while the driver loads.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 
 def run(words: list[str], *, own: bool) -> int:
-    """`own`: the words are this program's own arguments, and this process is all ours."""
+    """Run the command line and return the exit code. `own`: `words` are this process's own arguments, and the process
+    runs nothing else, so its argv and garbage collection may be changed."""
     options = parse(words)
     config = load_config(options)
     if own:
-        gc.disable()  # what is loaded now stays; looking through it again and again takes a tenth of the start
+        gc.disable()  # what is loaded now stays; collecting it repeatedly takes a tenth of the start
         if system.LINUX:
             conceal_arguments(len(words))
     start_keeper()
@@ -41,11 +42,12 @@ def run(words: list[str], *, own: bool) -> int:
 
 
 def start_keeper() -> None:
-    if not system.SUPPORTED:  # before the next import, which would fail in words of its own
+    """Start the keeper without waiting for it. Raise UnsupportedPlatform on a system without support."""
+    if not system.SUPPORTED:  # here, since the next import would fail with an obscure error
         raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
     from nacre.keeper.client.connection import keeper_connection
 
-    keeper_connection().standby_enabled = False  # there is only this one command
+    keeper_connection().standby_enabled = False  # this process runs only one command
 
 
 def _load_drive() -> Callable[[RunArguments, Config], int]:
@@ -55,7 +57,7 @@ def _load_drive() -> Callable[[RunArguments, Config], int]:
 
 
 def load_config(options: RunArguments) -> Config:
-    """What is configured where it runs, with what was asked for here over it."""
+    """Return the configuration of the directory to run in, overridden by the options."""
     from nacre.config import load
 
     given = {
@@ -75,7 +77,7 @@ def load_config(options: RunArguments) -> Config:
 
 
 def _take_input(options: RunArguments) -> None:
-    """Replace what was asked for as `-` by our own standard input."""
+    """Read standard input for the command or its input if they were given as `-`."""
     if options.command == "-":
         options.command = read_input().decode("utf-8", "surrogateescape")
     if options.stdin == "-":

@@ -1,7 +1,7 @@
-"""Options in, exit code out: runs the command, passes its output on, minds signals, says what is left to say.
+"""Runs the command of `nacre run`: passes its output on, handles signals, prints the result and returns the exit code.
 
-The first SIGINT, SIGTERM or SIGHUP ends the command's tree and waits for that; a second one does not wait: the keeper
-does the rest when this process is gone.
+The first SIGINT, SIGTERM or SIGHUP kills the command's process tree and waits for that. A second one does not wait: the
+keeper completes the kill when this process is gone.
 """
 
 from __future__ import annotations
@@ -38,17 +38,18 @@ if TYPE_CHECKING:
     from nacre.cli.run.live_display import LiveDisplay
     from nacre.cli.run.streaming import StreamingOutput
 
-logging.getLogger("nacre").addHandler(logging.NullHandler())  # what it warns of, our own messages say
+logging.getLogger("nacre").addHandler(logging.NullHandler())  # our own messages report what it warns of
 
 
 def run_command(options: RunArguments, config: Config) -> int:
+    """Run the command and return the exit code."""
     cancel = Cancel()
     profile = config.profile
     view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
-    if view == "stream" and options.background:  # nothing comes
+    if view == "stream" and options.background:  # a background task streams nothing
         view = "panel"
     keeps = view in ("panel", "model")
-    """What such a view does not show is kept; a file of the private directory would go when we do."""
+    """True if output that the view does not show is kept. A file in the private directory would be removed on exit."""
     request = Request(
         options.command,
         description=options.description,
@@ -94,7 +95,7 @@ def run_command(options: RunArguments, config: Config) -> int:
             session = Session(bash, ctx=ctx, cwd=before.cwd, changes=before.env_changes)
             result = asyncio.run(drive.consume(session.stream(request)))
             before.save(session.cwd, session.env_changes)
-    # the event loop is gone, and with it our way with signals: whoever reads us slowly can be interrupted
+    # the event loop is gone, and with it our signal handlers: a write to a slow reader can be interrupted
     drive.finish(result)
     if bash.observers:
         from nacre.cli.info.audit import complain
@@ -112,14 +113,16 @@ def _engine(options: RunArguments) -> Engine:
 
 
 def _leftovers(options: RunArguments, profile: Profile) -> Leftovers | None:
-    """nacre's end is the host's end: what a command leaves running ends, unless it belongs to a task."""
+    """Return what to do with leftovers; None for the profile's choice. This process is the host, and its exit ends the
+    host: leftovers are killed unless they belong to a task."""
     if options.detach:
         return "detach"
     return None if options.background or options.yield_after is not None or profile.leftovers == "wait" else "end"
 
 
 def _ends_with_nacre(task: TaskRef) -> bool:
-    """What was left running before its time, and not what goes on."""
+    """Return whether the task is killed when this process exits: leftovers of a command that exited before
+    `--yield-after`, unlike a promoted run."""
     from nacre.tasks.tasks import Tasks
 
     with suppress(NoSuchTask):
@@ -128,7 +131,7 @@ def _ends_with_nacre(task: TaskRef) -> bool:
 
 
 def _visible(text: str) -> str:
-    """As it is, unless a person reads it: then nothing in it hides."""
+    """Return `text`; if stdout is a terminal, with invisible and control characters escaped."""
     if not os.isatty(1):
         return text
     from nacre.views.console.escape import escape_output
@@ -137,10 +140,11 @@ def _visible(text: str) -> str:
 
 
 class RunDriver:
-    """One command on its way."""
+    """Consumes the events of one run and reports its result."""
 
     def __init__(self, cancel: Cancel, options: RunArguments, view: str, profile: Profile) -> None:
-        """`view`: `panel`, `stream`, `plain`, `json` or `model`; empty: as plain, but no terminal is commanded."""
+        """`view` is `panel`, `stream`, `plain`, `json` or `model`; empty: as `plain`, but a terminal gets no control
+        sequences except colours."""
         self._cancel = cancel
         self._options = options
         self._view = view
@@ -149,10 +153,10 @@ class RunDriver:
         self._output: OutputWriter | LiveDisplay | None = None
         self._started: Started | None = None
         self._signal: int | None = None
-        """The one that ended it."""
+        """The signal that cancelled the run."""
 
     async def consume(self, stream: AsyncGenerator[Event, None]) -> Result:
-        """To its end."""
+        """Write the output as it arrives, and return the result."""
         output = self._output = self._make_output()
         self._handle_signals(output)
         try:
@@ -165,7 +169,7 @@ class RunDriver:
                         await output.begin(event)
                     elif isinstance(event, Ended):
                         said = event.result.out.head + event.result.out.tail
-                        if self._options.background and said and not self.quiet:  # it has ended already
+                        if self._options.background and said and not self.quiet:  # the task has ended already
                             await output.write(Chunk("stderr", said))
                         return event.result
         finally:
@@ -186,7 +190,7 @@ class RunDriver:
         return LiveDisplay(options.command, cwd, description=options.description, on_failure=stop)
 
     def finish(self, result: Result) -> None:
-        """Say what is left to say, in the way that was asked for."""
+        """Print the result in the chosen view."""
         options = self._options
         match self._view:
             case "json":
@@ -216,7 +220,7 @@ class RunDriver:
             write_out(f"{result.task.id}\n")
 
     def _model_text(self, result: Result) -> str:
-        """What a model would read."""
+        """Return the text that a model would read."""
         from nacre.views.answers import answer
 
         text = answer(result, self._profile.view, directory=saved_output.directory(self._options.output_dir)).text
@@ -234,16 +238,18 @@ class RunDriver:
 
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup: whoever ignored it meant it
+            if signal.getsignal(number) is not signal.SIG_IGN:  # ignored on purpose, as under nohup
                 loop.add_signal_handler(number, stop, number)
 
     def say(self, lines: list[str]) -> None:
+        """Print notices on stderr, each on a line of its own."""
         if lines and isinstance(self._output, OutputWriter):
             self._output.end_line()
         for line in lines:
             notice(line)
 
     def code(self, result: Result) -> int:
+        """Return the exit code for the result."""
         failure = None if self._output is None else self._output.failure
         if self._signal is not None and isinstance(result.outcome, Cancelled):
             return 128 + self._signal

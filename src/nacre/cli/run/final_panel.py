@@ -1,4 +1,4 @@
-"""A result → what is left on the terminal of it: the view that suits it."""
+"""Renders the view of a result that stays on the terminal."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from nacre.views.panels.style import render
 
 
 def print_final_panel(result: Result, options: RunArguments, *, started: Started | None, lines: Counts | None) -> str:
-    """`started`: the event that says with which timeout it ran; None: it never did."""
+    """Return the rendered view of `result`. `started`: the event with the timeout in force; None if the command never
+    started."""
     shown = terminal_capabilities()
     match result.outcome:
         case Refused():
             drawing = refusal(result, shown)
         case Running(_, False) if result.task is not None:
-            from nacre.views.panels.background import background_box  # few need it
+            from nacre.views.panels.background import background_box  # imported here: few runs need it
 
             drawing = background_box(result, shown, description=options.description)
         case _:
             timeout = None if started is None else started.timeout
-            if options.background and timeout == float("inf"):  # a task has none, and nobody expects one
+            if options.background and timeout == float("inf"):  # the default of a task: not worth showing
                 timeout = None
             drawing = panel(
                 _with_file(result, options), shown, timeout=timeout, description=options.description, lines=lines
@@ -35,7 +36,7 @@ def print_final_panel(result: Result, options: RunArguments, *, started: Started
 
 
 def _with_file(result: Result, options: RunArguments) -> Result:
-    """With a file in which the rest can be read, if the panel does not show everything."""
+    """Return the result with a file of its complete output, if the panel does not show all of it."""
     if result.spill is None and not result.dropped_bytes and viewport(result).cut:
         result = replace(result, spill=write_spill(result.both, lambda: saved_output.directory(options.output_dir)))
     if result.spill is not None:

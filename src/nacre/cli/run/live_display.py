@@ -1,6 +1,6 @@
-"""`nacre run` in front of a person: what the command prints is watched while it runs, and drawn when it has ended.
+"""Live display of `nacre run`: redraws the latest output while the command runs, and erases the drawing at the end.
 
-A terminal that is slow, or stopped by Ctrl-S, misses frames; the command does not wait for it, and neither does Ctrl-C.
+A terminal that is slow, or stopped by Ctrl-S, misses frames; neither the command nor Ctrl-C waits for it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from nacre.result import Chunk, Started
 from nacre.views.console.live import LiveView
 
 _SHOW_AFTER_S = 0.25
-"""Seconds after which it is worth watching."""
+"""Delay before the first frame: shorter runs are not worth watching."""
 _FRAME_INTERVAL_S = 0.1
-"""Seconds between two frames."""
+"""Interval between two frames."""
 _LAST_FRAME_TIMEOUT_S = 0.5
-"""Seconds that the last frame may take."""
+"""Limit for writing the last frame."""
 
 
 class LiveDisplay:
-    """Only watches if stdout is a terminal that can do that; counts in any case."""
+    """Draws if stdout is a terminal that supports redrawing; counts lines and bytes in any case."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class LiveDisplay:
         self._began = self._due = 0.0
         self._drawn = False
         self._before: dict[int, Any] = {}
-        """How signals were handled before us."""
+        """Previous signal handlers."""
 
     async def begin(self, started: Started) -> None:
-        """The command runs."""
+        """Load the panels in a thread, and start the timer of the first frame."""
         self.live.timeout, self.live.redactor = started.timeout, started.redactor
         threading.Thread(target=_load, name="nacre-panels", daemon=True).start()
         if self._watched:
@@ -71,21 +71,21 @@ class LiveDisplay:
 
     async def write(self, chunk: Chunk) -> None:
         self.live.feed(chunk.stream, chunk.data)
-        if self._timer is not None and time.monotonic() >= self._due:  # a flood leaves the loop no time for timers
+        if self._timer is not None and time.monotonic() >= self._due:  # a flood of output starves the loop's timers
             self._draw()
 
     def stop_waiting(self) -> None:
-        """Nothing here keeps anybody; but a command may take its time to end."""
+        """Show that the command is being killed: it may take a while to exit. Nothing here blocks."""
         self.live.ending = True
 
     def abandon(self) -> None:
-        """Leave at once: whoever gets the terminal begins on a line of its own."""
+        """Start a new line for the next program on the terminal. This process exits right after."""
         if self._drawn and is_ready(1):
             with contextlib.suppress(OSError):
                 write_all(1, b"\r\n")
 
     async def end(self) -> None:
-        """Nothing of what was watched is left on the screen."""
+        """Erase the drawing and restore the signal handlers."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -102,9 +102,9 @@ class LiveDisplay:
         self._drawn = False
 
     def _handle_suspend(self) -> None:
-        """Ctrl-Z: the shell that gets the terminal now finds nothing of ours on it, and we begin anew afterwards.
-        Ctrl-\\: it gets a line of its own. Not by way of the event loop, which would draw once more before it tells
-        us."""
+        """On Ctrl-Z, erase the drawing for the shell that gets the terminal; after SIGCONT, draw anew. On Ctrl-\\,
+        start a new line. Handlers of the `signal` module, because the event loop would draw once more before it calls
+        its own."""
 
         def rest(number: int, _: object) -> None:
             columns, lines = size()
@@ -156,6 +156,6 @@ class LiveDisplay:
 
 
 def _load() -> None:
-    """While the command runs, so that the panel is there when it ends."""
-    with contextlib.suppress(Exception):  # whoever needs it will say so
+    """Import the panels while the command runs, so that they are loaded when it exits."""
+    with contextlib.suppress(Exception):  # the code that needs them reports the error
         import nacre.views.panels.refusal  # noqa: F401

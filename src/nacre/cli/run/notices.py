@@ -1,4 +1,4 @@
-"""What is said about a result, on a command line, without what it hides. Pure."""
+"""Builds the notices about a result for stderr, with secrets masked. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from nacre.result import (
 
 
 def notices_for(result: Result, *, background: bool) -> list[str]:
-    """The lines for stderr. A command that just ended, well or badly, needs none, unless it was to go on."""
+    """Return the lines for stderr. A command that exited or was cancelled needs none, unless it was to be a background
+    task."""
     lines: list[str] = []
     task = result.task
     match result.outcome:
         case Running(_, promoted):
-            if task is not None and not promoted:  # else a remark says so
+            if task is not None and not promoted:  # for a promoted run, a note says so
                 lines.append(f"{task.id} runs (process {task.pid}); its output is in {task.output_file}")
         case outcome if background and task is not None:
             lines.append(f"{task.id} has ended at once: {describe(outcome)}; its output is in {task.output_file}")

@@ -1,4 +1,4 @@
-"""The words after `nacre run` in, `RunArguments` out. Looks at nothing but the words."""
+"""Parses the arguments after `nacre run` into `RunArguments`. Looks at the arguments only."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ has a session of its own by that name.
 
 
 class RunArguments(argparse.Namespace):
-    """What was asked for."""
+    """Options of one `nacre run`."""
 
     command: str
     timeout: float | None
@@ -52,7 +52,7 @@ class RunArguments(argparse.Namespace):
     description: str
     output_dir: str | None
     access: str | None
-    """None, here and below: as it is configured."""
+    """None, here and below: as configured."""
     network: bool | str | tuple[int, ...] | None
     unix_sockets: bool
     writable: list[str]
@@ -69,7 +69,7 @@ class RunArguments(argparse.Namespace):
     json: bool
     plain: bool
     view: str | None
-    """None: what suits whoever looks."""
+    """None: depends on whether stdout and stderr are terminals."""
     session: str | None
     profile: str | None
     engine: str | None
@@ -81,11 +81,11 @@ class RunArguments(argparse.Namespace):
     yield_after: float | None
     detach: bool
     input: str | bytes | None = None
-    """What the command reads: `stdin`, with `-` replaced by our own."""
+    """Standard input for the command: `stdin`, with `-` replaced by the contents of ours."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises what is wrong instead of leaving with 2, which a command may use itself."""
+    """Raises UsageError instead of exiting with 2, a code that a command may use itself."""
 
     def error(self, message: str) -> NoReturn:
         hint = f"Try: {self.prog} --help"
@@ -99,13 +99,14 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Of a fixed width: asking the terminal takes argparse longer than all the rest of it."""
+    """Formats help at a fixed width: argparse takes longer to query the terminal than for all the rest."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=100)
 
 
 def parse(words: list[str]) -> RunArguments:
+    """Parse and check the arguments. Raise UsageError if they are invalid."""
     parser = _parser()
     found, extra = parser.parse_known_args(words, RunArguments())
     texts = cast("list[str]", found.command)

@@ -1,9 +1,8 @@
-"""The command's output to our own stdout and stderr: every byte, in the order it came, while it runs. Only a terminal
-gets what would command it spelt out instead, unless every byte was asked for.
+"""Writes the command's output to stdout and stderr: every byte, in order, while it runs. On a terminal, control
+sequences are escaped unless every byte was requested.
 
-A reader that is slow makes the command slow. One that is gone ends the command (`failure`). One that has stopped
-reading does not keep us once we have been told to stop (`hurry`): whatever could block is written by a thread that
-nobody waits for.
+A slow reader slows the command down. If the reader is gone, the command is killed (`failure`). A reader that has
+stopped reading does not block us after `stop_waiting`: a thread that is never joined does every write that could block.
 """
 
 from __future__ import annotations
@@ -25,14 +24,15 @@ if TYPE_CHECKING:
     from nacre.views.console.escape import TerminalFilter
 
 _WRITE_TIMEOUT_S = 0.5
-"""Seconds that a write may take once we are in a hurry."""
+"""Limit for a write after `stop_waiting`."""
 
 _FD = {"stdout": 1, "stderr": 2}
 
 
 class OutputWriter:
     def __init__(self, on_failure: Callable[[], None], *, raw: bool = False) -> None:
-        """`raw`: a terminal gets every byte too. Else it gets no commands, but for colours."""
+        """`raw`: write every byte to a terminal as well. Otherwise a terminal gets no control sequences except
+        colours."""
         self.failure: OSError | None = None
         self._on_failure = on_failure
         self._stuck = False
@@ -52,7 +52,7 @@ class OutputWriter:
     async def _write_bytes(self, fd: int, data: bytes) -> None:
         try:
             if len(data) <= select.PIPE_BUF and is_ready(fd):
-                write_all(fd, data)  # so little does not block
+                write_all(fd, data)  # up to PIPE_BUF bytes do not block
             else:
                 await self._write_with_timeout(fd, data)
         except OSError as error:
@@ -62,16 +62,16 @@ class OutputWriter:
             self._open_line[fd] = not data.endswith(b"\n")
 
     async def end(self) -> None:
-        """What a terminal was not shown yet, and its own colour."""
+        """Write what was held back for a terminal, and reset its colour."""
         for fd, screen in self._screens.items():
             if (rest := screen.end()) and self.failure is None and not self._stuck:
                 await self._write_bytes(fd, encode_for_terminal(rest, fd))
 
     async def begin(self, started: Started) -> None:
-        """The command runs."""
+        """Called when the command has started. Does nothing here."""
 
     def abandon(self) -> None:
-        """Leave at once."""
+        """Called before this process exits at once. Does nothing here."""
 
     async def _write_with_timeout(self, fd: int, data: bytes) -> None:
         if self._writer is None:
@@ -86,23 +86,24 @@ class OutputWriter:
             self._stuck = True
 
     def stop_waiting(self) -> None:
+        """Stop waiting for a reader that has stopped reading."""
         if not self._stopped_waiting.done():
             self._stopped_waiting.set_result(None)
 
     @property
     def line_is_open(self) -> bool:
-        """What is written to stdout next would not begin a line."""
+        """True if the next write to stdout would not start on a new line."""
         return self._open_line[1] or (self._open_line[2] and os.isatty(1) and os.isatty(2))
 
     def end_line(self) -> None:
-        """What nacre says next starts on a line of its own."""
+        """Start a new line on stderr, for a notice of nacre's."""
         if self._open_line[2] or (self._open_line[1] and os.isatty(1) and os.isatty(2)):
             with contextlib.suppress(OSError):
                 write_all(2, b"\n")
 
 
 class WriterThread:
-    """A thread that writes. It may be stuck in that when this process ends."""
+    """Thread for writes that may block. It may still be blocked in one when this process exits."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -110,6 +111,8 @@ class WriterThread:
         threading.Thread(target=self._work, name="nacre-output", daemon=True).start()
 
     def write(self, fd: int, data: bytes) -> asyncio.Future[None]:
+        """Queue the write. The future completes when all of `data` is written; its exception is the OSError of the
+        write."""
         done = self._loop.create_future()
         self._jobs.put((fd, data, done))
         return done
@@ -125,11 +128,11 @@ class WriterThread:
                 self._tell(done.set_result, None)
 
     def _tell(self, answer: Callable[..., None], value: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits
             self._loop.call_soon_threadsafe(answer, value)
 
 
 def _screen() -> TerminalFilter:
-    from nacre.views.console.escape import TerminalFilter  # where there is a terminal
+    from nacre.views.console.escape import TerminalFilter  # imported here: needed for terminals only
 
     return TerminalFilter()

@@ -1,4 +1,4 @@
-"""Where a view keeps what it does not show, so that it can be read. Tidied whenever something is added."""
+"""The directory for output that a view does not show. Pruned whenever a file is added."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _MAX_TOTAL_BYTES = 1 << 30
 
 
 def directory(wanted: str | None = None) -> str:
-    """Where such files go; it may not exist yet. Absolute: whoever reads its name may be elsewhere by then."""
+    """Return the absolute path of the directory: `wanted` or the default. It may not exist yet. Absolute, because a
+    reader of the path may have another working directory."""
     return os.path.join(state_directory(), "outputs") if wanted is None else os.path.abspath(wanted)
 
 
 def prune() -> None:
-    """What is a week old goes, and the oldest of too many or too much."""
+    """Remove files older than a week, and the oldest files beyond the limits on number and size."""
     found = []
     with contextlib.suppress(OSError), os.scandir(directory()) as entries:
         for entry in entries:

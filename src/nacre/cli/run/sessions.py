@@ -1,7 +1,7 @@
-"""Sessions between invocations: a name in, what the session has come to out, and back again.
+"""Stores sessions between invocations: loads the state by name, and saves it after the run.
 
-A session is a JSON file that only its user can read, replaced in one step, and a lock that makes calls take turns.
-What cannot be read is never overwritten.
+A session is a JSON file that only its user can read, replaced atomically, and a lock that serialises calls. A file that
+cannot be read or parsed is never overwritten.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
 class StoredSession:
-    """What a session has come to: None and nothing for a new one."""
+    """State of one session. A new one has the `cwd` None and no changes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.cwd: str | None = None
         self.workspace = ""
-        """Where it was begun: that is what may be written, wherever its commands have gone since."""
+        """Directory where the session started: the one that may be written, wherever its commands have changed to."""
         self.env_changes: dict[str, str | None] = {}
         try:
             text = path.read_bytes()
@@ -42,7 +42,7 @@ class StoredSession:
         try:
             state = json.loads(text)
             cwd, changes = state["cwd"], state["changes"]
-            workspace = state["workspace"] if "workspace" in state else current_directory()  # older ones have none
+            workspace = state["workspace"] if "workspace" in state else current_directory()  # older files have none
             good = state["version"] == _VERSION and all(map(_is_path, (cwd, workspace))) and _are_changes(changes)
         except (ValueError, TypeError, KeyError):
             good = False
@@ -58,9 +58,10 @@ class StoredSession:
         self.env_changes = changes
 
     def save(self, cwd: str, changes: Mapping[str, str | None]) -> None:
+        """Replace the file atomically. Raise InvalidRequest if that fails."""
         state = {"version": _VERSION, "cwd": cwd, "workspace": self.workspace, "changes": dict(changes)}
         text = json.dumps(state, indent=1) + "\n"
-        draft = self._path.with_suffix(".new")  # one is enough: the lock is ours
+        draft = self._path.with_suffix(".new")  # one name suffices: we hold the lock
         try:
             draft.unlink(missing_ok=True)
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
@@ -72,9 +73,10 @@ class StoredSession:
 
 @contextlib.contextmanager
 def locked_session(name: str, access: str, *, quiet: bool = False) -> Iterator[StoredSession]:
-    """Wait for this session's turn, and hold it. `quiet`: without saying that it waits.
+    """Lock the session and yield its stored state. Wait if another command holds the lock, with a notice unless
+    `quiet`. Raise InvalidRequest if the name is invalid or the session cannot be stored.
 
-    Each access has a session of its own: what a confined command exports, a free one would run.
+    Each access mode has its own session: an unrestricted command would use what a sandboxed one exported.
     """
     if not _NAME.fullmatch(name):
         raise InvalidRequest(

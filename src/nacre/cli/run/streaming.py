@@ -1,4 +1,4 @@
-"""`nacre run --view stream`: the output as it comes, between what runs and how it ended."""
+"""`nacre run --view stream`: prints the output as it arrives, between the command above and the result below."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from nacre.views.panels.style import render
 
 
 class StreamingOutput(OutputWriter):
+    """Draws the command before its output; the caller prints `render_closing` after it."""
+
     def __init__(
         self,
         command: str,
@@ -35,5 +37,6 @@ class StreamingOutput(OutputWriter):
         await self._write_bytes(1, encode_for_terminal(render(lines, shown), 1))
 
     def render_closing(self, result: Result) -> str:
+        """Return the closing lines, on a new line of the terminal."""
         shown = terminal_capabilities()
         return ("\n" if self.line_is_open else "") + render(draw_closing(result, shown), shown)

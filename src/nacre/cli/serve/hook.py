@@ -1,7 +1,7 @@
-"""`nacre hook`: an agent's JSON on stdin, the answer in its dialect. `nacre hook install` is in `hook_install`.
+"""`nacre hook`: reads an agent's JSON on stdin and answers in the agent's protocol. Its `install` is in `hook_install`.
 
-As light as `nacre check`: an agent calls it before each of its commands. Whatever goes wrong is a refusal, exit code 2:
-any other would let the command run.
+Starts as fast as `nacre check`, because an agent calls it before each of its commands. Every failure is a refusal, exit
+code 2: any other code would let the command run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXIT_BLOCK = 2
 TIMEOUT_S = 20.0
-"""Seconds. An agent that has waited long enough (a minute, in some) runs the command; a refusal has to come first."""
+"""Limit for the whole check. Some agents run the command if the hook takes over a minute: refuse before that."""
 
 _HELP = """\
 usage: nacre hook [--no-ask]                     guard an agent: its JSON on stdin, the answer in its dialect
@@ -42,7 +42,7 @@ def hook(words: list[str]) -> int:
 
         return install(words[1:])
     collects = gc.isenabled()
-    gc.disable()  # what is loaded now is all there will be
+    gc.disable()  # all that is loaded now stays in use: there is nothing to collect
     try:
         return _hook(words)
     except BaseException as error:
@@ -82,7 +82,7 @@ def _start_clock() -> None:
         raise TimeoutError(f"no answer within {TIMEOUT_S:g} seconds")
 
     signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S, 1)  # again and again, should somebody take the first for his own
+    signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S, 1)  # repeats, in case other code catches the first TimeoutError
 
 
 def _stop_clock() -> None:
@@ -98,7 +98,7 @@ def _failure(error: BaseException) -> HookReply:
 
 
 def _say(reply: HookReply) -> int:
-    """An answer that nobody can read is a refusal."""
+    """Write the reply and return the exit code. If it cannot be written, refuse."""
     try:
         if reply.err:
             write_out(reply.err, to=2)

@@ -1,4 +1,4 @@
-"""`nacre hook install AGENT`: the change to the agent's settings file, shown and made; `--remove` undoes it."""
+"""`nacre hook install AGENT`: shows and makes the change to the agent's settings file; `--remove` undoes it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def _settings(operands: list[str]) -> AgentSettings:
 
 
 def _program(*, shared: bool) -> str:
-    """For one person, where this one is: an agent may have another PATH. For many, by name."""
+    """Return the `nacre` to run: an absolute path for one user, since the agent's PATH may differ; the bare name in
+    settings that users share. Raise UsageError if there is none."""
     if shared:
         return "nacre"
     beside = os.path.join(os.path.dirname(sys.executable), "nacre")
@@ -132,7 +133,8 @@ def _remove(settings: AgentSettings, paths: list[str], *, dry: bool) -> int:
 
 
 def _original_bytes(settings: AgentSettings, path: str, data: bytes | None) -> tuple[bytes | None, bool]:
-    """If nothing else has changed since, the very bytes; and whether it is so."""
+    """Return the file without the hook, and whether that is the backup, byte for byte: only if nothing else has changed
+    since the installation."""
     earlier = files.read(files.backup_path(path))
     if earlier is not None and not _installed_commands(settings, path, earlier):
         command = installed_commands(settings, path, data)[0]

@@ -1,6 +1,6 @@
-"""`nacre mcp`: the tool as a server of the Model Context Protocol, on stdin and stdout or on a port of loopback.
+"""`nacre mcp`: serves the tool over the Model Context Protocol, on stdin and stdout or on a loopback port.
 
-Takes the standard streams before anything is loaded that could print.
+Takes over the standard streams before it loads anything that could print.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ nacre itself failed; 126 the access cannot be enforced here.
 
 
 class MissingExtra(NacreError):
-    """The SDK is not installed."""
+    """The MCP SDK is not installed."""
 
 
 def mcp(words: list[str]) -> int:
@@ -72,7 +72,7 @@ def mcp(words: list[str]) -> int:
 
 
 def settings_from(args: ParsedArgs) -> ServerSettings:
-    """What is configured where it works, with what was asked for here over it."""
+    """Return the server's settings: the configuration of the working directory, overridden by the options."""
     from nacre.adapters.mcp.settings import CALL_BUDGET_S, ServerSettings
     from nacre.config import load
     from nacre.observe import observers_from_config
@@ -95,7 +95,8 @@ def settings_from(args: ParsedArgs) -> ServerSettings:
 
 
 def _take_token() -> str:
-    """The one that we were given, which no command is to have."""
+    """Return the token given in the environment ('' if none), and remove it there and from `/proc`: no command may see
+    it."""
     from nacre.adapters.mcp.transport.hide_token import conceal_variable
 
     given = os.environ.pop(TOKEN, "")

@@ -1,4 +1,4 @@
-"""`nacre clean`: removes tasks that have ended, by age, number and size. One that runs is never touched."""
+"""`nacre clean`: removes ended tasks by age, number and size. Running tasks are never touched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre output --follow`: what a task prints as it comes, until it has ended or nobody reads any more."""
+"""`nacre output --follow`: prints a task's output as it arrives, until the task ends or the reader is gone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ with without_ssl():
     import asyncio
 
 _READER_POLL_S = 1.0
-"""Seconds between two looks whether somebody still reads."""
+"""Interval at which to check that stdout still has a reader."""
 
 
 def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: RawOutput | JsonLines) -> int:
@@ -52,7 +52,7 @@ async def _follow(tasks: Tasks, id: str, since: int, lines: int | None, to: RawO
 
 
 async def _next(outputs: AsyncIterator[Output]) -> Output | None:
-    """BrokenPipeError: nobody would read it."""
+    """Return the next output; None at the end. Raise BrokenPipeError if stdout has no reader any more."""
     coming = asyncio.ensure_future(anext(outputs, None))
     try:
         while not coming.done():
@@ -73,7 +73,8 @@ def _nobody_reads() -> bool:
 
 @contextmanager
 def _own_colour(to: RawOutput | JsonLines) -> Iterator[None]:
-    """Whoever ends us leaves the terminal in its own colour. At once: nobody comes back to where we were."""
+    """Reset the terminal's colour when a signal kills this process. The handler does so itself: control never returns
+    to the interrupted code."""
 
     def leave(number: int, _: object) -> None:
         if to.reset and is_ready(1):
@@ -97,7 +98,7 @@ def _is_default(number: int) -> bool:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C interrupts a write that a slow reader keeps waiting; asyncio would wait for it too."""
+    """Let Ctrl-C interrupt a write that a slow reader blocks; asyncio's handler would wait for the write."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt

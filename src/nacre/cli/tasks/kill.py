@@ -1,4 +1,4 @@
-"""`nacre kill`: ends tasks, with everything that they have started, and says what became of each."""
+"""`nacre kill`: kills tasks with all their processes, and reports the result of each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def kill(words: list[str]) -> int:
         from nacre.tasks.kill import checked_grace, signal_number
 
     number, patience = signal_number(signal), 5.0 if grace is None else checked_grace(grace)
-    before = {task.id: task for task in [tasks.get(id) for id in args.operands]}  # all of them, or none is touched
+    # an unknown id fails here, before any task is killed
+    before = {task.id: task for task in [tasks.get(id) for id in args.operands]}
 
     async def end() -> list[Task]:
         return await asyncio.gather(*(tasks.kill(id, signal=number, grace=patience) for id in before))

@@ -1,4 +1,4 @@
-"""`nacre tasks`: the background tasks of this user, one line each. Light: no event loop, no argparse."""
+"""`nacre tasks`: lists this user's background tasks, one line each. Loads neither asyncio nor argparse."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def tasks(words: list[str]) -> int:
 
 def _in_colour(found: list[Task]) -> str:
     from nacre.cli.common.terminal import (
-        terminal_capabilities,  # a person has the time that it takes to load this; a script has not
+        terminal_capabilities,  # slow to load: only for a person at a terminal, not for a script
     )
     from nacre.views.panels.style import render
     from nacre.views.panels.task_table import task_table

@@ -1,6 +1,6 @@
-"""`nacre output`: what a task has printed, byte for byte. Light as long as nobody follows: no event loop then.
+"""`nacre output`: prints a task's output byte for byte. Loads asyncio only with `--follow`.
 
-On a terminal, colours and lines stay what they are, and every other command to the terminal is spelt out.
+On a terminal, colours and newlines pass through; every other control sequence is escaped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ cannot be seen is spelt out. How the task stands, and where to read on, is said 
 exit codes: 0; 125 there is no such task, or nacre itself failed; 130 Ctrl-C (the task goes on).
 """
 _MAX_LAST_LINES_BYTES = 64 * 1024 * 1024
-"""Bytes of the last lines."""
+"""Limit for the output of `--tail`."""
 
 
 def output(words: list[str]) -> int:
@@ -70,7 +70,7 @@ def output(words: list[str]) -> int:
 
 
 def _write_rest(tasks: Tasks, id: str, read: Output, to: RawOutput | JsonLines) -> None:
-    """Up to where it was when we began: it may print faster than anybody reads."""
+    """Write the output up to its size at the start: the task may print faster than the reader reads."""
     stop = read.task.bytes
     while read.more and read.cursor < stop:
         read = tasks.output(id, since=read.cursor, limit=min(MAX_READ_BYTES, stop - read.cursor))

@@ -1,4 +1,4 @@
-"""Writers of a task's output: bytes as they were printed, or JSON lines."""
+"""Writers for a task's output: raw bytes, or JSON lines."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 class JsonLines:
+    """Prints one JSON object for each read."""
+
     in_parts = True
     reset = ""
 
@@ -40,7 +42,7 @@ def _data(read: Output) -> dict[str, Any]:
 
 
 class RawOutput:
-    """The bytes themselves."""
+    """Prints the raw bytes; on a terminal, filtered by `TerminalFilter`."""
 
     in_parts = False
 
@@ -52,20 +54,21 @@ class RawOutput:
 
     @property
     def reset(self) -> str:
-        """What a terminal has to be sent if this is all."""
+        """Escape sequence that resets the terminal's colour, if the output ends here."""
         return "" if self._screen is None else self._screen.reset
 
     def write(self, read: Output) -> None:
         if read.dropped:
             self._say(f"{read.dropped:,} bytes before byte {read.start:,} were not kept")
-        self._task, self._cursor = read.task, read.start  # whoever interrupts us reads some twice rather than never
+        # before the write: after an interrupt, `--since` repeats some bytes rather than skipping them
+        self._task, self._cursor = read.task, read.start
         self._put(read.data if self._screen is None else self._screen.show(read.data))
         self._cursor = read.cursor
         if read.data:
             self._line_open = not read.data.endswith(b"\n")
 
     def end(self, *, interrupted: bool = False) -> None:
-        """How it stands. `interrupted`: by a person, and the terminal shows that."""
+        """Print the task's state. With `interrupted`, start a new line on the terminal, after its `^C`."""
         if interrupted and os.isatty(2):
             write_out("\n", to=2)
             self._line_open = False

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
 
 _DEFAULT_COLUMNS = 500
-"""Columns, where nobody says."""
+"""Columns if stdout has no width."""
 
 
 def table(tasks: list[Task], width: int) -> list[str]:
-    """Lines without colour, as whoever is at stdout takes them."""
+    """Return the table's lines without colour, in ASCII if stdout is a terminal that is not UTF-8."""
     return build_task_table(tasks, width, utf8=takes_utf8(1)).lines
 
 
 def width() -> int:
+    """Return the columns of stdout."""
     try:
         return os.get_terminal_size(1).columns or _DEFAULT_COLUMNS
     except OSError:

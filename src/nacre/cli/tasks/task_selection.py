@@ -1,4 +1,4 @@
-"""Which tasks a command line is about: those of `--dir`, or this user's; or those of a cluster."""
+"""Selects the tasks that a command line refers to: of `--dir`, of this user, or of a cluster."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def tasks_of(args: ParsedArgs, ids: Sequence[str] = ()) -> Tasks:
-    """`ids`: of the tasks that are meant. ID@NODE is a task of a cluster, whatever else is said."""
+    """Return the tasks to operate on. `ids` are the task ids given; ID@NODE means a task of a cluster, whatever the
+    other options. Raise UsageError if the directory cannot be read."""
     if _is_of_cluster(args.last("--engine"), ids):
-        from nacre.engines.ray import RayEngine  # which loads Ray: nobody else waits for that
+        from nacre.engines.ray import RayEngine  # imported here because it loads Ray
 
         return RayEngine().tasks(args.last("--dir"))
     tasks = Tasks(args.last("--dir"))

@@ -1,4 +1,4 @@
-"""`nacre wait`: returns when tasks have ended, or have come to something; the tasks themselves do not notice."""
+"""`nacre wait`: returns when tasks have ended or a condition is met. The tasks are not affected."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ def wait(words: list[str]) -> int:
 
 
 def seconds(args: ParsedArgs, option: str) -> float | None:
+    """Return the value of a duration option; None if it was not given. Raise UsageError if it is invalid."""
     word = args.last(option)
     if word is None or (found := parse_duration(word)) is not None:
         return None if word is None else found

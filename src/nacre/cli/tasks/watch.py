@@ -1,6 +1,6 @@
-"""`nacre tasks --watch`: the table again and again. On a terminal in place, once a second; else only when it changed.
+"""`nacre tasks --watch`: reprints the table; on a terminal in place once a second, elsewhere only after a change.
 
-However it ends, the terminal has its cursor back.
+The cursor is restored however this ends.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
 
 _INTERVAL_MS = 1000
-"""Milliseconds."""
+"""Refresh interval."""
 _HIDE, _SHOW = "\x1b[?25l\x1b[?7l", "\x1b[?25h\x1b[?7h"
-"""The cursor; and lines that are too long after all are cut, not wrapped."""
+"""Hide and show the cursor; also turn wrapping off and on, so that the terminal cuts lines that are still too long."""
 _CLEAR, _THIS_LINE, _REST = "\x1b[H\x1b[2J", "\x1b[2K", "\x1b[J"
 
 
 class _Terminated(BaseException):
-    """Somebody wants us to end."""
+    """Raised by the handler of SIGTERM and SIGHUP, with the signal's number."""
 
 
 def watch(tasks: Tasks, *, all: bool, as_json: bool) -> int:
@@ -41,7 +41,7 @@ def watch(tasks: Tasks, *, all: bool, as_json: bool) -> int:
 
 
 def _pause() -> None:
-    """BrokenPipeError: nobody looks any more."""
+    """Wait for one interval. Raise BrokenPipeError if stdout has no reader any more."""
     poll = select.poll()
     poll.register(1, 0)
     if poll.poll(_INTERVAL_MS):
@@ -70,7 +70,7 @@ class _TaskScreen:
 
     def draw(self, found: list[Task], otherwise: str) -> None:
         size = _size()
-        if size != self._size and self._drawn:  # who knows where our lines are now
+        if size != self._size and self._drawn:  # a resize moves our lines to unknown places
             write_out(_CLEAR)
             self._drawn = 0
         self._size = size
@@ -84,7 +84,7 @@ class _TaskScreen:
         self._drawn = len(lines)
 
     def forget(self) -> None:
-        """Others have written since: begin where they ended."""
+        """Draw at the cursor next time: another program has written in between."""
         self._drawn = 0
 
 
@@ -102,7 +102,7 @@ def _terminal() -> Iterator[_TaskScreen]:
         raise _Terminated(number)
 
     def rest(number: int, _: object) -> None:
-        """Ctrl-Z: the shell that gets the terminal now wants to see its cursor."""
+        """On Ctrl-Z, restore the cursor for the shell that gets the terminal."""
         write_out(_SHOW)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

@@ -1,4 +1,4 @@
-"""`nacre write`: text to the standard input of a task that was started with it open."""
+"""`nacre write`: writes to the standard input of a task that was started with it open."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write(words: list[str]) -> int:
     if not texts and "--close" not in args:
         raise UsageError("There is nothing to write.", "Write: nacre write ID TEXT, or - for stdin.", field="text")
     tasks = tasks_of(args, [id])
-    id = tasks.get(id).id  # before somebody types for nothing
+    id = tasks.get(id).id  # fails for an unknown task before the user types any input
     data = read_input() if texts == ["-"] else texts[0] if texts else None
     with without_ssl():
         import asyncio
