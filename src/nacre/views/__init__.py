@@ -1,1 +1,1 @@
-"""Views: a Result in, what a model reads or a person sees of it out. Nothing here draws by itself."""
+"""Views of a Result: the text that a model reads, and drawings for a person. Nothing here prints."""

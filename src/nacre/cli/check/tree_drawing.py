@@ -58,7 +58,7 @@ def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool)
 
 
 class TreeStyle:
-    """Wraps text in colour codes; with `colour` off, returns it as it is."""
+    """Colours of the drawing; without `colour`, text stays as it is."""
 
     def __init__(self, colour: bool) -> None:
         self._colour = colour

@@ -140,7 +140,7 @@ def _visible(text: str) -> str:
 
 
 class RunDriver:
-    """Consumes the events of one run and reports its result."""
+    """Driver of one run: consumes its events and reports its result."""
 
     def __init__(self, cancel: Cancel, options: RunArguments, view: str, profile: Profile) -> None:
         """`view` is `panel`, `stream`, `plain`, `json` or `model`; empty: as `plain`, but a terminal gets no control

@@ -29,7 +29,7 @@ _LAST_FRAME_TIMEOUT_S = 0.5
 
 
 class LiveDisplay:
-    """Draws if stdout is a terminal that supports redrawing; counts lines and bytes in any case."""
+    """Live display of a run. Draws only on a terminal that supports it; counts lines and bytes in any case."""
 
     def __init__(
         self,

@@ -85,7 +85,7 @@ class RunArguments(argparse.Namespace):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError instead of exiting with 2, a code that a command may use itself."""
+    """Parser that raises UsageError instead of exiting with 2, a code that a command may use itself."""
 
     def error(self, message: str) -> NoReturn:
         hint = f"Try: {self.prog} --help"
@@ -99,7 +99,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Formats help at a fixed width: argparse takes longer to query the terminal than for all the rest."""
+    """Formatter with a fixed width: argparse takes longer to query the terminal than for all the rest."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=100)

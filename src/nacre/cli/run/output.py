@@ -30,6 +30,8 @@ _FD = {"stdout": 1, "stderr": 2}
 
 
 class OutputWriter:
+    """Writer of a command's output to stdout and stderr."""
+
     def __init__(self, on_failure: Callable[[], None], *, raw: bool = False) -> None:
         """`raw`: write every byte to a terminal as well. Otherwise a terminal gets no control sequences except
         colours."""

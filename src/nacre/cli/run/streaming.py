@@ -13,7 +13,7 @@ from nacre.views.panels.style import render
 
 
 class StreamingOutput(OutputWriter):
-    """Draws the command before its output; the caller prints `render_closing` after it."""
+    """Writer that draws the command above its output; the caller prints `render_closing` below it."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class JsonLines:
-    """Prints one JSON object for each read."""
+    """Writer of one JSON object for each read."""
 
     in_parts = True
     reset = ""
@@ -42,7 +42,7 @@ def _data(read: Output) -> dict[str, Any]:
 
 
 class RawOutput:
-    """Prints the raw bytes; on a terminal, filtered by `TerminalFilter`."""
+    """Writer of the raw bytes; on a terminal, filtered by `TerminalFilter`."""
 
     in_parts = False
 

@@ -25,7 +25,7 @@ _CLEAR, _THIS_LINE, _REST = "\x1b[H\x1b[2J", "\x1b[2K", "\x1b[J"
 
 
 class _Terminated(BaseException):
-    """Raised by the handler of SIGTERM and SIGHUP, with the signal's number."""
+    """SIGTERM or SIGHUP, raised by the signal handler with the signal's number."""
 
 
 def watch(tasks: Tasks, *, all: bool, as_json: bool) -> int:

@@ -1,6 +1,6 @@
-"""Result → what a tool call gives back, in the shape that the profile has. May look at the spill file, and write one.
+"""Converts a Result to the answer of a tool call, in the format of the profile. May read the spill file, and write one.
 
-One module for each shape, the numbers come with it. Whatever they make is masked here once more.
+Each format has one module, imported with its limits when needed. Every answer is masked here once more.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __all__ = ["Answer", "answer", "error_answer"]
 
 
 def answer(result: Result, view: AnswerFormat, *, directory: str | None = None, name: str = "bash") -> Answer:
-    """`directory`: where a file goes that has to be written; None: one that goes when this process does. `name`: what
-    its name begins with."""
+    """Return the answer to a call that ran. `directory`: for a file that has to be written; None: a private one,
+    removed when this process exits. `name`: prefix of the file's name."""
     made = _format_answer(result, view, directory, name)
     failed = KINDS[type(result.outcome)] if isinstance(result.outcome, NotStarted | Lost) else ""
     if result.redactor is None:
@@ -28,7 +28,7 @@ def answer(result: Result, view: AnswerFormat, *, directory: str | None = None, 
 
 
 def preload(view: AnswerFormat) -> None:
-    """Load what `answer` will need. Once a command has run it would be too late to find that no file can be opened."""
+    """Import the modules that `answer` needs. Once a command has run, a lack of file descriptors could prevent that."""
     if type(view) not in _ready:
         _format_answer(Result(command="", cwd="", outcome=Exited(0)), view, None, "")
         _ready.add(type(view))
@@ -40,7 +40,8 @@ _ready: set[type[AnswerFormat]] = set()
 def error_answer(
     error: InvalidRequest, view: AnswerFormat | None = None, *, complaint: str = "", redactor: Redacts | None = None
 ) -> Answer:
-    """A call that cannot be meant, in the shape of an answer where that has a place for it."""
+    """Return the answer to an invalid call, in the format of `view` if that has a place for errors. `complaint`
+    replaces the usual prefix of the message."""
     said = f"{complaint}{error}" if complaint else f"Error ({error.code}): {error}"
     told = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
     made = Answer(text=said, data={"error": told}, error=error.code)
@@ -54,7 +55,7 @@ def error_answer(
 
 
 def _format_answer(result: Result, view: AnswerFormat, directory: str | None, name: str) -> Answer:
-    match view:  # each is loaded by whoever needs it
+    match view:  # imports only the module in use
         case Text():
             from nacre.views.answers import text
 

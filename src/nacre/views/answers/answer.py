@@ -1,4 +1,4 @@
-"""What a tool call gives back."""
+"""The answer to a tool call."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nacre.result import Result
 
 @frozen(kw_only=True)
 class Answer:
-    """What a tool call gives back."""
+    """Result of a tool call, for the model and for programs."""
 
     text: str
-    """For the model."""
+    """Text for the model."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """The same as plain data, for programs."""
+    """The answer as plain data, for programs."""
     error: str = ""
-    """A stable code, when the call itself failed: a bad argument, a system that would not start it. Empty for a command
-    that was refused, or ran and did not succeed."""
+    """Stable code of the error if the call itself failed: an invalid argument, or a command that the system could not
+    start. Empty for a command that was refused, or that ran and failed."""
     result: Result | None = None
-    """What happened, whole; None when the call could not be meant, and nothing was run."""
+    """The complete Result; None if the call was invalid and nothing was run."""
 
     def __str__(self) -> str:
         return self.text

@@ -1,6 +1,6 @@
-"""One stream as it came, the middle left out where it is too long, between lines that say how it ended.
+"""Format `Combined`: one stream in order of arrival, cut in the middle if too long, between notes on how the run ended.
 
-What is nacre's own begins with `[nacre: `; output that only looks like it is marked (`nacre.output.notes`).
+nacre's notes begin with `[nacre: `; output that imitates one is marked (`nacre.output.spoofed_notes`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from nacre.views.model.text import DEFAULT, describe_end, is_redundant
 from nacre.views.model.with_spill import check_spill
 
 _MAX_COMMAND_CHARS = 100_000
-"""Characters of a command on one line that is displayed whole, without going where it is already."""
+"""Longest one-line command that is displayed in full, except for a `cd` to the directory it runs in."""
 
 
 def answer(result: Result, view: Combined) -> Answer:
+    """Return the answer in this format."""
     head, tail, missing = _ends(result.both, view)
     secrets = () if result.redactor is None else result.redactor.values()
     parts = [
@@ -57,7 +58,7 @@ def _columns(command: str) -> int:
 
 
 def _ends(captured: Captured, view: Combined) -> tuple[bytes, bytes, int]:
-    """Its beginning and its end, cut between characters, and how many bytes lie between them."""
+    """Return the beginning and the end, cut between characters, and the number of bytes between them."""
     if captured.total_bytes <= view.truncate_above and not captured.dropped_bytes:
         return captured.head + captured.tail, b"", 0
     held = b"" if captured.dropped_bytes else captured.head + captured.tail
@@ -78,7 +79,7 @@ def _gap_text(head: str, gap: str) -> str:
 
 
 def _describe_end(result: Result) -> str:
-    """How it ended; empty for success with output."""
+    """Describe how the run ended; empty for success with output."""
     if isinstance(result.outcome, Running) and result.task is not None:
         return f"it runs in the background: {_task(result.task)}; the last line there will tell how it ended"
     said = _one_line(describe_end(result, DEFAULT))
@@ -113,7 +114,7 @@ def _one_line(text: str) -> str:
 
 
 def _join_parts(before: list[str], output: str, after: list[str]) -> str:
-    """Each on lines of its own; output that stands alone is left as it is."""
+    """Join notes and output, each on its own lines. Output without notes is returned unchanged."""
     if not before and not after:
         return output
     return "\n".join([*before, *([output.removesuffix("\n")] if output else []), *after])

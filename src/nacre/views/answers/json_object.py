@@ -1,8 +1,8 @@
-"""An object: success, stdout, stderr, exit code and milliseconds; and what belongs to a task, where there is one.
+"""Format `Fields`: an object with success, stdout, stderr, exit code, milliseconds; a task's id and output file.
 
-A stream that is too long keeps its two ends, with the number of characters between them. `exit_code` is the command's
-own, 1 for what ended without one, -1 for what was not run because a rule forbids it. What ended without a code says so
-in `stderr`, after whatever the command has written there.
+A stream that is too long keeps both ends, with the number of characters omitted between them. `exit_code` is the
+command's own, 1 if it has none, or -1 if a rule refused the command. An end without an exit code is described in
+`stderr`, after the command's own output there.
 """
 
 from __future__ import annotations
@@ -32,30 +32,31 @@ from nacre.views.answers.stream_text import StreamText, read_stream_text
 
 
 def answer(result: Result, view: Fields) -> Answer:
+    """Return the answer in this format."""
     data = _data(result, view.limit)
     return Answer(text=json.dumps(data, ensure_ascii=False), data=data)
 
 
 def error_fields(made: Answer, message: str) -> Answer:
-    """A call that could not be run, as the same object."""
+    """Return the answer to a call that could not be run, in the same object."""
     data = {**_fields(success=False, stderr=message, code=1), **made.data}
     return replace(made, text=json.dumps(data, ensure_ascii=False), data=data)
 
 
 def shorten_stream(stream: StreamText, limit: int) -> tuple[str, bool]:
-    """At most so many characters and what stands between its ends then; and whether it was too long."""
+    """Return at most `limit` characters, plus a marker between both ends if the stream is longer, and whether it is."""
     if not stream.dropped and stream.length <= limit:
         return stream.head, False
     half = limit // 2
     first, last = stream.first(half), stream.last(half)
     gone = stream.length - limit
-    if len(first) + len(last) < 2 * half:  # memory was given less room than this
+    if len(first) + len(last) < 2 * half:  # the capture kept less than `limit`
         gone = stream.length - len(first) - len(last)
     return f"{first}\n\n... ({gone} characters truncated) ...\n\n{last}", True
 
 
 def exit_code(result: Result) -> int:
-    """The command's own, or what stands for it."""
+    """Return the command's own exit code; without one, -1 for a refusal and 1 for any other end."""
     match result.outcome:
         case Exited(code):
             return code
@@ -66,7 +67,7 @@ def exit_code(result: Result) -> int:
 
 
 def describe_end(result: Result) -> str:
-    """What there is to say about an end that is no exit code; empty if there is nothing."""
+    """Describe an end that is no exit code; empty if the command exited."""
     outcome = result.outcome
     match outcome:
         case Exited():
@@ -117,13 +118,14 @@ def _further(result: Result, cut: bool) -> dict[str, Any]:
 
 
 def _has_begun(result: Result) -> bool:
-    """As a task: it runs, or has run."""
+    """Return whether the run is a task that has started: it still runs, or it has ended."""
     outcome = result.outcome
     return isinstance(outcome, Exited | Signalled) or (isinstance(outcome, Running) and not outcome.promoted)
 
 
 def _ended_already(result: Result, limit: int) -> tuple[str, bool]:
-    """A task that failed before the call was over: nobody should have to ask for that."""
+    """Describe a task that failed before the call returned, and say whether the text is cut. The caller should not have
+    to query that. Empty if the task has not failed."""
     if result.ok:
         return "", False
     said, cut = shorten_stream(read_stream_text(result.both, result.redactor), limit)

@@ -1,8 +1,8 @@
-"""A labelled text: command, exit code, directory, stdout, stderr; what is too long is cut in the middle (T-05, T-06).
+"""Format `Report`: a labelled text with command, exit code, directory, stdout, stderr, cut in the middle (T-05, T-06).
 
-What nacre has to say stands at the end of the last part, in lines of its own: `[nacre: …]`. A command that printed such
-a line last is found out: the next one says so. `reported` reads all of it back. What has no exit code is a message for
-who has to try something else: it timed out, was refused, could not be started.
+nacre's notes stand at the end of the last part, on lines of their own: `[nacre: …]`. If the command's last line looks
+like a note, the next line says that it is the command's own. `parse_report` reads the text back. An end without an exit
+code (timed out, refused, not started) gives a message that tells the model what to try instead.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ NOT_OURS = "[nacre: the line above is the command's own]"
 NOTE = lazy_regex(r"\[nacre: .*\]")
 _SURROGATE = lazy_regex(r"[\ud800-\udfff]")
 _MAX_COMMAND_CHARS = 200
-"""Characters of a command in a message about it."""
+"""Longest command quoted in a message about it."""
 
 
 def answer(result: Result, view: Report) -> Answer:
+    """Return the answer in this format."""
     redactor, code = result.redactor, code_of(result.outcome)
     out, err = _text(result.out, redactor), _text(result.err, redactor)
     command, cwd = _mask_text(result.command, redactor), _mask_text(result.cwd, redactor)
@@ -54,7 +55,7 @@ def answer(result: Result, view: Report) -> Answer:
         text = layout(command, code, cwd, out, err, notes)
         if (
             len(text) > view.truncate_above and len(_head(command, code, cwd)) > view.start
-        ):  # what matters most would be cut out
+        ):  # the cut would drop the exit code
             text = layout(command, code, cwd, out, err, [*notes, f"Exit Code: {code}"])
     short = shorten_report(text, view)
     return Answer(
@@ -73,18 +74,19 @@ def answer(result: Result, view: Report) -> Answer:
 
 
 def layout(command: str, code: int, cwd: str, out: str, err: str, notes: list[str] | tuple[str, ...] = ()) -> str:
+    """Return the labelled text, uncut."""
     return f"{_head(command, code, cwd)}\n\nSTDOUT:\n{out or NO_OUTPUT}\n\nSTDERR:\n{_stderr_with_notes(err, notes)}"
 
 
 def shorten_report(text: str, view: Report) -> str:
-    """The text itself, where it is not too long."""
+    """Return `text` itself, or a copy cut in the middle if it is too long."""
     if len(text) <= min(view.truncate_above, view.most):
         return text
     return (text[: view.start] + MARK + text[-view.end :])[: view.most]
 
 
 def code_of(outcome: Outcome) -> int | None:
-    """As Python has it: negative for a signal. None: there is none to tell."""
+    """Return the exit code as `subprocess` does, negative for a signal; None if there is none."""
     match outcome:
         case Exited(code):
             return code
@@ -155,7 +157,7 @@ def _message(result: Result, command: str, out: str, err: str, notes: list[str],
 
 
 def _text(captured: Captured, redactor: Redacts | None) -> str:
-    """Stripped; a line of its own says what was not captured."""
+    """Return the stream as stripped text, with a line that counts the bytes that were not captured."""
     read = read_stream_text(captured, redactor)
     if not read.dropped:
         return read.head.strip()
@@ -163,6 +165,6 @@ def _text(captured: Captured, redactor: Redacts | None) -> str:
 
 
 def _mask_text(text: str, redactor: Redacts | None) -> str:
-    """And as characters, whatever bytes a name is made of."""
+    """Mask `text`, and replace lone surrogates: names may be arbitrary bytes."""
     text = _SURROGATE.sub("\ufffd", text)
     return text if redactor is None else redactor.mask(text)

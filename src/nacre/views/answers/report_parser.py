@@ -1,9 +1,9 @@
-"""A report's text in, what it tells out: the other way round from `report`. Pure; raises for no text.
+"""Parses the text of a report: the inverse of `report`. Pure; never raises, whatever the text.
 
-Exact for a text that was not cut and whose streams hold no line that is a heading, whatever the command is. Headings in
-stdout do no harm unless there is a whole head among them, from `Exit Code:` to `STDOUT:`. It is read from its end: the
-last `STDERR:` after an empty line is the heading, and the last head before it is the head. A stream that
-is `(no output)` or `(no errors)` itself cannot be told from one that is empty.
+Exact for a text that was not cut and whose streams contain no line that is a heading, whatever the command is. Headings
+in stdout are harmless unless they form a complete head, from `Exit Code:` to `STDOUT:`. The text is parsed from its
+end: the last `STDERR:` after an empty line is the heading, and the last head before it is the head. A stream that
+is literally `(no output)` or `(no errors)` cannot be told from an empty one.
 """
 
 from __future__ import annotations
@@ -21,21 +21,24 @@ _EXIT = lazy_regex(r"\nExit Code: (-?[0-9]{1,12})\nWorking Directory: ")
 
 @frozen(kw_only=True)
 class ParsedReport:
+    """The parts of a report."""
+
     command: str
     exit_code: int
     working_dir: str
     stdout: str
     stderr: str
     notes: tuple[str, ...] = ()
-    """nacre's own lines."""
+    """nacre's own notes, without their brackets."""
     is_truncated: bool = False
 
 
 def parse_report(text: str, *views: Report) -> ParsedReport | None:
-    """None: it is no report, or what tells so was cut out. `views`: how it may have been cut."""
+    """Parse `text`. Return None if it is not a report, or if the parts that identify it were cut out. `views`: formats
+    whose limits may have cut it."""
     cut = next((view.start for view in views if was_cut(text, view)), None)
     top, heading, err = text.rpartition(_STDERR)
-    if not heading and cut is not None:  # it was in the middle
+    if not heading and cut is not None:  # the heading was in the part cut out
         top, err = text[:cut], text[cut + len(MARK) :]
     heads = _EXIT.finditer(top[: max(0, top.rfind(_STDOUT))])
     head = max(heads, key=lambda each: each.start(), default=None)
@@ -55,12 +58,13 @@ def parse_report(text: str, *views: Report) -> ParsedReport | None:
 
 
 def was_cut(text: str, view: Report) -> bool:
+    """Return whether `text` was cut at the limits of `view`."""
     whole = view.start + len(MARK) + view.end
     return len(text) == min(whole, view.most) and text.startswith(MARK, view.start)
 
 
 def _split_notes(err: str) -> tuple[str, tuple[str, ...]]:
-    """Without nacre's own lines."""
+    """Split nacre's own notes off stderr."""
     lines = err.split("\n")
     ours = len(lines)
     while ours and NOTE.fullmatch(lines[ours - 1]):

@@ -1,6 +1,6 @@
-"""What a failed command said on stderr → what it means and what to do about it, in a sentence (T-10). Pure.
+"""Explains common errors on stderr in a sentence, with what to do about them (T-10). Pure.
 
-For the common complaints that nothing better is known of; `nacre.hints` looks things up.
+For errors about which nothing better is known: `nacre.hints` looks things up.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from nacre.base.lazy_regex import lazy_regex
 
 _SEARCHED_END_CHARS = 4000
-"""Characters of the end that are looked at."""
+"""Part of the end that is searched."""
 _KNOWN = (
     (
-        lazy_regex(r"(?i)command not found|: not found$", 8),  # MULTILINE
+        lazy_regex(r"(?i)command not found|: not found$", 8),  # re.MULTILINE
         "There is no such command: check how it is spelt, install it, or give its full path.",
     ),
     (
@@ -41,7 +41,7 @@ _KNOWN = (
 
 
 def explain_stderr(err: str) -> list[str]:
-    """The last common complaint in it, explained; or nothing."""
+    """Return the explanation of the last known error in `err`, or an empty list."""
     end = err[-_SEARCHED_END_CHARS:]
     found = [
         (places[-1], said) for pattern, said in _KNOWN if (places := [each.end() for each in pattern.finditer(end)])

@@ -1,4 +1,4 @@
-"""A captured stream as characters: where it begins, where it ends, how many there were. Masked before it is cut."""
+"""Text of a captured stream: its beginning, its end and its length. Masked before it is cut."""
 
 from __future__ import annotations
 
@@ -9,29 +9,32 @@ from nacre.result import Captured, Redacts
 
 @frozen
 class StreamText:
+    """Decoded text of one stream, as far as it was captured."""
+
     head: str
     tail: str = ""
-    """Empty when all of it is in `head`."""
+    """Empty if `head` is the complete text."""
     dropped: int = 0
-    """Characters between them."""
+    """Characters between `head` and `tail`."""
 
     @property
     def length(self) -> int:
+        """Length of the complete stream in characters."""
         return len(self.head) + self.dropped + len(self.tail)
 
     def first(self, count: int) -> str:
-        """So many of its first characters, or as many of them as are left."""
+        """Return the first `count` characters, or fewer if not all of them were captured."""
         return self.head[:count]
 
     def last(self, count: int) -> str:
-        """So many of its last characters, or as many of them as are left."""
+        """Return the last `count` characters, or fewer if not all of them were captured."""
         if count <= 0:
             return ""
         return (self.tail if self.dropped else self.head)[-count:]
 
 
 def read_stream_text(captured: Captured, redactor: Redacts | None) -> StreamText:
-    """As UTF-8, invalid bytes replaced."""
+    """Decode a stream as UTF-8, with invalid bytes replaced and secrets masked."""
 
     values = () if redactor is None else redactor.values()
 

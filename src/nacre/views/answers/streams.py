@@ -1,4 +1,4 @@
-"""Both streams, each from its beginning as far as it may go, and how it ended. What went beyond is counted."""
+"""Format `SeparateStreams`: the exit code, and each stream up to a limit. Bytes beyond the limit are counted."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from nacre.result import Captured, Exited, Lost, NotStarted, Redacts, Refused, R
 from nacre.views.answers.answer import Answer
 
 NO_EXIT_CODE = -1
-"""Of what did not exit by itself."""
+"""For a run that did not exit by itself."""
 
 
 @frozen
 class TextHead:
+    """The beginning of a stream."""
+
     text: str
     left_out: int = 0
-    """Bytes."""
+    """Bytes beyond it."""
 
 
 def answer(result: Result, view: SeparateStreams) -> Answer:
+    """Return the answer in this format."""
     out, err = read_head(result.out, view.limit, result.redactor), read_head(result.err, view.limit, result.redactor)
     code = NO_EXIT_CODE if result.exit_code is None else result.exit_code
     data: dict[str, Any] = {
@@ -48,8 +51,8 @@ def answer(result: Result, view: SeparateStreams) -> Answer:
 
 
 def read_head(captured: Captured, limit: int, redactor: Redacts | None) -> TextHead:
-    """As UTF-8, invalid bytes replaced, cut between characters. The beginning of a secret that the cut has left is
-    masked as all of it would be."""
+    """Decode up to `limit` bytes as UTF-8, cut between characters, with invalid bytes replaced. A secret is masked even
+    if the cut leaves only its beginning."""
     held = captured.head if captured.dropped_bytes else captured.head + captured.tail
     kept = held[:limit]
     cut = len(kept) < captured.total_bytes
@@ -62,7 +65,7 @@ def read_head(captured: Captured, limit: int, redactor: Redacts | None) -> TextH
 
 
 def _failure_text(result: Result) -> tuple[str, str] | None:
-    """Why it did not run, or nobody knows how it went."""
+    """Return kind and message of the error if the command did not run or its end is unknown, else None."""
     match result.outcome:
         case Refused(_, reason, instead):
             return "validation", f"{reason}. Instead: {instead}" if instead else reason

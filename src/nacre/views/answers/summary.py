@@ -1,6 +1,7 @@
-"""A line about the command, and the end of what it printed; what is longer than may be shown is left in a file, whole.
+"""Format `Summary`: a line about the command, and the end of its output. Longer output is kept in a file, complete.
 
-Looks at the end of the output only, however long it is. The texts in brackets are as the document has them.
+Only the end of the output is examined, whatever its length. The texts in brackets are taken verbatim from the
+specification.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from nacre.views.model.with_spill import check_spill, write_spill
 
 
 def answer(result: Result, view: Summary, directory: str | None, name: str) -> Answer:
+    """Return the answer in this format."""
     line = f"$ {shorten_command(result.command, view.command)}{_ending(result.outcome)}"
     file, content = None, _instead(result.outcome)
     if result.both.total_bytes:
@@ -52,8 +54,8 @@ def answer(result: Result, view: Summary, directory: str | None, name: str) -> A
 
 
 def shorten_command(command: str, most: int) -> str:
-    """Its first line, and of that not more than so many characters."""
-    first = command.partition("\n")[0].removesuffix("\r").encode("utf-8", "replace").decode()  # it may hold odd bytes
+    """Return the first line of the command, cut to `most` characters."""
+    first = command.partition("\n")[0].removesuffix("\r").encode("utf-8", "replace").decode()  # no lone surrogates
     return first if len(first) <= most else first[: most - 3] + "..."
 
 
@@ -76,7 +78,7 @@ def _ending(outcome: Outcome) -> str:
 
 
 def _instead(outcome: Outcome) -> str | None:
-    """What there is to read of a command that never ran."""
+    """Return what to show instead of output for a command that never ran; None if there is nothing."""
     match outcome:
         case Refused(_, reason, instead):
             return f"{reason}. Instead: {instead}" if instead else reason
@@ -87,7 +89,7 @@ def _instead(outcome: Outcome) -> str | None:
 
 
 def _output_text(result: Result, view: Summary, directory: str | None, name: str) -> tuple[Spill | None, str]:
-    """Where all of it is, if that is not the text itself."""
+    """Return the text to show, and the file with all of the output unless the text is complete."""
     both = result.both
     window = _window(both, view.window)
     whole = len(window) == both.total_bytes
@@ -113,7 +115,7 @@ def _output_text(result: Result, view: Summary, directory: str | None, name: str
 
 
 def _window(captured: Captured, most: int) -> bytes:
-    """So many of its last bytes, or as many of them as are left."""
+    """Return the last `most` bytes, or fewer if not all of them were captured."""
     held = captured.tail if captured.dropped_bytes else captured.head + captured.tail
     return held[-most:]
 
@@ -123,7 +125,7 @@ def _mask_text(text: str, redactor: Redacts | None, *, cut: bool) -> str:
 
 
 def _lines(text: str) -> int:
-    """A newline at the end begins no line."""
+    """Count the lines. A newline at the end does not start another."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 

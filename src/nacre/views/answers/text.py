@@ -1,4 +1,4 @@
-"""Our own shape: one text for the model, and the Result as data."""
+"""Format `Text`, nacre's own: one text for the model, and the Result as data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from nacre.views.model.with_spill import for_model
 
 
 def answer(result: Result, view: Text, directory: str | None, name: str) -> Answer:
+    """Return the answer in this format."""
     options = ModelOptions(
         output=ShapeOptions(chars=view.chars, lines=view.lines, tokens=view.tokens),
         separate_streams=view.separate_streams,

@@ -1,1 +1,1 @@
-"""Text for a terminal, without rich."""
+"""Text for a terminal, drawn without rich."""

@@ -1,7 +1,7 @@
-"""A verdict that asks → the question, as lines of a terminal. Pure.
+"""Builds the question that asks a person to approve a command, as lines for a terminal. Pure.
 
-All of what would run is in it, behind a bar; then why it is asked about, just above the question. No line is wider than
-the terminal: what the terminal itself wraps would begin in the first column, and could pass for a line of ours.
+Shows everything that would run, behind a bar, and then the reasons, just above the question. No line is wider than the
+terminal: a line that the terminal wraps would continue in the first column, where it could imitate a line of nacre's.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from nacre.views.console.escape import escape_command, escape_text, to_ascii
 
 QUESTION = "Run it? [y/N] "
 _MAX_FINDINGS = 10
-"""Findings that a question lists."""
+"""Findings listed in a question."""
 _MAX_INPUT_LINES, _MAX_INPUT_CHARS = 20, 2000
-"""Lines and characters of input that nothing runs."""
+"""Lines and characters shown of an input that no command runs."""
 _OURS = "nacre: "
 _MIN_COLUMNS = 20
 
 
 def prompt_lines(verdict: Verdict, width: int, *, utf8: bool = True) -> list[str]:
-    """Every line but the question itself."""
+    """Return every line except the question itself."""
     page = _Page(width, utf8=utf8)
     if (approval_request := verdict.approval_request) is not None:
         page.say(f"this would run in {approval_request.cwd}:")
@@ -46,7 +46,7 @@ def prompt_lines(verdict: Verdict, width: int, *, utf8: bool = True) -> list[str
 
 
 def _excerpt(given: ApprovalInput) -> str:
-    """All of what would run; of other input, so much that one sees what it is."""
+    """Return all of an input that would run; of any other, enough to recognise it."""
     text = given.text.strip("\n")
     return text if given.executed else "\n".join(text.split("\n")[:_MAX_INPUT_LINES])[:_MAX_INPUT_CHARS]
 
@@ -54,14 +54,16 @@ def _excerpt(given: ApprovalInput) -> str:
 class _Page:
     def __init__(self, width: int, *, utf8: bool) -> None:
         self.lines: list[str] = []
-        self._room = max(width, _MIN_COLUMNS) - 1  # a terminal may wrap as soon as the last column is written
+        self._room = max(width, _MIN_COLUMNS) - 1  # some terminals wrap once the last column is written
         self._utf8 = utf8
         self._bars = ("  │ ", "  ┆ ") if utf8 else ("  | ", "  : ")
 
     def say(self, text: str) -> None:
+        """Add a line of nacre's, wrapped between words."""
         self._add(escape_text(text), _OURS, " " * len(_OURS), between_words=True)
 
     def show(self, text: str) -> None:
+        """Add the lines of a command or input, escaped, behind a bar."""
         for line in text.strip("\n").split("\n"):
             self._add(escape_command(line), *self._bars)
 
@@ -84,7 +86,8 @@ def _rows(text: str, room: int, *, between_words: bool) -> list[str]:
 
 
 def _chars_that_fit(text: str, room: int) -> int:
-    """How many characters surely fit. Terminals do not agree on how wide some of them are: then the wider one."""
+    """Return the number of characters that fit in any terminal. Terminals disagree on the width of some characters:
+    assume the larger one."""
     if text.isascii():
         return room
     for place, letter in enumerate(text):

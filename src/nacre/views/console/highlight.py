@@ -1,7 +1,7 @@
-"""What kind of text a command has printed, and what in a line of it deserves a colour. Pure.
+"""Guesses the kind of text that a command has printed, and which parts of a line to colour. Pure.
 
-Guessed from a few lines, and harmless when wrong: nothing is added, left out or moved. Patterns of our own: a lexer for
-each kind would take longer to load than the command to run, and stumbles over text that was cut.
+The guess is made from a few lines, and a wrong one is harmless: nothing is added, removed or moved. The patterns are
+our own: a lexer for each kind would take longer to load than the command to run, and fails on text that was cut.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from nacre.base.lazy_regex import lazy_regex
 
 ContentKind: TypeAlias = Literal["json", "diff", "traceback", "log", "xml", "yaml", "plain"]
 Mark: TypeAlias = "tuple[int, int, str]"
-"""From, to, and the name of a style (`panels.paint`)."""
+"""Start, end, and the name of a style (`panels.style`)."""
 
 _SAMPLE_LINES = 60
-"""Lines that are looked at."""
+"""Lines examined."""
 _MAX_LINE_CHARS = 2000
-"""Characters of a line that are looked at."""
+"""Part of a line that is examined."""
 
 _DIFF = lazy_regex(r"diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _DIFF_HEADS = (("--- ", "+++ "), ("Index: ", "======"))
-"""How two lines begin that stand below each other."""
+"""Beginnings of two consecutive lines."""
 _TRACE = lazy_regex(r"Traceback \(most recent call last\):|\s*Exception Group Traceback |=+ (?:FAILURES|ERRORS) =+\Z")
 _LEVELS = r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|PANIC"
 _LOGGED = lazy_regex(
@@ -37,11 +37,11 @@ _XML_END = lazy_regex(r"(?:</[\w:.-]{1,60}\s*>|/>|-->)\s*\Z")
 _YAML = lazy_regex(r"\s*(?:- )*[\w./\"'-]{1,60}:(?: .*|)\Z|\s*- \S.*\Z|\s*#.*\Z|---\s*\Z|\s*\Z")
 _YAML_KEY = lazy_regex(r"\s*(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: .*|)\Z")
 _YAML_INNER = lazy_regex(r"---\s*\Z|- \S|\s+(?:- )*[A-Za-z_][\w./\"'-]{0,60}:(?: |\Z)|[\w./\"'-]{1,60}:\Z")
-"""Of a line that prose and a table of `name: value` do not have: something in something else."""
+"""Matches nesting, which prose and a table of `name: value` do not have."""
 
 
 def kind_of(lines: Sequence[str]) -> ContentKind:
-    """What most of it is."""
+    """Guess the kind of the text."""
     sample = [line[:_MAX_LINE_CHARS] for line in lines[:_SAMPLE_LINES]]
     full = [line for line in sample if line.strip()]
     if not full:
@@ -71,12 +71,12 @@ def _is_json(lines: Sequence[str], full: list[str]) -> bool:
         pass
     try:
         return all(isinstance(json.loads(line), dict | list) for line in full[:5])
-    except (ValueError, RecursionError):  # the beginning of one, perhaps
+    except (ValueError, RecursionError):  # perhaps the beginning of a JSON value
         return len(full) > 2 and any(re.match(r'\s*"(?:[^"\\]|\\.)*"\s*[:,]', line) for line in full[1:4])
 
 
 def highlights(kind: ContentKind, line: str) -> Iterator[Mark]:
-    """What to colour in a line."""
+    """Yield the parts of a line to colour."""
     line = line[:_MAX_LINE_CHARS]
     if kind == "diff":
         yield from _diff(line)
@@ -99,7 +99,8 @@ def _diff(line: str) -> Iterator[Mark]:
 
 
 def _json(line: str) -> Iterator[Mark]:
-    """A text that no quote ends goes to the end of the line: one look at each character, whatever it holds."""
+    """Yield the parts of a line of JSON. A string without a closing quote extends to the end of the line, so that every
+    character is scanned once, whatever the line contains."""
     for found in _JSON.finditer(line):
         if found["value"] is not None:
             yield (*found.span("value"), "value")

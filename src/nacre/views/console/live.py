@@ -1,8 +1,8 @@
-"""A command while it runs → what a terminal shows of it: the last lines between two rules, and how it goes. Pure.
+"""Renders a running command for a terminal: the last lines between two rules, and a status line. Pure.
 
-The drawing stays where it is and is written over in place, in one piece: nothing flickers. No state of the terminal
-outlives a frame, so whoever kills us in between leaves a terminal that works. Bytes are only kept, counted and dropped
-as they come; everything else is done when a frame is drawn.
+The drawing is overwritten in place, in one write, so that it does not flicker. No terminal state outlives a frame: if
+this process is killed between two frames, the terminal remains usable. `feed` only keeps, counts and drops bytes;
+everything else is done when a frame is drawn.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ from nacre.views.console.short_command import shorten
 from nacre.views.console.viewport import Counts, last_lines
 
 MAX_LINES = 12
-"""Lines of output."""
+"""Lines of output shown."""
 _TAIL_BYTES = 8 * 1024
-"""Bytes of which the last lines are made."""
+"""Output kept for the last lines."""
 _MAX_COUNTED_BYTES = 32 * 1024 * 1024
-"""Bytes in which lines are counted. To count those of a flood would take longer than all the rest of it."""
+"""Output in which lines are counted. Counting those of a flood would take longer than everything else."""
 _SPINNER, _ASCII_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 _SPINNER_INTERVAL_S = 0.1
-"""Seconds."""
+"""Time that each character of the spinner is shown."""
 _BAR = "\x1b[K"
 _STAY, _WRAP = "\x1b[?7l", "\x1b[?7h"
-"""Lines that are wider than we think are cut by the terminal, not wrapped; and wrapped again."""
+"""Turn wrapping off, so that the terminal cuts lines that are wider than computed, and on again."""
 _REST = "\x1b[J"
 
 
 class LiveView:
+    """Live view of one run: keeps the end of its output and renders the frames that show it."""
+
     def __init__(
         self,
         command: str,
@@ -41,13 +43,13 @@ class LiveView:
         colour: bool = False,
         redactor: Redacts | None = None,
     ) -> None:
-        """`reflows`: the terminal breaks long lines anew when it gets narrower. `timeout` and
-        `redactor`, which masks what may not be shown, can be set until the first frame is drawn."""
+        """`reflows`: the terminal re-wraps long lines when it gets narrower. `redactor` masks secrets. `timeout` and
+        `redactor` may be set until the first frame is drawn."""
         self.line_counts = {"stdout": 0, "stderr": 0}
-        """Lines, complete ones, as far as they are counted."""
+        """Complete lines of each stream, as far as they are counted."""
         self.bytes = 0
         self.ending = False
-        """It has been told to end."""
+        """True once the command is being killed."""
         self._tail = b""
         self._open = {"stdout": False, "stderr": False}
         self.timeout = timeout
@@ -58,23 +60,24 @@ class LiveView:
         self._reflows = reflows
         self._colour = colour
         self._drawn: list[int] = []
-        """Columns of each line that is on the screen."""
+        """Columns of each line on the screen."""
 
     @property
     def counts(self) -> Counts:
-        """Lines of stdout and of stderr, one without its end among them."""
+        """Lines of stdout and stderr, including one that is not complete."""
         out, err = (self.line_counts[name] + self._open[name] for name in ("stdout", "stderr"))
         return Counts(out, err, self.bytes <= _MAX_COUNTED_BYTES)
 
     def feed(self, stream: StreamName, data: bytes) -> None:
+        """Add output of the command."""
         self.bytes += len(data)
         if self.bytes <= _MAX_COUNTED_BYTES:
-            self.line_counts[stream] += len(data) - len(data.translate(None, b"\n"))  # half the time that `count` takes
+            self.line_counts[stream] += len(data) - len(data.translate(None, b"\n"))  # takes half the time of `count`
         self._open[stream] = not data.endswith(b"\n")
         self._tail = data[-_TAIL_BYTES:] if len(data) >= _TAIL_BYTES else (self._tail + data)[-_TAIL_BYTES:]
 
     def lines(self, elapsed: float, width: int, height: int, *, utf8: bool = True) -> list[str]:
-        """As they would stand on the screen."""
+        """Return the lines as they appear on the screen."""
         room = max(width - 1, 1)
         rule = ("─" if utf8 else "-") * room
         secrets = () if self.redactor is None else self.redactor.values()
@@ -84,7 +87,8 @@ class LiveView:
         return lines if utf8 else [cut(to_ascii(line), room, dots="...") for line in lines]
 
     def frame(self, elapsed: float, width: int, height: int, *, utf8: bool = True) -> str:
-        """What to write: over what is there. Afterwards the cursor is at the end of the last line."""
+        """Return the text that draws the next frame over the previous one. It leaves the cursor at the end of the last
+        line."""
         lines = self.lines(elapsed, width, height, utf8=utf8)
         back = self._back(width, height)
         self._drawn = [columns(line) for line in lines]
@@ -93,17 +97,17 @@ class LiveView:
         return _STAY + back + f"{_BAR}\r\n".join(lines) + _BAR + _REST + _WRAP
 
     def erase(self, width: int, height: int) -> str:
-        """Takes it off the screen."""
+        """Return the text that erases the drawing; empty if there is none."""
         back = self._back(width, height)
         self._drawn = []
         return back + _REST if back else ""
 
     def forget(self) -> None:
-        """Somebody else has written since: begin anew, below."""
+        """Start anew below: another program has written in between."""
         self._drawn = []
 
     def _back(self, width: int, height: int) -> str:
-        """To the first column of the first line."""
+        """Return the sequence that moves the cursor to the first column of the first line."""
         if not self._drawn:
             return ""
         rows = [max(1, -(-each // max(width, 1))) if self._reflows else 1 for each in self._drawn]
@@ -111,7 +115,7 @@ class LiveView:
         return f"\r\x1b[{up}A" if up else "\r"
 
     def _whole_tail(self) -> bytes:
-        """From the beginning of a line, unless there is only one."""
+        """Return the kept output from the start of a line, unless it contains only one."""
         if self.bytes <= len(self._tail):
             return self._tail
         start = self._tail.find(b"\n") + 1
@@ -145,10 +149,11 @@ class LiveView:
 
 
 def styles(count: int) -> list[str]:
-    """Of each line of a drawing: its title, rules and last line are not the command's."""
+    """Return the style of each of `count` lines: title, rules and status line have one, output lines have none."""
     return ["command", "faint", *[""] * (count - 4), "faint", "faint"] if count >= 5 else ["faint"] * count
 
 
 def paint_line(line: str, style: str) -> str:
+    """Wrap `line` in the escape sequence of `style`."""
     code = {"command": "1", "faint": "2"}.get(style)
     return f"\x1b[{code}m{line}\x1b[0m" if code else line

@@ -1,5 +1,4 @@
-"""A result → the same without what it hides, in everything but its output, which is masked where it is made readable
-(`viewport`). Pure."""
+"""Masks secrets in every field of a result except its output, which `viewport` masks when it decodes it. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +7,12 @@ from nacre.result import Outcome, Process, Redacts, Result, Spill, TaskRef
 
 
 def masked_description(result: Result, description: str) -> str:
-    """What the caller says of it."""
+    """Return the caller's description of the command, with secrets masked."""
     return description if result.redactor is None else result.redactor.mask(description)
 
 
 def mask_result(result: Result) -> Result:
+    """Return the result with secrets masked in everything except its output."""
     redactor = result.redactor
     if redactor is None or not redactor.values():
         return result

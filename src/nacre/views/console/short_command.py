@@ -1,12 +1,12 @@
-"""A command → one honest line of it, for a person (P-011). Pure; raises for no text.
+"""Shortens a command to one line for a person, without hiding what it does (P-011). Pure; never raises.
 
     cd /work && make || echo failed      →  make || echo failed          (in /work)
     cat > x.py <<'EOF' … EOF; python x   →  cat > x.py <<'EOF' … +4 lines, 2 of them input; also runs python
 
-Done on the tree that the checker reads, so a `cd` in quotes is not taken for one. What is left out is counted; every
-command in it is named or counted, and so is every file that a redirection of none of them writes, and every command
-that what is shown would run from what is not (`bash <<EOF`). Rather once too often than not. Where a person decides,
-`full` leaves out nothing at all.
+Works on the tree that the checker reads, so a `cd` in quotes is not mistaken for one. Omitted text is counted. Every
+command in it is named or counted; so is every file written by a redirection that belongs to none of them, and every
+command that the shown part would run from the omitted one (`bash <<EOF`). A name is rather mentioned too often than
+not at all. `full` omits nothing: for when a person decides.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from nacre.views.console.escape import escape_command, fit
 MAX_COLUMNS = 120
 """Columns of one line."""
 _MAX_READ_CHARS = 100_000
-"""Characters that are worth reading for a line about them."""
+"""Longest command that is parsed."""
 _MAX_NAMES = 6
 _REST_NOTE_COLUMNS = 50
-"""Columns for what is said about the rest."""
+"""Columns for the note on the omitted part."""
 _MAX_NAME_COLUMNS = 40
 """Columns of a name."""
 _DOUBT = "not all of it is understood"
@@ -50,15 +50,15 @@ _SLASHES = lazy_regex(r"/(?:\.?/)+|/\.?\Z")
 
 
 def shorten(command: str, cwd: str, *, full: bool = False, most: int = MAX_COLUMNS) -> str:
-    """`cwd`: where it runs; empty if nobody knows. `full`: all of it, line by line, escaped; else one line of up to
-    `most` columns (from 40 up), with what is said about the rest."""
+    """Shorten a command that runs in `cwd` (empty if unknown). Return one line of up to `most` columns (at least 40),
+    with a note on the omitted part; with `full`, the complete command line by line, escaped."""
     if full:
         return "\n".join(escape_command(line) for line in command.strip("\n").split("\n"))
     return "".join(split_shortened(command, cwd, most=most))
 
 
 def split_shortened(command: str, cwd: str, *, most: int = MAX_COLUMNS) -> tuple[str, str]:
-    """The command's own words, and ours about the rest of it."""
+    """Return the shown part of the command, and nacre's note on the rest of it."""
     if len(command) > _MAX_READ_CHARS:
         return _summary(command.strip(), _Rest(), most, "too long to be read here")
     script = read(command, cwd=cwd, home="~")
@@ -70,7 +70,7 @@ def split_shortened(command: str, cwd: str, *, most: int = MAX_COLUMNS) -> tuple
         return line, ""
     begin += len(command[begin:]) - len(command[begin:].lstrip())
     if items and command[begin : begin + 1] == "#" and items[0].node.start > begin:
-        begin = items[0].node.start  # a remark is not what runs
+        begin = items[0].node.start  # a comment does not run
     if not items or script.syntax_error:
         return _summary(command[begin:].strip(), _rest(script, 0), most, _DOUBT)
     return _shorten_list(command, begin, items, script, most)
@@ -80,7 +80,7 @@ def split_shortened(command: str, cwd: str, *, most: int = MAX_COLUMNS) -> tuple
 
 
 def _without_cd(text: str, items: list[ListItem], cwd: str) -> tuple[int, list[ListItem]]:
-    """Where it begins after going where it is already, and what is left."""
+    """Skip each `cd` to the directory the command runs in. Return the position after them, and the remaining items."""
     begin = 0
     while len(items) > 1 and items[1].operator in ("&&", ";") and _changes_directory(items[0], cwd):
         node = items[0].node
@@ -107,11 +107,11 @@ def _tidy(path: str) -> str:
     return _SLASHES.sub("/", path).rstrip("/") or "/"
 
 
-# what is too long
+# commands that are too long
 
 
 def _shorten_list(text: str, begin: int, items: list[ListItem], script: Script, most: int) -> tuple[str, str]:
-    """Whole commands, as many as fit on a line; fewer, if there is no room left to say what the others are."""
+    """Show as many complete commands as fit on a line; fewer if there is no room left to name the others."""
     for room in (max(most - _REST_NOTE_COLUMNS, most // 3), most // 3, most // 5):
         line, cut = _beginning(text, begin, items, room)
         rest = text[cut:].rstrip()
@@ -126,7 +126,7 @@ def _shorten_list(text: str, begin: int, items: list[ListItem], script: Script, 
 
 
 def _beginning(text: str, begin: int, items: list[ListItem], most: int) -> tuple[str, int]:
-    """What is shown, and where it ends."""
+    """Return the shown part, and the position where it ends."""
     line, cut = "", begin
     for number, item in enumerate(items):
         node = item.node
@@ -139,7 +139,7 @@ def _beginning(text: str, begin: int, items: list[ListItem], most: int) -> tuple
             break
         line, cut = longer, node.start + len(text[node.start : end].rstrip())
         if "#" in piece or _lines_of_input(node):
-            break  # on one line with a remark, what follows would be one; and lines of input are no commands
+            break  # on one line, a comment would swallow what follows; and lines of input are not commands
     if not line:
         first = text[begin:].partition("\n")[0]
         cut = begin + len(first)
@@ -149,7 +149,8 @@ def _beginning(text: str, begin: int, items: list[ListItem], most: int) -> tuple
 
 
 def _separator(between: str) -> str | None:
-    """What stands between two commands, on one line. None: a remark, which would swallow what follows."""
+    """Return what to write between two commands on one line. None: there is a comment, which would swallow what
+    follows."""
     if "#" in between:
         return None
     words = " ".join(between.split())
@@ -159,7 +160,7 @@ def _separator(between: str) -> str | None:
 
 
 def _summary(text: str, hidden: _Rest, most: int, doubt: str) -> tuple[str, str]:
-    """The beginning of a text that cannot be taken apart."""
+    """Show the beginning of a command that cannot be split."""
     first = text.partition("\n")[0]
     room = max(most - _REST_NOTE_COLUMNS, most // 3)
     if columns(line := escape_command(first)) > room:
@@ -172,7 +173,8 @@ def _summary(text: str, hidden: _Rest, most: int, doubt: str) -> tuple[str, str]
 def _summary_with_names(
     line: str, rest: str, lines: bool, fed: int, hidden: _Rest, doubt: str, most: int
 ) -> tuple[str, str]:
-    """With as many names as there is room for; how many more there are is always said."""
+    """Add the note on the omitted part, with as many names as there is room for. It always includes the number of
+    others."""
     line = line.removesuffix("…").rstrip()
     left = _count_text(rest.strip().count("\n") + 1, "line") if lines else _count_text(len(rest), "character")
     start = f" … +{left}" if rest.strip() else " …"
@@ -187,8 +189,8 @@ def _summary_with_names(
 
 
 def _drop_names(hidden: _Rest) -> Iterator[tuple[tuple[str, ...], int, int, bool]]:
-    """What is written, how many of those files and of the commands to name, and whether to count the lines of input:
-    from all of it down to nothing."""
+    """Yield versions of the note, from all of it down to nothing: the files written, how many of the commands and of
+    these files to name, and whether to count the lines of input."""
     most = min(len(hidden.names), _MAX_NAMES)
     every = tuple(dict.fromkeys((*hidden.files, *hidden.theirs)))
     yield every, most, min(len(every), _MAX_NAMES), True
@@ -211,7 +213,8 @@ def _cut(line: str, most: int) -> str:
 
 
 def _kept_chars(line: str, most: int) -> int:
-    """How many characters of a line are shown when it is cut. None, where some of them are spelt out: who knows."""
+    """Return how many characters remain of a line that is cut; 0 if some are escaped, since the number is unknown
+    then."""
     return len(_cut(line, most)) - 1 if escape_command(line) == line else 0
 
 
@@ -220,7 +223,7 @@ def _count_text(count: int, what: str) -> str:
 
 
 def _lines_of_input(node: Node) -> int:
-    """Of the here-documents in it."""
+    """Count the lines of the here-documents in a node."""
     own = sum(
         sum(getattr(part, "text", "").count("\n") for part in redirect.target.parts)
         for redirect in node.redirects
@@ -250,23 +253,23 @@ def _child_nodes(node: Node) -> list[Node]:
     return [item.node for block in blocks if block is not None for item in block.items]
 
 
-# what a reader does not see
+# the omitted part
 
 
 @frozen
 class _Rest:
-    """Of a command that is not all shown."""
+    """Contents of the omitted part of a command."""
 
     names: tuple[str, ...] = ()
-    """The commands in it; those that change files first."""
+    """Commands in it; those that change files first."""
     files: tuple[str, ...] = ()
-    """What redirections in it write that belong to none of these commands."""
+    """Files written by redirections that belong to none of these commands."""
     theirs: tuple[str, ...] = ()
-    """What those of these commands write: said where there is room, as their other arguments are not."""
+    """Files written by redirections of these commands: named only if there is room. Their other arguments never are."""
 
 
 def _rest(script: Script, cut: int) -> _Rest:
-    """What stands behind `cut`, and what is run from there by what stands before."""
+    """Collect what comes after `cut`, and what the part before it runs from there."""
     fed = "<<" in script.text[:cut]
     names: dict[str, bool] = {}
     files: dict[str, None] = {}
@@ -291,13 +294,14 @@ def _short_name(word: str, unknown: str) -> str:
 
 
 def _is_run_by_wrapper(command: Command) -> bool:
-    """Its place is that of the command which runs it: a wrapper, or a shell that is fed from somewhere."""
+    """Return whether the command has the position of the command that runs it: a wrapper, or a shell that reads its
+    script from elsewhere."""
     parent = command.parent
     return parent is not None and (command.start, command.end) == (parent.start, parent.end)
 
 
 def _is_shown(command: Command, text: str, cut: int, *, fed: bool) -> bool:
-    """Whether its name stands in `text[:cut]`. `fed`: something there reads lines that are not."""
+    """Return whether the command's name is in `text[:cut]`. `fed`: a command there reads lines that are not."""
     if command.start >= cut:
         return False
     words = command.argv[:1]
@@ -307,13 +311,13 @@ def _is_shown(command: Command, text: str, cut: int, *, fed: bool) -> bool:
         if not is_literal(words[0]):
             return text[command.start] in '$"`'
         if not text[: command.start].strip() and "/" not in words[0] and words[0].startswith(text[command.start : cut]):
-            return True  # the beginning of the very first; the rest is counted
+            return True  # the beginning of the first command; the rest is counted
     elif command.end <= cut and not fed:
         return True
     else:
         parent = command.parent
         while parent is not None and (outer := parent.parent) and _is_run_by_wrapper(parent):
-            parent = outer  # `sudo env rm`
+            parent = outer  # as in `sudo env rm`
         assert parent is not None
         place = len(parent.argv) - len(command.argv)
         if place < 1 or parent.argv[place:] != command.argv:

@@ -1,4 +1,4 @@
-"""How a task stands, in a few words or a sentence. Pure."""
+"""Describes the state of a task, in a word or a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def status_word(task: Task) -> str:
-    """For a column of a table: up to a dozen letters."""
+    """Return the state for a column of a table: up to a dozen characters."""
     if task.out_of_memory:
         return "out of memory"
     match task.outcome:
@@ -55,7 +55,7 @@ def status_word(task: Task) -> str:
 
 
 def status_sentence(task: Task) -> str:
-    """For a line of its own."""
+    """Return the state as a sentence."""
     if task.alive:
         quiet = "" if task.idle is None or not task.bytes else f", its last output {format_duration(task.idle)} ago"
         return f"{task.id} has been running for {format_duration(task.duration)}{quiet}"
@@ -67,7 +67,7 @@ def status_sentence(task: Task) -> str:
 
 
 def survivors(task: Task) -> str:
-    """Which of its processes could not be ended."""
+    """List the processes of an ended task that are still alive."""
     named = ", ".join(f"{process.pid} ({process.command[:60]})" for process in task.running[:_MAX_NAMED_PROCESSES])
     more = len(task.running) - _MAX_NAMED_PROCESSES
     return named + (f" and {more} more" if more > 0 else "")

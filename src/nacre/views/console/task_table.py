@@ -1,7 +1,7 @@
-"""Tasks and a width in, the cells of a table out: a row for each task, none wider than that. Pure.
+"""Lays out tasks as a table of a given width, one row for each task. Pure.
 
-Of a narrow terminal the command gets its share first: then there are fewer columns. Whoever paints it adds colours and
-nothing else.
+On a narrow terminal, columns are dropped so that the command keeps a minimum width. A caller that draws the table in
+colour changes nothing else.
 """
 
 from __future__ import annotations
@@ -19,32 +19,36 @@ if TYPE_CHECKING:
     from nacre.tasks.store.task import Task
 
 STATE = 1
-"""The cell that says how it stands."""
+"""Index of the cell with the state."""
 GAP = "  "
 _NAMES = ("ID", "STATE", "TIME", "QUIET", "BYTES", "PID", "COMMAND")
 _TO_THE_RIGHT = ("TIME", "QUIET", "BYTES", "PID")
 _GIVEN_UP = ("PID", "BYTES", "QUIET", "TIME")
-"""In this order, where there is no room for them."""
+"""Columns to drop, in this order, if there is not enough room."""
 _MIN_COMMAND_COLUMNS = 20
-"""Columns for the command."""
+"""Least width of the command."""
 _ID_COLUMNS = 13
-"""Columns. What is no task may have a longer name."""
+"""Width of a task's id. An entry that is not a task may have a longer name."""
 _MAX_COMMAND_COLUMNS = 500
-"""Columns of a command: here it is cut where the line ends, as the others are."""
+"""Longest command; `_cells` cuts it at the end of the line."""
 
 
 @frozen
 class TaskTable:
+    """Cells of a table, with its head."""
+
     head: tuple[str, ...]
     rows: tuple[tuple[Task, tuple[str, ...]], ...]
-    """Each cell as wide as the others of its column; what is broken last."""
+    """Each task with its cells, padded to the width of their columns. Broken tasks come last."""
 
     @property
     def lines(self) -> list[str]:
+        """The table's lines, head first."""
         return [GAP.join(cells).rstrip() for cells in (self.head, *(cells for _, cells in self.rows))]
 
 
 def build_task_table(tasks: Sequence[Task], width: int, *, utf8: bool = True) -> TaskTable:
+    """Lay out `tasks` in at most `width` columns; in ASCII unless `utf8`."""
     tasks = sorted(tasks, key=lambda task: task.state == "broken")
     rows = [dict(zip(_NAMES, _NAMES, strict=True)), *(_row(task, width) for task in tasks)]
     if not utf8:
@@ -84,7 +88,7 @@ def _command(task: Task) -> str:
 def _short_command(command: str, cwd: str) -> str:
     line = command.strip()
     if len(line) <= _MAX_COMMAND_COLUMNS and "\n" not in line and not line.startswith("cd"):
-        return escape_command(line)  # as below, and nothing has to be loaded that reads it
+        return escape_command(line)  # the same as below, without loading the shell parser
     from nacre.views.console.short_command import shorten
 
     return shorten(command, cwd, most=_MAX_COMMAND_COLUMNS)

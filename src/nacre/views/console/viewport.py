@@ -1,7 +1,7 @@
-"""What a command has printed → the lines that a person is shown of it. Pure, and bounded in time and size.
+"""Selects the lines of a command's output that a person is shown. Pure, and bounded in time and size.
 
-stdout and stderr in the order they came; a line is stderr's if it occurs there and nowhere in stdout. What stands for
-something else (left out, binary, cut) is a note, never a line of the command's own. What the result hides is masked.
+stdout and stderr are in order of arrival; a line counts as stderr's if it occurs there and nowhere in stdout. A
+placeholder (for omitted, binary or cut output) is a note, never a line of the command's own. Secrets are masked.
 """
 
 from __future__ import annotations
@@ -19,49 +19,53 @@ from nacre.views.console.escape import cut, escape_output
 from nacre.views.console.highlight import ContentKind, kind_of
 
 MAX_LINES = 100
-"""Lines."""
+"""Default number of lines shown."""
 _HEAD_SHARE = 0.3
-"""Of those, at the beginning."""
+"""Share of them at the beginning."""
 _END_BYTES = 64 * 1024
-"""At either end of the capture that are worth decoding for so few lines."""
+"""Part of each end of the capture that is decoded: enough for these lines."""
 _CLEARS = lazy_regex(r"\x1b(?:\[[23]J|c|\[\?(?:1049|1047|47)[hl])")
-"""Clear the whole screen, or leave it for another. On a terminal it hides what was printed before; here it may not."""
+"""Sequences that clear the screen or switch to another. On a terminal they hide earlier output; here they must not."""
 _STRING = lazy_regex(r"\x1b[\]P_^X](\d{0,4})")
 
 LineOrigin: TypeAlias = Literal["out", "err", "note"]
 
 
 class Counts(NamedTuple):
-    """Lines."""
+    """Numbers of lines in stdout and stderr."""
 
     out: int
     err: int
     exact: bool = True
-    """False: there were more."""
+    """False if there were more."""
 
 
 @frozen
 class ViewportLine:
+    """One line to show; `note` is nacre's own."""
+
     text: str
     origin: LineOrigin = "out"
 
 
 @frozen(kw_only=True)
 class Viewport:
+    """Selected lines, and what is missing."""
+
     lines: tuple[ViewportLine, ...] = ()
     kind: ContentKind = "plain"
     hidden: int = 0
-    """Lines that are not shown, if that can be known."""
+    """Lines that are not shown, as far as their number is known."""
     cut: bool = False
-    """Not everything is shown."""
+    """True if some output is not shown."""
     erased: int = 0
-    """Lines that the command has printed and then taken back, as progress bars do."""
+    """Lines that the command printed and then overwrote or erased, as progress bars do."""
     ignored_sequences: tuple[str, ...] = ()
-    """What it would have had the terminal do."""
+    """Purposes of the control sequences that were not passed on, such as `clipboard`."""
 
 
 def viewport(result: Result, *, most: int = MAX_LINES, longest: int = 2000) -> Viewport:
-    """`longest`: characters of one line."""
+    """Select up to `most` lines of up to `longest` characters."""
     both = (
         result.both
         if result.both.total_bytes or not (result.out.total_bytes or result.err.total_bytes)
@@ -86,13 +90,13 @@ def viewport(result: Result, *, most: int = MAX_LINES, longest: int = 2000) -> V
 
 
 def count_lines(part: Captured) -> tuple[int, bool]:
-    """Lines, the last one also if it has no end; and whether these are all."""
+    """Return the number of lines, including one that is not complete, and whether this is all of them."""
     data = part.head + part.tail
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data)), not part.dropped_bytes
 
 
 def _join_streams(result: Result) -> Captured:
-    """For a result that was made without the merged stream."""
+    """Join the streams of a result that was made without the merged one."""
     out, err = result.out, result.err
     return Captured(
         head=out.head if out.dropped_bytes else out.head + out.tail,
@@ -108,7 +112,7 @@ def _only_errors(result: Result) -> frozenset[bytes]:
 
 
 def _ends(both: Captured) -> tuple[bytes, bytes, int]:
-    """The beginning, the end, and how many bytes are between them; one piece if there are none."""
+    """Return the beginning, the end, and the number of bytes between them; short output is all in the beginning."""
     if not both.dropped_bytes:
         data = both.head + both.tail
         if len(data) <= 2 * _END_BYTES:
@@ -120,25 +124,26 @@ def _ends(both: Captured) -> tuple[bytes, bytes, int]:
 
 @frozen
 class _CutMasker:
-    """What is to be masked in a text of which more may be missing at an end."""
+    """Masker of secrets for text that may have been cut at either end."""
 
     secrets: tuple[str, ...] = ()
     start: bool = False
     end: bool = False
 
     def mask(self, text: str) -> str:
-        """With as many lines as before."""
+        """Mask `text`. The number of lines stays the same."""
         return mask(text, self.secrets, starts_cut=self.start, ends_cut=self.end) if self.secrets else text
 
 
 def _lines(data: bytes, errors: frozenset[bytes], cut: _CutMasker, *, whole: bool) -> tuple[list[ViewportLine], int]:
-    """What is left of them, and how many are not."""
+    """Return the lines that remain on the screen, and the number of those that do not."""
     found = binary.find(data)
     if found is None:
         return _text(data, errors, cut)
     stop = len(data) - found.after
     size = stop - found.before
-    kind = found.kind or ("of no known kind" if cut.secrets else "")  # else it would begin with bytes, perhaps of one
+    # without a kind, the note shows the first bytes, which may be those of a secret
+    kind = found.kind or ("of no known kind" if cut.secrets else "")
     note = binary.describe(kind, size, data[found.before : found.before + 16]) if whole else "[binary output]"
     before, _ = _text(data[: found.before], errors, cut)
     after, _ = _text(data[stop:], errors, cut)
@@ -163,7 +168,7 @@ def _text(data: bytes, errors: frozenset[bytes], cut: _CutMasker) -> tuple[list[
 def _choose_lines(
     first: list[ViewportLine], last: list[ViewportLine], gap: int, most: int
 ) -> tuple[list[ViewportLine], int]:
-    """As many as there is room for, and how many are not among them."""
+    """Return as many lines as there is room for, and the number of lines left out."""
     kept = [*first, *last]
     if not gap and len(kept) <= most:
         return kept, 0
@@ -194,7 +199,7 @@ _IGNORED_SEQUENCES = {
 
 
 def _ignored_sequences(data: bytes) -> tuple[str, ...]:
-    """Commands beyond the screen, by what they are for."""
+    """Return the purposes of control sequences that reach beyond the screen."""
     if b"\x1b" not in data:
         return ()
     text = data.decode("latin-1")
@@ -202,7 +207,7 @@ def _ignored_sequences(data: bytes) -> tuple[str, ...]:
 
 
 def last_lines(data: bytes, count: int, longest: int, secrets: tuple[str, ...] = ()) -> list[str]:
-    """Of the end of a stream that goes on: the last lines, each on one line of a terminal."""
+    """Return the last lines of a stream that is still open, each cut to one line of the terminal."""
     rows = _CutMasker(secrets, start=True, end=True).mask(render(decode(data)).text).split("\n")
     if rows[-1] == "":
         rows.pop()

@@ -1,6 +1,6 @@
-"""A long command → lines that a shell takes for the same command, however they are copied. Pure.
+"""Wraps a long command into lines that a shell reads as the same command when they are copied. Pure.
 
-Broken only between words, with a `\\` at the end; and only if the tree of the result is that of the original.
+Breaks lines only between words, with a `\\` at the end, and only if the result parses to the same commands.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from nacre.views.console.escape import escape_command, escape_text
 
 _INDENT = "    "
 _MAX_COMMAND_CHARS = 4000
-"""Characters. Beyond that nobody copies it from here, and the terminal may break it where it likes."""
+"""Longest command that is wrapped: nobody copies a longer one from here, and the terminal may break it anywhere."""
 
 
 def wrap(command: str, width: int) -> list[str]:
-    """Lines of up to `width` columns where that can be done. A text that hides something is shown escaped instead, and
-    is then no longer for copying."""
+    """Return lines of up to `width` columns where possible. Text that hides something is returned escaped instead, and
+    is then not for copying."""
     lines = command.strip("\n").split("\n")
     if any(escape_text(line) != line or escape_command(line) != line for line in lines):
         return [escape_command(line) for line in lines]
@@ -34,7 +34,8 @@ def _same(one: str, other: str) -> bool:
 
 
 def _break_line(line: str, width: int) -> list[str]:
-    """At the last blank outside quotes that fits, again and again; a word that is too long stays whole."""
+    """Break the line, again and again, at the last space outside quotes that fits. A word that is too long stays
+    whole."""
     out: list[str] = []
     places, start = _break_positions(line), 0
     while columns((_INDENT if out else "") + line[start:]) > width:
@@ -50,7 +51,7 @@ def _break_line(line: str, width: int) -> list[str]:
 
 
 def _break_positions(line: str) -> list[int]:
-    """Blanks between words, as far as quotes and brackets tell; `wrap` looks again."""
+    """Return the positions of spaces between words, judged by quotes and brackets only; `wrap` verifies the result."""
     found: list[int] = []
     closers: list[str] = []
     position = 0
@@ -73,6 +74,6 @@ def _break_positions(line: str) -> list[int]:
         elif letter == " " and not closers:
             found.append(position)
         elif letter == "#" and not closers and line[position - 1 : position] in ("", " "):
-            break  # the rest is a remark, and ends with the line
+            break  # the rest of the line is a comment
         position += 1
     return found

@@ -1,1 +1,1 @@
-"""Recorded results and drawings of every view."""
+"""Recorded results, and a drawing of every view."""

@@ -1,4 +1,4 @@
-"""Results as they were once recorded, one of each kind: what `nacre gallery` draws and the snapshots show."""
+"""Recorded results, one of each kind, for `nacre gallery` and the snapshots in the tests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _result(
     task: TaskRef | None = None,
     spill: Spill | None = None,
 ) -> Result:
-    """`warned`: what stderr said before stdout; `err`: afterwards."""
+    """Build a result. `warned` is what stderr printed before stdout; `err`, after it."""
     return Result(
         command=command,
         cwd=HOME,

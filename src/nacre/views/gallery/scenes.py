@@ -1,4 +1,4 @@
-"""Every view, each with a recorded result to draw."""
+"""List of every view, each with a recorded result to draw."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from nacre.views.panels.task_table import task_table
 
 @frozen
 class Scene:
+    """One view in the gallery."""
+
     name: str
     about: str
     draw: Callable[[TerminalCapabilities], Drawing]

@@ -1,6 +1,6 @@
-"""A drawing → a picture of it (SVG), which needs nothing from anywhere else.
+"""Renders a drawing as an SVG picture without external resources.
 
-Lines that are too long are wrapped as a terminal would: a picture that cuts them does not show what one sees.
+Lines that are too long are wrapped as on a terminal: a picture that cut them would not show what a user sees.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ _FORMAT = """\
     </g>
 </svg>
 """.replace("FONTS", _FONTS)
-"""rich fills it in. Its own has fonts that are fetched from somewhere, and is none of its public parts."""
+"""Template that rich fills in. rich's own one fetches fonts from the network, and is not part of its public API."""
 
 
 def render_svg(drawing: Drawing, look: TerminalCapabilities, *, title: str, light: bool = False) -> str:
+    """Return the drawing as SVG, in the colours of a light or dark terminal."""
     paper = console(replace(look, colour=True), record=True)
     for each in drawing:
         if not isinstance(each, Text):
@@ -84,7 +85,7 @@ def render_svg(drawing: Drawing, look: TerminalCapabilities, *, title: str, ligh
 
 
 def _rows(line: Text, width: int) -> list[Text]:
-    """As a terminal wraps: where the room ends, in the middle of a word."""
+    """Split a line as a terminal wraps it: at the last column, within a word."""
     text, places, place = line.plain, list[int](), 0
     while (fits := prefix_length(text[place:], width)) < len(text) - place:
         place += max(fits, 1)

@@ -1,1 +1,1 @@
-"""The text that a model reads of a result."""
+"""The text that a model reads about a result."""

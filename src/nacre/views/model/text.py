@@ -1,7 +1,8 @@
-"""What a model reads of a Result. Pure: no file is opened here (`spilled` does, for who wants it).
+"""Renders the text that a model reads about a Result. Pure: only `with_spill` opens files.
 
-How it ended, where that is not plain success; the output, shaped; what nacre has to say. What is nacre's own can be
-told from the output (`notes`), every text is masked and survives JSON, and all of it together is within the limits.
+The text describes the end of the run unless it is plain success, then has the shaped output and nacre's notes. Notes
+are distinguishable from output (`nacre.output.notes`), all text is masked and survives JSON, and the whole is within
+the limits.
 """
 
 from __future__ import annotations
@@ -35,22 +36,24 @@ from nacre.result import (
 from nacre.result import describe as in_words
 
 MIN_LIMITS, MIN_LIMITS_SEPARATE = (1_000, 30, 250), (2_200, 50, 600)
-"""Characters, lines and tokens: half of them are for the output."""
+"""Least characters, lines and tokens: half of them are for the output."""
 _MAX_NOTE_CHARS = 600
-"""Characters of one remark."""
+"""Longest note."""
 _SEARCHED_END_BYTES = 8 * 1024
-"""Bytes of the beginning and of the end of the output in which complaints are looked for."""
+"""Part of the beginning and of the end of the output that is searched for error messages."""
 _RUNNING_NOTE_PREFIX = "It goes on as task "
 
 
 @frozen(kw_only=True)
 class ModelOptions:
+    """Limits and wording of the text."""
+
     output: ShapeOptions = ShapeOptions()
-    """The limits hold for the whole text, with all remarks."""
+    """Limits for the whole text, including notes."""
     separate_streams: bool = False
-    """stdout and stderr by themselves, instead of in order of arrival."""
+    """True to show stdout and stderr separately instead of in order of arrival."""
     task_help: str = "TaskOutput reads it and waits for it, KillShell ends it"
-    """What can be done with a task, for who has other tools."""
+    """How to handle a task, for callers that have other tools."""
 
     def __post_init__(self) -> None:
         chars, lines, tokens = MIN_LIMITS_SEPARATE if self.separate_streams else MIN_LIMITS
@@ -67,7 +70,8 @@ _UNREADABLE_NOTE = (
 
 @frozen(kw_only=True)
 class SpillInfo:
-    """Where the output is, as somebody has seen who looked (`spilled`), and what is in the part that was dropped."""
+    """The spill as found on disk by a caller that has looked (`with_spill`), and the contents of the part that was
+    dropped."""
 
     spill: Spill | None = None
     middle: OmittedMiddle | None = None
@@ -75,17 +79,20 @@ class SpillInfo:
 
 @frozen
 class ModelText:
+    """The rendered text, and whether it is complete."""
+
     text: str
     cut: bool = False
-    """Some of the output is left out, folded away or erased by itself, and cannot be known from the text."""
+    """True if output is omitted, folded, or erased by its own control sequences, and cannot be known from the text."""
     readings: tuple[DecodedStream, ...] = ()
-    """What was made out of the streams, for another rendering of the same."""
+    """The decoded streams, for rendering the same result again."""
 
 
 def model_text(
     result: Result, options: ModelOptions = DEFAULT, *, secrets: Iterable[str] = (), kept: SpillInfo | None = None
 ) -> str:
-    """The `secrets` are masked beside those that the result hides. Without `kept`, the result's word for its spill."""
+    """Return the text that a model reads. `secrets` are masked in addition to those of the result. Without `kept`, the
+    result's spill is trusted unchecked."""
     return render_model_text(result, options, secrets=secrets, kept=kept).text
 
 
@@ -97,7 +104,8 @@ def render_model_text(
     kept: SpillInfo | None = None,
     readings: tuple[DecodedStream, ...] = (),
 ) -> ModelText:
-    """The same, and whether it is all. `readings` are those of an earlier rendering, with the same middle."""
+    """Return the text of `model_text`, and whether it is complete. `readings`: the streams decoded by an earlier
+    rendering with the same middle."""
     redactor = (*secrets, *(() if result.redactor is None else result.redactor.values()))
     kept = SpillInfo(spill=result.spill) if kept is None else kept
     if redactor and kept.spill is not None:
@@ -130,13 +138,13 @@ def _ending(result: Result, options: ModelOptions, *, silent: bool) -> Iterator[
 
 
 def describe_end(result: Result, options: ModelOptions) -> str:
-    """How it ended, and what can be done; empty for plain success."""
+    """Describe how the run ended and what can be done; empty for plain success."""
     outcome = result.outcome
     match outcome:
         case Exited(0):
             return ""
         case Exited(code):
-            from nacre.hints.exit_codes import explain  # loads the parser, for those who fail
+            from nacre.hints.exit_codes import explain  # loads the parser: for failed commands only
 
             known = explain(result.command, code, cwd=result.cwd, output=_some(result.both))
             return f"exit {code}" + (f": {known.text}" if known else "")
@@ -170,12 +178,13 @@ def _task(result: Result) -> str:
 
 
 def is_redundant(remark: str, result: Result) -> bool:
-    """In other words, by whoever names the task."""
+    """Return whether a note only says that the run continues as a task: the text names the task anyway."""
     return result.task is not None and remark.startswith(f"{_RUNNING_NOTE_PREFIX}{result.task.id};")
 
 
 def _where(result: Result, kept: SpillInfo, secrets: tuple[str, ...]) -> Iterator[str]:
-    """For streams that are shown apart: the file has both, in order of arrival, and its lines are not theirs."""
+    """Yield notes on the file, for streams that are shown separately: it has both in order of arrival, so its line
+    numbers differ from theirs."""
     if kept.spill is None:
         return
     part = "" if kept.spill.complete else f"the first {kept.spill.bytes:,} bytes of "
@@ -196,7 +205,7 @@ def _some(captured: Captured) -> str:
 
 
 class _Lines:
-    """Lines of nacre's own, as many as may be: half of the text at most."""
+    """nacre's own lines, limited to half of the text."""
 
     def __init__(self, limits: ShapeOptions, secrets: tuple[str, ...]) -> None:
         self._limits = limits
@@ -208,7 +217,7 @@ class _Lines:
         self._refused = 0
 
     def add(self, text: str) -> str:
-        """The line, or nothing when there is no room for it."""
+        """Return the line to write; empty if there is no room for it."""
         line = nacre_note(self._plain(text))
         cost = len(line) + 1, 1, quarter_tokens(line) + 1
         used = [each + more for each, more in zip(self._used, cost, strict=True)]
@@ -219,7 +228,7 @@ class _Lines:
         return line
 
     def _plain(self, text: str) -> str:
-        """On one line, and not long."""
+        """Put a note on one line, masked, and limit its length."""
         longest = min(_MAX_NOTE_CHARS, self._chars - 20)
         if self._quarters is not None:
             longest = min(longest, self._quarters // 8)
@@ -228,10 +237,11 @@ class _Lines:
         return text if len(text) <= longest else text[: longest - 1] + "…"
 
     def left_out(self) -> list[str]:
+        """Return a line with the number of notes that were left out, if any."""
         return [nacre_note(f"{self._refused} more remarks")] if self._refused else []
 
     def rest(self) -> ShapeOptions:
-        """What is left for the output."""
+        """Return the limits that remain for the output."""
         limits = self._limits
         chars, lines, quarters = self._used
         more = 50 if self._refused else 0
@@ -244,7 +254,7 @@ class _Lines:
 
 
 class _Body:
-    """The output as it is shown."""
+    """The output as the text shows it."""
 
     def __init__(
         self,
@@ -262,7 +272,7 @@ class _Body:
         self.cut = False
 
     def shape_within(self, limits: ShapeOptions) -> str:
-        """Nothing, if there is nothing to be seen in it."""
+        """Return the output within `limits`; empty if nothing in it is visible."""
         text = self._both(limits) if self.separate_streams else self._stream(self._result.both, limits, self._kept)
         return text if text.strip() else ""
 
@@ -292,7 +302,7 @@ class _Body:
 
 
 def _less(limits: ShapeOptions, text: str) -> ShapeOptions:
-    """What is left beside a text, and the least that is allowed."""
+    """Return the limits that remain after `text`, but not less than the minimum."""
     return replace(
         limits,
         chars=max(500, limits.chars - len(text) - 1),

@@ -1,10 +1,11 @@
-"""What a model reads of a Result, with what only the spill file knows. Looks at files and at a megabyte of output,
-which takes 0.6 s for a large file, and a second and more for output that is made to be slow: a host with an event loop
-calls it in a thread.
+"""Renders the text that a model reads about a Result, with information from the spill file.
 
-`inspect_spill` sees whether the spill is there and whole, counts the lines of the part that memory does not hold and
-finds the errors in it. `for_model` makes a spill where the text is cut, or similar lines are folded, and memory held it
-all: what is left out can be read.
+Reads files and a megabyte of output: this takes 0.6 s for a large file, and more than a second for output that was made
+to be slow. A host with an event loop calls it in a thread.
+
+`inspect_spill` checks that the spill exists and is complete, counts the lines of the part that memory does not hold and
+finds the errors in it. `for_model` writes a spill if the text is cut, or similar lines are folded, and memory holds all
+of the output, so that the omitted part can be read.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from nacre.result import Captured, Result, Spill
 from nacre.views.model.text import DEFAULT, ModelOptions, SpillInfo, render_model_text
 
 SCAN_TIMEOUT_S = 0.3
-"""Seconds in which errors are looked for; what is left is only counted, in as many again."""
+"""Limit for searching errors. After it, lines are only counted, for the same time again."""
 _BLOCK_BYTES = 256 * 1024
 _MAX_ERRORS = 1000
-"""Errors; beyond, the text says that there are so many or more."""
+"""From this number of errors on, they are reported even if the search was cut short: the text says "or more"."""
 
 
 def for_model(
@@ -36,8 +37,8 @@ def for_model(
     directory: Callable[[], str] | None = None,
     name: str = "bash",
 ) -> str:
-    """What a model reads. `directory` is for what has to be written (None: one that goes when this process does), and
-    `name` is what the file's name begins with."""
+    """Return the text that a model reads. `directory` returns where to write a file (None: a private one, removed when
+    this process exits); `name` is the prefix of the file's name."""
     kept = inspect_spill(result, options.output.errors)
     hidden = tuple(secrets)
     text = render_model_text(result, options, secrets=hidden, kept=kept)
@@ -49,7 +50,8 @@ def for_model(
 
 
 def inspect_spill(result: Result, errors: int = 5) -> SpillInfo:
-    """The spill as it is on the disk now, and the middle as far as it could be read, with so many of its errors."""
+    """Return the spill as it is on disk now, and the part that memory does not hold, as far as it could be read, with
+    up to `errors` of its errors."""
     if result.spill is None:
         return SpillInfo()
     try:
@@ -72,7 +74,8 @@ def inspect_spill(result: Result, errors: int = 5) -> SpillInfo:
 
 
 def _middle(fd: int, captured: Captured, errors: int) -> OmittedMiddle | None:
-    """None: it could not be read to its end in time."""
+    """Count the lines of the part that memory does not hold, and find its errors. Return None if it could not be read
+    to its end in time."""
     if not captured.dropped_bytes:
         return None
     scanner, lines, scans = ErrorScanner(max(errors, 1)), 0, True
@@ -103,7 +106,8 @@ def _private() -> str:
 
 
 def write_spill(captured: Captured, directory: Callable[[], str] | None, name: str = "bash") -> Spill | None:
-    """What memory holds, in a file of its own; None if it could not be written, whole. `directory` as above."""
+    """Write the captured output to a new file. Return None if it could not be written completely. `directory` and
+    `name` are those of `for_model`."""
     file = SpillFile(directory or _private, name, captured.total_bytes)
     file.write(captured.head + captured.tail)
     if file.complete:
@@ -113,7 +117,7 @@ def write_spill(captured: Captured, directory: Callable[[], str] | None, name: s
 
 
 def check_spill(spill: Spill | None) -> Spill | None:
-    """The spill as it is on the disk now; None if it is not there."""
+    """Return the spill as it is on disk now; None if it is missing or empty."""
     if spill is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""What a person sees of a result: panels, notices, tables. The only room that draws with rich, which is loaded here.
+"""Panels, notices and tables that show a result to a person. Drawn with rich, which is imported here.
 
-A terminal's own sixteen colours and no background, so that they look right on light and on dark. Rules above and below,
-nothing at the sides: what is copied from a panel is what the command printed. Every text that is not ours has been
-through `views.escape`.
+Uses the terminal's own sixteen colours and no background, to look right on light and on dark. There are rules above and
+below, and nothing at the sides: text copied from a panel is what the command printed. All text from outside nacre is
+escaped by `views.console.escape`.
 """

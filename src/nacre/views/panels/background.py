@@ -1,4 +1,4 @@
-"""A task that was started: a box with what one needs next."""
+"""The box for a task that was started, with the commands needed next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MIN_BOX_COLUMNS = 50
 
 
 def background_box(result: Result, look: TerminalCapabilities, *, description: str = "") -> Drawing:
-    """A task has been started (M-10). Without sides where its lines are too long for them: a path is for copying."""
+    """Draw a started task (M-10). Without a frame if the lines are too long for it: a path must stay copyable."""
     result, description = mask_result(result), masked_description(result, description)
     task = result.task
     if task is None:

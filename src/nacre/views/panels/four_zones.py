@@ -1,4 +1,4 @@
-"""The four zones to the letter of T-11, from plain data: for who has a report's text and not a Result.
+"""The four zones exactly as in T-11, from plain data: for callers that have the text of a report, but no Result.
 
 ── $ ls missing ─────────────────────────────────────── exit 2 ──
 cwd: /home/ada/shop  timeout: 30s
@@ -29,7 +29,7 @@ COMMAND_COLUMNS = 50
 
 @frozen(kw_only=True)
 class FourZones:
-    """Printed by a rich console, as wide as that is."""
+    """The four zones as a rich renderable, as wide as its console."""
 
     command: str
     exit_code: int
@@ -41,6 +41,7 @@ class FourZones:
     duration_ms: float | None = None
 
     def drawing(self, look: TerminalCapabilities) -> Drawing:
+        """Return the zones for a terminal."""
         state = ("ok", "bold green") if self.exit_code == 0 else (f"exit {self.exit_code}", "bold red")
         limit = "none" if self.timeout is None else f"{self.timeout}s"
         return [
@@ -60,7 +61,7 @@ class FourZones:
 
     def _output_lines(self) -> Drawing:
         bare = Result(command=self.command, cwd=self.cwd, outcome=Exited(self.exit_code))
-        results = []  # one for each: a line that is in both is red in the second
+        results = []  # one per stream: a line that is in both stays red in the second
         if self.stdout:
             results.append(replace(bare, out=_to_captured(self.stdout)))
         if self.stderr:
@@ -79,7 +80,7 @@ class FourZones:
 
 
 def plain_text(text: str) -> Text:
-    """What is no report: its own lines, and no command for the terminal."""
+    """Return text that is not a report: its lines, with control sequences escaped."""
     return Text("\n".join(map(escape_output, text.split("\n"))))
 
 

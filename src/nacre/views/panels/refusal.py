@@ -1,4 +1,4 @@
-"""What is not a command's output: a command that was not run."""
+"""The notice for a command that was not run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from nacre.views.panels.style import Drawing, rule, styled_line, titled_rule, wr
 
 
 def refusal(result: Result, look: TerminalCapabilities) -> Drawing:
-    """A command that was not run, all of it, why, and what to do instead (M-10)."""
+    """Draw a refused command: all of it, the reason, and what to do instead (M-10)."""
     result = mask_result(result)
     outcome = result.outcome
     if not isinstance(outcome, Refused):
         raise ValueError("it was not refused")
     name = escape_text(outcome.rule)
-    page = f"  (nacre rules {name})" if name in MODULES_BY_ID else ""  # one of the caller's own has none
+    page = f"  (nacre rules {name})" if name in MODULES_BY_ID else ""  # a caller's own rule has none
     return [
         titled_rule(look, styled_line(("Command blocked", "bold red")), styled_line(("not run", "bold red")), "bad"),
         *_full_command(result.command, look),
@@ -30,12 +30,13 @@ def refusal(result: Result, look: TerminalCapabilities) -> Drawing:
         *wrap_text(outcome.instead, look, "Instead: "),
         styled_line(("Rule:    ", "faint"), name, (page, "faint")),
         rule(look, "bad"),
-        *notes(replace(result, outcome=Exited(0)), viewport(result), look),  # the rest has been said
+        *notes(replace(result, outcome=Exited(0)), viewport(result), look),  # the outcome is shown above
     ]
 
 
 def _full_command(command: str, look: TerminalCapabilities) -> Drawing:
-    """For copying: of several lines, each begins where it begins. Only what we have broken is indented."""
+    """Draw the command for copying. Each of several lines starts in the first column; only lines that are wrapped here
+    are indented."""
     if many := command.strip("\n").count("\n"):
         lines = wrap(command, look.width)
         return [styled_line((f"$ ({many + 1:,} lines)", "faint")), *(styled_line((line, "command")) for line in lines)]

@@ -48,7 +48,8 @@ def panel(
     lines: Counts | None = None,
     most: int = MAX_LINES,
 ) -> Drawing:
-    """`lines`: how many of stdout and stderr there were, where somebody has counted; else those of the capture."""
+    """Draw a result. `lines`: the numbers of lines of stdout and stderr if the caller has counted them, else those of
+    the capture. `most`: lines of output to show."""
     result, description = mask_result(result), masked_description(result, description)
     view = viewport(result, most=most)
     state = status(result.outcome)
@@ -65,7 +66,7 @@ def panel(
 
 
 def status(outcome: Outcome) -> tuple[str, str]:
-    """In a word or two, and in which style."""
+    """Return the outcome in a word or two, and its style."""
     match outcome:
         case Exited(0):
             return "ok", "bold green"
@@ -94,12 +95,12 @@ def status(outcome: Outcome) -> tuple[str, str]:
 
 
 def header(result: Result, look: TerminalCapabilities, state: tuple[str, str]) -> Text:
-    room = look.width - columns(state[0]) - (10 if look.utf8 else 14)  # "..." for "…"
+    room = look.width - columns(state[0]) - (10 if look.utf8 else 14)  # ASCII needs "..." for "…"
     return titled_rule(look, command_line(result, room), styled_line(state))
 
 
 def command_line(result: Result, room: int) -> Text:
-    """`$ command` on one line of so many columns, what is cut counted."""
+    """Return `$ command` on one line of `room` columns, with a count of what is cut."""
     room = max(room - 2, 16)
     gist, remark = split_shortened(result.command, result.cwd, most=room)
     line = cut(gist + remark, room)
@@ -119,6 +120,7 @@ def parameters(result: Result, *, timeout: float | None, description: str) -> li
 
 
 def contents(view: Viewport) -> list[Text]:
+    """Draw the lines of output."""
     if not view.lines:
         return [styled_line(("(no output)", "note"))]
     return [_line(line, view) for line in view.lines]
@@ -136,7 +138,7 @@ def _line(line: ViewportLine, view: Viewport) -> Text:
 
 
 def footer(result: Result, view: Viewport, lines: Counts | None, state: tuple[str, str] | None = None) -> Text:
-    """`state`: once more, where the header is out of sight."""
+    """Draw the line below the output. `state`: repeated here if the header is out of sight."""
     parts: list[str | tuple[str, str]] = [] if state is None else [state, "  "]
     if view.cut or result.dropped_bytes:
         parts.append(("(truncated) ", "bold magenta"))
@@ -149,13 +151,14 @@ def footer(result: Result, view: Viewport, lines: Counts | None, state: tuple[st
 
 
 def duration(seconds: float) -> str:
+    """Format a duration: milliseconds below 10 s."""
     return (
         f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else format_duration(seconds)
     )
 
 
 def notes(result: Result, view: Viewport, look: TerminalCapabilities) -> Drawing:
-    """What nacre has to say, each on a line of its own that begins as no output does."""
+    """Draw nacre's notes. Each begins with `nacre: `, on a line of its own."""
     found: list[str] = []
     outcome = result.outcome
     match outcome:

@@ -1,6 +1,7 @@
-"""The streaming view (M-10): what runs, its lines as they come between two rules, then exit code and duration.
+"""The streaming view (M-10): the command, its output between two rules as it arrives, then exit code and duration.
 
-`nacre run --view stream` draws the opening, lets the output pass, and draws the closing; the gallery has all three.
+`nacre run --view stream` draws the opening, passes the output through, and draws the closing; the gallery shows all
+three.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _MIN_COLUMNS = 16
 def draw_streamed(
     result: Result, look: TerminalCapabilities, *, description: str = "", most: int = MAX_LINES
 ) -> Drawing:
+    """Draw the complete view of a result."""
     result, description = mask_result(result), masked_description(result, description)
     view = viewport(result, most=most)
     return [
@@ -30,6 +32,7 @@ def draw_streamed(
 
 
 def draw_opening(command: str, cwd: str, look: TerminalCapabilities, *, description: str = "") -> Drawing:
+    """Draw the lines above the output."""
     if description:
         return [styled_line(("Running: ", "faint"), (escape_text(description), "command")), rule(look)]
     room = max(look.width - 2, _MIN_COLUMNS)
@@ -39,7 +42,7 @@ def draw_opening(command: str, cwd: str, look: TerminalCapabilities, *, descript
 
 
 def draw_closing(result: Result, look: TerminalCapabilities, view: Viewport | None = None) -> Drawing:
-    """`view`: what was shown of its output; None: all of it."""
+    """Draw the lines below the output. `view`: the part of the output that was shown; None: all of it."""
     result = mask_result(result)
     word, name = status(result.outcome)
     code = result.exit_code

@@ -1,4 +1,4 @@
-"""The drawing tools: styles, rules, a console that writes nowhere."""
+"""Tools for drawing: styles, rules, and a console that writes to no file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from nacre.views.console.escape import escape_output, to_ascii
 Drawing: TypeAlias = "list[ConsoleRenderable]"
 
 _CONSOLE_LINES = 1000
-"""Lines. Nothing here depends on it."""
+"""Height of the console. Nothing depends on it."""
 _QUOTED = lazy_regex(r"`[^`]*`")
 _GLUE = "\x00"
-"""For a blank at which no line ends. (What is printable holds none.)"""
+"""Stands for a space at which no line may break. (Printable text never contains it.)"""
 
 STYLES = {
     "good": "green",
@@ -35,15 +35,17 @@ STYLES = {
     "note": "dim italic",
     "command": "bold",
 }
-"""Green, red and magenta can be read on white and on black; of the others, each is lost on one of them."""
+"""Green, red and magenta are readable on white and on black; every other colour is unreadable on one of them."""
 
 
 def style(name: str) -> Style:
+    """Return the rich style of a name in `STYLES`, or of a style definition."""
     return Style.parse(STYLES.get(name, name))
 
 
 def styled_line(*parts: str | tuple[str, str]) -> Text:
-    """Pieces of one line, each with the name of its style. Whoever forgets to escape one has it escaped here."""
+    """Build one line from parts, each with an optional style name. Every part is escaped here, even if the caller
+    forgot to."""
     text = Text(no_wrap=True, overflow="ignore", end="")
     for part in parts:
         if isinstance(part, str):
@@ -54,11 +56,12 @@ def styled_line(*parts: str | tuple[str, str]) -> Text:
 
 
 def rule(look: TerminalCapabilities, name: str = "faint") -> Text:
+    """Draw a horizontal rule."""
     return styled_line((look.rule * look.width, name))
 
 
 def titled_rule(look: TerminalCapabilities, title: Text, status: Text | None = None, name: str = "faint") -> Text:
-    """A rule with a title in it, and at its other end how it stands."""
+    """Draw a rule with a title, and a status at its other end."""
     line = styled_line((look.rule * 2 + " ", name))
     line.append_text(title)
     end = Text() if status is None else Text.assemble(" ", status, " ", (look.rule * 2, style(name)))
@@ -71,8 +74,8 @@ def titled_rule(look: TerminalCapabilities, title: Text, status: Text | None = N
 
 
 def wrap_text(text: str, look: TerminalCapabilities, label: str, *, copied: bool = True) -> Drawing:
-    """Our own sentences, between words. A path that is longer than a line stays one, and so does what stands in
-    backquotes: it is for copying (`copied`; else only if it fits on a line)."""
+    """Wrap a sentence of nacre's between words. A path longer than a line is not broken. Nor is text in backquotes,
+    because it is for copying (with `copied` false, only if it fits on a line)."""
     words = escape_output(" ".join(text.split()))
     room = max(look.width - len(label), 20)
     glued = _QUOTED.sub(
@@ -86,7 +89,8 @@ def wrap_text(text: str, look: TerminalCapabilities, label: str, *, copied: bool
 
 
 def console(look: TerminalCapabilities, *, record: bool = False) -> Console:
-    """One that writes nowhere, and takes nothing from the environment: all that it would look for there is given."""
+    """Return a console that writes to no file and reads nothing from the environment: each setting found there is
+    given."""
     return Console(
         file=StringIO(),
         width=look.width,
@@ -106,11 +110,11 @@ def console(look: TerminalCapabilities, *, record: bool = False) -> Console:
 
 
 def render(drawing: Drawing, look: TerminalCapabilities) -> str:
-    """As the terminal takes it."""
+    """Return the text to write to the terminal."""
     paper = console(look)
     with paper.capture() as captured:
         for each in drawing:
-            # a line that is too long is the terminal's to wrap: it knows that it is one, and copies it as one
+            # the terminal wraps a long line: it knows that it is one line, and copies it as one
             paper.print(each, soft_wrap=isinstance(each, Text), end="\n" if isinstance(each, Text) else "")
     text = captured.get()
     return text if look.utf8 else to_ascii(text)

@@ -1,4 +1,4 @@
-"""Tasks as a table, in colour: `nacre.views.console.task_table`, painted."""
+"""The table of tasks in colour: `nacre.views.console.task_table` with styles."""
 
 from __future__ import annotations
 
