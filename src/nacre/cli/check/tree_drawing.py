@@ -109,7 +109,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split()) if "\n" in text or "\t" in text else text
 
 
-# the text
+# the excerpt of the script
 
 
 def _excerpt(text: str, finding: Finding, paint: TreeStyle) -> Iterator[str]:

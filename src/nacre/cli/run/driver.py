@@ -42,7 +42,6 @@ logging.getLogger("nacre").addHandler(logging.NullHandler())  # our own messages
 
 
 def run_command(options: RunArguments, config: Config) -> int:
-    """Run the command and return the exit code."""
     cancel = Cancel()
     profile = config.profile
     view = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")

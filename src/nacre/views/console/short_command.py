@@ -5,8 +5,8 @@
 
 Works on the tree that the checker reads, so a `cd` in quotes is not mistaken for one. Omitted text is counted. Every
 command in it is named or counted; so is every file written by a redirection that belongs to none of them, and every
-command that the shown part would run from the omitted one (`bash <<EOF`). A name is rather mentioned too often than
-not at all. `full` omits nothing: for when a person decides.
+command that the shown part would run from the omitted one (`bash <<EOF`). In doubt, a name is mentioned twice rather
+than not at all. `full` omits nothing: it is for a person who has to decide.
 """
 
 from __future__ import annotations
