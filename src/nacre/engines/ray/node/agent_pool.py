@@ -173,8 +173,9 @@ class AgentPool:
                 await self._check_hello(agent)
             if self.workspace is not None:
                 async with asyncio.timeout(_UPLOAD_TIMEOUT_S):
-                    needed = self._archive if await self._call_and_wait(agent, "needs_workspace", self.workspace) else None
-                    await self._call_and_wait(agent, "unpack", self.workspace, needed)
+                    is_missing = await self._call_and_wait(agent, "needs_workspace", self.workspace)
+                    archive = self._archive if is_missing else None
+                    await self._call_and_wait(agent, "unpack", self.workspace, archive)
         except Exception as error:
             raise self._translate_error(node, error) from error
         agent.last_reply_at = time.monotonic()
