@@ -1,4 +1,4 @@
-"""bash text → Script: what would run, as far as it can be known. Touches nothing."""
+"""Analyse bash source without running it or touching the machine: `read` returns a `Script`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,14 @@ def read(
     stdin: str | None = None,
     inherited: Mapping[str, str] | None = None,
 ) -> Script:
-    """Everything that `text` would run. Values in `env` are known words, and some of them code; those of the
-    `inherited` environment are known words only."""
+    """Parse bash source and find every command that it would run, without running anything.
+
+    `env`: variables set for this command. Their values are known; values that are code (`BASH_ENV`) are followed.
+    `inherited`: the inherited environment. Its values are known, but not treated as code.
+    `stdin`: the standard input; None if it is the caller's.
+
+    Syntax errors and exceeded limits are reported in the `Script`, not raised.
+    """
     script = Script(remove_markers(text))
     variables = Variables()
     variables.own = {**_ASSUMED}

@@ -1,4 +1,4 @@
-"""What a text would run: Commands, in order, each with the words it would get as far as they are known."""
+"""Commands that a script would run, in order, each with its arguments as far as they are known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ARGUMENTS = 1 << 30
 
 
 class Redirection:
-    """A redirection as it would take effect."""
+    """A redirection, with its target expanded."""
 
     __slots__ = ("descriptor", "operator", "target")
 
@@ -28,11 +28,12 @@ class Redirection:
 
     @property
     def writes(self) -> bool:
+        """Whether it writes to a file; duplicating or closing a descriptor does not."""
         return ">" in self.operator and not (self.operator == ">&" and (self.target.isdigit() or self.target == "-"))
 
 
 class Command:
-    """One program, builtin or function that would run."""
+    """A program, builtin or function that would run."""
 
     __slots__ = (
         "argv",
@@ -64,33 +65,36 @@ class Command:
         self.home = home
         self.redirects: tuple[Redirection, ...] = ()
         self.assigned: Mapping[str, str] = _NOTHING
-        """`NAME=value` before it."""
+        """The `NAME=value` assignments before it."""
         self.stdin: str | None = None
-        """What it reads, where that is known to be something else than the caller's input."""
+        """Contents of its standard input, as far as known; None if it is the caller's input."""
         self.script: str | None = None
-        """The text that it would execute, if it is a shell or an interpreter."""
+        """The code that it would execute, if it is a shell or an interpreter."""
         self.parent: Command | None = None
         """The wrapper that runs it: `sudo`, `bash -c`."""
         self.operator_before = ""
-        """How it, or what it is a part of, hangs on a command before it: `;` (also a newline, `&`, `then`) or `&&`."""
+        """How it, or the construct that contains it, is joined to a command before it: `;` (also for a newline, `&`,
+        `then`) or `&&`."""
         self.is_function_call = False
-        """It is a function of the script's own, whatever else has that name."""
+        """It calls a function of the script, even if a program or builtin has that name."""
         self.cache: dict[str, object] = {}
-        """What rules have worked out about it, for the next rule."""
+        """Results that rules have computed for it, for the next rule."""
         self.certain_args = MAX_ARGUMENTS
-        """So many of its arguments, from the first on, are surely in their places: an unquoted `$x` may be no word, or
-        several, and so may a glob."""
+        """Number of arguments, from the first on, whose positions are certain: an unquoted `$x` may expand to no word
+        or to several, and so may a glob."""
         self.cwd_certain = True
-        """It surely runs in `cwd`: no `cd` that may have failed stands before it."""
+        """Whether `cwd` is certain: no `cd` that may have failed comes before it."""
         self.pipe_in = self.pipe_out = 0
-        """The pipes it reads from and writes into, 0 where there is none. Every `|`, `<(…)`, `>(…)` is a pipe with a
-        number of its own, given as the script is followed, and a coprocess has two: what goes into a pipe is read by
-        the commands whose `pipe_in` is that number. As with processes, whatever runs in a command (a group, a function,
-        a text it executes) has its pipes where it makes none: in `eval "a | b" | c`, `b` writes into what `c` reads."""
+        """Numbers of the pipes it reads from and writes to; 0 for none.
+
+        Each `|`, `<(…)` and `>(…)` is a pipe with a unique number, assigned as the script is interpreted; a coprocess
+        has two. Data written to a pipe is read by the commands whose `pipe_in` is its number. As with processes,
+        commands inside a command (a group, a function, a text it executes) inherit its pipes unless they make their
+        own: in `eval "a | b" | c`, `b` writes to the pipe that `c` reads."""
 
     @property
     def words(self) -> str:
-        """As a reader would write it."""
+        """The command line for display; unknown parts are `…`."""
         return " ".join(to_display(word) for word in self.argv)
 
     @property
@@ -99,7 +103,7 @@ class Command:
 
     @property
     def via(self) -> tuple[str, ...]:
-        """The wrappers around it, outermost first."""
+        """Names of the wrappers around it, outermost first."""
         names, parent = [], self.parent
         while parent is not None:
             names.append(parent.name)
@@ -107,10 +111,11 @@ class Command:
         return tuple(reversed(names))
 
     def runs(self, *names: str) -> bool:
+        """Tell whether its name is one of these, or a glob that may match one (`r?` for `rm`)."""
         return self.name in names or any(may_equal(self.name, name) for name in names)
 
     def options(self) -> Iterator[str]:
-        """Every word that is an option, up to `--`."""
+        """Yield each argument that is an option, up to `--`."""
         for word in self.argv[1:]:
             if word == "--":
                 return
@@ -119,14 +124,14 @@ class Command:
 
     @property
     def parsed(self) -> ParsedOptions:
-        """The arguments, sorted by what this program's options take, as far as that is known."""
+        """The arguments as options and operands, by the option table of this program if it has one."""
         known = self.cache.get("given")
         if not isinstance(known, ParsedOptions):
             known = self.cache["given"] = OPTION_SPECS.get(self.name, _ANY).parse(self.argv[1:])
         return known
 
     def has_flag(self, *flags: str) -> bool:
-        """Any of these options: `-f` also in a cluster (`-rf`), `--force` also abbreviated (`--for`)."""
+        """Tell whether one of these options is given: `-f` also in a cluster (`-rf`), `--force` also as `--for`."""
         letters, long, other = _kinds(flags)
         if self.name in OPTION_SPECS:
             return any(_among(name, long) if name[1] == "-" else name in flags for name, _ in self.parsed.options)
@@ -143,7 +148,10 @@ class Command:
         return False
 
     def operands(self, *valued: str) -> list[str]:
-        """The words that are no options. `valued`: those that take a value (`-C`, `--file`), if nobody knows better."""
+        """Return the arguments that are not options.
+
+        `valued`: the options that take a value (`-C`, `--file`); ignored if the program has an option table.
+        """
         if self.name in OPTION_SPECS:
             return list(self.parsed.operands)
         if valued:
@@ -163,14 +171,17 @@ def _among(name: str, long: tuple[str, ...]) -> bool:
 
 @lru_cache(256)
 def _kinds(flags: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
-    """Flags sorted: letters, long ones, and others such as `-delete`."""
+    """Sort flags into letters, long flags, and others such as `-delete`."""
     letters = frozenset(flag[1] for flag in flags if len(flag) == 2)
     long = tuple(flag for flag in flags if flag.startswith("--"))
     return letters, long, tuple(flag for flag in flags if len(flag) > 2 and not flag.startswith("--"))
 
 
 def drop_known(commands: list[Command], first: int, known: set[tuple[object, ...]]) -> int:
-    """Of the commands from there on only those stay that are not known; from now on they are. Gives how many go."""
+    """Remove the commands from index `first` on that are in `known`, and add the others to it.
+
+    Returns how many were removed.
+    """
     stays = []
     for command in commands[first:]:
         opened = [(each.operator, each.target) for each in command.redirects]
@@ -186,7 +197,7 @@ def drop_known(commands: list[Command], first: int, known: set[tuple[object, ...
 
 
 class Script:
-    """A text, read."""
+    """A parsed script and the commands that it would run."""
 
     __slots__ = (
         "block",
@@ -203,17 +214,18 @@ class Script:
     def __init__(self, text: str) -> None:
         self.text = text
         self.block: Block | None = None
-        """The tree it was read into."""
+        """Its syntax tree; None if it could not be parsed."""
         self.commands: list[Command] = []
         self.fork_bombs: list[tuple[int, int]] = []
-        """Functions that start copies of themselves without end."""
+        """Spans of fork bombs: functions that start copies of themselves without end, and loops that only start
+        processes."""
         self.syntax_error = False
-        """bash would stumble over its syntax, after having run what stands before."""
+        """bash would report a syntax error, after running the commands before it."""
         self.maybe_syntax_error = False
-        """A text that it seems to run is broken; we may have guessed it wrong."""
+        """A text that it seems to run has a syntax error; that text may have been guessed wrong."""
         self.gave_up = ""
-        """Why it could not be read to the end: deeper or longer than we follow."""
+        """Why the analysis stopped before the end (nested too deeply, too much work); empty if it did not."""
         self.env_runs_code = False
-        """The environment it is given, or its input, runs code of its own."""
+        """The environment given to it has values that are code."""
         self.unknown: dict[str, None] = {}
-        """What only running it would tell: names of variables, substitutions."""
+        """Names of variables and substitutions whose values are known only at run time."""

@@ -1,4 +1,4 @@
-"""Which options of well-known programs take a value, so that the value is not taken for an option or an operand."""
+"""Options of well-known programs that take a value, so that the value is not read as an option or operand."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ OPTION_SPECS: dict[str, OptionSpec] = {
 
 
 def parse_tar_options(words: tuple[str, ...]) -> ParsedOptions:
-    """As `tar` reads them: the first word may be a cluster without a dash, whose values follow in order."""
+    """Parse tar's arguments. The first may be a cluster of letters without a dash; their values follow in order."""
     if not words or words[0][:1] == "-" or not words[0].isalpha():
         return _TAR.parse(words)
     index, plain = 1, []

@@ -1,7 +1,6 @@
-"""Words → options, their values, and what is left: one way to read them for everybody who asks.
+"""Parse arguments into options, their values, and operands. All callers share this parser.
 
-Which options take a value is a program's own affair: its `OptionSpec`. Long names may be cut short, as GNU's programs
-allow.
+An `OptionSpec` says which options of a program take a value. Long names may be abbreviated, as GNU programs allow.
 """
 
 from __future__ import annotations
@@ -17,22 +16,23 @@ _OFF = ("false", "no", "0", "none")
 
 
 class ParsedOptions:
-    """A program's arguments, sorted."""
+    """Arguments of a program, sorted into options and operands."""
 
     __slots__ = ("dashed", "operands", "options")
 
     def __init__(self) -> None:
         self.options: list[tuple[str, str | None]] = []
-        """In order, by full name: `-f`, `--force`."""
+        """In order, by full name (`-f`, `--force`), each with its value or None."""
         self.operands: list[str] = []
         self.dashed: int | None = None
-        """How many operands stand before `--`, if there is one."""
+        """Number of operands before `--`; None without `--`."""
 
     def has(self, *names: str) -> bool:
+        """Tell whether one of these options is given."""
         return any(name in names for name, _ in self.options)
 
     def is_set(self, *names: str) -> bool:
-        """The last word on a switch: `--force --no-force` is off, and so is `--all=false`."""
+        """Tell whether a switch is on. The last one wins: `--force --no-force` is off, and so is `--all=false`."""
         state = False
         for name, value in self.options:
             if name in names:
@@ -42,11 +42,12 @@ class ParsedOptions:
         return state
 
     def values(self, *names: str) -> list[str]:
+        """Return the values of these options, in order."""
         return [value for name, value in self.options if name in names and value is not None]
 
 
 class OptionSpec:
-    """The options of a program that take a word of their own, and, of a wrapper, what stands before its command."""
+    """The options of a program that take a value and, for a wrapper, the words that precede its command."""
 
     __slots__ = ("assignments", "attached", "exact", "long", "names", "operands", "short")
 
@@ -62,21 +63,22 @@ class OptionSpec:
         assignments: bool = False,
     ) -> None:
         self.short = short
-        """Letters of the options that take a value: `-u root`, `-uroot`."""
+        """Letters of options that take a value: `-u root`, `-uroot`."""
         self.attached = attached
-        """Letters of those whose value, if there is one, stands in the same word: `-i.bak`."""
+        """Letters of options whose optional value is in the same word: `-i.bak`."""
         self.exact = frozenset(exact.split())
-        """Words with one dash that take a value: `-out file`. A program that has such ones knows no clusters."""
+        """Options with one dash and a long name that take a value: `-out file`. A program with such options has no
+        clusters of letters."""
         self.long = frozenset(long.split())
         self.names = (*long.split(), *flags.split())
-        """All long names that may be meant by a shorter one; of several the first."""
+        """All long names that may be abbreviated; the first match wins."""
         self.operands = operands
-        """How many words (a duration, a host) stand between the options and the command."""
+        """Number of words (a duration, a host) between the options and the command."""
         self.assignments = assignments
-        """`NAME=value` may stand before the command."""
+        """`NAME=value` words may come before the command."""
 
     def option(self, word: str, following: str | None) -> tuple[list[tuple[str, str | None]], bool]:
-        """What an option's word says, with the word after it; and whether that is its value."""
+        """Parse an option word. Return its options with their values, and whether `following` is a value."""
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             full = self._full(name)
@@ -106,7 +108,7 @@ class OptionSpec:
         return name
 
     def parse(self, words: Iterable[str]) -> ParsedOptions:
-        """Options may stand anywhere before `--`."""
+        """Parse arguments. Options may follow operands, up to `--`."""
         given, words = ParsedOptions(), tuple(words)
         index = 0
         while index < len(words):
@@ -125,7 +127,7 @@ class OptionSpec:
         return given
 
     def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """The words of the wrapped command."""
+        """Return the argv of the command that a wrapper runs; `argv` is the wrapper's."""
         index = self.first(argv)
         operands = self.operands
         while index < len(argv):
@@ -141,7 +143,7 @@ class OptionSpec:
         return argv[index:]
 
     def first(self, argv: tuple[str, ...]) -> int:
-        """The index of the first word that is no option."""
+        """Return the index of the first word after the leading options."""
         index = 1
         while index < len(argv):
             word = argv[index]
@@ -153,18 +155,21 @@ class OptionSpec:
         return index
 
     def leading(self, argv: tuple[str, ...]) -> ParsedOptions:
-        """Options only up to the first word that is none, as a wrapper reads them."""
+        """Parse only the options before the first operand, as a wrapper does."""
         return self.parse(argv[1 : self.first(argv)])
 
     def value(self, argv: tuple[str, ...], *names: str) -> str | None:
-        """The value of an option, however it is spelled: `-o x`, `-ox`, `-vox`, `--output=x`, `--outp x`."""
+        """Return the first value of an option, however it is spelled: `-o x`, `-ox`, `-vox`, `--output=x`, `--outp x`.
+
+        Only the options before the first operand are considered. None if it is not given.
+        """
         found = self.leading(argv).values(*names)
         return found[0] if found else None
 
 
 @lru_cache(256)
 def spec_for(valued: tuple[str, ...]) -> OptionSpec:
-    """The shape of a program of which only these options matter: `-C`, `--file`, `-out`."""
+    """Return a spec in which only these options take a value: `-C`, `--file`, `-out`."""
     exact = [each for each in valued if len(each) > 2 and not each.startswith("--")]
     letters = [each for each in valued if len(each) == 2]
     long = " ".join(each[2:] for each in valued if each.startswith("--"))
@@ -175,7 +180,7 @@ def spec_for(valued: tuple[str, ...]) -> OptionSpec:
 
 @lru_cache(256)
 def spec_from_letters(letters: str, longs: str) -> OptionSpec:
-    """By letters that take a value, and long names, of which `name=` takes one."""
+    """Return a spec from the letters that take a value, and long names; `name=` takes one."""
     names = longs.split()
     shape = OptionSpec(letters)
     shape.names = tuple(name.rstrip("=") for name in names)

@@ -1,4 +1,4 @@
-"""Paths of a script, made absolute without looking at the file system."""
+"""Make the paths of a script absolute, without looking at the file system."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.symbolic import STAR, UNKNOWN_NONEMPTY
 
 _MAX_PATH_CHARS = 4096
-"""Characters of a path; the system takes no more."""
+"""Longest path; the kernel accepts no longer one (PATH_MAX)."""
 _UNTIDY = lazy_regex(r"(?:^|/)\.{0,2}(?:/|$)")
-"""Absolute, or with `.`, `..`, `//` or a `/` at its end."""
+"""Matches names that cannot just be appended to a directory: absolute, or with `.`, `..`, `//` or a trailing `/`."""
 
 
 def common_parent_glob(places: list[str]) -> str:
-    """Directories as one glob: what lies in the one that holds them all. Empty if that is one of them."""
+    """Return a glob for all that lies in the deepest common parent of some directories.
+
+    Empty if one of them is that parent, or if one is not absolute.
+    """
     if not all(place[:1] == "/" for place in places):
         return ""
     common = commonpath(places)
@@ -23,11 +26,14 @@ def common_parent_glob(places: list[str]) -> str:
 
 
 def absolute(name: str, cwd: str) -> str:
-    """A path, normalised without looking: `..` and `.` taken out, and the names that /proc has for `/` and `cwd`."""
+    """Return a path, absolute and normalised, without looking at the file system.
+
+    Removes `..` and `.`, and replaces the names that /proc has for `/` and `cwd` (`/proc/self/root`, `/proc/self/cwd`).
+    """
     return _absolute(name, cwd) if len(name) < _MAX_PATH_CHARS else _normalise(name, cwd)
 
 
-@lru_cache(512)  # several rules ask in turn about the same path
+@lru_cache(512)  # several rules query the same path
 def _absolute(name: str, cwd: str) -> str:
     tidy = name and not _UNTIDY.search(name) and cwd[:1] == "/" and cwd[-1] != "/" and cwd[:5] != "/proc"
     if tidy and len(cwd) + len(name) < _MAX_PATH_CHARS:
@@ -54,12 +60,15 @@ def _normalise(name: str, cwd: str) -> str:
 
 
 def _is_process(parts: list[str]) -> bool:
-    """`/proc/self`, `/proc/1`, `/proc/$$`, or a thread of it."""
+    """Tell whether the parts are those of `/proc/self`, `/proc/1` or `/proc/$$`, or of a thread of such a process."""
     return len(parts) == 2 or (len(parts) == 4 and parts[2] == "task")
 
 
 def _directory_of_process(process: str, cwd: str) -> list[str]:
-    """Where a process of /proc runs: here if it is this one, or may be; the first of all in `/`; others anywhere."""
+    """Return the working directory of a process in /proc: `/` for PID 1, unknown for other PIDs, else `cwd`.
+
+    A name such as `self` or `$$` is, or may be, the process that `cwd` belongs to.
+    """
     if process == "1":
         return []
     return [UNKNOWN_NONEMPTY] if process.isdigit() or cwd[:1] != "/" else [part for part in cwd.split("/") if part]

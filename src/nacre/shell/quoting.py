@@ -1,6 +1,6 @@
-"""Words → shell text: quoting that always quotes, so that what was meant as data stays data.
+"""Quote words for the shell. Every word is quoted, so that data stays data.
 
-For callers who build commands; nacre itself takes them as they are.
+For callers who build commands; nacre itself runs commands as they are given.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 
 def escape_arg(text: str) -> str:
-    """One word, in single quotes whatever is in it: `'it'\\''s'`."""
+    """Return `text` as one shell word, always in single quotes: `'it'\\''s'`."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 def build_safe_command(command: str, arguments: Iterable[str]) -> str:
-    """A command and its arguments, each quoted. The command itself is taken as it is."""
+    """Return a command line of `command`, taken as it is, and its arguments, each quoted."""
     return " ".join((command, *(escape_arg(argument) for argument in arguments)))

@@ -1,4 +1,4 @@
-"""Which module knows what a program does. It is loaded when the program is met: most commands are met never."""
+"""Handlers of programs, by name. A module is loaded on first use: most programs never occur in a script."""
 
 from __future__ import annotations
 
@@ -50,21 +50,23 @@ _MODULE_NAMES = {name: module for module, names in MODULES.items() for name in n
 
 
 def is_known(name: str) -> bool:
+    """Tell whether a program has a handler. Loads nothing."""
     return _registered_name(name) in _MODULE_NAMES
 
 
 def _registered_name(name: str) -> str:
-    """The dynamic loader has a name for each kind of machine."""
+    """Return the name that a program is registered under. The dynamic linker has a name for each architecture."""
     return "ld.so" if name.startswith(("ld-linux", "ld-musl-", "ld64")) and ".so." in name else name
 
 
 class ProgramRegistry:
-    """The follower of a program, by its name."""
+    """A lazy mapping from the names of programs to their handlers."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, ProgramHandler] = {}
 
     def get(self, name: str) -> ProgramHandler | None:
+        """Return the handler of a program, loading its module if needed; None if it has no handler."""
         name = _registered_name(name)
         known = self._loaded.get(name)
         if known is None and name in _MODULE_NAMES:

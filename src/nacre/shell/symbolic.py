@@ -1,9 +1,9 @@
 """Text as far as it is known before it runs.
 
-A `str` in which a few characters that no text may contain (Unicode's noncharacters) stand for what is not known, for
-what is known only by where it comes from, and for globs: a quoted `*` is a character, an unquoted one is `STAR`.
+A `str` in which noncharacters of Unicode, which no input may contain, are markers. They stand for unknown text, for
+text of which only the origin is known, and for globs: a quoted `*` is a plain character, an unquoted one is `STAR`.
 
-Most texts are ASCII, which a `str` knows of itself at once: such a text has none of these characters.
+Most texts are ASCII, and `str.isascii()` takes constant time: such a text has no markers.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from functools import lru_cache
 from nacre.base.lazy_regex import lazy_regex
 
 UNKNOWN = "\ufdd0"
-"""Any text, perhaps none: `$X`."""
+"""Any text, possibly empty: `$X`."""
 UNKNOWN_NONEMPTY = "\ufdd1"
-"""Any text but none: `${X:?}`, `$(mktemp)`."""
+"""Any text that is not empty: `${X:?}`, `$(mktemp)`."""
 DOWNLOADED = "\ufdd2"
-"""What came over the network."""
+"""Text that was downloaded."""
 DECODED = "\ufdd3"
-"""What came out of base64 and its like."""
+"""Output of a decoder such as base64."""
 PARENT_PID = "\ufdd4"
-"""The process id of whoever runs the shell: `$PPID`."""
+"""PID of the shell's parent process: `$PPID`."""
 SHELL_PID = "\ufdd5"
-"""The shell's own: `$$`."""
+"""PID of the shell: `$$`."""
 STAR, QUESTION, BRACKET = "\ufdd6", "\ufdd7", "\ufdd8"
 ALL_FOUND = STAR * 3
-"""At the end of a path: all that `find` finds there, in whatever depth. Nobody writes such a glob."""
+"""At the end of a path: everything that `find` finds there, at any depth. Scripts do not contain such a glob."""
 TOO_LONG = "\ufdd9"
-"""A text that was known, and too long to be kept."""
+"""A known text that was too long to keep."""
 
 KEYED = "\0"
 _UNKNOWNS = lazy_regex(f"[{UNKNOWN}-{SHELL_PID}{TOO_LONG}]")
@@ -39,7 +39,7 @@ _GLOBS = lazy_regex(f"[{STAR}-{BRACKET}]")
 _MAX_UNKNOWNS = 64
 _MARKS = lazy_regex("[\ufdd0-\ufdef]")
 _SET = lazy_regex(rf"([!^]?)(\]?(?:[\[{BRACKET}]([:.=])[^\]]*\3\]|[^\]])*)\]", re.DOTALL)
-"""What follows the bracket that opens a set of characters; the first character of it may be `]`."""
+"""Matches the rest of a bracket expression after its `[`; the first character of the set may be `]`."""
 _FOREIGN = lazy_regex("[\ufdd0-\ufdef\ud800-\udc7f\udd00-\udfff]")
 _EXTENDED = lazy_regex(r"[!*+?]\([^()]*\)")
 _TO_GLOBS = str.maketrans({"*": STAR, "?": QUESTION, "[": BRACKET})
@@ -61,26 +61,27 @@ _TO_DISPLAY = str.maketrans(
 
 
 def remove_markers(text: str) -> str:
-    """A text from outside, without our marks, and without what no bytes can stand for."""
+    """Return text from outside with markers, and surrogates that stand for no byte, replaced by U+FFFD."""
     return text if text.isascii() else _FOREIGN.sub("\ufffd", text)
 
 
 def is_fully_known(text: str) -> bool:
-    """Every character of it is known; it may hold globs."""
+    """Tell whether every character is known; globs are allowed."""
     return text.isascii() or _UNKNOWNS.search(text) is None
 
 
 def is_literal(text: str) -> bool:
-    """Every character of it is known and stands for itself."""
+    """Tell whether every character is known and stands for itself: no unknown text, no globs."""
     return text.isascii() or _MARKS.search(text) is None
 
 
 def has_glob(text: str) -> bool:
+    """Tell whether the text has glob markers."""
     return not text.isascii() and _GLOBS.search(text) is not None
 
 
 def mark_globs(text: str) -> str:
-    """Unquoted text: its globs are globs."""
+    """Replace the globs of unquoted text by their markers; an extended glob such as `+(a)` becomes `STAR`."""
     if "(" in text:
         text = _EXTENDED.sub(STAR, text)
     if "*" in text or "?" in text or ("[" in text and "]" in text):
@@ -89,27 +90,30 @@ def mark_globs(text: str) -> str:
 
 
 def to_source(text: str) -> str:
-    """As bash would be given it to read again."""
+    """Return the text as bash would read it again: glob markers become glob characters."""
     return text if text.isascii() else text.translate(_TO_SOURCE)
 
 
 def to_display(text: str) -> str:
-    """For a reader."""
+    """Return the text for display: unknown parts become `…`."""
     return text if text.isascii() else text.replace(ALL_FOUND, "**").translate(_TO_DISPLAY)
 
 
 def with_unknowns_empty(text: str) -> str:
-    """With as little in the holes as there can be: what `"$X"/*` is when X is empty."""
+    """Return the text with all parts that may be empty removed: `"$X"/*` becomes `/*`."""
     return text if text.isascii() else text.replace(UNKNOWN, "").replace(DOWNLOADED, "").replace(DECODED, "")
 
 
 def origin_marker(text: str) -> str:
-    """What is left of a text of which nothing is known but where it comes from."""
+    """Return the marker for an unknown text with the same origin: downloaded, decoded, or unknown."""
     return DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else UNKNOWN
 
 
 def each_unknown_empty(text: str) -> list[str]:
-    """What a text is when one of its unknowns is empty, each in turn; itself, if it has none."""
+    """Return a variant of the text for each unknown part, with this part empty and the others not.
+
+    If there are more than `_MAX_UNKNOWNS` such parts, one variant with all of them empty stands for the rest.
+    """
     holes = [] if text.isascii() else [found.span() for found in _EMPTY.finditer(text)]
     if len(holes) < 2:
         return [with_unknowns_empty(text)]
@@ -121,7 +125,7 @@ def each_unknown_empty(text: str) -> list[str]:
 
 
 def glob_to_regex(text: str) -> str:
-    """A glob as a regular expression."""
+    """Translate a text with glob markers to a regular expression."""
     out: list[str] = []
     position = 0
     while position < len(text):
@@ -130,7 +134,7 @@ def glob_to_regex(text: str) -> str:
         if character in (STAR, QUESTION):
             run = _RUN.match(text, position - 1)
             assert run is not None
-            position = run.end()  # `*?*?*` as `??*`: stars in a row would be tried in every combination
+            position = run.end()  # `*?*?*` becomes `??*`: consecutive stars would be tried in every combination
             out.append("." * run[0].count(QUESTION) + (".*" if STAR in run[0] else ""))
         elif character == BRACKET and (found := _SET.match(text, position)):
             out.append(_bracket_to_regex(found[1] != "", to_source(found[2])))
@@ -143,7 +147,7 @@ def glob_to_regex(text: str) -> str:
 
 
 def _bracket_to_regex(negated: bool, inside: str) -> str:
-    """`[…]` of a glob. One that we do not take apart may be any character."""
+    """Translate the inside of `[…]`. If it has unknown parts or character classes, match any character."""
     if _UNKNOWNS.search(inside) or re.search(r"\[[:.=]", inside):
         return "."
     out = []
@@ -152,13 +156,13 @@ def _bracket_to_regex(negated: bool, inside: str) -> str:
             out.append(re.escape(single))
         elif low <= high:
             out.append(f"{re.escape(low)}-{re.escape(high)}")
-    if not out:  # `[z-a]`
+    if not out:  # an empty range: `[z-a]`
         return "." if negated else r"(?!)"
     return f"[{'^' if negated else ''}{''.join(out)}]"
 
 
 def may_equal(text: str, name: str) -> bool:
-    """Whether a command word, possibly a glob such as `/bin/r?`, may name this; `*` names nothing in particular."""
+    """Tell whether a command word, possibly a glob such as `/bin/r?`, may stand for `name`; `*` alone never does."""
     if text == name:
         return True
     glob = _glob(text)
@@ -176,7 +180,7 @@ MAX_CHARS = 200_000
 
 
 def cap_length(text: str) -> str:
-    """Of a text too long to keep, only where it comes from. Whoever would read it, or take words from it, gives up."""
+    """Return the text; if it exceeds `MAX_CHARS`, only `TOO_LONG` and its origin. Code that needs the text gives up."""
     if len(text) <= MAX_CHARS:
         return text
     return TOO_LONG + (DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else "")
