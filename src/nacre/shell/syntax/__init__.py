@@ -1,1 +1,1 @@
-"""The parser of bash."""
+"""A parser for bash."""

@@ -1,4 +1,4 @@
-"""Brace expansion: `{rm,-rf,/}` is three words before anything else happens to it."""
+"""Brace expansion: bash makes three words of `{rm,-rf,/}` before any other expansion."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.nodes import Literal, Part
 
 MAX_WORDS = 4096
-"""Words that one word may become."""
+"""Words that one word may expand to."""
 _MAX_RANGE_NUMBERS = 256
-"""Numbers of `{1..9}`. Of longer ones the first and the last are taken: between them nothing but digits changes."""
+"""Numbers of `{1..9}`. Of a longer range only both ends and the numbers around 0 are kept: between them, only digits
+change."""
 _KEPT_RANGE_ENDS = 64
 _MAX_PIECES = 1_000_000
-"""Pieces of text that may be put together for one word."""
+"""Pieces of text that may be joined for one word."""
 
 _RANGE = lazy_regex(
     r"(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.(-?\d{1,18}))?|([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,18}))?", re.ASCII
 )
 _PADDED = lazy_regex(r"-?0\d")
-"""A number whose zeros are kept: `{01..10}`."""
+"""Matches a number whose zeros are kept: `{01..10}`."""
 _MARKS = lazy_regex(r"(?<!\$)(\{)|([,}])")
 _ONE_OF = lazy_regex(r"@\(([^()|]*+(?:\|[^()|]*+)+)\)")
 
@@ -30,7 +31,7 @@ _Text = list[_Piece]
 
 
 class TooManyWords(Exception):
-    """A word stands for more words than are followed."""
+    """A word expands to more words than are followed."""
 
 
 class _Open:
@@ -40,12 +41,12 @@ class _Open:
 
     def __init__(self) -> None:
         self.done: list[list[_Text]] = []
-        """What stands before each of its commas."""
+        """For each comma so far, the texts that the alternative before it stands for."""
         self.alike: list[_Text] = [[]]
-        """The texts that the part after the last one stands for."""
+        """The texts that the alternative after the last comma stands for."""
 
     def add(self, texts: list[_Text]) -> int:
-        """Each of these behind each of what is there; gives what it took."""
+        """Append each of these texts to each text of the current alternative. Return the number of pieces copied."""
         if len(texts) == 1:
             for before in self.alike:
                 before += texts[0]
@@ -56,7 +57,7 @@ class _Open:
         return sum(map(len, self.alike))
 
     def as_literal(self) -> list[_Text]:
-        """It was no brace expansion: its commas are commas."""
+        """Return the texts it stands for if it is not a brace expansion after all: its commas are literal."""
         parts = [*self.done, self.alike]
         count = 1
         for part in parts:
@@ -67,7 +68,7 @@ class _Open:
 
 
 def expand_braces(parts: Sequence[Part]) -> list[list[Part]]:
-    """The words that a word stands for; `@(a|b)` counts as `{a,b}`. Raises TooMany."""
+    """Return the words that a word expands to; `@(a|b)` counts as `{a,b}`. Raises TooManyWords."""
     for part in parts:
         if isinstance(part, Literal) and not part.quoted and ("{" in part.text or "@(" in part.text):
             break
@@ -96,7 +97,7 @@ def expand_braces(parts: Sequence[Part]) -> list[list[Part]]:
 
 
 def _pieces(parts: Sequence[Part]) -> Iterable[_Piece]:
-    """Braces, commas, and what stands between them."""
+    """Yield braces, commas, and the text and parts between them."""
     for part in parts:
         if isinstance(part, Literal) and not part.quoted:
             text = _ONE_OF.sub(lambda found: "{" + found[1].replace("|", ",") + "}", part.text)
@@ -106,7 +107,7 @@ def _pieces(parts: Sequence[Part]) -> Iterable[_Piece]:
 
 
 def _expand_brace(brace: _Open) -> list[_Text]:
-    """What a brace with all that is in it stands for."""
+    """Return the texts that a closed brace stands for."""
     if brace.done:
         texts = [text for part in (*brace.done, brace.alike) for text in part]
         if len(texts) > MAX_WORDS:

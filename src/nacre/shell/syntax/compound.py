@@ -1,4 +1,4 @@
-"""Compound commands: groups, conditions, loops, `case`, `[[`, `((`, functions, coprocesses."""
+"""Read compound commands: groups, conditions, loops, `case`, `[[`, `((`, functions, coprocesses."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _IN_TEST = frozenset(("&&", "||", "(", ")", "<", ">"))
 class CompoundReader(SimpleReader):
     @abstractmethod
     def items(self, block: Block, *closers: str) -> None:
-        """The grammar's."""
+        """Read commands up to one of the closers."""
 
     @abstractmethod
     def pipeline(self, keyword: str) -> Node:
-        """The grammar's."""
+        """Read a pipeline."""
 
     def command(self, keyword: str) -> Node:
-        """The command that stands here, with the blanks after it; `keyword`: what `reserved` says of this place."""
+        """Read the command at this position and the blanks after it. `keyword`: the reserved word here, or ""."""
         start = self.pos
         if self.text.startswith("(", start) and keyword != "((":
             node = self._subshell(start)

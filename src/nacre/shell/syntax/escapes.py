@@ -1,4 +1,4 @@
-r"""The escapes of `$'…'`, and of `echo -e` and `printf`."""
+r"""Decode the escapes of `$'…'`, `echo -e` and `printf`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ESCAPE = lazy_regex(
 
 
 def ansi_c(text: str) -> str:
-    """What the characters between the quotes of `$'…'` stand for."""
+    """Decode the characters between the quotes of `$'…'`."""
     if "\\" not in text:
         return text
     decoded = _ESCAPE.sub(_decode, text)
-    if not decoded.isascii():  # bytes may have been written one by one
+    if not decoded.isascii():  # several escapes may be the bytes of one character
         decoded = decoded.encode(errors="surrogateescape").decode(errors="surrogateescape")
-    return decoded.partition("\0")[0]  # as C has it
+    return decoded.partition("\0")[0]  # a null character ends the text, as in C
 
 
 def _decode(found: re.Match[str]) -> str:

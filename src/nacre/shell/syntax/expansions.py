@@ -1,7 +1,7 @@
-"""What a word expands: `$…` in all its forms, backquotes, arithmetic, the bodies of here-documents.
+"""Read the expansions in words: `$…` in all its forms, backquotes, arithmetic, the bodies of here-documents.
 
-What stands inside `$(…)` is commands, and read by the grammar in `parse`. bash looks at the inside of backquotes, of
-`${…}` and of here-documents only when it gets there: an error in them does not make the text around them invalid.
+The grammar in `parser` reads the commands inside `$(…)`. bash parses the inside of backquotes, of `${…}` and of
+here-documents only when it expands them: an error in them does not make the text around them invalid.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ _SKIPPED = lazy_regex(r"""(?:[^()'"\\`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]
 
 class ExpansionReader(WordReader):
     unquoted = False
-    """Whether this is text of a here-document, in which a single quote is a character like any other."""
+    """Whether this is the text of a here-document, in which a single quote is a plain character."""
     _closed: dict[int, int] | None = None
-    """Parentheses that `arithmetic_end` has seen: where each is closed, -1 if nowhere."""
+    """Position of the closing parenthesis for each opening one that `arithmetic_end` has seen; -1 if there is none."""
     _offset = 0
-    """What to add to a position for `_closed`, which an expression shares with the text around it."""
+    """Added to a position to get its key in `_closed`, which an expression shares with the text around it."""
 
     @abstractmethod
     def block_until(self, closer: str, *, empty: bool = False) -> Block:
-        """The grammar's."""
+        """Read commands up to `closer`, and `closer`."""
 
     @abstractmethod
     def inner(self, text: str, start: int, *, same: bool = True) -> ExpansionReader:
-        """Another reader, for what stands at `start`; `same`: it stands there as it is."""
+        """Return a reader for the text at `start`. `same`: the source contains it verbatim there."""
 
     @abstractmethod
     def read_all(self) -> Block:
-        """All of the text, as far as bash would read it and what could be meant by the rest."""
+        """Read the whole text: commands up to a syntax error, then the readable fragments."""
 
     @abstractmethod
     def recover(self, start: int) -> Block:
-        """What could be meant by the text from here on, which cannot be read."""
+        """Read the readable fragments of the text from `start` on, which has a syntax error."""
 
     @abstractmethod
     def _commands(self, closer: str) -> Block:
-        """The grammar's."""
+        """Read the commands of a substitution, up to `closer`."""
 
     # dollars
 
@@ -108,7 +108,7 @@ class ExpansionReader(WordReader):
         return "".join(pieces)
 
     def _process(self, parts: list[Part]) -> bool:
-        """Take a process substitution if one stands at this `<` or `>`."""
+        """Read a process substitution if there is one at this `<` or `>`; return whether there was."""
         kind, following = self.text[self.pos], self._skip_continuations(self.pos + 1)
         if not self.text.startswith("(", following):
             return False
@@ -133,7 +133,7 @@ class ExpansionReader(WordReader):
     # braces
 
     def _braces(self, *, quoted: bool) -> Part:
-        """After `${`."""
+        """Read an expansion from after its `${`."""
         self.pos = self._skip_continuations(self.pos)
         following = self.text[self.pos : self.pos + 1]
         if following and following in " \t\n|":
@@ -150,7 +150,7 @@ class ExpansionReader(WordReader):
         return parameter
 
     def _parameter(self, parameter: ParameterExpansion) -> None:
-        """Name, subscript and operator. What bash would call a bad substitution keeps an empty name."""
+        """Read name, subscript and operator. For a bad substitution, as bash calls it, the name stays empty."""
         text = self.text
         if text.startswith("#", self.pos) and not _NUMBER_OF_ARGUMENTS.match(text, self.pos):
             parameter.length = True
@@ -178,7 +178,7 @@ class ExpansionReader(WordReader):
         parameter.name = name
 
     def _argument(self, parts: list[Part], *, quoted: bool, pattern: bool) -> None:
-        """To the `}`. Inside double quotes a single quote is a character, unless a pattern is due."""
+        """Read up to the `}`. Inside double quotes a single quote is a character, unless this is a pattern."""
         text, single = self.text, not quoted or pattern
         while self.pos < self.size:
             if found := _PLAIN_IN_BRACES.match(text, self.pos):
@@ -203,7 +203,7 @@ class ExpansionReader(WordReader):
         raise BashSyntaxError
 
     def _apostrophe(self, parts: list[Part]) -> None:
-        """In `"${x-'…'}"` single quotes do not quote, and yet bash looks for the second one."""
+        """Read the text in `"${x-'…'}"`: its single quotes do not quote, but bash still looks for the second one."""
         start = self.pos + 1
         end = start if self.unquoted else self.text.find("'", start)
         if end < 0:
@@ -219,7 +219,7 @@ class ExpansionReader(WordReader):
     # bodies and expressions
 
     def body(self) -> Word:
-        """The whole text as the body of a here-document."""
+        """Read the whole text as the body of a here-document."""
         self.unquoted = True
         parts: list[Part] = []
         while (start := self.pos) < self.size:
@@ -243,9 +243,9 @@ class ExpansionReader(WordReader):
             parts.append(self._backquotes(quoted=True))
 
     def arithmetic_end(self, opened: int) -> int | None:
-        """Where the `))` of an arithmetic expression stands, whose second parenthesis is `opened`.
+        """Return the position of the `))` of an arithmetic expression, whose second parenthesis is at `opened`.
 
-        None if these are the parentheses of commands. Each parenthesis is looked at once, however they are nested.
+        None if the parentheses contain commands. Each parenthesis is visited once, however they are nested.
         """
         if self._closed is None:
             self._closed = {}
@@ -264,13 +264,13 @@ class ExpansionReader(WordReader):
                 waiting.append(position + offset)
             elif character == ")":
                 closed[waiting.pop()] = position + offset
-            else:  # the end, or a quote without its second
+            else:  # end of the text, or an unclosed quote
                 closed.update(dict.fromkeys(waiting, -1))
                 return
             position += 1
 
     def expression(self, start: int, end: int) -> Word:
-        """The text between, in which names and `$…` are evaluated; goes past its `))`."""
+        """Read the text between two positions, in which names and `$…` are evaluated, and skip its `))`."""
         inner = self.inner(self.text[start:end], start)
         inner._closed, inner._offset = self._closed, self._offset + start
         inner._enter()

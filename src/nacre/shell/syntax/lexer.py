@@ -1,4 +1,4 @@
-"""Between the words: blanks, comments, operators, reserved words, redirections and here-documents."""
+"""Read what is between words: blanks, comments, operators, reserved words, redirections and here-documents."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MAX_RESERVED_CHARS = len("function") + 1
 
 class LineReader(ExpansionReader):
     _after = 0
-    """Where the reserved word ends that was seen last."""
+    """Position after the reserved word that was peeked last."""
     _substituted = False
-    """Whether the commands stand in `$(…)`."""
+    """Whether the commands are in `$(…)`."""
     _braced = False
-    """Whether they stand in `${ …; }`, whose `}` may be joined to what follows it."""
+    """Whether they are in `${ …; }`, whose `}` may be joined to the text after it."""
 
     def __init__(self, text: str, origin: PositionMap, depth: int = 0) -> None:
         super().__init__(text, origin, depth)
         self._continued = "\\\n" in text
         self._pending: list[tuple[Redirect, str]] = []
-        """Here-documents whose bodies are still to come, with their delimiters."""
+        """Here-documents whose bodies have not been read yet, with their delimiters."""
 
     def require_word(self) -> Word:
         before = self.pos
@@ -47,14 +47,14 @@ class LineReader(ExpansionReader):
     # blanks
 
     def skip_blanks(self) -> None:
-        """Blanks, continuations, a comment."""
+        """Skip blanks, continuations and a comment."""
         if self.pos < self.size and self.text[self.pos] in " \t\\#":
             found = _BLANKS.match(self.text, self.pos)
             assert found is not None
             self.pos = found.end()
 
     def skip_lines(self) -> int:
-        """Also ends of lines; the bodies of here-documents stand at these."""
+        """Skip blanks and newlines; read the bodies of here-documents after these. Return the new position."""
         while self._pending:
             self.skip_blanks()
             if not self.text.startswith("\n", self.pos):
@@ -70,7 +70,7 @@ class LineReader(ExpansionReader):
     # tokens
 
     def operator(self) -> str:
-        """Take the operator that stands here; "" if none does."""
+        """Read the operator at this position; "" if there is none."""
         found = _OPERATORS.match(self.text, self.pos)
         if not found:
             return ""
@@ -80,7 +80,7 @@ class LineReader(ExpansionReader):
         return operator
 
     def _operator_in_lines(self, operator: str) -> str:
-        """The same, continued on the next line."""
+        """Return the operator, extended by the characters after line continuations."""
         while True:
             after = self._skip_continuations(self.pos)
             longer = operator + self.text[after : after + 1]
@@ -89,7 +89,7 @@ class LineReader(ExpansionReader):
             operator, self.pos = longer, after + 1
 
     def peek_reserved_word(self) -> str:
-        """The reserved word, or operator like one, that stands here; not taken."""
+        """Return the reserved word (or operator like one) at this position, not consumed; "" if there is none."""
         if self._continued and self.text.find("\\\n", self.pos, self.pos + _MAX_RESERVED_CHARS) >= 0:
             return self._reserved_in_lines()
         found = _RESERVED.match(self.text, self.pos)
@@ -102,7 +102,7 @@ class LineReader(ExpansionReader):
         return found.group()
 
     def _reserved_in_lines(self) -> str:
-        """The same, continued on the next line."""
+        """Return the reserved word at this position, which line continuations may interrupt."""
         ends = [self.pos]
         letters = ""
         while len(letters) <= _MAX_RESERVED_CHARS and ends[-1] < self.size:
@@ -138,7 +138,7 @@ class LineReader(ExpansionReader):
                 return
 
     def redirect(self, node: Node) -> bool:
-        """Take a redirection if one stands here."""
+        """Read a redirection if there is one at this position; return whether there was."""
         start = self.pos
         found = DESCRIPTOR.match(self.text, start)
         descriptor = found.group() if found else ""
@@ -160,7 +160,7 @@ class LineReader(ExpansionReader):
     # here-documents
 
     def _commands(self, closer: str) -> Block:
-        """The commands of a substitution. They come before the here-documents of the line it stands in."""
+        """Read the commands of a substitution. The here-documents of the line around it come after them."""
         self._enter()
         pending, self._pending = self._pending, []
         unquoted, self.unquoted = self.unquoted, False
@@ -172,7 +172,7 @@ class LineReader(ExpansionReader):
         return body
 
     def bodies(self) -> None:
-        """The here-documents that were announced on the line that ends here."""
+        """Read the bodies of the here-documents that were announced on the line that ends here."""
         pending, self._pending = self._pending, []
         for redirect, delimiter in pending:
             start, lines, held = self.pos, [], False
@@ -187,7 +187,7 @@ class LineReader(ExpansionReader):
                     rest = line[len(delimiter) :]
                     if not rest:
                         break
-                    if self._substituted and ")" in rest:  # bash lets `E)` end both
+                    if self._substituted and ")" in rest:  # bash accepts `E)` as the end of both
                         self.pos = end - len(rest)
                         break
                 lines.append(line + "\n")
@@ -204,6 +204,6 @@ class LineReader(ExpansionReader):
 
 
 def _delimiter(word: Word, raw: str) -> str:
-    """The word without its quotes. Nothing in it is expanded."""
+    """Return the word without its quotes. Nothing in it is expanded."""
     plain = [part.text for part in word.parts if isinstance(part, Literal)]
     return "".join(plain) if len(plain) == len(word.parts) else _QUOTES.sub(r"\1", raw)

@@ -1,4 +1,4 @@
-"""The tree that bash text is read into. Built by `parse`, changed by nobody afterwards.
+"""The syntax tree of bash source. Built by `parse` and not changed afterwards.
 
 Plain classes: a tree has many nodes, and dataclasses would double the time it takes to load this module.
 """
@@ -34,8 +34,10 @@ class ParameterExpansion:
 
 
 class Substitution:
-    """`$(…)`, backquotes, and with `kind` `<` or `>` a process substitution. `{` and `|` are `${ …; }` and `${| …; }`,
-    which this shell runs itself (bash 5.3)."""
+    """`$(…)` or backquotes; a process substitution if `kind` is `<` or `>`.
+
+    The kinds `{` and `|` are `${ …; }` and `${| …; }` (bash 5.3), which the current shell runs itself.
+    """
 
     __slots__ = ("body", "kind", "quoted")
 
@@ -59,15 +61,17 @@ Part: TypeAlias = Literal | ParameterExpansion | Substitution | Arithmetic
 
 
 class Word:
+    """A word: a list of parts or, if it is fixed, only its text."""
+
     __slots__ = ("_parts", "literal", "quoted")
 
     def __init__(self, parts: list[Part] | None, fixed: str = "", quoted: bool = False) -> None:
         self._parts = parts
         self.literal = fixed if parts is None else None
-        """The one field that it is, where that can be seen at once: no expansion, no glob. Most words are such, and
-        most of these have their one part made only if somebody looks."""
+        """The one field that it expands to, if it obviously has no expansion or glob; else None. Most words are fixed,
+        and the `Literal` of most of these is created only on demand."""
         self.quoted = quoted
-        """Of a fixed word without parts: the whole of it is."""
+        """For a fixed word without parts: all of it is quoted."""
 
     @property
     def parts(self) -> list[Part]:
@@ -76,7 +80,7 @@ class Word:
         return self._parts
 
     def unquoted_text(self) -> str | None:
-        """The text of a word without any quoting or expansion; None for other words."""
+        """Return the text of a word without any quoting or expansion; None for other words."""
         if self._parts is None:
             return None if self.quoted else self.literal
         match self._parts:
@@ -86,7 +90,7 @@ class Word:
 
     @property
     def may_split(self) -> bool:
-        """Whether it may be several words, or none: by an expansion or glob outside of quotes, or by `"$@"`."""
+        """Whether it may expand to several words or none, by an unquoted expansion or glob, or by `"$@"`."""
         return self.literal is None and any(map(_may_split, self.parts))
 
 
@@ -110,18 +114,18 @@ class Redirect:
 
     def __init__(self, descriptor: str, operator: str, target: Word) -> None:
         self.descriptor = descriptor
-        """As written: "" , "2", "{name}"."""
+        """As written: "", "2", "{name}"."""
         self.operator = operator
         self.target = target
-        """For a here-document its body, once that has been read."""
+        """The word after the operator; for a here-document its body, once that has been read."""
         self.quoted = False
-        """A here-document whose delimiter is quoted: its body is taken as it stands."""
+        """For a here-document: the delimiter is quoted, so the body is not expanded."""
 
 
 OWNING = ("declare", "typeset", "local")
-"""In a function these make a variable of its own."""
+"""Builtins that make a variable local if a function calls them."""
 DECLARES = (*OWNING, "readonly", "export")
-"""Whose arguments may be assignments: in these nothing is split."""
+"""Builtins whose arguments may be assignments; the values of these are not split."""
 
 
 class Assignment:
@@ -133,7 +137,7 @@ class Assignment:
         self.append = False
         self.subscript: Word | None = None
         self.elements: list[Word] | None = None
-        """The words of `name=(…)`."""
+        """The words of `name=(…)`; None for other assignments."""
 
 
 class Node:
@@ -145,7 +149,7 @@ class Node:
         self.start = start
         self.end = start
         self.redirects: list[Redirect] | tuple[()] = ()
-        """A list only if there are any: most commands have none."""
+        """A list only if there are redirections: most commands have none."""
 
     def redirect(self, redirect: Redirect) -> None:
         if isinstance(self.redirects, tuple):
@@ -163,13 +167,13 @@ class SimpleCommand(Node):
         self.assignments: list[Assignment] | tuple[()] = ()
         self._words: list[Word | Assignment] | None = None
         self.argv = argv
-        """Its words, if each of them is fixed. Most commands are such, and have words made only if somebody looks."""
+        """Its words, if all of them are fixed; else None. Most commands are such, and get `Word`s only on demand."""
         self.quoted: tuple[bool, ...] = ()
-        """Which of them are, if any is."""
+        """Which words of `argv` are quoted; empty if none is."""
 
     @property
     def words(self) -> list[Word | Assignment]:
-        """Assignments among the words are arguments: `declare a=(1 2)`."""
+        """All words after the leading assignments. An assignment among them is an argument: `declare a=(1 2)`."""
         if self._words is None:
             argv = self.argv or ()
             quoted = self.quoted or (False,) * len(argv)
@@ -178,7 +182,7 @@ class SimpleCommand(Node):
 
     @property
     def name(self) -> str | None:
-        """The first word, if nothing in it is quoted or expanded."""
+        """The first word, if nothing in it is quoted or expanded; else None."""
         if self._words is None:
             return self.argv[0] if self.argv and not (self.quoted and self.quoted[0]) else None
         first = self._words[0] if self._words else None
@@ -191,7 +195,7 @@ class SimpleCommand(Node):
 
 
 class Group(Node):
-    """`{ … }`, or with `subshell` `( … )`."""
+    """`{ … }`, or `( … )` if `subshell`."""
 
     __slots__ = ("body", "subshell")
 
@@ -207,11 +211,11 @@ class If(Node):
     def __init__(self, start: int) -> None:
         super().__init__(start)
         self.branches: list[tuple[Block, Block]] = []
-        """Condition and body; `else` has an empty condition."""
+        """Conditions and bodies; `else` has an empty condition."""
 
 
 class Loop(Node):
-    """while, until; for and select with `name`; the arithmetic for with `expressions`."""
+    """`while` and `until`; `for` and `select` have a `name`, an arithmetic `for` has `expressions`."""
 
     __slots__ = ("body", "condition", "expressions", "name", "words")
 
@@ -232,11 +236,11 @@ class Case(Node):
         self.word = word
         self.arms: list[tuple[list[Word], Block]] = []
         self.fallthrough: set[int] = set()
-        """The numbers of those that end in `;&` or `;;&`: others may follow them."""
+        """Indexes of the arms that end in `;&` or `;;&`: another arm may run after them."""
 
 
 class Test(Node):
-    """`[[ … ]]`: the words between, operators among them."""
+    """`[[ … ]]`: the words in between, including operators."""
 
     __slots__ = ("words",)
 
@@ -281,7 +285,7 @@ class Coprocess(Node):
 
 
 class ListItem:
-    """One command of a list and how it hangs on the one before: `;`, `&&` or `||`."""
+    """A command of a list, and the operator that joins it to the one before: `;`, `&&` or `||`."""
 
     __slots__ = ("background", "negated", "node", "operator")
 

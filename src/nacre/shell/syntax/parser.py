@@ -1,9 +1,9 @@
-"""bash text → tree, as bash's own grammar has it. Never runs anything; linear in the text, bounded in its stack.
+"""Parse bash source into a tree, by bash's own grammar. Runs nothing; linear in the text, bounded in its stack.
 
-bash executes a text line by line and meets a syntax error only when it gets there. So does `parse`: what stands before
-an error is read, and of the rest every piece that makes a command by itself (`broken` says that it was so).
+bash executes a script line by line and meets a syntax error only when it gets there. So does `parse`: commands before
+an error are read; after it, each fragment that is a command on its own. The second result reports the error.
 
-The reader is a tower, each floor in its own module: words, expansions, lines, simple and compound commands, lists.
+The reader is a chain of classes, each in its own module: words, expansions, lexer, simple and compound commands, lists.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ _PIECE = lazy_regex(
 
 
 def parse(text: str, origin: PositionMap | None = None) -> tuple[Block, bool]:
-    """The commands of a text, and whether bash would stumble over it. Raises TooDeep, nothing else."""
+    """Return the commands of a text, and whether bash would report a syntax error. Raises TooDeep, nothing else."""
     return _Reader(text, origin or _same_position).script()
 
 
 def expansion(text: str) -> Word:
-    """A text that bash expands as it does between double quotes. Raises Malformed."""
+    """Parse a text that bash expands as it does between double quotes.
+
+    If an expansion has a syntax error, the readable commands from there on form its last part. Raises TooDeep.
+    """
     return _Reader(text, _same_position).body()
 
 
@@ -42,13 +45,13 @@ def _same_position(position: int) -> int:
 
 class _Reader(CompoundReader):
     _base = 0
-    """Where this text begins in the one that was asked about."""
+    """Position of this text in the original source."""
     _exact = True
-    """Whether it stands there as it is."""
+    """Whether the source contains it verbatim there."""
     _line = 0, 0
-    """Where the line begins that is being read, and how many commands stand before it."""
+    """Start of the line that is being read, and the number of commands before it."""
     can_recover = True
-    """Whether pieces are looked for after an error. In such pieces they are not: each would be read again and again."""
+    """Whether to look for fragments after an error. Not in a fragment itself: each would be read again and again."""
 
     def __init__(self, text: str, origin: PositionMap, depth: int = 0) -> None:
         super().__init__(text, origin, depth)
@@ -76,7 +79,7 @@ class _Reader(CompoundReader):
         return self.script()[0]
 
     def recover(self, start: int) -> Block:
-        """Of a text that is no command as a whole, whatever is one by itself."""
+        """Read the fragments from `start` on that are commands on their own, as the text as a whole is not."""
         block = Block()
         if not self.can_recover:
             return block
@@ -112,7 +115,7 @@ class _Reader(CompoundReader):
         return block
 
     def items(self, block: Block, *closers: str, lines: bool = False) -> None:
-        """Commands to the end, or to one of the closers, which is not taken. `lines`: note where each line begins."""
+        """Read commands to the end or to one of the closers, which is not consumed. `lines`: note where lines begin."""
         operator = ";"
         while True:
             if lines and operator == ";":
@@ -138,7 +141,7 @@ class _Reader(CompoundReader):
                 return
 
     def _separator(self, item: ListItem) -> str:
-        """What follows a pipeline: how the next one hangs on it; "" if there can be none."""
+        """Read the separator after a pipeline. Return the operator before the next one; "" if there can be none."""
         if self.text.startswith("\n", self.pos):
             return ";"
         before, found = self.pos, self.operator()
@@ -164,7 +167,7 @@ class _Reader(CompoundReader):
         return self._stages(self.command(keyword), start)
 
     def _stages(self, first: Node, start: int) -> Node:
-        """A command, with those that it is piped into."""
+        """Read the stages that a command is piped into. Return the pipeline, or the command if there are none."""
         if not self.text.startswith("|", self.pos):
             return first
         stages = [first]
@@ -178,7 +181,7 @@ class _Reader(CompoundReader):
         return pipeline
 
     def _take_pipe(self, node: Node) -> bool:
-        """Take `|` or `|&`, which is short for `2>&1 |`."""
+        """Read `|` or `|&`, which is short for `2>&1 |`; return whether there was one."""
         before, operator = self.pos, self.operator()
         if operator == "|&":
             node.redirect(Redirect("2", ">&", Word(None, "1")))

@@ -1,4 +1,4 @@
-"""Simple commands and the assignments before and among their words; a function is known by its `()` only."""
+"""Read simple commands, and the assignments before and among their words. A function is recognised by its `()`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from nacre.shell.syntax.nodes import DECLARES, Assignment, Literal, Node, Part, 
 from nacre.shell.syntax.words import BashSyntaxError
 
 _PLAIN = r"""(?:-[^\s\\'"`$;&|<>()\[{~*?]*+|\[(?=[ \t])|[^\s\\'"`$;&|<>()\[{~*?=\#-][^\s\\'"`$;&|<>()\[{~*?=]*+)"""
-"""A word that stands for itself, and is no assignment."""
+"""A word that stands for itself and is not an assignment."""
 _ENDED = r"(?=[ \t\n;|&)]|\Z)"
 _PLAIN_WORDS = lazy_regex(rf"(?:[ \t]*+{_PLAIN}{_ENDED})+")
 _FIXED_WORD = lazy_regex(rf"""[ \t]*+(?:({_PLAIN})|"([^"\\`$]*+)"|'([^']*+)'){_ENDED}""")
-"""Plain, or the whole of it quoted."""
+"""Matches a word that is plain, or quoted as a whole."""
 _FIXED_COMMAND = lazy_regex(
     rf"""(?!{RESERVED_WORDS}{AFTER_RESERVED})((?:[ \t]*+(?:{_PLAIN}|"[^"\\`$]*+"|'[^']*+'){_ENDED})+)"""
     r"[ \t]*+(?=[\n;|)]|&(?![>\\])|\Z)"
@@ -33,10 +33,10 @@ def _declares(node: SimpleCommand) -> bool:
 class SimpleReader(LineReader):
     @abstractmethod
     def function(self, start: int, name: Word) -> Node:
-        """A compound command."""
+        """Read the body of a function whose name and `()` have been read."""
 
     def read_literal_command(self) -> SimpleCommand | None:
-        """The command that stands here, if it is nothing but fixed words: most are, and can be read at once."""
+        """Read the command at this position if all its words are fixed, as most are; return None for others."""
         start = self.pos
         found = _FIXED_COMMAND.match(self.text, start)
         if found is None or (self._braced and self.text.startswith("}", start)):
@@ -58,7 +58,7 @@ class SimpleReader(LineReader):
         text, start, size, origin = self.text, self.pos, self.size, self.origin
         node = SimpleCommand(origin(start))
         words = node.words
-        if found := _PLAIN_WORDS.match(text, start):  # no more than a short cut, as is the next one
+        if found := _PLAIN_WORDS.match(text, start):  # just a fast path, like the next one
             words += [Word(None, word) for word in found[0].split()]
             self.pos = found.end()
         fixed = True
@@ -108,7 +108,7 @@ class SimpleReader(LineReader):
         return self.function(start, name)
 
     def _argument_or_assignment(self, node: SimpleCommand) -> bool:
-        """Whether the words are still fixed ones."""
+        """Read a word or assignment. Return False if the words of the command are no longer all fixed."""
         found = _ASSIGNED.match(self.text, self.pos)
         if not found or (node.words and found[2] == "[" and not _declares(node)):
             word = self.require_word()
@@ -122,7 +122,7 @@ class SimpleReader(LineReader):
         return False
 
     def _assignment(self, found: re.Match[str]) -> Assignment | Word:
-        """From a name on; a word if no `=` follows its subscript."""
+        """Read an assignment from its name on; return a word if no `=` follows the subscript."""
         operator = found[2]
         assignment = Assignment(found[1].replace("\\\n", ""), Word([]))
         self.pos = found.end()
@@ -142,7 +142,7 @@ class SimpleReader(LineReader):
         return assignment
 
     def _word_with_subscript(self, name: str, key: Word) -> Word:
-        """A word that begins with `name[key]`, whatever blanks the key has."""
+        """Return a word that begins with `name[key]`; the key may contain blanks."""
         parts: list[Part] = [Literal(name + "[", quoted=False), *key.parts, Literal("]", quoted=False)]
         if self.pos < self.size:
             parts += self.word().parts

@@ -1,6 +1,6 @@
-"""Words of bash text: plain characters and quotes, in every context they can stand in.
+"""Read words of bash source: plain characters and quotes, in each context.
 
-Takes characters, gives `Word`s. What a word expands is read in `expansions`.
+The result is `Word`s. `expansions` reads the expansions in them.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.nodes import Literal, ParameterExpansion, Part, Word
 
 MAX_NESTING = 40
-"""How many constructs may stand inside each other. Nobody writes more; reading more would take unbounded stack."""
+"""Limit of nested constructs: real scripts stay below it, and reading more would take unbounded stack."""
 
 _UNCOUNTED_WORD_CHARS = 1000
-"""Characters of a word that need not be counted when it is expanded."""
+"""Longest word that gets a `literal`; the expansion of a longer one is charged to the budget."""
 
 _PLAIN = lazy_regex(r"""[^ \t\n\\'"`$;&|<>(){~*?\[]++(?=[ \t\n;|)]|\Z)""")
-"""The whole of a word that stands for itself."""
+"""Matches a whole word that stands for itself."""
 _PIECE = lazy_regex(
     r"""([^ \t\n\\'"`$;&|<>(){~*?\[]+)|([^ \t\n\\'"`$;&|<>()]+)"""  # plain; with braces, tildes, globs
     r"""|'([^']*)'|"([^"\\`$]*)"|\\([^\n])"""  # quoted
     r"""|\$([A-Za-z_][A-Za-z0-9_]*+)(?!\\\n)|"\$([A-Za-z_][A-Za-z0-9_]*+)\""""
 )
-"""Of a word, what can be taken at once: of most words everything."""
+"""Matches a piece of a word that can be taken at once; most words consist of such pieces."""
 _WITH_GLOBS, _UNQUOTED_PARAMETER, _QUOTED_PARAMETER = 2, 6, 7
 _PLAIN_IN_DOUBLE = lazy_regex(r'[^"\\`$]+')
 _PLAIN_IN_SUBSCRIPT = lazy_regex(r"[^\\'\"`$\[\]}]+")
@@ -33,15 +33,15 @@ _PLAIN_IN_REGEX = lazy_regex(r"[^ \t\n\\'\"`$();&<>]+")
 
 
 class BashSyntaxError(Exception):
-    """bash could not read on here, or we could not."""
+    """bash, or this parser, cannot read the source any further."""
 
 
 class TooDeep(Exception):
-    """More nested than anybody writes."""
+    """The source has more than `MAX_NESTING` nested constructs."""
 
 
 class PositionMap(Protocol):
-    """Where a text that is read comes from, in terms of the text that was asked about."""
+    """Maps a position in the text that is read to one in the original source."""
 
     def __call__(self, position: int) -> int: ...
 
@@ -60,27 +60,27 @@ class WordReader(ABC):
             raise TooDeep
 
     def _skip_continuations(self, position: int) -> int:
-        """Past any line continuation."""
+        """Return the position after any line continuations."""
         while self.text.startswith("\\\n", position):
             position += 2
         return position
 
     @abstractmethod
     def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
-        """An expansion."""
+        """Read an expansion that begins with `$`."""
 
     @abstractmethod
     def _backquotes(self, *, quoted: bool) -> Part:
-        """An expansion."""
+        """Read a command substitution in backquotes."""
 
     @abstractmethod
     def _process(self, parts: list[Part]) -> bool:
-        """An expansion."""
+        """Read a process substitution if there is one at this `<` or `>`; return whether there was."""
 
     # words
 
     def word(self) -> Word:
-        """A word in a command. There is one: the caller has looked."""
+        """Read a word of a command. The caller has checked that there is one."""
         text, start = self.text, self.pos
         if found := _PLAIN.match(text, start):
             self.pos = found.end()
@@ -108,7 +108,7 @@ class WordReader(ABC):
         return word
 
     def _read_special_piece(self, parts: list[Part]) -> bool:
-        """Take a piece that begins with a special character; False if it ends the word."""
+        """Read a piece that begins with a special character; return False if that character ends the word."""
         character = self.text[self.pos]
         if character in "<>":
             return self._process(parts)
@@ -118,7 +118,7 @@ class WordReader(ABC):
         return True
 
     def _special(self, parts: list[Part]) -> None:
-        r"""One of ``\ ' " ` $`` outside double quotes."""
+        r"""Read what one of ``\ ' " ` $`` begins, outside double quotes."""
         match self.text[self.pos]:
             case "\\":
                 self._escape(parts)
@@ -158,7 +158,7 @@ class WordReader(ABC):
             self._literal(parts, "", quoted=True)
 
     def _until(self, parts: list[Part], closer: str, plain: re.Pattern[str], *, quotes: str) -> None:
-        """Text in which only `$`, backquotes and some escapes mean something; `quotes`: which quotes do as well."""
+        """Read up to `closer`; only `$`, backquotes, some escapes and the quotes in `quotes` are special."""
         text = self.text
         while self.pos < self.size:
             if found := plain.match(text, self.pos):
@@ -194,7 +194,7 @@ class WordReader(ABC):
         self.pos = min(self.pos + 2, self.size)
 
     def subscript(self, *, braces: bool = False) -> Word:
-        """After `[`, to its `]`; within `${…}` no further than to its `}`."""
+        """Read from after `[` to its `]`; within `${…}` no further than to its `}`."""
         open_brackets = 1
         parts: list[Part] = []
         while self.pos < self.size:
@@ -218,7 +218,7 @@ class WordReader(ABC):
         raise BashSyntaxError
 
     def regex(self) -> Word:
-        """What follows `=~`: parentheses and bars belong to it."""
+        """Read the regular expression after `=~`; parentheses and bars belong to it."""
         parentheses = 0
         parts: list[Part] = []
         while self.pos < self.size:
@@ -242,7 +242,7 @@ class WordReader(ABC):
         if not (isinstance(last, Literal) and not last.quoted and last.text[-1:] in ("?", "*", "+", "@", "!")):
             return False
         if self.text.startswith("()", self.pos):
-            return False  # a function whose name ends so
+            return False  # defines a function whose name ends in this character
         self._enter()
         self._literal(parts, "(")
         self.pos += 1

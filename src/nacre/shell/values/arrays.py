@@ -1,4 +1,4 @@
-"""Arrays as values: elements in order, those with a key of their own written `key KEYED text`. Pure."""
+"""Arrays as values: elements in order; one with an explicit key is written `key KEYED text`. Pure."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from nacre.shell.values.values import Value
 
 _INDEX = lazy_regex(r"-?[0-9]{1,18}")
 _MAX_ELEMENTS = 100
-"""Elements of an array that is filled one by one; beyond that it is not known, or a long script would take for ever."""
+"""Elements of an array that is filled one at a time; beyond that it is unknown, or a long script would take forever."""
 
 
 COST_ELEMENT = 32
-"""What it counts as, in characters, to take an element out of its array and put it back."""
+"""Cost, in characters, of taking an element out of its array and putting it back."""
 
 
 def rebuild_cost(value: Value | None) -> int:
-    """What it counts as to change one element of it: all are taken out and put back."""
+    """Return the cost, in characters, of changing one element: all are taken out and put back."""
     return COST_ELEMENT * len(value) if isinstance(value, tuple) else 0
 
 
 def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Value | None:
-    """`${x[subscript]}`; None if that is not known. `mapped`: of an associative array."""
+    """Return `${x[subscript]}`; None if it is not known. `mapped`: the array is associative."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -36,7 +36,7 @@ def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Val
         if numbered and any(
             each == UNKNOWN or has_glob(each) for each in (value[:index] if index >= 0 else value[index:])
         ):
-            return None  # these may be none, or several
+            return None  # each of these may be no element, or several
         known = "" if numbered or mapped else None
         return value[index] if -len(value) <= index < len(value) else known
     found = elements(value)
@@ -48,7 +48,10 @@ def element(value: Value | None, subscript: str, *, mapped: bool = False) -> Val
 
 
 def table_entry(values: list[Value], name: str) -> str | None:
-    """What a name stands for in one of bash's own tables (BASH_CMDS), which may be any of these."""
+    """Return what a name stands for in one of bash's own tables (BASH_CMDS); None if it is not there.
+
+    `values`: the contents that the table may have; the last one with an entry wins.
+    """
     for value in reversed(values):
         found = UNKNOWN if value == (UNKNOWN,) else element(value, name, mapped=True)
         if isinstance(value, tuple) and isinstance(found, str) and found:
@@ -61,7 +64,7 @@ def strip_key(element: str) -> str:
 
 
 def elements(value: tuple[str, ...]) -> dict[str, str]:
-    """By their keys. One that has none comes after the one before it."""
+    """Return the elements by key. One without a key comes after the one before it."""
     found: dict[str, str] = {}
     number = 0
     for each in value:
@@ -74,7 +77,7 @@ def elements(value: tuple[str, ...]) -> dict[str, str]:
 
 
 def to_ordered(found: dict[str, str], *, mapped: bool) -> tuple[str, ...]:
-    """The other way round: in bash's order, as far as there is one, and with keys only where they are needed."""
+    """Invert `elements`: return them in bash's order if there is one, with keys only where they are needed."""
     if mapped or not all(map(_INDEX.fullmatch, found)):
         return tuple(key + KEYED + text for key, text in found.items())
     expected, out = 0, []
@@ -85,7 +88,7 @@ def to_ordered(found: dict[str, str], *, mapped: bool) -> tuple[str, ...]:
 
 
 def store_value(old: Value | None, key: str | None, text: str, *, append: bool, mapped: bool) -> Value:
-    """What a variable becomes when a text goes into it, or into an element of it."""
+    """Return the value of a variable after an assignment to it, or to its element `key`."""
     if key is None and not isinstance(old, tuple):
         return (UNKNOWN if old is None else old) + text if append else text
     before = (old,) if isinstance(old, str) else old or ()
@@ -98,7 +101,7 @@ def store_value(old: Value | None, key: str | None, text: str, *, append: bool, 
 
 
 def remove_element(old: Value, key: str, *, mapped: bool) -> Value:
-    """A variable of which an element was unset."""
+    """Return the value of a variable after one of its elements was unset."""
     found = elements((old,) if isinstance(old, str) else old)
     if found.pop(_resolve_negative_index(key, found), None) is None and not is_fully_known(key):
         return (UNKNOWN,)
@@ -106,7 +109,7 @@ def remove_element(old: Value, key: str, *, mapped: bool) -> Value:
 
 
 def _resolve_negative_index(key: str, found: dict[str, str]) -> str:
-    """A negative number counts from the end."""
+    """Return the key; a negative index counts from the end."""
     if key[:1] == "-" and _INDEX.fullmatch(key):
         numbers = [int(each) for each in found if _INDEX.fullmatch(each)]
         return str(max(numbers, default=-1) + 1 + int(key))
@@ -114,7 +117,7 @@ def _resolve_negative_index(key: str, found: dict[str, str]) -> str:
 
 
 def join_elements(value: tuple[str, ...], separator: str) -> str:
-    """In one text. What is not known may be no element at all, or several."""
+    """Join elements into one text. No separator goes next to an unknown element: it may be no element, or several."""
     out: list[str] = []
     for index, each in enumerate(value):
         if index and UNKNOWN not in (each, value[index - 1]):

@@ -1,7 +1,7 @@
-"""Where ways through a script meet again: what a name may be after one or the other. Pure.
+"""Merge alternatives: find the values that a name may have where branches of a script meet again. Pure.
 
-Thousands of ways may meet, and each may have set a name of its own. So it is gone by what they have set, never by names
-times ways; what that costs is counted in characters, as all work is.
+Thousands of alternatives may meet, and each may have set a different name. So the loops go over what was set, never
+over names times alternatives; the cost is counted in characters, like all work.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from nacre.shell.values.values import Value, union_of
 T = TypeVar("T")
 
 COST_NAME = 10
-"""What it counts as, in characters, to put together what a name may be; `COST_VALUE`: for each of its values, besides
-their characters or elements."""
+"""Cost, in characters, of merging the values of a name; `COST_VALUE`: of each value, in addition to its characters or
+elements."""
 COST_VALUE = 20
 
 
 def collect_by_name(
     alternatives: Sequence[Mapping[str, T]], otherwise: Callable[[str], T]
 ) -> Iterator[tuple[str, list[T]]]:
-    """Every name that one of the ways has set, with what it is on each that has, in their order. What it is `otherwise`
-    stands there once, in the place of the first that has not."""
+    """Yield each name that one of the alternatives has set, with its values in their order.
+
+    If not all have set it, the list contains `otherwise(name)` once, in the place of the first that has not.
+    """
     if len(alternatives) == 1:
         for name, value in alternatives[0].items():
             yield name, [value]
@@ -43,7 +45,7 @@ def collect_by_name(
 
 
 def find_differing(tables: Sequence[dict[str, T]]) -> tuple[dict[str, T], set[str]]:
-    """All that stands in any of these tables, of several the last; and the names that are not the same in each."""
+    """Return the union of these tables, in which the last one wins, and the names that are not the same in each."""
     both = {name: each for table in tables for name, each in table.items()}
     often = dict.fromkeys(both, 0)
     for table in tables:
@@ -53,12 +55,15 @@ def find_differing(tables: Sequence[dict[str, T]]) -> tuple[dict[str, T], set[st
 
 
 def unique_by_id(tables: Sequence[T]) -> list[T]:
-    """Those that are not one and the same: most ways leave most tables as they are."""
+    """Return the distinct objects among these tables: most branches leave most tables unchanged."""
     return list({id(each): each for each in tables}.values())
 
 
 def merge_values(alternatives: list[list[Value] | None]) -> list[Value] | None:
-    """What a variable may be after several ways. One on which it was not set leaves it to the environment."""
+    """Return the values that a variable may have after several alternatives; None if none of them sets it.
+
+    If only some set it, its value may also be that of the environment, which is unknown.
+    """
     found = [values for values in alternatives if values]
     if not found:
         return None
@@ -69,5 +74,5 @@ def merge_values(alternatives: list[list[Value] | None]) -> list[Value] | None:
 
 
 def merge_cost(alternatives: list[list[Value] | None]) -> int:
-    """What that counts as."""
+    """Return the cost, in characters, of `merge_values`."""
     return COST_NAME + sum(COST_VALUE * len(values) + sum(map(len, values)) for values in alternatives if values)

@@ -1,4 +1,4 @@
-"""What `${…}` does to a text: fields, slices, cases, replacements, trimmed ends. Pure."""
+"""Operations of `${…}` on texts: fields, slices, case changes, replacements, trimming. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_STEPS = 1_000_000
 
 
 def split_fields(text: str, ifs: str) -> list[str | None]:
-    """A text as `IFS` cuts it into fields; None where none stands."""
+    """Split a text into fields by `IFS`; None where there is no field."""
     if not any(each in text for each in ifs):
         return [text or None]
     pieces: list[str | None] = []
@@ -26,7 +26,7 @@ def split_fields(text: str, ifs: str) -> list[str | None]:
 
 @lru_cache(16)
 def separator(ifs: str) -> str:
-    """Between two fields: blanks in a row, or one of the other characters with blanks around it."""
+    """Return a regex for field separators: consecutive blanks, or another character with blanks around it."""
     blanks = re.escape("".join(each for each in ifs if each in BLANKS))
     others = re.escape("".join(each for each in ifs if each not in BLANKS))
     around = f"[{blanks}]*+" if blanks else ""
@@ -47,7 +47,7 @@ def slice_value(value: Value, found: re.Match[str]) -> Value:
 
 
 def change_case(value: str, operator: str, glob: str) -> str:
-    """`glob`: the characters that are changed, if not all are."""
+    """Change the case of a value. `glob`: matches the characters to change, if not all are."""
     change = {"^": str.upper, ",": str.lower, "~": str.swapcase}[operator[0]]
     if glob:
         if not is_fully_known(glob):
@@ -59,7 +59,10 @@ def change_case(value: str, operator: str, glob: str) -> str:
 
 
 def replace_pattern(value: str, operator: str, searched: str, replacement: str, *, literally: bool) -> str:
-    """`&` in a replacement is what was found, from bash 5.2 on; before, and with `literally`, it is itself."""
+    """Apply `${x/searched/replacement}`.
+
+    `&` in a replacement is the matched text since bash 5.2; in older versions, and with `literally`, it is itself.
+    """
     anchor = searched[:1] if operator == "/" and searched[:1] in "#%" else ""
     searched = searched[len(anchor) :]
     if not searched and not anchor:
@@ -80,7 +83,7 @@ def replace_pattern(value: str, operator: str, searched: str, replacement: str, 
 
 
 def trim_pattern(value: str, operator: str, given: str) -> str:
-    """`#`, `##`, `%`, `%%`: the shortest or longest beginning or end that fits is taken off."""
+    """Remove the shortest or longest prefix or suffix that matches: `#`, `##`, `%`, `%%`."""
     if not is_fully_known(given) or _is_slow_pattern(value, given):
         return UNKNOWN
     try:
@@ -97,7 +100,7 @@ def trim_pattern(value: str, operator: str, given: str) -> str:
 
 
 def pattern_cost(value: str, glob: str) -> int:
-    """Steps to try a pattern: each star multiplies what it takes to try them all."""
+    """Return the steps it takes to try a pattern: each star multiplies them."""
     return min(len(value) ** (min(glob.count(STAR), 8) + 1), _MAX_STEPS + 1) if value else 0
 
 

@@ -1,4 +1,4 @@
-"""Positional parameters: what `"$@"` may be here, one list of words or another. Pure."""
+"""Positional parameters: the lists of words that `"$@"` may be. Pure."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from nacre.shell.values.values import MAX_FOLLOWED_ALWAYS, MAX_VALUES, may_be_da
 class PositionalArguments(NamedTuple):
     words: tuple[str, ...]
     certain_args: int = MAX_ARGUMENTS
-    """As in `Command.certain_args`; less than 0 if one that may be none or several was shifted out: all may be
+    """As in `Command.certain_args`; negative if a word that may be none or several was shifted out: all words may be
     others."""
 
     def shift(self, number: int | None) -> PositionalArguments:
-        """After `shift`; None: by a number that is not known."""
-        if number is None or (number >= len(self.words) and UNKNOWN in self.words):  # `"$@"`, perhaps several
+        """Return the parameters after `shift`. `number`: None if it is not known."""
+        if number is None or (number >= len(self.words) and UNKNOWN in self.words):  # `"$@"` may be several
             return ANY
         if self.certain_args < MAX_ARGUMENTS:
             return PositionalArguments(self.words[number:], max(-1, self.certain_args - number))
         return (
             PositionalArguments(self.words[number:]) if number <= len(self.words) else self
-        )  # or it fails, and they stay
+        )  # or it fails and changes nothing
 
 
 Lists: TypeAlias = tuple[PositionalArguments, ...]
-"""One of these; none at all where nobody has given any."""
+"""The lists that `"$@"` may be; empty if no arguments were given."""
 ANY = PositionalArguments((UNKNOWN,), -1)
 
 
 def merge_lists(*alternatives: Lists) -> Lists:
-    """What they may be after one way or another. Of very many the latest are kept and, of the others that may matter,
-    the shortest; what the rest was is not known."""
+    """Return the lists that `"$@"` may be after several alternatives.
+
+    Of very many, the latest are kept and, of the others that may be dangerous, the shortest; `ANY` stands for the rest.
+    """
     found = list(dict.fromkeys(each for lists in alternatives for each in lists or (ANY,)))
     if len(found) <= MAX_FOLLOWED_ALWAYS:
         return tuple(found)
@@ -46,12 +48,12 @@ def merge_lists(*alternatives: Lists) -> Lists:
 
 
 def all_shifts(lists: Lists) -> Lists:
-    """What may be left after any number of `shift`s; of lists that are very long, the first."""
+    """Return what may be left after any number of `shift`s; of very long lists only the first `MAX_VALUES` shifts."""
     return tuple(each.shift(number) for each in lists for number in range(min(len(each.words), MAX_VALUES) + 1))
 
 
 def without_all_found(lists: Lists) -> Lists:
-    """On a condition: of what was found somewhere, no longer all."""
+    """Return the lists inside a condition: the paths that `find` found are no longer all of them."""
     if not any(ALL_FOUND in word for each in lists for word in each.words):
         return lists
     return tuple(
@@ -61,5 +63,5 @@ def without_all_found(lists: Lists) -> Lists:
 
 
 def merge_cost(lists: Lists) -> int:
-    """What it counts as, in characters, to look at them all."""
+    """Return the cost, in characters, of looking at all lists."""
     return sum(len(each.words) for each in lists)

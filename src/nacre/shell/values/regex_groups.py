@@ -1,4 +1,4 @@
-"""The groups that `[[ text =~ regex ]]` remembers."""
+"""The groups that `[[ text =~ regex ]]` stores in BASH_REMATCH."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ONE_GROUP = lazy_regex(r"(\^?)([\w :/=@,-]*)\(\.([*+])\)([\w :/=@,-]*)(\$?)")
 
 
 def regex_groups(text: str, regex: str) -> tuple[str, ...]:
-    """What `=~` remembers; unknown where it is more than one group between plain words."""
+    """Return BASH_REMATCH after `=~`; unknown unless the regex is one group between plain words."""
     form = _ONE_GROUP.fullmatch(regex) if is_fully_known(text) and is_fully_known(regex) else None
     if form is None:
         return (UNKNOWN,) * 10

@@ -1,4 +1,4 @@
-"""Of many alike (a loop's values, an input's lines, a function's calls), which have to be followed."""
+"""Select which of many similar values (of a loop, of input lines, of function calls) have to be followed."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from nacre.shell.registry import is_known
 from nacre.shell.symbolic import TOO_LONG, is_fully_known, is_literal
 
 Value: TypeAlias = str | tuple[str, ...]
-"""A variable's text, or an array's. Elements that have a key are written `key KEYED value`."""
+"""Text of a variable, or the elements of an array. An element with a key is written `key KEYED value`."""
 _Value = TypeVar("_Value", bound=Value)
 
 MAX_FOLLOWED_ALWAYS = 24
-"""So many are followed however long the script is."""
+"""Values that are followed however long the script is."""
 MAX_LOOP_VALUES = 256
-"""So many values a loop has, whatever they are."""
+"""Values of a loop that are followed, whatever they are."""
 MAX_VALUES = 64
-"""Values of one variable from different ways through the script, besides the latest."""
+"""Values of one variable from different alternatives, in addition to the latest."""
 _MAX_DANGEROUS_CHARS = 100
-"""Characters of what can be precious."""
+"""Longest text that can name something precious."""
 _MAX_CHECKED_ELEMENTS = 100
-"""Elements of an array up to which each is looked at; a longer one may always hold something."""
+"""Longest array whose elements are inspected one by one; a longer one always counts as dangerous."""
 _TELLS = lazy_regex(
     r"""(?:\A|[\s=:,'"(@+])(?:[/~.*?\[!:+-]|\Z)|[;&|<>`$(){}\\*?\[]|/\.|\b(?:mkfs|newfs)|\A-?[01]\Z|\A0?777\Z"""
 )
-"""Not found in plain relative names, in numbers and in sentences."""
+"""Does not match plain relative names, numbers and sentences."""
 _DESTROYERS = frozenset(
     "rm rmdir unlink shred srm truncate wipefs fdisk sfdisk gdisk sgdisk parted mkswap blkdiscard kill killall pkill "
     "chmod chown chgrp shutdown reboot halt poweroff init telinit crontab userdel deluser docker podman kubectl "
@@ -36,7 +36,7 @@ _DESTROYERS = frozenset(
 
 
 def may_be_dangerous(value: Value) -> bool:
-    """Whether it may be more than a plain name: a place, an option, a program, a text to be read, something unknown."""
+    """Tell whether it may be more than a plain name: a path, an option, a program, code, something unknown."""
     if not isinstance(value, str):
         return len(value) > _MAX_CHECKED_ELEMENTS or any(map(may_be_dangerous, value))
     if not is_literal(value) or _TELLS.search(value):
@@ -45,20 +45,23 @@ def may_be_dangerous(value: Value) -> bool:
 
 
 def limit_values(values: list[_Value]) -> list[_Value]:
-    """The first of them, and those of the others that may matter."""
+    """Return the first values, and those of the others that may be dangerous."""
     if len(values) <= MAX_LOOP_VALUES:
         return values
     return [*values[:MAX_LOOP_VALUES], *filter(may_be_dangerous, dict.fromkeys(islice(values, MAX_LOOP_VALUES, None)))]
 
 
 def union(mine: list[Value], values: list[Value]) -> list[Value]:
-    """The values that a variable may have after one way or another."""
+    """Return the values that a variable may have after one alternative or another."""
     return union_of((mine, values))
 
 
 def union_of(alternatives: Iterable[list[Value]]) -> list[Value]:
-    """After any of these. Of very many the latest are kept and, of the others that may matter, the shortest: what is
-    precious has a short name, what grows in a loop is long."""
+    """Return the values that a variable may have after any of these alternatives.
+
+    Of very many, the latest are kept and, of the others that may be dangerous, the shortest: names of precious things
+    are short, values that grow in a loop are long. `TOO_LONG` stands for short ones that were dropped.
+    """
     both = list(dict.fromkeys(chain.from_iterable(alternatives)))
     if len(both) <= MAX_FOLLOWED_ALWAYS:
         return both
