@@ -28,7 +28,7 @@ class Redirection:
 
     @property
     def writes(self) -> bool:
-        """Whether it writes to a file; duplicating or closing a descriptor does not."""
+        """True if it writes to a file; duplicating or closing a descriptor does not count."""
         return ">" in self.operator and not (self.operator == ">&" and (self.target.isdigit() or self.target == "-"))
 
 
@@ -76,14 +76,14 @@ class Command:
         """How it, or the construct that contains it, is joined to a command before it: `;` (also for a newline, `&`,
         `then`) or `&&`."""
         self.is_function_call = False
-        """It calls a function of the script, even if a program or builtin has that name."""
+        """True if it calls a function of the script, even if a program or builtin has that name."""
         self.cache: dict[str, object] = {}
         """Results that rules have computed for it, for the next rule."""
         self.certain_args = MAX_ARGUMENTS
         """Number of arguments, from the first on, whose positions are certain: an unquoted `$x` may expand to no word
         or to several, and so may a glob."""
         self.cwd_certain = True
-        """Whether `cwd` is certain: no `cd` that may have failed comes before it."""
+        """True if `cwd` is certain: no `cd` that may have failed comes before it."""
         self.pipe_in = self.pipe_out = 0
         """Numbers of the pipes it reads from and writes to; 0 for none.
 
@@ -220,12 +220,12 @@ class Script:
         """Spans of fork bombs: functions that start copies of themselves without end, and loops that only start
         processes."""
         self.syntax_error = False
-        """bash would report a syntax error, after running the commands before it."""
+        """True if bash would report a syntax error, after running the commands before it."""
         self.maybe_syntax_error = False
-        """A text that it seems to run has a syntax error; that text may have been guessed wrong."""
+        """True if a text that it seems to run has a syntax error; that text may have been guessed wrong."""
         self.gave_up = ""
         """Why the analysis stopped before the end (nested too deeply, too much work); empty if it did not."""
         self.env_runs_code = False
-        """The environment given to it has values that are code."""
+        """True if the environment given to it has values that are code."""
         self.unknown: dict[str, None] = {}
         """Names of variables and substitutions whose values are known only at run time."""

@@ -1,4 +1,4 @@
-"""The ways that a command may go, where its variables may have one value or another."""
+"""Alternatives of a command whose variables may have one value or another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_COMBINATIONS = 16
 
 
 class Checkpoint:
-    """What a command changes in a state, of which one way or another may be gone."""
+    """The parts of a state that differ between the alternatives of a command."""
 
     __slots__ = ("arguments", "cwd", "cwd_certain", "variables")
 
@@ -28,7 +28,7 @@ class Checkpoint:
         state.cwd, state.cwd_certain = self.cwd, self.cwd_certain
 
     def merge(self, alternatives: list[Checkpoint], state: State) -> int:
-        """From here all of these ways led on. Gives what it counts as, in characters, to put them together."""
+        """Continue after all of these alternatives, which began here. Return the cost of merging, in characters."""
         alternatives[-1].restore(state)
         state.variables = self.variables
         spent = self.variables.merge(*(way.variables for way in alternatives), stays=False)
@@ -41,8 +41,10 @@ class Checkpoint:
 
 
 def each_choice(expander: Expander) -> Iterator[None]:
-    """Let it take one way after another: the first values of all variables, the second ones, …; and where there are few
-    variables of few values, every combination."""
+    """Select one alternative after another: the first values of all variables, the second ones, …
+
+    If there are few variables with few values, every combination follows.
+    """
     yield
     while expander.choice + 1 < expander.choices:
         expander.choice += 1

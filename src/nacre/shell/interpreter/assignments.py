@@ -1,4 +1,4 @@
-"""Assignments: what a variable's value is, and what it becomes."""
+"""Assignments: expand the value, and store it in a variable."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from nacre.shell.values.arrays import elements, rebuild_cost, store_value, to_or
 from nacre.shell.values.values import Value
 
 COST_APPEND = 3
-"""What it counts as, in characters, to copy an element into a longer array."""
+"""Cost, in characters, of copying an element into a longer array."""
 _KEY = lazy_regex(r"\[(.*?)\](\+?)=(.*)", re.DOTALL)
 _NUMBER = lazy_regex(r"-?[0-9]+")
 
 
 def assigned_value(assignment: Assignment, expander: Expander) -> Value:
+    """Expand the right side of an assignment to a text or, for `name=(…)`, to the elements of an array."""
     mapped = assignment.name in expander.state.maps
     if assignment.subscript is not None:
         subscript = expander.text(assignment.subscript)
@@ -48,6 +49,7 @@ def _element(word: Word, expander: Expander, *, arithmetic: bool) -> list[str]:
 
 
 def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
+    """Store the value of an assignment in its variable."""
     state = expander.state
     name = state.references.get(assignment.name, assignment.name)
     if isinstance(value, tuple):
@@ -60,7 +62,7 @@ def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
 
 
 def store(expander: Expander, target: str, text: str, *, append: bool = False) -> None:
-    """What a builtin puts into a variable: `read x`, `printf -v x`, `read "x[1]"`."""
+    """Store the text that a builtin puts into a variable: `read x`, `printf -v x`, `read "x[1]"`."""
     target = to_source(target)
     name, bracket, key = target.partition("[")
     if bracket:
@@ -70,7 +72,7 @@ def store(expander: Expander, target: str, text: str, *, append: bool = False) -
 
 
 def convert_value(state: State, name: str, text: str, *, append: bool = False) -> str:
-    """As the attributes of a variable have it: a number (`declare -i`), capitals (`-u`)."""
+    """Convert a text according to the attributes of a variable: to a number (`declare -i`), to capitals (`-u`)."""
     if name in state.integers:
         return text if _NUMBER.fullmatch(text) and not append else UNKNOWN_NONEMPTY
     return state.cases[name](text) if name in state.cases else text

@@ -1,6 +1,6 @@
-"""Simple commands, followed: their words, redirections and variables, and whatever they run in turn.
+"""Follow simple commands: their words, redirections and variables, and the commands that they run in turn.
 
-Gives Commands, each with the one that runs it. What a program does with its words is its follower's knowledge.
+Records Commands, each with the one that runs it. The handler of a program knows what it does with its arguments.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from nacre.shell.values.arrays import table_entry
 from nacre.shell.values.values import MAX_VALUES
 
 COST_EXPAND = 500
-"""What it counts as, in characters, to expand a command once more; `COST_WORD`: to have one more word."""
+"""Cost, in characters, of expanding a command once more; `COST_WORD`: of one more word."""
 COST_WORD = 50
 COST_GLOB = 100_000
-"""… to look for the programs that a glob may name."""
+"""Cost, in characters, of finding the programs that a glob may name."""
 
 ProgramHandler: TypeAlias = "Callable[[CommandRunner, Command, State], str]"
-"""What a command does to the state and to other commands; gives what it would print."""
+"""Follows a program: applies its effects to the state, follows the commands it runs; returns what it would print."""
 
 
 class CommandRunner(ScriptRunner):
-    """Commands, one after another. What stands around them is `Interpreter`'s."""
+    """Follows simple commands. `Interpreter` follows the lists and compound commands around them."""
 
     def __init__(self, script: Script, registry: ProgramRegistry) -> None:
         super().__init__(script)
@@ -53,16 +53,17 @@ class CommandRunner(ScriptRunner):
         arguments: list[str] | None,
         firm: int = MAX_ARGUMENTS,
     ) -> str:
-        """The walker's."""
+        """Follow a call of a function; return what it prints. `firm`: the number of `arguments` that are certain."""
 
     def program_output(self, command: Command, name: str, state: State) -> str:
-        """What another program would print, given the same words."""
+        """Return what another program would print, given the same arguments."""
         follower = self.handlers.get(name)
         return follower(self, command, state) if follower else UNKNOWN
 
     # simple commands
 
     def simple(self, node: SimpleCommand, state: State, stdin: str | None) -> str:
+        """Follow a simple command; return what it prints."""
         self._list_start, self._stdin = node, stdin
         self._spent += node.end - node.start
         argv = node.argv
@@ -72,7 +73,7 @@ class CommandRunner(ScriptRunner):
             and argv[0] not in state.aliases
             and "BASH_ALIASES" not in state.variables.tables
         ):
-            command = self.command(argv, node, state)  # no more than a short cut: most commands are such
+            command = self.command(argv, node, state)  # just a fast path: most commands are such
             command.stdin = stdin
             return self._run(command, state)
         expander, pipes, sinks = Expander(state, self), self._pipes, len(self._pending_sinks)
@@ -93,7 +94,7 @@ class CommandRunner(ScriptRunner):
         stdin: str | None,
         sinks: int,
     ) -> str:
-        """With all the values that its variables may have: each time from here, not from where the last one led to."""
+        """Follow a command with all the values that its variables may have, each time from the state it started in."""
         before, argv, printed, pipes = Checkpoint(state), first, dict[str, None](), self._pipes
         seen, more = {first}, node.redirects or node.assignments
         alternatives: list[Checkpoint] = []
@@ -157,9 +158,9 @@ class CommandRunner(ScriptRunner):
         return tuple(argv)
 
     def _arguments(self, assignment: Assignment, expander: Expander, *, declared: bool) -> list[str]:
-        """`name=value` among the arguments, several of them if there are braces; an array's is remembered at once.
+        """Expand `name=value` among the arguments: to several words, if it has braces. An array is assigned at once.
 
-        Only if it is `declared` it is an assignment; else it is no more than a word.
+        Only if `declared` it is an assignment; otherwise it is an ordinary word.
         """
         key = "" if assignment.subscript is None else f"[{expander.text(assignment.subscript)}]"
         start = f"{assignment.name}{key}{'+' if assignment.append else ''}="
@@ -212,6 +213,7 @@ class CommandRunner(ScriptRunner):
         return ""
 
     def command(self, argv: tuple[str, ...], node: Node, state: State) -> Command:
+        """Create a command for a node, without recording it."""
         if self._inside:
             command = Command(argv, *self._inside, cwd=state.cwd, home=state.home)
         else:
@@ -220,6 +222,7 @@ class CommandRunner(ScriptRunner):
         return command
 
     def record(self, command: Command) -> None:
+        """Add a command to the script, with its parent, pipes and operator."""
         command.parent = self._parent
         command.operator_before = self._after
         command.pipe_in, command.pipe_out = self._pipes
@@ -245,7 +248,7 @@ class CommandRunner(ScriptRunner):
         return printed
 
     def _with_assigned(self, command: Command, state: State) -> str:
-        """`NAME=value command`: what is assigned is so for this command only."""
+        """Follow `NAME=value command`: the assignment holds for this command only."""
         before, passed = {name: state.variables.get(name) for name in command.assigned}, state.exported
         state.exported |= command.assigned.keys()
         for name, value in command.assigned.items():
@@ -292,7 +295,7 @@ class CommandRunner(ScriptRunner):
         return UNKNOWN
 
     def _either_output(self, printed: str, other: str) -> str:
-        """What is printed by a function that may not be there, and by whatever else has its name."""
+        """Combine the output of a function that may not exist and of whatever else has its name."""
         if other == UNKNOWN:
             self._output_partial = self._output_partial or bool(printed)
             return printed or UNKNOWN
@@ -301,7 +304,7 @@ class CommandRunner(ScriptRunner):
         return other
 
     def _from_hash_table(self, command: Command, state: State) -> None:
-        """What bash was told that a name stands for; it may have forgotten that by now."""
+        """Follow the path that `hash` stores for a name; bash may have forgotten it by now."""
         if path := table_entry(state.variables.values_of("BASH_CMDS"), command.argv[0]):
             other, files = state.fork(), state.files.checkpoint()
             path = f"./{path}" if is_literal(path) and "/" not in path else path
@@ -310,7 +313,7 @@ class CommandRunner(ScriptRunner):
             self.charge(state.merge(other))
 
     def _expand_alias(self, alias: Alias, argv: tuple[str, ...], node: SimpleCommand, state: State) -> str:
-        """The text that a command stands for. After an alias that ends in a blank the next word may be one as well."""
+        """Return the text that a command stands for. After an alias that ends in a blank, the next word may be one."""
         words = [quote(word) for word in argv]
         text, index = alias.text, 1
         while text[-1:] in (" ", "\t") and index < len(node.words):
@@ -323,7 +326,7 @@ class CommandRunner(ScriptRunner):
         return " ".join((text, *words[index:]))
 
     def _alias(self, name: str | None, node: SimpleCommand, state: State) -> Alias | None:
-        """The alias that a word of a command is: unquoted, and defined on a line before."""
+        """Return the alias of a command word, if any: the word is unquoted, the alias defined on an earlier line."""
         if not name or name in self._aliases or not state.may_expand_aliases:
             return None
         if "BASH_ALIASES" in state.variables.tables and (
@@ -337,7 +340,7 @@ class CommandRunner(ScriptRunner):
 
 
 def _has_choices(node: SimpleCommand) -> bool:
-    """Whether something in it besides its words may have one value or another."""
+    """Tell whether anything besides its words may have several values."""
     return any(each.target.literal is None for each in node.redirects) or any(
         each.value.literal is None or each.elements is not None or each.subscript is not None
         for each in node.assignments

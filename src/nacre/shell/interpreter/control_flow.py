@@ -1,4 +1,4 @@
-"""Lists and branches: what holds after a command that may have failed, or that may not have run."""
+"""Lists and branches: what holds after a command that may have failed or may not have run."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nacre.shell.syntax.nodes import Block, Group, ListItem, Node, SimpleCommand
 from nacre.shell.values.values import Value
 
 CwdState: TypeAlias = tuple[str, bool, int]
-"""Where a list begins: the directory, whether it is settled, and how many moves there were."""
+"""The working directory at the start of a list, whether it is certain, and the number of directory changes so far."""
 
 
 def still_there(place: CwdState, state: State, item: ListItem) -> bool:
-    """Whether it is surely still there if this item has failed."""
+    """Tell whether the directory is certainly still the same if this item has failed."""
     _, settled, moves = place
     return settled and (state.cd_count == moves or _is_cd(item))
 
 
 def split_cwd(branch: State, state: State, before: CwdState, condition: Block) -> None:
-    """Where it is after a condition that moves: in the branch, and where that is not taken."""
+    """Set the directories after a condition that changes it: in the branch, and where the branch is not taken."""
     only = condition.items[0] if len(condition.items) == 1 else None
     if only is not None and only.negated:
         branch.cwd, branch.cwd_certain = before[0], still_there(before, state, only)
@@ -31,12 +31,12 @@ def split_cwd(branch: State, state: State, before: CwdState, condition: Block) -
 
 
 def _is_cd(item: ListItem) -> bool:
-    """It changes the directory, or fails and does nothing."""
+    """Tell whether the command either changes the directory or fails and does nothing."""
     return isinstance(item.node, SimpleCommand) and item.node.name in ("cd", "pushd", "popd")
 
 
 def assume_nonempty(names: tuple[str, ...], state: State, guards: dict[str, list[Value] | None]) -> None:
-    """A test has shown these not to be empty. `guards`: what they were, if that was more than was known."""
+    """Note that a test has shown these variables not to be empty. Their old values go to `guards` if that is new."""
     for name in names:
         before = state.variables.get(name)
         state.assume_nonempty(name)
@@ -45,7 +45,7 @@ def assume_nonempty(names: tuple[str, ...], state: State, guards: dict[str, list
 
 
 def drop_facts(guards: dict[str, list[Value] | None], state: State) -> None:
-    """What a test has shown no longer holds, where nothing else was set since."""
+    """Drop what a test has shown, where nothing else was set since."""
     state.nonempty_args -= guards.keys()
     for name, values in guards.items():
         if UNKNOWN_NONEMPTY in state.variables.values_of(name):
@@ -54,7 +54,7 @@ def drop_facts(guards: dict[str, list[Value] | None], state: State) -> None:
 
 
 class ChainStart:
-    """What was known before the first `&&` of a list."""
+    """The state before the first `&&` of a list."""
 
     __slots__ = (
         "aliases",
@@ -77,8 +77,10 @@ class ChainStart:
 
 
 def end_chain(before: ChainStart, state: State, last: list[ListItem]) -> int:
-    """Of `a && x=1`: what was set after `&&` may not have been. `last`: the items of a chain of two. Gives what it
-    counts as, in characters, to put both together."""
+    """End a chain such as `a && x=1`: what was set after `&&` may not have been.
+
+    `last`: the last two items, which may be the whole chain. Returns the cost of merging, in characters.
+    """
     chain, done = before.variables, state.variables
     state.variables, state.exported = chain, state.exported & before.exported
     spent = state.merge_arguments(state.arguments, before.arguments)
@@ -96,12 +98,12 @@ def end_chain(before: ChainStart, state: State, last: list[ListItem]) -> int:
 
 
 def always_succeeds(items: list[ListItem]) -> bool:
-    """Whether it surely succeeds."""
+    """Tell whether a list certainly succeeds."""
     return len(items) == 1 and isinstance(items[0].node, SimpleCommand) and items[0].node.name in ("true", ":")
 
 
 def exits(node: Node) -> bool:
-    """`exit`, `return`, also at the end of a group: nothing after it runs."""
+    """Tell whether nothing after a command runs: `exit`, `return`, also at the end of a group."""
     while isinstance(node, Group) and node.body.items:
         node = node.body.items[-1].node
     return isinstance(node, SimpleCommand) and node.name in ("exit", "return", "continue", "break")

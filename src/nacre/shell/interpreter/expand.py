@@ -1,6 +1,6 @@
-"""Words → the fields bash would make of them, as far as that can be known: quotes, tildes, variables, splitting, globs.
+"""Expand words to the fields that bash would make of them, if known: quotes, tildes, variables, splitting, globs.
 
-Substitutions run commands; these are reported to `Substituter`, which says what they would print.
+Commands in substitutions are passed to `Substituter`, which returns what they would print.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OFFSET = lazy_regex(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
 _CALCULATED = lazy_regex(
     r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII
 )
-"""Names that arithmetic gives a value to."""
+"""Matches names that arithmetic assigns a value to."""
 _IN_BRACES = lazy_regex(r"\$\{(?:\\\n)*[ \t\n|]")
 _EXTENDED = lazy_regex(r"[?*+@!]\(")
 _NUMBERS = frozenset(
@@ -63,20 +63,20 @@ _NUMBERS = frozenset(
 
 _MAX_NUMBER_DIGITS = 9
 _PATTERN_STEPS_PER_CHAR = 10
-"""Steps of a pattern that count as one character."""
+"""Steps of matching a pattern that cost as much as one character."""
 _MAX_SCRIPT_ARGUMENTS = 7
-"""No script gets so many arguments; `$9` is a way to write nothing: `rm$IFS$9-rf`."""
+"""Scripts do not get that many arguments; `$9` is a way to write an empty text: `rm$IFS$9-rf`."""
 COST_TOO_LONG = 1_000_000_000
 COST_WORD = 250
-"""What a word that braces make counts as, in characters; `COST_FIELD`: one that splitting makes; `COST_ELEMENT`: one of
-an array that is looked at; `COST_CHANGE`: one of which `${a[@]/x/y}` makes another."""
+"""Cost, in characters, of a word that brace expansion makes; `COST_FIELD`: of one that splitting makes; `COST_ELEMENT`:
+of looking at an element of an array; `COST_CHANGE`: of changing one in `${a[@]/x/y}`."""
 COST_FIELD = 20
 COST_ELEMENT = 4
 COST_CHANGE = 160
 
 
 class Expander:
-    """The words of one command, at one point of a script."""
+    """Expands the words of one command, at one point of a script."""
 
     __slots__ = (
         "_choices_made",
@@ -94,18 +94,19 @@ class Expander:
         self.state = state
         self.substituter = runs
         self.choice = 0
-        """Which of several values a variable is taken to have; `choices`: how many the widest one has."""
+        """Index of the value that each variable is assumed to have; `choices`: the largest number of values."""
         self.choices = 1
         self.alternatives: dict[str, int] = {}
-        """What may be more than one thing, mostly variables, and how many."""
+        """Number of possible values of everything that has several, mostly variables."""
         self.certain_args = MAX_ARGUMENTS
-        """As in `Command.certain_args`, of the words that were expanded last."""
+        """As in `Command.certain_args`, for the words that were expanded last."""
         self._choices_made: dict[str, int] = {}
         self._printed: dict[int, list[str]] = {}
         self._set: set[int] = set()
-        """Expansions that gave a variable its value (`${x:=…}`): it had none before."""
+        """Expansions that gave a variable its value (`${x:=…}`), which means that it had none before."""
 
     def fields(self, word: Word) -> list[str]:
+        """Expand a word to fields."""
         if word.literal is not None:
             return [word.literal]
         found = [field for each in self.expand_braces(word) for field in self._split(each.parts)]
@@ -114,7 +115,7 @@ class Expander:
         return found
 
     def assigned_fields(self, start: str, value: Word) -> list[str]:
-        """Of `name=value` where that assigns nothing: split like any other word, but a tilde means a home."""
+        """Expand `name=value` where it is not an assignment: like any word, but with a tilde in the value."""
         parts = list(value.parts)
         match parts:
             case [Literal(quoted=False) as first, *_]:
@@ -122,7 +123,7 @@ class Expander:
         return self.fields(Word([Literal(start, quoted=True), *parts]))
 
     def expand_braces(self, word: Word) -> list[Word]:
-        """The words that its braces make of it."""
+        """Return the words that brace expansion makes of a word."""
         try:
             found = expand_braces(word.parts)
         except TooManyWords:
@@ -134,11 +135,11 @@ class Expander:
         return [Word(parts) for parts in found]
 
     def pick(self, choices: tuple[int, ...]) -> None:
-        """From here on each of the `several` has this value of its own."""
+        """From here on, use this choice for each of `alternatives`."""
         self._choices_made = dict(zip(self.alternatives, choices, strict=False))
 
     def text(self, word: Word, *, globs: bool = False, assigned: bool = False) -> str:
-        """One text, whatever is in it: the value of an assignment, the target of a redirection."""
+        """Expand a word to one text, without splitting: the value of an assignment, the target of a redirection."""
         if word.literal is not None:
             return word.literal
         out, size = [], 0
@@ -157,18 +158,18 @@ class Expander:
                 value = value if isinstance(value, str) else self._join_elements(part, value, " ")
                 out.append(mark_globs(value) if globs and not part.quoted else value)
                 size += len(value)
-                if size > MAX_CHARS:  # thousands of them would fill the memory
+                if size > MAX_CHARS:  # thousands of such values would fill the memory
                     break
         text = "".join(out)
         if (
             len(text) > MAX_CHARS
             and sum(len(part.text) for part in word.parts if isinstance(part, Literal)) > MAX_CHARS
         ):
-            return text  # it is as long in the script itself
+            return text  # the script itself has a text of that length
         return self._charge_text(text)
 
     def _charge_text(self, text: str) -> str:
-        """Words may double and double again: what they cost is counted, and what grows out of sight is not followed."""
+        """Charge a long text to the budget, and cap it: words may double again and again."""
         if len(text) > 1000:
             self.substituter.charge(len(text) if len(text) <= MAX_CHARS else COST_TOO_LONG)
         return cap_length(text)
@@ -202,7 +203,7 @@ class Expander:
         return fields
 
     def _pieces(self, value: Value, *, quoted: bool) -> list[str | None]:
-        """A value cut where fields end; None where nothing stands."""
+        """Split a value where fields end; None where there is no text."""
         if isinstance(value, str):
             return split_fields(mark_globs(value), self._separators())
         if quoted:
@@ -248,7 +249,7 @@ class Expander:
                 return self._parameter(part)
 
     def arithmetic(self, expression: str) -> None:
-        """Names in it are variables, whose text is an expression again; a subscript may run commands."""
+        """Evaluate arithmetic. Names are variables whose text is again an expression; a subscript may run commands."""
         if _substitutes(expression) and not self._in_map(expression):
             self.substituter.expand_again(expression, self.state)
         for name in dict.fromkeys(_NAME.findall(expression)):
@@ -257,10 +258,10 @@ class Expander:
                     self.subscripts(value)
         if "=" in expression or "++" in expression or "--" in expression:
             for before, after in _CALCULATED.findall(expression):
-                self.state.set(before or after, UNKNOWN_NONEMPTY)  # a number, whatever it was
+                self.state.set(before or after, UNKNOWN_NONEMPTY)  # some number
 
     def subscripts(self, text: str) -> None:
-        """A text that is taken for a variable's name: its subscript, if it has one, is evaluated."""
+        """Evaluate the subscript, if any, of a text that bash takes as the name of a variable."""
         if "[" in text and _substitutes(text) and not self._in_map(text):
             self.substituter.expand_again(text, self.state)
 
@@ -299,7 +300,7 @@ class Expander:
         return UNKNOWN_NONEMPTY if name in _NUMBERS else None
 
     def _arguments(self) -> PositionalArguments | None:
-        """All of them, as they are on the way that is followed."""
+        """Return all arguments in the alternative that is being followed."""
         lists = self.state.arguments
         if any(each.certain_args < 0 for each in lists) and lists != (ANY,):
             lists = tuple(dict.fromkeys((*lists, ANY)))
@@ -350,7 +351,7 @@ class Expander:
         return value
 
     def _join_elements(self, part: Part, value: tuple[str, ...], separator: str) -> str:
-        """In one text; a glob among them may have been several."""
+        """Join elements into one text; an element with a glob may have been several."""
         text = join_elements(value, separator)
         return self._either(_key(part), text, UNKNOWN) if any(map(has_glob, value)) else text
 
@@ -402,7 +403,7 @@ class Expander:
         return self._charge_text(self._apply_change(value, operator, given))
 
     def _by_pattern(self, part: ParameterExpansion, value: Value | None, argument: Word) -> Value:
-        """`${x#…}`, `${x/…/…}`, `${x^…}` and their like."""
+        """Apply `${x#…}`, `${x/…/…}`, `${x^…}` and similar operators."""
         operator, replacement = part.operator, ""
         if operator[0] == "/":
             argument, other = _halves(argument)
@@ -419,7 +420,7 @@ class Expander:
         return self._charge_text(self._apply_pattern(part, value, glob, replacement))
 
     def _slice_elements(self, part: ParameterExpansion, value: tuple[str, ...], found: re.Match[str]) -> Value:
-        """`${@:2}`, `${x[@]:1:2}`: of what is cut off, or counted, one may be none, or several."""
+        """Apply `${@:2}`, `${x[@]:1:2}`. An element that is skipped or counted may in fact be none, or several."""
         if part.name in "@*":
             given = self._arguments()
             value, firm = (self.state.arg0, *value), MAX_ARGUMENTS if given is None else given.certain_args + 1
@@ -449,7 +450,7 @@ class Expander:
         return self._choose(key, [one, other])
 
     def _choose(self, key: str, values: list[_T]) -> _T:
-        """One after another, and each in combination with whatever else has several."""
+        """Return one value after another, also in combination with everything else that has several."""
         self.alternatives[key] = len(values)
         self.choices = max(self.choices, len(values))
         return values[min(self._choices_made.get(key, self.choice), len(values) - 1)]
@@ -463,7 +464,7 @@ class Expander:
         if found is None:
             return UNKNOWN
         if has_glob(value):
-            return STAR  # any part of any name that fits
+            return STAR  # any part of any name that matches
         text = slice_value(value, found)
         return text if isinstance(text, str) else UNKNOWN
 
@@ -474,17 +475,17 @@ _CHANGES: dict[str, Callable[[str], str]] = {
 
 
 def _key(part: Part) -> str:
-    """Its own among those of one command."""
+    """Return a key that is unique among the parts of one command."""
     return f"${id(part)}"
 
 
 def _substitutes(text: str) -> bool:
-    """Whether there may be commands in it."""
+    """Tell whether a text may contain commands."""
     return "$(" in text or "`" in text or ("${" in text and _IN_BRACES.search(text) is not None)
 
 
 def _halves(argument: Word) -> tuple[Word, Word]:
-    """Of `${x/searched/replacement}`."""
+    """Split the argument of `${x/searched/replacement}`."""
     for index, part in enumerate(argument.parts):
         if isinstance(part, Literal) and not part.quoted and "/" in part.text:
             before, _, after = part.text.partition("/")

@@ -1,7 +1,7 @@
-"""Files that the script itself has written: what each holds, or may hold if that hangs on a condition. Pure.
+"""Files that the script itself has written: what each holds, or may hold if that depends on a condition. Pure.
 
-What was there before is not known. Where a script may go one way or another, each way is followed, its writes are taken
-back, and in the end all of them are put together.
+Their contents before the script are unknown. Of several alternatives, each is followed and its writes are rolled back;
+in the end, the writes of all are merged.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ Contents: TypeAlias = tuple[str, ...]
 MAX_CONTENTS_PER_FILE = 8
 """Texts that one file may hold."""
 _OPEN = "/dev/fd/"
-"""Descriptors are nobody's files: what they hold hangs on no condition."""
+"""Paths of file descriptors. These are not files: their contents do not depend on conditions."""
 
 
 class Files(dict[str, str]):
-    """Files of known content, by their paths: of several contents, the latest."""
+    """Files with known contents, by path; of several possible contents, the latest."""
 
     def __init__(self) -> None:
         self.hooks: dict[str, str] = {}
-        """Those among them that git runs."""
+        """The files that are git hooks."""
         self.settings: dict[str, str] = {}
-        """What git was told."""
+        """Aliases and remotes that `git config` has set, by path and value."""
         self._others: dict[str, Contents] = {}
-        """What a file may hold instead; `UNKNOWN`: what it held before."""
+        """Other contents that a file may have; `UNKNOWN` stands for those before the script."""
         self._log: list[tuple[str, Contents]] = []
-        """Whatever was written, in order, with what there was before."""
+        """All writes, in order, with the contents before each."""
 
     def __setitem__(self, path: str, text: str) -> None:
         if not path.startswith(_OPEN):
@@ -42,12 +42,12 @@ class Files(dict[str, str]):
             self.settings[path] = text
 
     def contents(self, path: str) -> Contents:
-        """All that it may hold; none, if nobody has written it."""
+        """Return all contents that a file may have; empty if the script has not written it."""
         text = self.get(path)
         return () if text is None else (*self._others.get(path, ()), text)
 
     def put(self, path: str, texts: Contents) -> None:
-        """It holds one of these."""
+        """Set a file to one of these contents; which one is not known."""
         known = dict.fromkeys(text for text in texts if text != UNKNOWN)
         *others, latest = known or (UNKNOWN,)
         self[path] = latest
@@ -61,11 +61,11 @@ class Files(dict[str, str]):
             )
 
     def checkpoint(self) -> int:
-        """Here begins what may not come to pass."""
+        """Return a position for `rollback`: what is written from here on may not happen."""
         return len(self._log)
 
     def rollback(self, since: int) -> dict[str, Contents]:
-        """What was written since then, and what it holds; from now on, it was not."""
+        """Undo all writes since a checkpoint. Return the files that were written, with their contents."""
         found: dict[str, Contents] = {}
         while len(self._log) > since:
             path, before = self._log.pop()
@@ -80,7 +80,7 @@ class Files(dict[str, str]):
         return found
 
     def merge(self, *alternatives: dict[str, Contents], stays: bool = True) -> None:
-        """It has gone one of these ways; or, with `stays`, none of them."""
+        """Apply the writes of one of these alternatives; with `stays`, perhaps of none."""
         for path, found in collect_by_name(alternatives, self._previous_contents):
             held = (*([self._previous_contents(path)] if stays else []), *found)
             self.put(path, tuple(text for texts in held for text in texts))
@@ -89,6 +89,6 @@ class Files(dict[str, str]):
         return self.contents(path) or (UNKNOWN,)
 
     def mark_uncertain(self, since: int) -> None:
-        """What was written since then may not have been."""
+        """Note that the writes since a checkpoint may not have happened."""
         if len(self._log) > since:
             self.merge(self.rollback(since))

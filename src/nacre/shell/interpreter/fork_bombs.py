@@ -1,4 +1,4 @@
-"""Functions that start copies of themselves without end: fork bombs, by shape."""
+"""Find fork bombs by their shape: functions that start copies of themselves without end."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from nacre.shell.syntax.nodes import (
 )
 
 _Waiting: TypeAlias = tuple[Node, bool, bool]
-"""A command, whether it is apart, and whether it is one that was chosen by a word that is not known."""
+"""A command, whether it runs in a separate process, and whether it was selected by a word that is not known."""
 ITSELF = "$FUNCNAME"
 _CALLERS = frozenset(("eval",))
 _INSTANT = frozenset((":", "true", "echo", "printf"))
 
 
 class ForkBombFinder:
-    """Which functions call which, and which of these calls are processes of their own."""
+    """Finds cycles of function calls, given which of these calls are separate processes."""
 
     def __init__(self) -> None:
         self._calls: dict[str, list[tuple[str, bool]]] = {}
         self._spans: dict[str, tuple[int, int]] = {}
 
     def add(self, name: str, function: Function, span: tuple[int, int]) -> None:
+        """Add a function. `span`: its place in the script, to report."""
         self._calls[name] = [(name if callee == ITSELF else callee, apart) for callee, apart in _calls(function.body)]
         self._spans[name] = span
 
@@ -44,7 +45,7 @@ class ForkBombFinder:
         return name in self._calls
 
     def find(self) -> list[tuple[int, int]]:
-        """Where functions are defined that come back to themselves, in the background or through a pipe on the way."""
+        """Return the spans of functions that call themselves again, with a background job or a pipe on the way."""
         circles = self._cycles()
         return [
             self._spans[name]
@@ -53,7 +54,7 @@ class ForkBombFinder:
         ]
 
     def _cycles(self) -> dict[str, int]:
-        """A number for each function: the same for those that come back to each other (Tarjan's, without recursion)."""
+        """Return a number for each function, equal for all functions of a cycle (Tarjan's algorithm, not recursive)."""
         numbers: dict[str, int] = {}
         lowest: dict[str, int] = {}
         circles: dict[str, int] = {}
@@ -87,7 +88,7 @@ class ForkBombFinder:
 
 
 def _calls(body: Node) -> Iterator[tuple[str, bool]]:
-    """Names that a function calls, and whether each call is apart: in the background, or a stage of a pipe."""
+    """Yield the names that a function calls, and whether in a separate process: a background job, a pipeline stage."""
     waiting: list[_Waiting] = [(body, False, False)]
     while waiting:
         node, apart, chosen = waiting.pop()
@@ -118,7 +119,7 @@ def _calls(body: Node) -> Iterator[tuple[str, bool]]:
 
 
 def _called_names(node: SimpleCommand) -> Iterator[str]:
-    """What a command calls: its first word, `$FUNCNAME`, and what `eval` and its like are given."""
+    """Yield the names that a command calls: its first word, `$FUNCNAME`, and the first argument of `eval`."""
     words = [word for word in node.words[:2] if isinstance(word, Word)]
     for word in words[: 2 if node.name in _CALLERS else 1]:
         match word.parts:
@@ -129,12 +130,12 @@ def _called_names(node: SimpleCommand) -> Iterator[str]:
 
 
 def _has_literal_arguments(node: SimpleCommand) -> bool:
-    """It is called with plain words: `run all) run one & run two &` comes to an end."""
+    """Tell whether it is called with fixed words only: `run all) run one & run two &` terminates."""
     return len(node.words) > 1 and all(isinstance(word, Word) and word.literal is not None for word in node.words[1:])
 
 
 def _substituted_blocks(word: Word, apart: bool, chosen: bool) -> list[_Waiting]:
-    """The commands of substitutions; those of `<(…)` run beside the others."""
+    """Return the commands of substitutions; those of `<(…)` run in parallel to the others."""
     found: list[_Waiting] = []
     for part in word.parts if word.literal is None else ():
         if isinstance(part, Substitution):
@@ -143,7 +144,7 @@ def _substituted_blocks(word: Word, apart: bool, chosen: bool) -> list[_Waiting]
 
 
 def is_endless(loop: Loop) -> bool:
-    """A loop that ends never and does nothing but start processes, which it does not wait for."""
+    """Tell whether a loop never ends and only starts processes that it does not wait for."""
     items = loop.body.items
     return (
         _is_forever(loop)
@@ -165,7 +166,7 @@ def _is_forever(loop: Loop) -> bool:
 
 
 def _is_bounded(loop: Loop) -> bool:
-    """Over something that runs out, such as the directories below this one."""
+    """Tell whether a loop goes over something finite, such as the directories below this one."""
     return loop.words is not None and any(
         word.unquoted_text() is None or "*" in (word.unquoted_text() or "") for word in loop.words
     )

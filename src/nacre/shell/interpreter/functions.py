@@ -1,4 +1,4 @@
-"""Functions, followed where they are called, and again when what they are given or work with has changed."""
+"""Follow functions where they are called, and again if their arguments or the state have changed."""
 
 from __future__ import annotations
 
@@ -15,36 +15,39 @@ from nacre.shell.syntax.nodes import Function, Node
 from nacre.shell.values.positional import PositionalArguments
 
 MAX_CALL_DEPTH = 32
-"""Functions that are called inside each other; `MAX_RECURSION`: how often the same one may be among them with what it
-is given, and once more with anything."""
+"""Nested function calls; `MAX_RECURSION`: how often one function may be among them with its own arguments, and once
+more with unknown ones."""
 MAX_RECURSION = 2
 _COST_KNOWN_NAME = 10
-"""What it counts as, in characters, to see of a name that it is as it was in another call."""
+"""Cost, in characters, of comparing a name with what it was in another call."""
 MAX_REPEATED_CALLS = 64
-"""Calls with nothing new about them that are followed, of all functions together."""
+"""Calls without anything new that are followed, of all functions together."""
 
 
 class FunctionCalls(CommandRunner):
+    """Follows the definitions and calls of functions."""
+
     def __init__(self, script: Script, registry: ProgramRegistry) -> None:
         super().__init__(script, registry)
         self._calls: list[Function] = []
         self._called: set[int] = set()
         self._last_arguments: dict[int, set[tuple[object, ...]]] = {}
-        """The circumstances in which each function has been followed."""
+        """For each function, the call keys with which it has been followed."""
         self._known: dict[int, set[tuple[object, ...]]] = {}
-        """What each has run, so that it is listed once."""
+        """For each function, the commands it has run, so that they are recorded once."""
         self._repeated = 0
-        """How often one was followed again, in the same ones: what it sets, it sets again."""
+        """Number of calls followed again with the same key: they have to set their variables again."""
         self._functions: tuple[object, frozenset[tuple[str, Function]]] = None, frozenset()
-        """The last that were looked at, and what is in them."""
+        """The function table that was looked at last, and its items."""
         self._defined: dict[int, Function] = {}
         self._fork_bomb_finder = ForkBombFinder()
 
     @abstractmethod
     def node(self, node: Node, state: State, stdin: str | None) -> str:
-        """The walker's."""
+        """Follow a command of any kind; return what it prints."""
 
     def define(self, node: Function, state: State) -> None:
+        """Follow the definition of a function."""
         name = node.name.unquoted_text() or Expander(state, self).text(node.name)
         if state.functions.get(name) is not node:
             self.charge(len(state.functions))
@@ -73,7 +76,7 @@ class FunctionCalls(CommandRunner):
         if (inside := self._calls.count(function)) >= MAX_RECURSION:
             if inside > MAX_RECURSION or arguments is None:
                 return UNKNOWN
-            arguments = [UNKNOWN_NONEMPTY] * len(arguments)  # and so on
+            arguments = [UNKNOWN_NONEMPTY] * len(arguments)  # any further recursion is alike
         if len(self._calls) >= MAX_CALL_DEPTH:
             self.give_up(f"more than {MAX_CALL_DEPTH} functions are called inside each other")
             return UNKNOWN
@@ -106,17 +109,17 @@ class FunctionCalls(CommandRunner):
                 self.charge(COST_EXPAND * drop_known(self.script.commands, first, known))
 
     def _call_key(self, state: State, stdin: str | None, arguments: list[str] | None, firm: int) -> tuple[object, ...]:
-        """What decides about what a function does."""
+        """Return everything that decides what a call does, as a key."""
         known = state.variables.all_values()
         elements = sum(len(each) for values in known.values() if values for each in values if not isinstance(each, str))
         self.charge(_COST_KNOWN_NAME * len(known) + elements + len(state.functions))
         values = frozenset((name, tuple(each or ())) for name, each in known.items() if name != "_")
-        if self._functions[0] is not state.functions:  # never changed, but put in place of each other
+        if self._functions[0] is not state.functions:  # a table is replaced, never changed in place
             self._functions = state.functions, frozenset(state.functions.items())
         given = None if arguments is None else (*arguments, firm)
         return given, stdin, self._pipes, state.cwd, state.cwd_certain, values, self._functions[1]
 
 
 def _shifted_variants(arguments: list[str]) -> list[str]:
-    """As they may be, too: an empty `$x` is no argument, a glob is two, and those after it are others in number."""
+    """Return another possible list of arguments: an empty `$x` is no argument, a glob is two, and later ones move."""
     return [each for word in arguments if word != UNKNOWN for each in ((word, word) if has_glob(word) else (word,))]

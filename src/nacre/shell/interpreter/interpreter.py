@@ -1,8 +1,8 @@
-"""Tree → Commands: follows a script as bash would run it, without running anything.
+"""Follow a script as bash would run it, without running anything, and record its commands.
 
-Every branch is taken, every loop once with all the values its variable may have, functions where they are called (and
-those that are not, at the end). What would run inside words, wrappers, other shells' texts and files that the script
-itself writes is followed too; each command knows the one that runs it.
+Every branch is taken, every loop once with all values its variable may have, functions where they are called (and those
+that are not called, at the end). Commands inside words, wrappers, texts for other shells and files that the script
+itself writes are followed, too; each command refers to the one that runs it.
 """
 
 from __future__ import annotations
@@ -52,19 +52,22 @@ from nacre.shell.values.regex_groups import regex_groups
 from nacre.shell.values.values import Value, limit_values, union
 
 COST_NODE = 200
-"""What it counts as, in characters, to follow a compound command, besides those in it."""
+"""Cost, in characters, of following a compound command, in addition to the commands in it."""
 _COMPARES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
 class Interpreter(FunctionCalls):
+    """Follows lists, pipelines and compound commands. The base classes follow the commands in them."""
+
     def __init__(self, script: Script, registry: ProgramRegistry) -> None:
         super().__init__(script, registry)
         self._is_second_round = False
-        """Whether the body of a loop is followed for the second time."""
+        """Whether the body of a loop is being followed for the second time."""
 
     # lists
 
     def interpret(self, block: Block, state: State, stdin: str | None) -> None:
+        """Follow a whole script: its commands, then its traps and the functions that it never calls."""
         self.block(block, state, stdin)
         self.run_traps(0, state)
         if not self._defined:
@@ -75,9 +78,10 @@ class Interpreter(FunctionCalls):
         self.script.fork_bombs += self._fork_bomb_finder.find()
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
+        """Follow the commands of a block; return what they print."""
         if len(block.items) != 1 or state.pending_stdin is not None or self.script.gave_up:
             return self._list(block, state, stdin)
-        only, moves = block.items[0], state.cd_count  # no more than a short cut: most blocks are such
+        only, moves = block.items[0], state.cd_count  # just a fast path: most blocks are such
         printed = (
             self._in_background(only.node, state, stdin) if only.background else self.node(only.node, state, stdin)
         )
@@ -108,7 +112,7 @@ class Interpreter(FunctionCalls):
                 led_away = False
             if item.operator == ";":
                 if state.cd_count != before:
-                    alone = block.items[index - 1].operator == ";"  # `set -e` overlooks `false && true`
+                    alone = block.items[index - 1].operator == ";"  # `set -e` ignores `false && true`
                     state.cwd_certain = state.cwd_certain and state.errexit and alone
                     before = state.cd_count
                 here = state.cwd, state.cwd_certain, state.cd_count
@@ -141,7 +145,7 @@ class Interpreter(FunctionCalls):
         if chain is not None:
             self.charge(end_chain(chain, state, block.items[-2:]))
         if stdin is not given and state.pending_stdin is None:
-            state.pending_stdin = stdin  # for those who stand around it, too
+            state.pending_stdin = stdin  # the lists around this one get it, too
         return printed[0] if len(printed) == 1 else self.keep_if_short("".join(printed))
 
     def _run_chained(
@@ -153,8 +157,10 @@ class Interpreter(FunctionCalls):
         before: ListItem,
         here: CwdState,
     ) -> str:
-        """After `&&` or `||`. `chain`: the variables as they were before the first `&&`; `here`: where it
-        was before the whole list."""
+        """Follow a command after `&&` or `||`.
+
+        `chain`: the variables before the first `&&`; `here`: the working directory before the whole list.
+        """
         if item.operator == "&&":
             self._choose(state)
             functions = state.functions
@@ -184,6 +190,7 @@ class Interpreter(FunctionCalls):
         return printed
 
     def node(self, node: Node, state: State, stdin: str | None) -> str:
+        """Follow a command of any kind; return what it prints."""
         if isinstance(node, SimpleCommand):
             return self.simple(node, state, stdin)
         if isinstance(node, Pipeline):
@@ -220,14 +227,14 @@ class Interpreter(FunctionCalls):
         return stdin or ""
 
     def _in_background(self, node: Node, state: State, stdin: str | None) -> str:
-        """In the background: what it writes may not be there yet."""
+        """Follow a command in the background: it may not have written its files yet."""
         files = state.files.checkpoint()
         printed = self.node(node, state.fork(), stdin)
         state.files.mark_uncertain(files)
         return printed
 
     def _run_coprocess(self, node: Coprocess, state: State, stdin: str | None) -> str:
-        """What a coprocess reads and prints is the shell's own, by descriptors in a variable."""
+        """Follow a coprocess. The shell itself has the other ends of its pipes, by descriptors in a variable."""
         pipes, first = self._pipes, self.new_pipes(node, 2)
         self._pipes = self._coprocess = first, first + 1
         printed = self._in_background(node.command, state, stdin)
@@ -267,7 +274,7 @@ class Interpreter(FunctionCalls):
         stays: bool,
         falling: Set[int] = frozenset(),
     ) -> str:
-        """`stays`: it may be that none of them is taken. `falling`: those after which another may be."""
+        """Follow branches. `stays`: perhaps none is taken. `falling`: indexes of those after which another may run."""
         printed, after = "", self._after
         taken: list[State] = []
         fallen: State | None = None
@@ -301,7 +308,7 @@ class Interpreter(FunctionCalls):
             if number in falling:
                 first = fallen is None
                 fallen = fallen or state.fork()
-                self.charge(fallen.merge(branch, stays=not first))  # one for all, or each would meet each
+                self.charge(fallen.merge(branch, stays=not first))  # into one: merging each with each is quadratic
                 files.merge(wrote[-1])
         files.merge(*wrote, stays=stays)
         if since >= 0:
@@ -339,10 +346,10 @@ class Interpreter(FunctionCalls):
             self._after = ";"
             state.cwd_certain = (
                 state.cwd_certain and state.cd_count == before
-            )  # it is going to move on, and fail in the end
+            )  # each iteration changes it again, and the last one fails
         if node.name:
             values = self._values(node, expander)
-            if node.name in state.references:  # it becomes another name of each in turn
+            if node.name in state.references:  # a nameref: it refers to each word in turn
                 state.references = {name: each for name, each in state.references.items() if name != node.name}
                 values = [UNKNOWN]
             state.variables[node.name] = limit_values(values) or [UNKNOWN]
@@ -353,17 +360,17 @@ class Interpreter(FunctionCalls):
         printed = self._loop_body(node, state, stdin)
         state.in_find_loop = found
         for name in read:
-            state.variables[name] = union(state.variables.values_of(name), [""])  # it has read all there was
+            state.variables[name] = union(state.variables.values_of(name), [""])  # the last `read` was at EOF
         self._after = after
         self._output_partial = self._output_partial or bool(
             printed and not (node.name and is_single_command(node.body))
         )
         if node.name in state.loops:
-            state.choose({node.name})  # what is left is the last one
+            state.choose({node.name})  # after the loop it has its last value
         return printed
 
     def _values(self, node: Loop, expander: Expander) -> list[Value]:
-        """What a loop's variable is, one after another; for all that the variables in its words may be."""
+        """Return the values that a loop's variable takes, for all values of the variables in its words."""
         values: list[Value] = []
         if node.words is None:
             lists = expander.state.arguments
@@ -377,14 +384,16 @@ class Interpreter(FunctionCalls):
                 fields = expander.fields(word)
                 values += fields
                 if word.may_split and not all(map(is_fully_known, fields)):
-                    values.append(UNKNOWN_NONEMPTY)  # what is not known may be several words
+                    values.append(UNKNOWN_NONEMPTY)  # an unknown field may be several words
             expander.choice += 1
             if expander.choice >= expander.choices or not self.charge(COST_FIELD * len(values)):
                 return list(dict.fromkeys(values))
 
     def _loop_body(self, node: Loop, state: State, stdin: str | None) -> str:
-        """Once; and a second time, if the first one leaves something known that was not so when it began. What is
-        still changing then may become anything. Perhaps it is not even once."""
+        """Follow the body once; a second time, if the first leaves known values that were not there before.
+
+        Variables that still change then may have any value afterwards. The body may also not run at all.
+        """
         body, surely = node.body, _runs_at_least_once(node)
         before, cwd, first, arguments = state.variables, state.cwd, len(self.script.commands), state.arguments
         moves, functions, files = state.cd_count, state.functions, state.files.checkpoint()
@@ -402,7 +411,7 @@ class Interpreter(FunctionCalls):
             shifted, once = state.arguments, Variables()
             once.own = dict(state.variables.own)
             self.block(body, state, stdin)
-            if state.arguments != shifted:  # `shift`: and so on
+            if state.arguments != shifted:  # another `shift`: there may be any number of them
                 left = all_shifts(shifted)
                 self.charge(merge_cost(left))
                 state.arguments = merge_lists(
@@ -423,7 +432,7 @@ class Interpreter(FunctionCalls):
         return printed
 
     def _runs_at_most_once(self, node: Loop) -> bool:
-        """Whether its body runs once at most: for one word, or up to a `break` at its end."""
+        """Tell whether the body runs at most once: for a single word, or up to a `break` at its end."""
         if node.words is not None:
             return len(node.words) == 1 and node.words[0].literal is not None
         last = node.body.items[-1] if node.body.items else None
@@ -436,7 +445,7 @@ class Interpreter(FunctionCalls):
         return breaks and "continue" not in self.script.text
 
     def _has_new_values(self, changed: dict[str, list[Value] | None], before: Variables) -> bool:
-        """Whether a variable has another value than it had, of which something is known."""
+        """Tell whether a variable has a value, at least partly known, that it did not have before."""
         return any(
             value not in before.values_of(name) and value not in (UNKNOWN, UNKNOWN_NONEMPTY)
             for name, values in changed.items()
@@ -468,7 +477,7 @@ class Interpreter(FunctionCalls):
 
 
 def _variables_of_read(condition: Block | None) -> list[str]:
-    """The variables of `while read x y`."""
+    """Return the variables of `while read x y`."""
     simple = [item.node for item in condition.items if isinstance(item.node, SimpleCommand)] if condition else []
     words = [
         word.unquoted_text()
@@ -481,7 +490,7 @@ def _variables_of_read(condition: Block | None) -> list[str]:
 
 
 def _runs_at_least_once(node: Loop) -> bool:
-    """Whether its body surely runs."""
+    """Tell whether the body certainly runs."""
     if node.condition is None:
         return node.words is None or any(not word.parts or isinstance(word.parts[0], Literal) for word in node.words)
     return always_succeeds(node.condition.items)

@@ -1,25 +1,25 @@
-"""Tests that show a variable to be not empty: `[ -n "$D" ]`, `[ -d "$D" ]`, `[[ $D ]]`; `[ -z "$D" ]`, if it fails."""
+"""Tests that show a variable not to be empty: `[ -n "$D" ]`, `[ -d "$D" ]`, `[[ $D ]]`; `[ -z "$D" ]` if it fails."""
 
 from __future__ import annotations
 
 from nacre.shell.syntax.nodes import Assignment, Block, ListItem, ParameterExpansion, SimpleCommand, Test, Word
 
 _EXISTS_TESTS = frozenset(("-n", "-d", "-e", "-f", "-s", "-r", "-w", "-x", "-L", "-h", "-O", "-G"))
-"""True of no empty text."""
+"""Operators that are false for an empty text."""
 _OR_OPERATORS = frozenset(("||", "-o", "!", "(", ")"))
-"""With these it is more than we take apart."""
+"""Operators that make a test too complex for this module."""
 _NOTHING: tuple[str, ...] = ()
 
 
 def nonempty_if(item: ListItem, *, succeeds: bool) -> tuple[str, ...]:
-    """Names of variables that are not empty if this succeeds, or if it fails."""
+    """Return the variables that are not empty if this command succeeds, or if it fails."""
     node = item.node
     if isinstance(node, Test):
         words: list[Word | Assignment] = list(node.words)
     elif isinstance(node, SimpleCommand) and node.argv is None and node.name in ("[", "test"):
         words = node.words[1:-1] if node.name == "[" else node.words[1:]
         if not all((isinstance(word, Word) and word.literal is not None) or _is_quoted(word) for word in words):
-            return _NOTHING  # `[ -n $D ]` is true of an empty one
+            return _NOTHING  # `[ -n $D ]` succeeds if D is empty
     else:
         return _NOTHING
     if item.background or node.redirects:
@@ -45,7 +45,7 @@ def nonempty_if(item: ListItem, *, succeeds: bool) -> tuple[str, ...]:
 
 
 def nonempty_if_true(block: Block) -> tuple[str, ...]:
-    """By a whole condition, if it is true."""
+    """Return the variables that are not empty if a whole condition is true."""
     if any(item.operator == "||" for item in block.items):
         return _NOTHING
     start = max((index for index, item in enumerate(block.items) if item.operator == ";"), default=0)
@@ -53,7 +53,7 @@ def nonempty_if_true(block: Block) -> tuple[str, ...]:
 
 
 def nonempty_if_false(block: Block) -> tuple[str, ...]:
-    """By a whole condition, if it is false."""
+    """Return the variables that are not empty if a whole condition is false."""
     if any(item.operator == "&&" for item in block.items[1:]):
         return _NOTHING
     return tuple(name for item in block.items[-1:] for name in nonempty_if(item, succeeds=False))
@@ -70,7 +70,7 @@ def _literal(word: Word | Assignment) -> str | None:
 
 
 def _names(words: list[Word | Assignment]) -> tuple[str, ...]:
-    """`$D` or `"$D"` and nothing else."""
+    """Return the variable of `$D` or `"$D"`, if there is nothing else."""
     if len(words) != 1 or isinstance(words[0], Assignment):
         return _NOTHING
     match words[0].parts:

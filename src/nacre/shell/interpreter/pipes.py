@@ -1,4 +1,4 @@
-"""What flows where: the pipes between commands, what is redirected, the files that remember what went into them."""
+"""Data flow: pipes between commands, redirections, and files that remember what was written to them."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ class Pipes(Budget, ABC):
     def __init__(self, script: Script) -> None:
         super().__init__(script)
         self._stdin: str | None = None
-        """What the command reads that is followed at the moment, and so do the substitutions in its words."""
+        """Standard input of the command that is being followed; the substitutions in its words have the same."""
         self._pipes = (0, 0)
         """Its `pipe_in` and `pipe_out`."""
         self._numbers: dict[tuple[Node | Substitution, tuple[int, int]], int] = {}
-        """The pipes that a piece of the script makes: followed again at the same place they are the same."""
+        """First pipe that a node makes, by the node and the pipes around it: followed again there, it is the same."""
         self._piped = 0
-        """How many there are."""
+        """Number of pipes so far."""
         self._pipe_ends: dict[str, int] = {}
-        """The pipes that have a path: those of `<(…)` and `>(…)`."""
+        """Pipes that have a path: those of `<(…)` and `>(…)`."""
         self._coprocess = (0, 0)
-        """The pipes to and from the last coprocess; which descriptors they are is not known."""
+        """Pipes to and from the last coprocess; their descriptors are not known."""
         self._pending_sinks: list[tuple[str, Block, int]] = []
-        """Path, commands and pipe of each `>(…)`, until what it reads has been written."""
+        """Path, commands and pipe of each `>(…)` whose input has not been written yet."""
         self._output_partial = False
-        """In a substitution: whether not all may be printed of what it seems to print."""
+        """In a substitution: whether it may print only a part of what it seems to print."""
 
     @abstractmethod
     def block(self, block: Block, state: State, stdin: str | None) -> str:
-        """The walker's."""
+        """Follow the commands of a block; return what they print."""
 
     def content(self, path: str, state: State) -> str | None:
-        """What a file holds that the script has written; if that may be one text or another, all of them."""
+        """Return the content of a file that the script has written (all that it may have); None for other files."""
         texts = state.files.contents(path)
         if len(texts) < 2:
             return texts[0] if texts else None
@@ -45,7 +45,7 @@ class Pipes(Budget, ABC):
         return self.keep_if_short("\n".join(text.removesuffix("\n") for text in texts) + "\n")
 
     def run_pending_sinks(self, first: int, state: State) -> None:
-        """What was written into `>(…)` is read by the commands in it: those there are since there were so many."""
+        """Follow the commands of each `>(…)` from index `first` on; they read what was written to it."""
         pipes = self._pipes
         while len(self._pending_sinks) > first:
             path, body, pipe = self._pending_sinks.pop()
@@ -54,7 +54,7 @@ class Pipes(Budget, ABC):
         self._pipes = pipes
 
     def new_pipes(self, made_by: Node | Substitution, many: int) -> int:
-        """So many new ones, with the numbers from this one on."""
+        """Return the number of the first of `many` new, consecutive pipes."""
         first = self._numbers.get((made_by, self._pipes))
         if first is None:
             first = self._piped + 1
@@ -64,7 +64,7 @@ class Pipes(Budget, ABC):
         return first
 
     def _redirected_pipes(self, redirects: tuple[Redirection, ...]) -> tuple[int, int]:
-        """Those of a command with these redirections."""
+        """Return the pipes of a command with these redirections."""
         pipe_in, pipe_out = self._pipes
         for opened in redirects:
             if opened.operator in ("<&", ">&") and not is_fully_known(opened.target):
@@ -80,6 +80,7 @@ class Pipes(Budget, ABC):
     def open_redirects(
         self, redirects: list[Redirect], expander: Expander, stdin: str | None
     ) -> tuple[tuple[Redirection, ...], str | None]:
+        """Expand redirections. Return them, and the standard input after them."""
         opened = []
         for redirect in redirects:
             match redirect.operator:
@@ -104,7 +105,7 @@ class Pipes(Budget, ABC):
         return tuple(opened), stdin
 
     def apply_redirects(self, command: Command, printed: str, state: State) -> str:
-        """What is left to print after redirections; files remember what went into them."""
+        """Return the output that is left to print after redirections; files remember what was written to them."""
         for opened in command.redirects:
             if opened.writes and opened.descriptor in ("", "1") and not opened.target.isdigit():
                 path = state.path(opened.target)

@@ -1,4 +1,4 @@
-"""Texts that are run: what a substitution, a trap, a wrapper or another shell executes in turn."""
+"""Follow texts that are run in turn: by a substitution, a trap, a wrapper or another shell."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from nacre.shell.syntax.words import BashSyntaxError, TooDeep
 from nacre.shell.values.positional import PositionalArguments
 
 MAX_NESTING = 8
-"""Wrappers and texts inside each other that are followed: `sudo bash -c "…"` is two."""
+"""Nested wrappers and texts that are followed: `sudo bash -c "…"` is two."""
 MAX_PARSED_CHARS = 100_000
-"""Characters of the texts that are kept as they were read."""
+"""Characters of the texts whose syntax trees are kept."""
 COST_PARSE_CHAR = 8
-"""What it counts as, in characters, to read one as a script."""
+"""Cost of parsing one character of a script."""
 
 _READERS = frozenset(("eval", "source", ".", "trap", "sh", "bash", "dash", "zsh", "ksh"))
-"""Whoever reads texts as bash does. That others do is often no more than likely."""
+"""Programs that parse a text as bash does. For other programs, that is often no more than likely."""
 _GLOBS = lazy_regex(rf"[{STAR}{QUESTION}]|{BRACKET}[^\]]*\]?")
 _SAME_SHELL = frozenset(("source", "."))
 
@@ -49,24 +49,24 @@ class ScriptRunner(Pipes):
         self.depth = 0
         self._parent: Command | None = None
         self._inside: tuple[int, int] | None = None
-        """The span to report for text that does not stand in the script as it is read."""
+        """Span to report for text that is not in the script verbatim."""
         self._list_start: Node = SimpleCommand(0)
-        """The command that is followed at the moment."""
+        """The command that is being followed."""
         self._parsed: dict[tuple[str, int], tuple[Block, bool]] = {}
-        """What was read as a script, as long as there is `_room` for its characters: many are read more than once."""
+        """Syntax trees of texts, while `_parsed_chars_left` allows: many texts are parsed more than once."""
         self._parsed_chars_left = MAX_PARSED_CHARS
         self._aliases: tuple[str, ...] = ()
-        """Those whose text is being read: in that, and in no other text, they are words as any."""
+        """Aliases whose text is being read: in that text, and in no other, they are ordinary words."""
         self._texts: list[str] | None = None
-        """In a substitution: what is printed, where that may be one text or another."""
+        """In a substitution: the texts that may be printed, if there are several."""
         self._traps: list[tuple[Command, str, set[tuple[object, ...]], int]] = []
-        """Those that are set, with what they run (as text, and as it was followed) and the moves before."""
+        """Traps that are set: the command, the text, what it ran when it was followed, the directory changes before."""
         self.cd_count = 0
-        """How often a directory was changed, by any shell."""
+        """Number of directory changes, by any shell."""
 
     @abstractmethod
     def _run(self, command: Command, state: State, *, functions: bool = True) -> str:
-        """The runner's."""
+        """Record and follow a command; return what it prints."""
 
     def substitute(self, part: Substitution, state: State) -> list[str]:
         self.note_unknown("$(…)")
@@ -100,9 +100,9 @@ class ScriptRunner(Pipes):
         return [path]
 
     def _in_current_shell(self, part: Substitution, state: State, stdin: str | None) -> str:
-        """By this shell itself: what `${ …; }` would print, or the REPLY of `${| …; }`, which is its own.
+        """Follow commands in this shell itself. Return what `${ …; }` prints, or the private REPLY of `${| …; }`.
 
-        It may also be that it does not run, as in `${x:-${ …; }}`.
+        They may also not run at all, as in `${x:-${ …; }}`.
         """
         before, functions, cwd, files = state.variables, state.functions, state.cwd, state.files.checkpoint()
         inner = state.variables = Variables(before)
@@ -118,14 +118,14 @@ class ScriptRunner(Pipes):
         return printed
 
     def in_subshell(self, block: Block, state: State, stdin: str | None) -> str:
-        """In a process of its own, which runs its traps when it ends."""
+        """Follow a block in a subshell, which runs its traps when it exits."""
         inner, before = state.fork(), len(self._traps)
         printed = self.block(block, inner, stdin)
         self.run_traps(before, inner)
         return printed
 
     def add_trap(self, command: Command, text: str, state: State) -> None:
-        """This is going to run, perhaps at once, at the latest when all else has: with the variables of then."""
+        """Register a trap, and follow it as if it ran at once. `run_traps` follows it with the variables at exit."""
         known: set[tuple[object, ...]] = set()
         first, files = len(self.script.commands), state.files.checkpoint()
         self.run_text(command, text, state.fork())
@@ -134,17 +134,17 @@ class ScriptRunner(Pipes):
         self._traps.append((command, text, known, self.cd_count))
 
     def run_traps(self, first: int, state: State) -> None:
-        """The traps that were set since there were so many; not those that they set in turn."""
+        """Follow and remove the traps from index `first` on; traps that they set in turn are only removed."""
         for command, text, known, moves in self._traps[first:]:
             before, inner, files = len(self.script.commands), state.fork(), state.files.checkpoint()
-            inner.cwd_certain = inner.cwd_certain and self.cd_count == moves  # wherever it was in between
+            inner.cwd_certain = inner.cwd_certain and self.cd_count == moves  # it may run in any directory in between
             self.run_text(command, text, inner)
             state.files.mark_uncertain(files)
             drop_known(self.script.commands, before, known)
         del self._traps[first:]
 
     def expand_again(self, text: str, state: State) -> str:
-        """Expanded once more, as between double quotes."""
+        """Expand a text once more, as between double quotes."""
         if "$" not in text and "`" not in text:
             return text
         try:
@@ -169,7 +169,7 @@ class ScriptRunner(Pipes):
         *,
         functions: bool = False,
     ) -> str:
-        """A wrapper runs this: a program, whatever function has its name, unless `functions` can be run too."""
+        """Follow the command of a wrapper: a program even if a function has its name, unless `functions` is set."""
         if not argv or self.script.gave_up:
             return stdin or UNKNOWN
         command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
@@ -190,7 +190,10 @@ class ScriptRunner(Pipes):
         zero: str = "bash",
         alias: str = "",
     ) -> str:
-        """A shell executes this text. `alias`: it is what one stands for."""
+        """Follow a text that a shell executes; return what it prints.
+
+        `arguments`: its positional parameters; None: those around it. `zero`: its `$0`. `alias`: the alias it is from.
+        """
         if parent.script is None:
             parent.script = text
         if not self.charge(COST_PARSE_CHAR * len(text)):
@@ -207,7 +210,7 @@ class ScriptRunner(Pipes):
                 zero,
             )
             inner.in_find_loop = inner.in_find_loop or any(ALL_FOUND in each for each in arguments)
-        if has_glob(marked) and ("'" in text or '"' in text):  # a name that fits, between quotes
+        if has_glob(marked) and ("'" in text or '"' in text):  # a matching name, between quotes
             self.run_text(parent, _GLOBS.sub(UNKNOWN_NONEMPTY, marked), inner.fork(), stdin=stdin)
 
         def run() -> str:
@@ -236,7 +239,10 @@ class ScriptRunner(Pipes):
         return self._run_nested(parent, run)
 
     def read_file(self, parent: Command, path: str, state: State, arguments: list[str] | None = None) -> str | None:
-        """A shell of its own executes a file that the script has written: all that it may hold. None: nobody has."""
+        """Follow a file that the script has written, in a separate shell, with all contents that it may have.
+
+        Returns None if the script has not written it.
+        """
         texts = state.files.contents(path)
         if len(texts) < 2:
             return self.run_text(parent, texts[0], state.fork(), arguments=arguments) if texts else None
@@ -249,7 +255,7 @@ class ScriptRunner(Pipes):
         return self.keep_if_short("".join(printed))
 
     def substitute_marker(self, words: tuple[str, ...], mark: str, text: str) -> tuple[str, ...]:
-        """With a text in place of its mark, if that is not too much."""
+        """Replace a marker in words by a text; if that exceeds the budget, return only the first word."""
         size = sum(len(word) + word.count(mark) * len(text) for word in words)
         return tuple(word.replace(mark, text) for word in words) if self.charge(size) else words[:1]
 
@@ -266,7 +272,7 @@ class ScriptRunner(Pipes):
             self._parent = before
 
     def run_env_code(self, name: str, value: str, state: State, command: Command | None = None) -> None:
-        """A variable of the environment whose value is code."""
+        """Follow a value of an environment variable that is code."""
         if is_expanded(name):
             path = self.expand_again(value, state)
             if command is not None:
@@ -282,17 +288,20 @@ class ScriptRunner(Pipes):
 
 
 def _certain_prefix(arguments: Sequence[str]) -> int:
-    """How many are surely in their places, where others may have been in other places before."""
+    """Return the number of arguments before the first that is not known; -1 if all are known.
+
+    For arguments of a command with an uncertain one. If all are known, that one came before them, and all may move.
+    """
     return next((index for index, each in enumerate(arguments) if not is_literal(each)), -1)
 
 
 def is_single_command(body: Block) -> bool:
-    """Whether it is no more than one plain command."""
+    """Tell whether a block is a single simple command."""
     return len(body.items) == 1 and isinstance(body.items[0].node, SimpleCommand)
 
 
 def _is_repositioned(body: Block) -> bool:
-    """Whether it was not read where it stands in the script: between nested backquotes, in a `<<-` document."""
+    """Tell whether a block was not read from its place in the script: nested backquotes, a `<<-` document."""
     node = body.items[0].node if body.items else None
     node = node.stages[0] if isinstance(node, Pipeline) else node
     return isinstance(node, SimpleCommand) and node.start >= node.end

@@ -1,4 +1,4 @@
-"""What is known at one point of a script: variables, directory, functions, files that were just written."""
+"""The state at one point of a script: variables, directory, functions, and files that were just written."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from nacre.shell.values.positional import merge_cost as listed_effort
 from nacre.shell.values.values import Value, union
 
 _KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
-"""Variables that have a value of the shell's own until they are set."""
+"""Variables to which the shell itself gives a value until they are set."""
 TABLES = frozenset(("BASH_ALIASES", "BASH_CMDS", "BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
-"""Variables that decide what a word is as a command: aliases, what `hash` remembers, whether aliases are expanded."""
+"""Variables that decide what a command word means: aliases, paths that `hash` remembers, whether aliases are used."""
 _EXPANDING = frozenset(("BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
 COST_ENTRY = 8
-"""What it counts as, in characters, to look at one function or name; `_COST_NEW_ENTRY`: to make an alias or a reference
-anew."""
+"""Cost, in characters, of looking at one function or name; `_COST_NEW_ENTRY`: of creating an alias or a reference
+again."""
 _COST_NEW_ENTRY = 16
 
 
 class Alias:
-    """A word that stands for a text, on the lines after its definition; perhaps, if not `sure`."""
+    """A word that stands for a text, on the lines after its definition; perhaps, if not `certain`."""
 
     __slots__ = ("before", "certain", "depth", "end", "text")
 
@@ -35,24 +35,25 @@ class Alias:
         self.depth = depth
         self.certain = sure
         self.before = before
-        """What it stood for up to the end of this line."""
+        """The alias that this one replaces, in force up to the end of the line."""
 
 
 class Variables:
-    """Names with all the values they may have here: a scope on top of another, cheap to open however much is below."""
+    """Names with all the values they may have here. Scopes are stacked: opening one is cheap however much is below."""
 
     __slots__ = ("_exported", "_outer", "own", "tables")
 
     def __init__(self, below: Variables | None = None, passed: frozenset[str] | None = None) -> None:
-        """`passed`: another process begins here, and gets no others from below."""
+        """`passed`: a new process begins here, which gets no other variables from below."""
         self._outer = below
         self._exported = passed
         self.own: dict[str, list[Value] | None] = {}
-        """What was set in this scope; None for what was unset."""
+        """Values set in this scope; None for a variable that was unset."""
         self.tables: set[str] = set() if below is None else below.tables
-        """Those of `TABLES` that were ever set, in whatever scope."""
+        """Names in `TABLES` that were ever set, in any scope."""
 
     def get(self, name: str) -> list[Value] | None:
+        """Return the values that a variable may have; None if it is not set here, and so may be in the environment."""
         scope: Variables | None = self
         kept, passed = True, False
         while scope is not None:
@@ -61,7 +62,7 @@ class Variables:
                 if values and passed:
                     texts: list[Value] = [
                         each for each in values if isinstance(each, str)
-                    ]  # an array is never passed on
+                    ]  # an array is never exported
                     return texts if kept and len(texts) == len(values) else union(texts, [UNKNOWN])
                 return values
             if scope._exported is not None:
@@ -78,12 +79,14 @@ class Variables:
             self.tables.add(name)
 
     def merge(self, *alternatives: Variables, stays: bool) -> int:
-        """The script has gone one of these ways from here; or, with `stays`, none of them. Gives what it counts as, in
-        characters, to put together what the names may be now."""
+        """Continue after one of these alternatives, which began here; with `stays`, perhaps after none.
+
+        Returns the cost of that, in characters.
+        """
         spent = 0
         if len({id(way._outer) for way in alternatives}) == 1 and (below := alternatives[0]._outer):
             found = collect_by_name([way.own for way in alternatives], below.get)
-        else:  # two of them, at the most
+        else:  # at most two alternatives
             names = dict.fromkeys(name for way in alternatives for name in way.own)
             found = ((name, [way.get(name) for way in alternatives]) for name in names)
         for name, values in found:
@@ -94,7 +97,7 @@ class Variables:
         return spent
 
     def all_values(self) -> dict[str, list[Value] | None]:
-        """All of them, as they are here."""
+        """Return all variables with the values they may have here."""
         scopes, scope = [], self
         while scope._outer is not None:
             scopes.append(scope)
@@ -106,6 +109,8 @@ class Variables:
 
 
 class State:
+    """Everything that is known at one point of a script."""
+
     __slots__ = (
         "aliases",
         "allexport",
@@ -139,56 +144,57 @@ class State:
     def __init__(self, cwd: str, home: str, variables: Variables) -> None:
         self.cwd = cwd
         self.cwd_certain = True
-        """The last `cd` has surely worked."""
+        """Whether the last `cd` certainly succeeded."""
         self.cd_count = 0
-        """How many there were."""
+        """Number of directory changes so far."""
         self.errexit = False
-        """`set -e`: what fails ends the script."""
+        """`set -e`: the shell exits if a command fails."""
         self.nounset = False
-        """`set -u`: so does a variable that nobody has set."""
+        """`set -u`: the shell exits if it expands an unset variable."""
         self.home = home
         self.variables = variables
         self.maps: frozenset[str] = frozenset(("BASH_ALIASES", "BASH_CMDS"))
-        """Associative arrays: their subscripts are texts, those of others are arithmetic."""
+        """Associative arrays: their subscripts are texts, those of other arrays are arithmetic."""
         self.integers: frozenset[str] = frozenset()
         """Variables whose values are arithmetic (`declare -i`)."""
         self.cases: dict[str, Callable[[str], str]] = {}
-        """What becomes of the letters of a variable (`declare -u`)."""
+        """Case conversions of variables (`declare -u`)."""
         self.references: dict[str, str] = {}
-        """Other names of variables (`declare -n`)."""
+        """Namerefs (`declare -n`) and the names of their variables."""
         self.locals: dict[str, list[Value] | None] | None = None
-        """In a function: what its own variables were outside of it."""
+        """In a function: the values that its local variables have outside of it."""
         self.loops: frozenset[str] = frozenset()
-        """Variables that take one value after another."""
+        """Variables of loops, which take one value after another."""
         self.in_find_loop = False
-        """All that was found somewhere is being gone through."""
+        """Inside a loop over everything that was found somewhere."""
         self.arguments: Lists = ()
-        """What `"$@"` may be."""
+        """The lists that `"$@"` may be."""
         self.nonempty_args: frozenset[str] = frozenset()
-        """Numbers of arguments that were shown not to be empty."""
+        """Numbers of the arguments that a test has shown not to be empty."""
         self.arg0 = "bash"
         self.functions: dict[str, Function] = {}
-        """Never changed in place, nor are the aliases: scopes share them."""
+        """Never changed in place, and neither are the aliases: scopes share them."""
         self.uncertain_functions: frozenset[str] = frozenset()
-        """Functions that may not be there, or be others: defined on a condition."""
+        """Functions that may be missing, or different: they were defined on a condition."""
         self.exported_functions: frozenset[str] = frozenset()
         """Functions that child shells inherit."""
         self.exported: frozenset[str] = frozenset()
-        """Variables that they do. Any other may be in the environment as well: nobody knows all of that."""
+        """Variables that child shells inherit. Others may be in the environment, too: not all of it is known."""
         self.allexport = False
-        """`set -a`: whatever is assigned from now on."""
+        """`set -a`: variables are exported when they are assigned."""
         self.aliases: dict[str, Alias] = {}
         self.expands_aliases: bool | None = False
-        """None: perhaps."""
+        """Whether aliases are expanded; None if that is not known."""
         self.lastpipe = False
-        """`shopt -s lastpipe`: the last stage of a pipe is run by this shell itself."""
+        """`shopt -s lastpipe`: this shell runs the last stage of a pipeline itself."""
         self.pending_stdin: str | None = None
-        """What `exec <…` has just made the standard input."""
+        """The standard input that `exec <…` has just set."""
         self.files = Files()
-        """Just written, or a process substitution."""
+        """Files that were just written, and process substitutions."""
 
     def fork(self) -> State:
-        copy = State.__new__(State)  # every field is set here, and this is done for each stage of a pipe
+        """Return a copy for a subshell or an alternative. Both share the files."""
+        copy = State.__new__(State)  # no __init__: all fields are set here, and each stage of a pipe forks
         copy.cwd, copy.home, copy.variables = self.cwd, self.home, Variables(self.variables)
         copy.cwd_certain, copy.cd_count, copy.errexit, copy.nounset = (
             self.cwd_certain,
@@ -208,11 +214,11 @@ class State:
         copy.exported, copy.allexport = self.exported, self.allexport
         copy.aliases, copy.pending_stdin = self.aliases, None
         copy.expands_aliases, copy.lastpipe = self.expands_aliases, self.lastpipe
-        copy.files = self.files  # files are there for everybody
+        copy.files = self.files  # all processes see the same files
         return copy
 
     def child(self) -> State:
-        """For a text that another process reads: what was not exported is not known there."""
+        """Return a copy for a text that another process reads: variables that are not exported are unknown there."""
         copy = self.fork()
         passed = frozenset(self.variables.all_values()) if self.allexport else self.exported
         copy.variables = Variables(self.variables, passed)
@@ -221,8 +227,10 @@ class State:
         return copy
 
     def merge(self, *ways: State, stays: bool = True) -> int:
-        """It has gone one of these ways; or, with `stays`, none of them. Gives what it counts as, in characters, to put
-        them together."""
+        """Continue after one of these alternatives; with `stays`, perhaps after none.
+
+        Returns the cost of that, in characters.
+        """
         spent = self.variables.merge(*(way.variables for way in ways), stays=stays)
         here = (self, *ways) if stays else ways
         defined = unique_by_id([way.functions for way in here])
@@ -248,7 +256,7 @@ class State:
         return spent
 
     def merge_arguments(self, *alternatives: Lists) -> int:
-        """They are what they are on one of these ways. Gives what it counts as to compare them."""
+        """Continue with the arguments of one of these alternatives. Return the cost of that, in characters."""
         given = unique_by_id(alternatives)
         self.arguments = given[0]
         if len(given) == 1:
@@ -257,12 +265,12 @@ class State:
         return sum(map(listed_effort, given))
 
     def mark_uncertain(self, functions: dict[str, Function]) -> None:
-        """It may also be that these are the functions."""
+        """Mark the functions as uncertain that differ from those in `functions`."""
         found = {name for name, body in self.functions.items() if functions.get(name) is not body}
         self.uncertain_functions = self.uncertain_functions | found if found else self.uncertain_functions
 
     def mark_uncertain_aliases(self, *aliases: dict[str, Alias]) -> int:
-        """It may also be that these are the aliases, or those. Gives what it counts as to see which differ."""
+        """Mark the aliases as uncertain that differ in one of these tables. Return the cost of that, in characters."""
         tables = unique_by_id((self.aliases, *aliases))
         if len(tables) == 1:
             return 0
@@ -274,8 +282,10 @@ class State:
         return _COST_NEW_ENTRY * sum(map(len, tables))
 
     def mark_uncertain_references(self, *references: dict[str, str]) -> int:
-        """It may also be that these are the other names, or those: what they and the variables they may stand for are
-        now, and what is going to be assigned to one of them, is not known."""
+        """Mark the namerefs as uncertain that differ in one of these tables. Return the cost of that, in characters.
+
+        Their values, those of the variables they may stand for, and the target of later assignments are then unknown.
+        """
         tables = unique_by_id((self.references, *references))
         if len(tables) == 1:
             return 0
@@ -286,7 +296,7 @@ class State:
         return _COST_NEW_ENTRY * sum(map(len, tables))
 
     def choose(self, names: Set[str] | None = None) -> None:
-        """On a condition: of what a loop goes through, no longer all."""
+        """Inside a condition: the globs in loop variables no longer stand for all files that match."""
         names = names or self.loops
         for name in names:
             values = self.variables.values_of(name)
@@ -295,8 +305,10 @@ class State:
         self.loops -= names
 
     def choose_found_paths(self) -> int:
-        """On a condition: of what was found and is gone through, no longer all, whatever it is called by now. Gives
-        what it counts as to look through all that is known."""
+        """Inside a condition: the paths that `find` found are no longer all of them, whatever variable holds them.
+
+        Returns the cost of looking at all variables, in characters.
+        """
         known = self.variables.all_values()
         for name, values in known.items():
             if any(ALL_FOUND in value for value in values or ()):
@@ -307,7 +319,7 @@ class State:
         return COST_ENTRY * len(known)
 
     def make_local(self, name: str) -> None:
-        """In a function: from here on it is a variable of the function's."""
+        """Make a variable local from here on, if this is in a function."""
         if self.locals is not None and name not in self.locals:
             self.locals[name] = self.variables.get(name)
             self.forget(name)
@@ -316,7 +328,7 @@ class State:
         self.variables[name] = [value]
 
     def assume_nonempty(self, name: str) -> None:
-        """From here on it is not empty: whatever it may be, it is something."""
+        """Note that a variable is not empty from here on, even if its value is unknown."""
         if name.isdigit():
             self.nonempty_args |= {name}
         if not name.isidentifier() or name in _KNOWN:
@@ -329,7 +341,7 @@ class State:
 
     @property
     def may_expand_aliases(self) -> bool:
-        """Surely by an option of its own, or perhaps by a variable."""
+        """Whether aliases may be expanded: by an option, or perhaps by a variable."""
         return self.expands_aliases is not False or any(map(self.variables.get, self.variables.tables & _EXPANDING))
 
     def forget(self, name: str) -> None:
@@ -337,8 +349,9 @@ class State:
 
     @property
     def user(self) -> str:
-        """As a rule, the home is called as its owner is."""
+        """Name of the user: usually the last part of the home directory."""
         return self.home.rpartition("/")[2] or UNKNOWN_NONEMPTY
 
     def path(self, name: str) -> str:
+        """Return a path, absolute and normalised, relative to the working directory."""
         return absolute(name, self.cwd)

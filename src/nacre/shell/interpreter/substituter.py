@@ -9,22 +9,22 @@ from nacre.shell.syntax.nodes import Substitution
 
 
 class Substituter(Protocol):
-    """Whoever follows the commands inside words."""
+    """Follows the commands inside words."""
 
     def substitute(self, part: Substitution, state: State) -> list[str]:
-        """Its commands would run: what would they print, which of these?"""
+        """Follow the commands of a substitution; return the texts that it may expand to."""
 
     def expand_again(self, text: str, state: State) -> str:
-        """bash expands this text once more (`${x@P}`, a subscript in arithmetic): what does it become?"""
+        """Return a text after bash expands it once more (`${x@P}`, a subscript in arithmetic)."""
 
     def give_up(self, why: str) -> None:
-        """It cannot be followed to its end."""
+        """End the analysis, with a reason."""
 
     def keep_if_short(self, text: str) -> str:
-        """A text for later, unless it is too long."""
+        """Return a text to keep; if it is too long, only its origin."""
 
     def charge(self, characters: int) -> bool:
-        """So much more text is made; whether there is room for it."""
+        """Charge work, in characters of text; return whether the analysis may go on."""
 
     def note_unknown(self, what: str) -> None:
-        """Here is something that only running it would tell."""
+        """Note the name of something that is known only at run time."""

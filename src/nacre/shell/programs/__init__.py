@@ -1,1 +1,1 @@
-"""Models of programs that run others, or whose output is known."""
+"""Models of programs that run other programs, or whose output is known."""

@@ -1,4 +1,4 @@
-"""Builtins that change what is known: variables, the directory, positional parameters, aliases."""
+"""Builtins that change the state: variables, the directory, positional parameters, aliases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HASH = OptionSpec("p")
 _MAPFILE = OptionSpec("dnOsuCc")
 _CASES: dict[str, Callable[[str], str]] = {"u": str.upper, "l": str.lower}
 _COST_CHECK_ARGUMENT = 10
-"""What it counts as, in characters, to see whether an argument may matter."""
+"""Cost, in characters, of checking whether an argument may be dangerous."""
 _COUNT = lazy_regex(r"[0-9]{1,9}")
 _ESCAPED = lazy_regex(r"\\(.)", re.DOTALL)
 _NAME = lazy_regex(r"[A-Za-z_]\w*$", re.ASCII)
@@ -93,14 +93,14 @@ def _declare(runner: CommandRunner, command: Command, state: State) -> str:
         elif value[:1] == "(" and value[-1:] == ")" and not subscript and _is_array(command, flags, name, state):
             runner.block(
                 parse(f"{word.partition('=')[0]}={to_source(value)}", lambda _: 0)[0], state, None
-            )  # once more
+            )  # parsed again, as an array
         else:
             if name in state.integers or subscript:
                 expander.arithmetic(f"{subscript} {value}")
                 expander.subscripts(value)
             before = state.variables.get(name)
             store(expander, target, value, append=append)
-            if command.name == "local" and state.locals is None:  # there is no function around it, and bash complains
+            if command.name == "local" and state.locals is None:  # outside a function bash reports an error
                 state.variables.own[name] = merge_values([state.variables.get(name), before])
             if runs_code(name):
                 runner.run_env_code(name, value, state, command)
@@ -110,14 +110,14 @@ def _declare(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _is_array(command: Command, flags: str, name: str, state: State) -> bool:
-    """Whether a quoted `(…)` is read as a list: it is declared an array, or is one already."""
+    """Tell whether a quoted `(…)` is read as a list: the variable is declared as an array, or is one already."""
     if "a" in flags or "A" in flags:
         return True
     return command.name in OWNING and any(isinstance(each, tuple) for each in state.variables.values_of(name))
 
 
 def _count(name: str, state: State) -> None:
-    """What it holds already becomes numbers, if it is an array that was declared just now."""
+    """Convert the present elements to numbers, if the variable is an array that has just been declared an integer."""
     values: list[Value] = [
         tuple(convert_value(state, name, text) for text in each) if isinstance(each, tuple) else each
         for each in state.variables.values_of(name)
@@ -132,7 +132,7 @@ def _unset(runner: CommandRunner, command: Command, state: State) -> str:
         state.references = {name: each for name, each in state.references.items() if name not in gone}
         return ""
     words = command.operands()
-    if not state.functions.keys().isdisjoint(words) and not command.has_flag("-v"):  # a variable would go first
+    if not state.functions.keys().isdisjoint(words) and not command.has_flag("-v"):  # bash prefers a variable
         runner.charge(COST_ENTRY * len(state.functions))
         gone = set(words)
         state.functions = {name: body for name, body in state.functions.items() if name not in gone}
@@ -170,8 +170,10 @@ def _set(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _settings(words: list[str]) -> tuple[set[str], set[str], list[str] | None]:
-    """What `set` switches on, and off: letters, and the names after `o`. The words after them become the arguments;
-    None if there are none to be set."""
+    """Parse the options of `set`: those switched on and off (letters, and names after `o`), and the new arguments.
+
+    The arguments are None if they are not to be set.
+    """
     on: set[str] = set()
     off: set[str] = set()
     while words and words[0][:1] in ("-", "+"):
@@ -231,13 +233,13 @@ def _read(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _split_unknown_input(text: str) -> list[Value]:
-    """What `read x` makes of a text of which not all is known: there may be ends of lines in that, too."""
+    """Return the values of `read x` for a partly unknown text; the unknown parts may contain newlines, too."""
     lines = limit_values([line for line in text.split("\n") if line])
     return [*lines, UNKNOWN_NONEMPTY] if lines and lines != [UNKNOWN] else [UNKNOWN]
 
 
 def _fields(line: str, ifs: str, most: int) -> list[str]:
-    """What `read` makes of a line: at most so many, of which the last is all the rest; 0: as many as there are."""
+    """Split a line as `read` does, into at most `most` fields, of which the last has all the rest; 0: no limit."""
     blanks = "".join(each for each in ifs if each in BLANKS)
     line = line.strip(blanks) if blanks else line
     if not ifs or not line:
@@ -245,7 +247,7 @@ def _fields(line: str, ifs: str, most: int) -> list[str]:
     between = separator(ifs)
     found = [line] if most == 1 else re.split(between, line, maxsplit=max(0, most - 1))
     last = re.split(between, found[-1])
-    if most and len(last) == 2 and not last[1]:  # a separator at the end is none
+    if most and len(last) == 2 and not last[1]:  # a separator at the end adds no field
         found[-1] = last[0]
     return found if most or found[-1] else found[:-1]
 
@@ -347,7 +349,7 @@ def _hash(runner: CommandRunner, command: Command, state: State) -> str:
 
 def _wait(runner: CommandRunner, command: Command, state: State) -> str:
     for word, after in zip(command.args, (*command.args[1:], ""), strict=False):
-        if word[:1] == "-" and "p" in word:  # the name of a variable
+        if word[:1] == "-" and "p" in word:  # it takes the name of a variable
             Expander(state, runner).subscripts(word if word[-1] != "p" else after)
     return ""
 

@@ -1,6 +1,6 @@
-"""Commands inside the code of other languages, where they stand as literals: `os.system("…")`, `rmtree("/")`, awk's.
+"""Find commands that are literals in the code of other languages: `os.system("…")`, `rmtree("/")`, awk's `system`.
 
-Read by shape, not by grammar: what it finds is surely there; much of what is there it does not find.
+Uses regular expressions, not grammars: what it finds is certainly there, but it misses much.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _MAX_DEPTH = 3
 
 
 def shell_commands_in(code: str, language: str, depth: int = 0) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """Texts that go to a shell, and (with words) programs that are started without one."""
+    """Yield texts that go to a shell, each with None, and `""` with the argv of each program started without one."""
     code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
     if language.endswith("awk"):
         yield from _in_awk(code)
@@ -121,7 +121,7 @@ def shell_commands_in(code: str, language: str, depth: int = 0) -> Iterator[tupl
 
 
 def _calls(pattern: re.Pattern[str], code: str, quoted: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
-    """Where it matches in the code itself, not in its strings and comments."""
+    """Yield the matches in the code itself, not in its strings and comments."""
     position = 0
     while found := pattern.search(code, position):
         start = found.start()
@@ -151,27 +151,27 @@ def _text(found: re.Match[str]) -> str:
 
 
 def origin_of(code: str) -> str:
-    """The mark of text that it fetches or decodes and then executes; "" if it does neither."""
+    """Return the marker for text that the code downloads or decodes and then executes; "" if it does neither."""
     if not _EXECUTES.search(code):
         return ""
     return DOWNLOADED if _FETCHES.search(code) else DECODED if _DECODES.search(code) else ""
 
 
 def source_of(code: str) -> str:
-    """The mark of text that it fetches or decodes, and so may print; "" if it does neither."""
+    """Return the marker for text that the code downloads or decodes, and so may print; "" if it does neither."""
     return DOWNLOADED if _FETCHED.search(code) else DECODED if _DECODED.search(code) else ""
 
 
 def takes_arguments(code: str) -> bool:
-    """Whether it starts what its own arguments say."""
+    """Tell whether the code starts programs that its own arguments name."""
     return _ARGUMENTS.search(code) is not None and _STARTS.search(code) is not None
 
 
 def takes_input(code: str) -> bool:
-    """Whether awk hands each line it reads to a shell."""
+    """Tell whether awk passes each line of its input to a shell."""
     return _INPUT.search(code) is not None
 
 
 def printed_by(code: str) -> str:
-    """Literal texts that it would print."""
+    """Return the literal texts that the code would print."""
     return "".join(ansi_c(_text(found)) + "\n" for found in _PRINTS.finditer(code))

@@ -22,7 +22,7 @@ _GIT_SETTING = lazy_regex(
 )
 _RULE = lazy_regex(r"[^\s#=:][^#=:]*::?(?!=)[^=;]*;")
 _CONFIG = "/dev/git-config/"
-"""Where what `git config` sets is remembered."""
+"""Path prefix under which the settings made by `git config` are kept among the files."""
 _GIT_COMMANDS = frozenset(
     "--exec -x --tree-filter --index-filter --msg-filter --env-filter --parent-filter --commit-filter "
     "--tag-name-filter --upload-pack --receive-pack --extcmd --setup --subdirectory-filter".split()
@@ -80,7 +80,7 @@ def _setting(runner: CommandRunner, command: Command, setting: str, state: State
 
 
 def _run_script_config(runner: CommandRunner, command: Command, state: State) -> None:
-    """What the script itself has set counts as if it stood here."""
+    """Follow the command with the git settings that the script itself has made."""
     if command.parent is not None and command.parent.name == "git":
         return
     settings, sub = state.files.settings, next((word for word in command.args if word[:1] != "-"), "")
@@ -132,7 +132,7 @@ def _sed(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _sed_executed(runner: CommandRunner, text: str) -> Iterator[str]:
-    """The replacements of `s/…/…/e`, with any other character for the slash."""
+    """Yield the replacements of `s/…/…/e`, with any delimiter."""
     end = 0
     for found in _SED_REPLACES.finditer(text):
         start, mark = found.end() + 1, found[1]
@@ -148,7 +148,7 @@ def _sed_executed(runner: CommandRunner, text: str) -> Iterator[str]:
 
 
 def _find_unescaped(text: str, mark: str, start: int) -> int:
-    """Where a character stands without a backslash before it; -1 if nowhere."""
+    """Return the position of a character that no backslash escapes; -1 if there is none."""
     while (at := text.find(mark, start)) >= 0:
         before = at
         while before > start and text[before - 1] == "\\":
@@ -194,7 +194,7 @@ def _yes(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _client(runner: CommandRunner, command: Command, state: State) -> str:
-    """A client of a database that has a way to run commands."""
+    """Follow the shell escapes (`\\!`, `.shell`, `.system`) in arguments and input of a database client."""
     for text in (*command.args, command.stdin or ""):
         for found in _ESCAPES.finditer(text):
             runner.run_text(command, found[1], state.child())
@@ -202,7 +202,7 @@ def _client(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _option(*names: str) -> ProgramHandler:
-    """A program that runs the value of one of these options."""
+    """Return a handler for a program that runs the values of these options."""
 
     def follow(runner: CommandRunner, command: Command, state: State) -> str:
         for text in (

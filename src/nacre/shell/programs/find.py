@@ -1,4 +1,4 @@
-"""find and fd: what they find, what they print of it, and what they run with it."""
+"""find and fd: the files that they find, their output, and the commands that they run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHOOSES = lazy_regex(
 )
 _LITERAL = lazy_regex(r"[\w.@+ -]+", re.ASCII)
 _FIND_PRINTS = {"-printf": (0, 1), "-fprintf": (1, 2), "-fprint": (1, 0), "-fprint0": (1, 0), "-fls": (1, 0)}
-"""How far behind it the file stands that it writes to, and the form in which it writes; 0: nowhere."""
+"""Offsets, from the option, of the file that it writes to and of its format; 0: it has none."""
 _ANYTHING = frozenset(("*", ".*", "./*", "**", "*/*", ".*/.*"))
 _DIRECTIVE = lazy_regex(r"%[-+ #0]*\d*(?:\.\d+)?(?:[ABCT].|.)", re.DOTALL)
 _FD = OptionSpec(
@@ -35,7 +35,7 @@ _FD_CHOOSES = (
     "--older", "-o", "--owner", "--and", "--max-results", "-1",
 )  # fmt: skip
 _FD_KINDS = frozenset(("f", "file", "d", "dir", "directory"))
-"""Of `-t`, those that are no choice."""
+"""Values of `-t` that do not choose among the paths found."""
 _FD_ANYTHING = frozenset((".", "", "^", ".*", "*", "**"))
 
 
@@ -50,7 +50,7 @@ def _find(runner: CommandRunner, command: Command, state: State) -> str:
     while index < len(words):
         if words[index] in ("-exec", "-execdir", "-ok", "-okdir"):
             end = index + 1
-            stdin = None if words[index].startswith("-exec") else ""  # `-ok` needs it for the answers
+            stdin = None if words[index].startswith("-exec") else ""  # `-ok` reads the answers from it
             while end < len(words) and words[end] not in (";", "+"):
                 end += 1
             for path in _paths(starts, [ALL_FOUND] if found == [STAR] else found):
@@ -86,13 +86,13 @@ def _paths(starts: list[str], found: list[str]) -> list[str]:
 
 
 def _printf_output(form: str, itself: str) -> str:
-    """By `-printf`: of what is found only its path may be known."""
+    """Return the output of `-printf` for one found file, of which only the path may be known."""
     known = {"%%": "%", "%p": itself}
     return _DIRECTIVE.sub(lambda found: known.get(found[0], UNKNOWN), form)
 
 
 def _found_paths(words: tuple[str, ...]) -> list[str]:
-    """What it finds, below where it starts: all, something, or what has one of these names."""
+    """Return what is found below the starting points: everything, something, or files with one of these names."""
     if not chooses_among_found(words):
         return [STAR]
     names = [after for word, after in pairwise(words) if word == "-name" and _LITERAL.fullmatch(after)]
@@ -104,7 +104,10 @@ def _found_paths(words: tuple[str, ...]) -> list[str]:
 
 
 def chooses_among_found(words: tuple[str, ...]) -> bool:
-    """Whether these words of `find` choose among what is found; `-type f` is no choice, nor is what they leave out."""
+    """Tell whether these arguments of `find` choose among the files found.
+
+    `-type f` is not such a choice, and neither are tests that exclude files.
+    """
     for index, word in enumerate(words):
         value = to_source("".join(words[index + 1 : index + 2]))
         negated = words[max(0, index - 1) : index] in (("!",), ("-not",))
@@ -116,7 +119,7 @@ def chooses_among_found(words: tuple[str, ...]) -> bool:
 
 
 def _fd(runner: CommandRunner, command: Command, state: State) -> str:
-    """Every word after `-x` is a command's, up to `;`."""
+    """Follow the command after `-x`, which goes up to `;`, and return the output of fd."""
     words = command.args
     at = next((index for index, word in enumerate(words) if _FD_RUNS.fullmatch(word)), len(words))
     rest = words[at + 1 :]

@@ -1,5 +1,5 @@
-"""nacre itself, called by a command: what it would run counts as if it stood there, or `nacre run --yes` would be a way
-past every rule that asks."""
+"""nacre as a command of a script. Its command is checked like any other: otherwise `nacre run --yes` would bypass every
+rule that prompts."""
 
 from __future__ import annotations
 

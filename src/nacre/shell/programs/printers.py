@@ -1,4 +1,4 @@
-"""What well-known programs would print, as far as that can be known: literal text, or at least where it comes from."""
+"""Output of well-known programs, as far as it is known: literal text, or at least its origin."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DIRECTIVE = lazy_regex(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|\(.*?\)T)|\\(?:.
 _CLASSES = {"upper": "A-Z", "lower": "a-z", "digit": "0-9", "alpha": "A-Za-z", "alnum": "A-Za-z0-9", "space": " \t\n"}
 _TO = lazy_regex("(.)-(.)", re.DOTALL)
 _ZERO = lazy_regex(r"\\0([0-7]{1,3})")
-"""How `echo -e` writes an octal number."""
+"""Matches an octal number in `echo -e`."""
 _COMPRESSORS = "gunzip zcat gzip bunzip2 bzip2 bzcat xz unxz xzcat zstd unzstd zstdcat lz4 gpg uncompress".split()
 _SAME = frozenset(
     "head tail grep egrep fgrep uniq tac nl cut fold fmt expand unexpand column "
@@ -68,7 +68,7 @@ def _printf(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _format_words(runner: CommandRunner, form: str, words: list[str]) -> str:
-    """The form, again and again as long as there are words for it."""
+    """Apply a printf format again and again while there are words for it."""
     form, left, out = to_source(form), deque(words), []
 
     def fill(found: re.Match[str]) -> str:
@@ -111,7 +111,7 @@ def _tee(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _pass_through(runner: CommandRunner, command: Command, state: State) -> str:
-    """A filter: taken to let its input pass; of all files, not all."""
+    """Return the input of a filter, which is assumed to pass everything; of all files, it may keep only some."""
     if command.stdin is not None:
         return command.stdin.replace(STAR, UNKNOWN_NONEMPTY)
     texts = [runner.content(state.path(name), state) for name in command.operands()]
@@ -133,13 +133,13 @@ def _tr(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _characters(text: str) -> str:
-    """A set of tr's, written out: `a-z`, `[:upper:]`."""
+    """Return the characters of a set of tr: `a-z`, `[:upper:]`."""
     text = re.sub(r"\[:(\w+):\]", lambda found: _CLASSES.get(found[1], ""), text)
     return _TO.sub(lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))), text)
 
 
 def _span(text: str) -> int:
-    """How many characters the ranges of a set are."""
+    """Return the number of characters that the ranges of a set stand for."""
     return sum(max(0, ord(last) - ord(first)) for first, last in _TO.findall(text))
 
 
@@ -183,7 +183,7 @@ def _wget(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _last(command: Command, shape: OptionSpec, *names: str) -> str | None:
-    """The value of an option that may stand behind operands."""
+    """Return the value of an option that may come after operands; None if it is not given."""
     argv = command.argv
     for index in range(1, len(argv)):
         if argv[index][:1] == "-" and (value := shape.value(("", *argv[index : index + 2]), *names)) is not None:
@@ -253,7 +253,7 @@ def _mktemp(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _which(runner: CommandRunner, command: Command, state: State) -> str:
-    """Where a program is: somewhere on PATH. Also for `command -v`; `type` says more, unless it is asked for that."""
+    """Return the path of a program: somewhere on PATH. Also for `command -v`; `type` prints more without `-p`, `-P`."""
     names, tables = command.operands(), state.variables.tables
     if len(names) != 1 or not is_literal(names[0]) or names[0] in state.aliases or "BASH_CMDS" in tables:
         return UNKNOWN_NONEMPTY
@@ -274,7 +274,7 @@ def _decompressor(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _remote(runner: CommandRunner, command: Command, state: State) -> str:
-    """Programs with one subcommand that prints what is elsewhere."""
+    """Return the output of programs with a subcommand that prints remote data."""
     args = command.args
     match command.name:
         case "aws" | "gsutil" | "gcloud":

@@ -72,7 +72,7 @@ def _shell(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...]]:
-    """Letters of the options, their long names and values, and the words after them."""
+    """Return the letters of a shell's options, the long names and values, and the remaining arguments."""
     flags, settings, index = "", [], 1
     while index < len(argv):
         word = argv[index]
@@ -95,7 +95,7 @@ def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...
 
 
 def _startup(runner: CommandRunner, command: Command, state: State, flags: str, settings: list[str]) -> None:
-    """Files and variables that a shell executes before its text, where the script itself made them."""
+    """Follow the files and variables that a shell executes before its text, where the script itself has set them."""
     files = []
     if "i" in flags:
         named = [after for word, after in pairwise(settings) if word in ("--rcfile", "--init-file")]
@@ -155,7 +155,7 @@ def _trap(runner: CommandRunner, command: Command, state: State) -> str:
 
 def _ssh(runner: CommandRunner, command: Command, state: State) -> str:
     words = _SSH.command(command.argv)
-    if words and words[0][:1] == "-":  # options may follow the host as well
+    if words and words[0][:1] == "-":  # options may follow the host, too
         words = words[_SSH.first(("ssh", *words)) - 1 :]
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.child()
@@ -167,7 +167,7 @@ def _ssh(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def local_commands(runner: CommandRunner, command: Command, state: State) -> None:
-    """Settings of ssh, scp and sftp that are commands."""
+    """Follow the options of ssh, scp and sftp that are commands."""
     for word in command.args:
         if found := _LOCAL_COMMAND.match(word):
             runner.run_text(command, found[1], state.child())
@@ -183,7 +183,7 @@ def _su(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _option_value(command: Command, shape: OptionSpec) -> str | None:
-    """The value of an option that may stand after operands; after `--` it is the shell's."""
+    """Return the value of the command option. It may come after operands, or after `--`, where the shell gets it."""
     found = shape.parse(word for word in command.args if word != "--").values("-c", "--command", "--session-command")
     return found[0] if found else None
 
@@ -256,7 +256,7 @@ def _sg(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _terminal(runner: CommandRunner, command: Command, state: State) -> str:
-    """tmux and screen: one word is a command line for a shell, several are a program and its arguments."""
+    """Follow the command of tmux or screen: one word is a command line for a shell, several are an argv."""
     if command.name == "screen":
         words = _SCREEN.command(command.argv)
         return runner.run_wrapped(command, words, state.child()) if words else UNKNOWN
@@ -273,7 +273,7 @@ def _terminal(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _split(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Several commands in one call, with `;` between them."""
+    """Split the commands in one call at each `;`."""
     start = 0
     for index, word in enumerate((*words, ";")):
         if word == ";" and index > start:
@@ -283,7 +283,7 @@ def _split(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _crontab(runner: CommandRunner, command: Command, state: State) -> str:
-    """What it is given to install, which is going to run."""
+    """Follow the crontab that it installs, which runs later."""
     given = OptionSpec("ucT").parse(command.args)
     if given.options and not given.has("-u"):
         return UNKNOWN
@@ -297,7 +297,7 @@ def _crontab(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def is_interpreter(program: str) -> bool:
-    """Of another language than the shell's."""
+    """Tell whether a program is an interpreter of another language than the shell's."""
     return HANDLERS.get(program) is _interpreter
 
 

@@ -1,4 +1,4 @@
-"""Programs that run another program with its own words: sudo, env, timeout, xargs, …"""
+"""Programs that run another program, given in their own arguments: sudo, env, timeout, xargs, …"""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _SIMPLE = {
     "winpty": OptionSpec(),
 }
 _AFTER_DASHES = {"op": "run", "doppler": "run", "dotenvx": "run", "aws-vault": "exec", "chamber": "exec"}
-"""Those that run what stands after `--`, and the subcommand with which they do."""
+"""Programs that run the command after `--`, and the subcommand with which they do."""
 ENV = OptionSpec(
     "uCSaP",
     "unset chdir split-string argv0",
@@ -140,16 +140,14 @@ _LOADER = OptionSpec(
 _WATCH = OptionSpec("nqs", "interval equexit shotsdir", attached="d")
 _CALLS = ("-c", "--call", "--command", "--run")
 _BINARIES = frozenset(("rimraf", "del", "del-cli"))
-"""Of those that `yarn` and `pnpm` run without a subcommand, the ones that a rule is about."""
+"""Programs with rules among those that `yarn` and `pnpm` run without a subcommand."""
 _NODE = OptionSpec("pcwFC", "package call workspace prefix dir filter registry cache userconfig")
 _PYTHON = OptionSpec(
     "pwiCPEG",
     "with with-editable with-requirements extra group only-group python package project directory env-file index-url "
     "index extra-index-url default-index find-links cache-dir config-file venv-path env name prefix cwd",
 )
-_RUNNERS: dict[
-    str, tuple[tuple[str, ...], OptionSpec]
-] = {  # the subcommands after which a command follows, and options
+_RUNNERS: dict[str, tuple[tuple[str, ...], OptionSpec]] = {  # the subcommands that a command follows, and the options
     **dict.fromkeys(("uv", "poetry", "pipenv", "pdm", "rye", "hatch"), (("run",), _PYTHON)),
     **dict.fromkeys(("conda", "mamba"), (("run",), OptionSpec("np", "name prefix cwd"))),
     **dict.fromkeys(("npx", "bunx", "pnpx"), ((), _NODE)),
@@ -177,7 +175,7 @@ def _simple(runner: CommandRunner, command: Command, state: State) -> str:
     if directory is not None:
         state = state.fork()
         state.cwd = state.path(directory)
-    if command.name == "prlimit" and rest and re.fullmatch(r"[\d:]+|unlimited", rest[0]):  # as people think it is read
+    if command.name == "prlimit" and rest and re.fullmatch(r"[\d:]+|unlimited", rest[0]):  # as people expect it
         rest = rest[1:]
     return runner.run_wrapped(command, rest, state)
 
@@ -207,7 +205,7 @@ def _env(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """`env -S "a b" c` is `env a b c`."""
+    """Return the argv with `-S` expanded: `env -S "a b" c` is `env a b c`."""
     index = 1
     while index < len(argv) and argv[index][:1] == "-" and argv[index] != "--":
         options, taken = ENV.option(argv[index], argv[index + 1] if index + 1 < len(argv) else None)
@@ -220,7 +218,7 @@ def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _lines(stdin: str | None, between: str | None = None) -> list[str]:
-    """What a program that takes arguments from its input gets; `between`: as `xargs -d` has it."""
+    """Return the arguments that a program reads from its input. `between`: the delimiter, as for `xargs -d`."""
     if stdin is None or not stdin.strip():
         return [UNKNOWN_NONEMPTY]
     if not is_fully_known(stdin):
@@ -256,7 +254,7 @@ def _xargs(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _empty(command: Command) -> bool:
-    """Its input surely holds nothing."""
+    """Tell whether the input is certainly empty."""
     nothing = any(each.operator == "<" and each.target == "/dev/null" for each in command.redirects)
     return nothing or (command.stdin is not None and not command.stdin.strip())
 
@@ -292,7 +290,7 @@ def _after_dashes(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _capsh(runner: CommandRunner, command: Command, state: State) -> str:
-    """Whatever it is told by itself, or by the one that it becomes with `==`: what follows are a shell's arguments."""
+    """Follow the shell that capsh starts, or the capsh that it becomes with `==`. Its arguments follow `--` or `-+`."""
     for index, word in enumerate(command.argv):
         if word in ("--", "-+"):
             shells = [each[8:] for each in command.argv[:index] if each.startswith("--shell=")]
@@ -301,13 +299,13 @@ def _capsh(runner: CommandRunner, command: Command, state: State) -> str:
 
 
 def _loader(runner: CommandRunner, command: Command, state: State) -> str:
-    """`ld-linux-x86-64.so.2 /bin/rm -r x` is `/bin/rm -r x`."""
+    """Follow the program that the dynamic linker runs: `ld-linux-x86-64.so.2 /bin/rm -r x` is `/bin/rm -r x`."""
     looks = _LOADER.leading(command.argv).has("--list", "--verify")
     return UNKNOWN if looks else runner.run_wrapped(command, _LOADER.command(command.argv), state)
 
 
 def _daemon(runner: CommandRunner, command: Command, state: State) -> str:
-    """start-stop-daemon: the program is an option's value, its arguments follow `--`."""
+    """Follow the program of start-stop-daemon, which is the value of an option; its arguments follow `--`."""
     given = _DAEMON.parse(command.args)
     program = given.values("-a", "--startas") or given.values("-x", "--exec")
     return runner.run_wrapped(command, (*program[-1:], *given.operands), state.fork()) if program else UNKNOWN
@@ -317,7 +315,7 @@ def _flock(runner: CommandRunner, command: Command, state: State) -> str:
     first = _FLOCK.first(command.argv)
     text = _FLOCK.value(command.argv, "-c", "--command")
     rest = command.argv[first + 1 :]
-    if text is None:  # it may stand behind the file
+    if text is None:  # it may come after the file
         text = _FLOCK.value(("flock", *rest), "-c", "--command")
     if text is not None:
         return runner.run_text(command, text, state.child())

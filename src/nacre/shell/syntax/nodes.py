@@ -90,7 +90,7 @@ class Word:
 
     @property
     def may_split(self) -> bool:
-        """Whether it may expand to several words or none, by an unquoted expansion or glob, or by `"$@"`."""
+        """True if the word may expand to several words or none, by an unquoted expansion or glob, or by `"$@"`."""
         return self.literal is None and any(map(_may_split, self.parts))
 
 

@@ -12,8 +12,7 @@ from nacre.shell.values.values import MAX_FOLLOWED_ALWAYS, MAX_VALUES, may_be_da
 class PositionalArguments(NamedTuple):
     words: tuple[str, ...]
     certain_args: int = MAX_ARGUMENTS
-    """As in `Command.certain_args`; negative if a word that may be none or several was shifted out: all words may be
-    others."""
+    """As in `Command.certain_args`; negative if a word that may be none or several was shifted out: none is certain."""
 
     def shift(self, number: int | None) -> PositionalArguments:
         """Return the parameters after `shift`. `number`: None if it is not known."""
