@@ -180,7 +180,7 @@ MAX_CHARS = 200_000
 
 
 def cap_length(text: str) -> str:
-    """Return the text; if it exceeds `MAX_CHARS`, only `TOO_LONG` and its origin. Code that needs the text gives up."""
+    """Return the text; if it exceeds `MAX_CHARS`, only `TOO_LONG` and its origin. Readers of the text then give up."""
     if len(text) <= MAX_CHARS:
         return text
     return TOO_LONG + (DOWNLOADED if DOWNLOADED in text else DECODED if DECODED in text else "")

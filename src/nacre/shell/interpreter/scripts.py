@@ -35,7 +35,7 @@ MAX_NESTING = 8
 MAX_PARSED_CHARS = 100_000
 """Characters of the texts whose syntax trees are kept."""
 COST_PARSE_CHAR = 8
-"""Cost of parsing one character of a script."""
+"""Cost, in characters, of parsing one character of a script."""
 
 _READERS = frozenset(("eval", "source", ".", "trap", "sh", "bash", "dash", "zsh", "ksh"))
 """Programs that parse a text as bash does. For other programs, that is often no more than likely."""

@@ -296,7 +296,7 @@ class State:
         return _COST_NEW_ENTRY * sum(map(len, tables))
 
     def choose(self, names: Set[str] | None = None) -> None:
-        """Inside a condition: the globs in loop variables no longer stand for all files that match."""
+        """Note that a condition was met: the globs in loop variables no longer stand for all files that match."""
         names = names or self.loops
         for name in names:
             values = self.variables.values_of(name)
@@ -305,7 +305,7 @@ class State:
         self.loops -= names
 
     def choose_found_paths(self) -> int:
-        """Inside a condition: the paths that `find` found are no longer all of them, whatever variable holds them.
+        """Note that a condition was met: found paths, in whatever variable, are no longer all that `find` found.
 
         Returns the cost of looking at all variables, in characters.
         """

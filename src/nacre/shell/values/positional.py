@@ -52,7 +52,7 @@ def all_shifts(lists: Lists) -> Lists:
 
 
 def without_all_found(lists: Lists) -> Lists:
-    """Return the lists inside a condition: the paths that `find` found are no longer all of them."""
+    """Return the lists after a condition was met: the paths in them are no longer all that `find` found."""
     if not any(ALL_FOUND in word for each in lists for word in each.words):
         return lists
     return tuple(
