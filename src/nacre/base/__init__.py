@@ -1,1 +1,1 @@
-"""Values and helpers without knowledge of commands: frozen values, units, threads, system calls."""
+"""Values and helpers that know nothing of commands: frozen values, units, threads, system calls."""

@@ -1,8 +1,8 @@
-"""Frozen values: what `@dataclass(frozen=True, slots=True)` makes, in a tenth of the time (decision 0010).
+"""Frozen dataclasses, built in a tenth of the time of `@dataclass(frozen=True, slots=True)` (decision 0010).
 
-The standard library compiles half a dozen functions for every class, and loads `inspect` first; here one is compiled,
-`__init__`, and the others are shared. To `dataclasses.replace`, `fields` and `asdict` they are dataclasses: what those
-need is made when they ask. No inheritance.
+The standard library compiles half a dozen functions for every class, and loads `inspect` first. This module compiles
+only `__init__`; all classes share the other methods. `dataclasses.replace`, `fields` and `asdict` accept these classes:
+the attributes that they need are built on first access. Inheritance is not supported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NOTHING: Any = object()
 
 
 class _Factory:
-    """A default that is made anew for each value."""
+    """Marks a default that is built anew for each value."""
 
     __slots__ = ("make",)
 
@@ -27,8 +27,8 @@ class _Factory:
 
 
 def field(*, default_factory: Callable[[], T]) -> T:
-    """A field whose default is made anew for each value."""
-    return _Factory(default_factory)  # type: ignore[return-value]  # what a type checker is to take it for
+    """Return a field whose default is built anew for each value by `default_factory`."""
+    return _Factory(default_factory)  # type: ignore[return-value]  # type checkers must see the field's type
 
 
 @overload
@@ -37,19 +37,22 @@ def frozen(cls: type[T]) -> type[T]: ...
 def frozen(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T] | None = None, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
-    """Class decorator. The fields after one that is annotated as `KW_ONLY` are given by name alone."""
+    """Make a class frozen and slotted (class decorator).
+
+    Fields after one that is annotated as `KW_ONLY`, or all of them with `kw_only=True`, are keyword-only parameters.
+    """
     if cls is None:
         return lambda cls: _build(cls, kw_only=kw_only)
     return _build(cls, kw_only=kw_only)
 
 
 def field_names(cls: type) -> tuple[str, ...]:
-    """The names of its fields."""
+    """Return the names of the class's fields, in the order of `__init__`."""
     return cls.__slots__  # type: ignore[attr-defined,no-any-return]
 
 
 def replace(value: T, **changes: Any) -> T:
-    """The same value with other fields."""
+    """Return a copy of the value with some fields changed."""
     return type(value)(**{name: getattr(value, name) for name in field_names(type(value))} | changes)
 
 
@@ -77,7 +80,7 @@ def _build(cls: type[T], *, kw_only: bool) -> type[T]:
 
 
 def _initialiser(made: Any, by_place: list[str], by_name: list[str], defaults: dict[str, Any]) -> Any:
-    """Its text holds no more than the names of fields; values reach it through its globals."""
+    """Compile `__init__`. Its source contains only the names of fields; values reach it through its globals."""
     values: dict[str, Any] = {"_nothing": _NOTHING}
     lines = []
     for name in (*by_place, *by_name):
@@ -107,7 +110,7 @@ def _initialiser(made: Any, by_place: list[str], by_name: list[str], defaults: d
 
 
 class _Fields:
-    """`__dataclass_fields__`, from the moment that somebody looks."""
+    """Descriptor that builds `__dataclass_fields__` on first access."""
 
     def __init__(self, defaults: dict[str, Any], by_name: list[str]) -> None:
         self._defaults = defaults
@@ -154,7 +157,7 @@ def _parts(self: Any) -> tuple[Any, ...]:
 
 
 def _unpickle(cls: Any, values: tuple[Any, ...]) -> Any:
-    """As it was, without asking `__post_init__` again."""
+    """Rebuild a value without calling `__post_init__` again."""
     value = object.__new__(cls)
     for name, each in zip(cls.__slots__, values, strict=True):
         object.__setattr__(value, name, each)

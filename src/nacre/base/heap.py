@@ -1,9 +1,9 @@
-"""Give memory that large outputs have left free back to the system.
+"""Return the memory that large outputs have freed to the system.
 
-glibc maps a large buffer by itself only until the first of its size is freed; from then on such buffers come from the
-heap, and what they leave free between small blocks that live on stays with the process. A host under a mixed load held
-30 to 80 MB that way, of which 27 were in use. `malloc_trim` returns it. It goes over the heap of the whole program, so
-it is called only after large outputs, and takes a hundredth of the time at most.
+glibc serves a large buffer with `mmap` only until the first one of its size is freed; from then on such buffers come
+from the heap, and the free space that they leave between small live blocks stays with the process. A host under a mixed
+load held 30 to 80 MB that way, of which 27 MB were in use. `malloc_trim` returns this memory. It walks the heap of the
+whole program, so it is called only after large outputs, and takes at most a hundredth of the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _trim: Callable[[int], int] | None = None
 
 
 def note_output(count: int) -> None:
-    """A run has ended that printed `count` bytes. Trims the heap if a run before it was large and the pause is over."""
+    """Note that a run has ended that printed `count` bytes.
+
+    Trims the heap if an earlier run's output was large and the pause since the last trim is over.
+    """
     global _is_due, _next_s
     if _is_due and (began := time.monotonic()) >= _next_s:
         _is_due = False
@@ -33,7 +36,7 @@ def note_output(count: int) -> None:
 
 
 def _trim_heap() -> None:
-    """Does nothing where the C library has no such function."""
+    """Call `malloc_trim`. Does nothing if the C library has no such function."""
     global _trim
     if _trim is None:
         import ctypes  # takes 10 ms to load

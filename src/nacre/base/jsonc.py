@@ -1,8 +1,7 @@
-"""JSON with comments in, values that know where they stand in the text out. Pure.
+"""Parse JSON with comments into values that know their position in the text. Pure.
 
-For settings files that people write: `//` and `/* */` comments and a comma after the last item are read over. What else
-is not JSON raises `JsoncSyntaxError`, with line and column. Changes no text itself; `nacre.hooks.install.json_edit`
-does.
+For settings files that people write: `//` and `/* */` comments and trailing commas are skipped. Any other deviation
+from JSON raises `JsoncSyntaxError`, with line and column. Does not edit text; `nacre.hooks.install.json_edit` does.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _MAX_DEPTH = 200
 
 
 class JsoncSyntaxError(ValueError):
-    """The message says what is wrong, and where."""
+    """A syntax error; the message has the problem, its line and its column."""
 
     def __init__(self, what: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {what}")
@@ -29,7 +28,7 @@ class JsoncSyntaxError(ValueError):
 
 @dataclass
 class JsoncValue:
-    """From `start` to `end` in the text; of a string, number or such, `to_python` is what it says."""
+    """A string, number, boolean or null at `start` to `end` in the text; `value` is the Python value."""
 
     start: int
     end: int
@@ -38,30 +37,31 @@ class JsoncValue:
 
 @dataclass
 class JsoncContainer:
-    """An object or an array. Of an array, the keys are empty."""
+    """An object or an array. In an array, the keys of the items are empty."""
 
     start: int
     end: int
     is_object: bool
     items: list[Item] = field(default_factory=list)
     content_end: int = 0
-    """Where the last item or comment before the closing bracket ends."""
+    """End of the last item or comment before the closing bracket."""
 
     def get(self, key: str) -> Item | None:
+        """Return the item with this key; None if there is none."""
         return next((item for item in self.items if item.key == key), None)
 
 
 @dataclass
 class Item:
-    """One of many: `start` is that of its key, if it has one."""
+    """An item of an object or array. `start` is the position of its key, or of its value in an array."""
 
     start: int
     key: str
     value: JsoncNode
     before: int
-    """Where the item, bracket, comma or comment before it ends."""
+    """End of the preceding item, bracket, comma or comment."""
     comma: int = -1
-    """Where the comma after it stands; -1: there is none."""
+    """Position of the comma after it; -1: no comma."""
 
     @property
     def end(self) -> int:
@@ -72,7 +72,7 @@ JsoncNode: TypeAlias = JsoncValue | JsoncContainer
 
 
 def parse(text: str) -> JsoncNode:
-    """The one value that the text is."""
+    """Parse a text that contains one JSON value. JsoncSyntaxError: it does not."""
     at, _ = _blank(text, 0)
     node = _value(text, at, 0)
     at, _ = _blank(text, node.end)
@@ -82,7 +82,7 @@ def parse(text: str) -> JsoncNode:
 
 
 def to_python(node: JsoncNode) -> object:
-    """As `json.loads` would give it."""
+    """Return the value as `json.loads` would."""
     match node:
         case JsoncValue():
             return node.value
@@ -106,7 +106,7 @@ def _value(text: str, at: int, depth: int) -> JsoncNode:
         raise _syntax_error(text, at, "here a value is missing")
     try:
         return JsoncValue(at, found.end(), json.loads(found[0]))
-    except ValueError as error:  # Python reads no number of thousands of digits
+    except ValueError as error:  # Python does not parse numbers of thousands of digits
         raise _syntax_error(text, at, "this number is too long") from error
 
 
@@ -155,10 +155,10 @@ def _string(text: str, at: int) -> tuple[str, int]:
 
 
 def _blank(text: str, at: int) -> tuple[int, int]:
-    """Past blanks and comments, and where the last comment ended (or it began)."""
+    """Skip spaces and comments; return the new position, and the end of the last comment (`at` if there was none)."""
     last = at
     while True:
-        at = _BLANK.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        at = _BLANK.match(text, at).end()  # type: ignore[union-attr]  # the pattern matches the empty string
         if text.startswith("//", at):
             newline = text.find("\n", at)
             at = last = len(text) if newline < 0 else newline - (text[newline - 1] == "\r")

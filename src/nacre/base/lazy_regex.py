@@ -1,5 +1,7 @@
-"""Regular expressions that are compiled when they are first used. Most never are, and compiling all of them was a fifth
-of what it takes to load the checker."""
+"""Regular expressions that are compiled on first use.
+
+Most are never used, and compiling all of them took a fifth of the time to load the checker.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _METHODS = ("match", "search", "fullmatch", "finditer", "findall", "split", "sub
 
 
 class _LazyPattern:
-    """From its first use on, its methods are the pattern's own."""
+    """Stand-in for a pattern. On first use it compiles the pattern and takes over its methods."""
 
     def __init__(self, text: str, flags: int) -> None:
         self._made = text, flags
@@ -26,5 +28,5 @@ class _LazyPattern:
 
 
 def lazy_regex(text: str, flags: int = 0) -> Pattern[str]:
-    """What `re.compile` gives, as far as one uses it."""
+    """Return a pattern like `re.compile`, compiled on first use."""
     return cast("Pattern[str]", _LazyPattern(text, flags))

@@ -46,7 +46,7 @@ def parse_mount_table(table: bytes) -> list[MountEntry]:
 
 
 def _unescape(path: bytes) -> bytes:
-    r"""The kernel writes a blank as `\040`; also tab, newline, `#` and backslash, as three octal digits."""
+    r"""Decode the octal escapes of a path: a space is `\040`; tab, newline, `#` and backslash are escaped, too."""
     if b"\\" not in path:
         return path
     first, *others = path.split(b"\\")
@@ -54,7 +54,7 @@ def _unescape(path: bytes) -> bytes:
 
 
 def _unescape_first(part: bytes) -> bytes:
-    """`part` follows a backslash."""
+    """Decode one escape at the start of `part`, which follows a backslash."""
     digits = part[:3]
     if len(digits) < 3 or digits.strip(_OCTAL_DIGITS):
         return b"\\" + part

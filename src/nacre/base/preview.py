@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 _MAX_PREVIEW_CHARS = 60
-"""Characters of a value that a message repeats."""
+"""Longest excerpt of a value in a message."""
 
 
 def preview(value: object) -> str:
-    """A value in a message: as JSON has it, and not long."""
+    """Return a value as JSON for use in a message, cut to a bounded length."""
     import json
 
     try:

@@ -1,7 +1,7 @@
-"""What the operating system lends the keeper beyond POSIX, and whether it may be used.
+"""Linux-specific system calls, and whether they may be used.
 
-Gives `LINUX`, and the few calls that need it. With `NACRE_PORTABLE=1`, or elsewhere than on Linux, `LINUX` is
-False and everything runs on what any Unix has; that is how macOS runs, and how the portable suite runs here.
+Defines `LINUX`, and the few calls that need it. With `NACRE_PORTABLE=1`, or on another system than Linux, `LINUX` is
+False and only POSIX features are used; that is how macOS runs, and how the portable test suite runs on Linux.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _F_SETPIPE_SZ = 1031
 
 
 def become_subreaper(name: bytes = b"nacre-keeper") -> None:
-    """Orphans come to this process, and no other process of this user may read its memory or environment."""
+    """Make this process the reaper of its orphaned descendants, and protect its memory and environment.
+
+    Not dumpable: other processes of this user cannot read its /proc/PID/mem and environ. Does nothing unless `LINUX`.
+    """
     if not LINUX:
         return
     import ctypes
@@ -36,13 +39,13 @@ def become_subreaper(name: bytes = b"nacre-keeper") -> None:
 
 
 def open_descriptors() -> list[int]:
-    """The numbers of this process's open descriptors, that of the listing itself among them."""
-    # /dev/fd is only a link to this on Linux, and small containers lack it
+    """Return this process's open file descriptors, including the one used for the listing."""
+    # on Linux, /dev/fd is only a link to /proc/self/fd, and small containers do not have it
     return [int(name) for name in os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")]
 
 
 def memory_file(data: bytes) -> int:
-    """A nameless file that holds `data`, positioned at its start."""
+    """Return the descriptor of an unnamed file that contains `data`, positioned at its start."""
     fd = _nameless_file()
     view = memoryview(data)
     try:
@@ -56,14 +59,14 @@ def memory_file(data: bytes) -> int:
 
 
 def _nameless_file() -> int:
-    """In memory where the kernel has such files and nobody denies them, as seccomp profiles do; else on disk."""
+    """Open an unnamed file: a memfd if the kernel has them and no seccomp profile denies them, else a file on disk."""
     if LINUX:
         try:
             return os.memfd_create("nacre", os.MFD_CLOEXEC)
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.ENOSYS, errno.EACCES):
                 raise
-    import tempfile  # here, because the keeper hardly ever needs it and it takes long to load
+    import tempfile  # imported here: the keeper hardly ever needs it and loading it is slow
 
     from nacre.base.temp_dir import temporary_directory
 
@@ -72,17 +75,19 @@ def _nameless_file() -> int:
 
 
 def state_directory() -> str:
-    """Where what is to be found again is kept: sessions, tasks."""
+    """Return the directory for persistent state: sessions, tasks."""
     return _directory("XDG_STATE_HOME", "~/.local/state/nacre", "user_state_path")
 
 
 def config_directory() -> str:
-    """Where the user's settings are."""
+    """Return the directory of the user's settings."""
     return _directory("XDG_CONFIG_HOME", "~/.config/nacre", "user_config_path")
 
 
 def _directory(variable: str, usual: str, elsewhere: str) -> str:
-    """As XDG has it; `elsewhere`: the function of platformdirs that knows, where that is not the custom."""
+    """Return nacre's directory by the XDG convention; on other systems, the one that platformdirs' function `elsewhere`
+    names.
+    """
     home = os.environ.get(variable, "")
     if os.path.isabs(home):
         return os.path.join(home, "nacre")
@@ -94,22 +99,24 @@ def _directory(variable: str, usual: str, elsewhere: str) -> str:
 
 
 MIN_FREE_DISK_BYTES = 64 * 1024 * 1024
-"""Bytes of a disk that what is only kept to be read later leaves alone; of a small disk, a twentieth."""
+"""Free disk space that must remain when optional data (spills, logs) is written; on a small disk, a twentieth of it."""
 
 
 def require_free_space(fd: int, size: int) -> None:
-    """OSError: so much more would take the disk of this file below its floor."""
+    """Raise OSError (ENOSPC) if `size` more bytes would leave less than the minimum free on the disk of this file."""
     disk = os.fstatvfs(fd)
     if disk.f_bavail * disk.f_frsize < min(MIN_FREE_DISK_BYTES, disk.f_blocks * disk.f_frsize // 20) + size:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def grow_pipe(fd: int) -> None:
-    """Give a busy pipe room. Only then: a user's pipes share one quota, and past it every new one is tiny."""
+    """Enlarge the buffer of a busy pipe. Call it only then: a user's pipes share a quota, and beyond it every new pipe
+    is tiny.
+    """
     if LINUX:
         import fcntl
 
         try:
             fcntl.fcntl(fd, _F_SETPIPE_SZ, PIPE_BYTES)
         except OSError:
-            pass  # over the quota: slower, not wrong
+            pass  # over the quota: slower, but correct

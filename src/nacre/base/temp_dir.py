@@ -1,7 +1,7 @@
-"""The directory for temporary files: the one that `tempfile.gettempdir()` gives.
+"""Find the directory for temporary files, the same that `tempfile.gettempdir()` returns.
 
-`gettempdir()` finds out by writing a file and removing it, and a process that is killed in between leaves that file
-behind. A nameless file (O_TMPFILE) proves the same and is gone with the process.
+`gettempdir()` tests a directory by writing a file and removing it; a process that is killed in between leaves that file
+behind. An unnamed file (O_TMPFILE) proves the same and disappears with the process.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _VARIABLES = ("TMPDIR", "TEMP", "TMP")
 _USUAL = ("/tmp", "/var/tmp", "/usr/tmp")
 _NAMELESS = getattr(os, "O_TMPFILE", 0)
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL)
-"""Errors of a file system, or a kernel, that knows no nameless files."""
+"""Errors of a file system, or a kernel, without support for O_TMPFILE."""
 
 
 class NoTemporaryDirectory(FileNotFoundError):
-    """Temporary files cannot be made; `hint` says what to do."""
+    """Temporary files cannot be created; `hint` has the remedy."""
 
     hint = "Set TMPDIR to a directory that this user can write."
 
@@ -31,12 +31,12 @@ _OF_THE_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.E
 
 
 def new_name() -> str:
-    """The path of a directory to be made among the temporary files. NoTemporaryDirectory: nowhere."""
+    """Return an unused path for a new temporary directory. NoTemporaryDirectory: no directory is writable."""
     return os.path.join(temporary_directory(), f"nacre-{os.urandom(8).hex()}")
 
 
 def make_directory(path: str) -> None:
-    """For this user alone. NoTemporaryDirectory: the place cannot be written."""
+    """Create a directory that only this user can access. NoTemporaryDirectory: its parent is not writable."""
     try:
         os.mkdir(path, 0o700)
     except OSError as error:
@@ -49,7 +49,10 @@ def make_directory(path: str) -> None:
 
 
 def is_own_directory(path: str) -> bool:
-    """Whoever tidies /tmp may have removed it since, and then it can be anybody's."""
+    """Return whether `path` is a directory that this user owns.
+
+    A cleaner of /tmp may have removed it since, and then another user can take its name.
+    """
     try:
         status = os.lstat(path)
     except OSError:
@@ -58,7 +61,9 @@ def is_own_directory(path: str) -> bool:
 
 
 def is_free(path: str, place: str) -> bool:
-    """It was to be made there, or somebody has tidied it away, and nobody has taken its name."""
+    """Return whether `path` may be created in `place`: it belongs there, and does not exist (not yet, or it was
+    removed).
+    """
     return os.path.dirname(path) == place and not os.path.lexists(path)
 
 
@@ -66,9 +71,12 @@ _found: dict[tuple[str, ...], str] = {}
 
 
 def temporary_directory() -> str:
-    """An absolute path: what the program set as `tempfile.tempdir`, or the first usable one of $TMPDIR, $TEMP, $TMP,
-    /tmp, /var/tmp, /usr/tmp and the current directory. NoTemporaryDirectory: none of them can be written."""
-    tempfile = sys.modules.get("tempfile")  # loading it takes long; who has not loaded it has set nothing in it
+    """Return the absolute path of the directory for temporary files.
+
+    It is `tempfile.tempdir` if the program has set that, else the first usable one of $TMPDIR, $TEMP, $TMP, /tmp,
+    /var/tmp, /usr/tmp and the current directory. NoTemporaryDirectory: none of them is writable.
+    """
+    tempfile = sys.modules.get("tempfile")  # importing it is slow; until imported, it has no setting
     if tempfile is not None and tempfile.tempdir is not None:
         return os.path.abspath(os.fsdecode(tempfile.tempdir))
     named = tuple([os.environ.get(name, "") for name in _VARIABLES])
@@ -92,11 +100,11 @@ def _can_hold_files(path: str) -> bool:
     try:
         fd = os.open(path, _NAMELESS | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        return error.errno in _UNSUPPORTED and os.statvfs(path).f_blocks > 0  # none: the kernel's own, as /proc
+        return error.errno in _UNSUPPORTED and os.statvfs(path).f_blocks > 0  # 0 blocks: such as /proc
     try:
         return os.write(fd, b"x") == 1
     except OSError:
-        return False  # the disk is full
+        return False  # disk full
     finally:
         os.close(fd)
 
@@ -105,4 +113,4 @@ def _current() -> str:
     try:
         return os.getcwd()
     except OSError:
-        return ""  # it was removed
+        return ""  # the directory was removed

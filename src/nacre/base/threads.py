@@ -1,5 +1,6 @@
-"""Between those who wait and those who must not: a coroutine for code that has no event loop, a function that takes its
-time for code that has one."""
+"""Bridges between blocking and async code: run a coroutine from code without an event loop, and a blocking function in
+a thread from code that has one.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +16,11 @@ P = ParamSpec("P")
 
 
 def block_on(work: Coroutine[Any, Any, T]) -> T:
-    """Inside a running event loop it works too, and blocks that. Context variables are the caller's."""
-    import asyncio  # not loaded for those who only look
+    """Run a coroutine to completion, in the caller's context variables, and return its result.
+
+    Inside a running event loop it runs in a new thread and blocks that loop.
+    """
+    import asyncio  # not loaded by callers that only check commands
 
     try:
         asyncio.get_running_loop()
@@ -40,8 +44,11 @@ def block_on(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """On a thread of its own beside the event loop, which is gone when it is done: those of the loop's pool would stay.
-    Where there is none to be had, in its way: the loop waits, nothing is lost."""
+    """Run `work` in a new thread and await the result.
+
+    The thread exits when done; the threads of the loop's executor would stay. If no thread can be started, `work` runs
+    inline and blocks the loop.
+    """
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -52,7 +59,7 @@ async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
             tell = partial(answer.set_result, work(*args, **kwargs))
         except BaseException as error:
             tell = partial(answer.set_exception, error)
-        with suppress(RuntimeError):  # the loop is closed: nobody waits for it
+        with suppress(RuntimeError):  # the loop is closed: no caller waits for the result
             loop.call_soon_threadsafe(lambda: answer.done() or tell())
 
     try:

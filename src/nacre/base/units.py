@@ -11,19 +11,19 @@ _UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "
 
 
 def parse_size(word: str) -> int | None:
-    """`512M`, `4GiB`, `1000`."""
+    """Parse a size (`512M`, `4GiB`, `1000`) into bytes; None if it is not one."""
     found = _SIZE.fullmatch(word)
     return None if found is None else int(float(found[1]) * 1024 ** " kmgt".index(found[2].lower() or " "))
 
 
 def parse_duration(word: str) -> float | None:
-    """`90`, `1.5`, `300ms`, `5m`, `7d`, in seconds."""
+    """Parse a duration (`90`, `1.5`, `300ms`, `5m`, `7d`) into seconds; None if it is not one."""
     found = _SPAN.fullmatch(word)
     return None if found is None else float(found[1]) * _UNITS[found[2]]
 
 
 def format_size(count: int) -> str:
-    """In at most five characters: `999`, `1.2K`, `64M`."""
+    """Format a number of bytes in at most five characters: `999`, `1.2K`, `64M`."""
     value, unit = float(count), ""
     for name in _SIZE_UNITS:
         if value < 999.5:
@@ -33,7 +33,7 @@ def format_size(count: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """In at most six characters: `4.2s`, `42s`, `3m05s`, `2h07m`, `3d04h`."""
+    """Format a duration in at most six characters: `4.2s`, `42s`, `3m05s`, `2h07m`, `3d04h`."""
     if seconds < 9.95:
         return f"{seconds:.1f}s"
     whole = int(seconds)

@@ -1,10 +1,10 @@
-"""Where UTF-8 may be cut. Pure."""
+"""Find where UTF-8 data may be cut. Pure."""
 
 from __future__ import annotations
 
 
 def incomplete_suffix(data: bytes | bytearray | memoryview) -> int:
-    """How many bytes at the end begin a character that they do not finish. 0 when they cannot become one."""
+    """Return the number of trailing bytes that begin an incomplete character; 0 if they cannot become a valid one."""
     for back in range(1, min(3, len(data)) + 1):
         byte = data[-back]
         if byte < 0x80:
@@ -16,7 +16,7 @@ def incomplete_suffix(data: bytes | bytearray | memoryview) -> int:
 
 
 def continuation_prefix(data: bytes | bytearray | memoryview) -> int:
-    """How many bytes at the start only finish a character that began before them."""
+    """Return the number of leading bytes that continue a character begun before `data`."""
     for count, byte in enumerate(data[:3]):
         if byte & 0xC0 != 0x80:
             return count
