@@ -1,8 +1,9 @@
-"""What a command inherits: this process's (or the login shell's) environment in, what a command may see out.
+"""Build the environment of a command from that of this process or of the login shell.
 
-`build` decides, from three tables: `secrets` and `tokens` (what looks like a secret), `pointers` (what opens a door or
-changes what the text means) and `quiet` (what keeps programs from waiting for a person). `host` and `login` take the
-snapshots to decide about. `deferred` names what bash may only get once its limits are set.
+`build` decides, using three sets of rules: `secret_names` and `credential_patterns` (variables that look like secrets),
+`unsafe_variables` (variables that give access to sockets or change the meaning of the script) and `noninteractive`
+(variables that keep programs from waiting for a person). `host` and `login` take snapshots of the environment to
+inherit. `deferred` names the variables that bash may get only after its limits are set.
 """
 
 from nacre.environment.build import Environment, build_env

@@ -1,8 +1,9 @@
-"""The environment of one command: what was inherited and what the caller wants in, what bash will see out.
+"""Build the environment of one command from the inherited one and the caller's settings.
 
-Later wins: inherited and filtered, then `QUIET`, then inherited variables that `pass_env` names in full, then the
-caller's `env`, which is never touched. `secrets` win over `pass_env`: no inherited value that contains one gets
-through. Pure; remembers the last answer, because a host's environment hardly ever changes between two commands.
+Later ones win: inherited and filtered variables, then `NONINTERACTIVE`, then inherited variables that `pass_env` names
+exactly, then the caller's `env`, which is never changed. `secrets` win over `pass_env`: an inherited value that
+contains one of them is removed. Pure; caches the last result, because a host's environment hardly ever changes between
+two commands.
 """
 
 from __future__ import annotations
@@ -20,23 +21,25 @@ from nacre.environment.secret_names import ESSENTIAL, looks_secret
 from nacre.environment.unsafe_variables import is_unsafe
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""After `clear_env`. Bash has such a default too but keeps it to itself: `env node` in a script would not find node."""
+"""PATH after `clear_env`. Bash has such a default too but does not export it: `env node` in a script would not find
+node.
+"""
 
 _REPEATABLE = r"(?![/~.])(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9+/_=.-]{16,}"
-"""A secret (not a path to one) long and odd enough to be recognised inside another variable's value."""
+"""Matches a secret (not a path to one) that is long and unusual enough to be recognised in another variable's value."""
 
 
 @frozen
 class Environment:
-    """What a command gets, and what it does not."""
+    """The variables of a command, and the names of those that were removed."""
 
     values: dict[str, str]
     removed: tuple[str, ...]
-    """Names that were inherited and are not in `values`, sorted."""
+    """Inherited names that are not in `values`, sorted."""
 
 
 class _CachedEnvironment(NamedTuple):
-    """The last question and what came of it, before the caller's `env`."""
+    """The last arguments and their result, without the caller's `env`."""
 
     inherited: dict[str, str]
     pass_env: tuple[str, ...]
@@ -56,7 +59,12 @@ def build_env(
     pass_env: Sequence[str] = (),
     secrets: Sequence[str] = (),
 ) -> Environment:
-    """Decide what a command sees. `pass_env` holds names, or globs such as `AWS_*`; `secrets` holds values."""
+    """Return the environment of a command.
+
+    `inherited`: the environment to filter. `env`: variables to set, never filtered. `clear_env`: inherit nothing.
+    `pass_env`: names to inherit unfiltered, or globs such as `AWS_*`. `secrets`: values that no inherited variable may
+    contain.
+    """
     if clear_env:
         values = {"PATH": DEFAULT_PATH, **NONINTERACTIVE, **env}
         return Environment(values, tuple(sorted(name for name in inherited if name not in values)))
@@ -83,7 +91,7 @@ def _answer(inherited: dict[str, str], pass_env: tuple[str, ...], secrets: tuple
 
 
 def _filter(inherited: dict[str, str], pass_env: tuple[str, ...], secrets: tuple[str, ...]) -> dict[str, str]:
-    """What is left without pointers, what looks secret, and whatever holds one of the caller's secrets."""
+    """Return the variables that are safe to inherit: not unsafe, not secret, without any of the caller's secrets."""
     passes = _matcher(pass_env)
     kept: dict[str, str] = {}
     found: list[str] = []
@@ -95,7 +103,7 @@ def _filter(inherited: dict[str, str], pass_env: tuple[str, ...], secrets: tuple
                 found.append(value)
         elif not is_unsafe(name):
             kept[name] = value
-    everything = "\0".join(kept.values())  # one search each: hardly any secret occurs twice
+    everything = "\0".join(kept.values())  # one search per secret in all values: hardly any secret occurs twice
     for secret in found:
         if secret in everything:
             exempt = {name for name in kept if name in ESSENTIAL or (passes is not None and passes.match(name))}
@@ -112,7 +120,7 @@ def _matcher(pass_env: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _renumber_git_config(kept: dict[str, str]) -> dict[str, str]:
-    """Close the gaps that the filter made: git refuses to run at all when a `GIT_CONFIG_VALUE_n` is missing."""
+    """Close the gaps that the filter left: git refuses to run at all when a `GIT_CONFIG_VALUE_n` is missing."""
     count = kept["GIT_CONFIG_COUNT"]
     total = int(count) if count.isascii() and count.isdigit() and len(count) < 5 else 0
     names = [(f"GIT_CONFIG_KEY_{n}", f"GIT_CONFIG_VALUE_{n}") for n in range(total)]

@@ -1,7 +1,7 @@
-"""Values that are secrets by their shape: text in, yes or no out.
+"""Recognise values that are secrets by their form.
 
-Knows private keys, JWTs, the token prefixes of many issuers, URLs, headers and connection strings with credentials. A
-certificate and a public key are not secrets. Does not guess from randomness: a build hash is as random as a password.
+Knows private keys, JWTs, the token prefixes of many issuers, and URLs, headers and connection strings with credentials.
+Certificates and public keys are not secrets. Randomness is not evaluated: a build hash is as random as a password.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ISSUED_TOKENS = r"""
 | key-[0-9a-f]{32}(?!\w) | [0-9a-f]{32}-us\d{1,2}(?!\w)
 | [MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,} | eyJ[\w-]{10,}\.[\w-]*\.[\w-]+
 """
-"""Issuers' prefixes; the last two are Discord's tokens and JWTs."""
+"""Tokens with issuers' prefixes; the last two are Discord's tokens and JWTs."""
 
 _WRITTEN_SECRETS = r"""
   -----begin[ ](?:[a-z0-9]+[ ])*private[ ]key                      # PEM, OpenSSH and PGP
@@ -40,7 +40,7 @@ _WRITTEN_SECRETS = r"""
     |client_?secret|secret_?key|x-amz-signature|x-goog-signature)\s*=\s*[^\s;&*$<{%/]{3}
 | [?&]sig=[\w%+/-]{20,}
 """
-"""Searched in lower case, and only where one of `_MARKS` is: most values hold none."""
+"""Searched in the lower-case value, and only if it contains one of `_MARKS`: most values contain none."""
 
 _MARKS = (
     "private key", "putty-user", "hooks.slack", "webhook", "authorization", "api-key", "api_key", "apikey", "token",
@@ -55,17 +55,20 @@ _USERINFO = r"""
 
 _BASE64_PEM = "LS0tLS1CRUdJTi"
 _BASE64_PUBLIC = ("BDRVJU", "BQVUJM")
-"""`-----BEGIN` in base64, and how it goes on for a CERTificate or something PUBLic."""
+"""`-----BEGIN` in base64, and its continuations for CERTificate and PUBLic."""
 
 
 @cache
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """On first need: neither `import nacre` nor an environment without suspects pays for it. Blanks do not count."""
+    """Compile a verbose pattern (spaces are ignored) on first use.
+
+    `import nacre` and environments without suspicious values never compile any.
+    """
     return re.compile(pattern, re.VERBOSE)
 
 
 def is_credential(value: str) -> bool:
-    """Whether this text carries a secret, whatever it is called."""
+    """Return whether a value contains a secret, whatever the variable's name."""
     if len(value) < 8:
         return False
     return _has_userinfo(value) or _has_issued(value) or _has_written(value) or _has_punctuated_token(value)
@@ -76,7 +79,7 @@ def _has_userinfo(value: str) -> bool:
 
 
 def _has_issued(value: str) -> bool:
-    # Tokens are long words. Cutting these out first is ten times faster on a PATH or LS_COLORS, which have few.
+    # Tokens are long words. Extracting long words first is ten times faster on PATH or LS_COLORS, which have few.
     issued = compile_pattern(rf"(?<![A-Za-z0-9])(?:{_ISSUED_TOKENS})")
     return any(issued.search(word) for word in compile_pattern(r"[\w.-]{15,}").findall(value))
 
@@ -87,7 +90,7 @@ def _has_written(value: str) -> bool:
 
 
 def _has_punctuated_token(value: str) -> bool:
-    """Shapes with punctuation in them: a key file in base64, Telegram's bots, Google's refresh tokens."""
+    """Match tokens with punctuation in them: a base64 key file, Telegram bot tokens, Google refresh tokens."""
     _, found, rest = value.partition(_BASE64_PEM)
     if found and not rest.startswith(_BASE64_PUBLIC):
         return True

@@ -1,8 +1,8 @@
-"""Names of variables in, those that take effect while bash is being started out. Pure.
+"""Select the variables that take effect while bash starts. Pure.
 
-The dynamic loader, the C library and bash itself act on them before bash looks at its text, and so before the keeper
-has set the tag and the limits of a run. When they come with a call, they come from a model: the keeper holds them back
-until the run may begin. Variables that the embedding program has in its own environment are its own affair.
+The dynamic loader, the C library and bash itself act on them before bash reads its script, and so before the keeper has
+set the tag and the limits of a run. When they come with a call, they come from a model: the keeper withholds them until
+the run may begin. Variables in the embedding program's own environment are that program's responsibility.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NAMES = frozenset(
         "ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD BASH_LOADABLES_PATH PS4 TMOUT"
     ).split()
 )
-"""BASH_ENV is missing: the keeper holds it back whoever has set it."""
+"""BASH_ENV is not listed: the keeper withholds it in any case."""
 
 
 def deferred_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Those that bash may get only once its tag and limits are in place."""
+    """Return the names that bash may get only after its tag and limits are set."""
     return tuple(name for name in names if _acts_at_start(name))
 
 

@@ -1,12 +1,13 @@
-"""The environment of the user's login shell: nothing in, a snapshot out, one real run of the shell in between.
+"""Take a snapshot of the environment of the user's login shell, by running the shell once.
 
-Starts `$SHELL` (or the password database's) as a login and interactive shell, because nvm, pyenv and others sit behind
-the interactive guard of rc files, and has it print its environment between two random marks, so that what rc files
-print does not matter. No terminal, no input, `TIMEOUT_S` seconds; its process group is killed whatever happens. It
-starts from this process's environment, as a terminal's shell does, and sets `GUARD` so that rc files can know.
+Starts `$SHELL` (or the password database's shell) as an interactive login shell, because rc files set up nvm, pyenv and
+others only for interactive shells. The shell prints its environment between two random marks, so that other output of
+the rc files does not matter. It has no terminal and no input, and `TIMEOUT_S` seconds; its process group is killed in
+any case. It starts from this process's environment, like a terminal's shell, with `GUARD` set so that rc files can
+detect it.
 
-Blocks: call it from a thread. One successful snapshot per shell and home is kept for the life of the process. What it
-returns is not filtered: `build_env` does that, as with any inherited environment.
+Blocks: call it from a thread. One successful snapshot per shell and home directory is cached for the life of the
+process. The result is not filtered: `build_env` does that, as for any inherited environment.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ GUARD = "NACRE_READING_ENVIRONMENT"
 """Set to 1 while rc files run for a snapshot: `[ -n "$NACRE_READING_ENVIRONMENT" ] && return` skips what may hang."""
 
 _EXIT_GRACE_S = 0.5
-"""Seconds for the shell to leave by itself after its environment is known (logout files, history)."""
+"""Seconds for the shell to exit after it printed its environment (logout files, history)."""
 _MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 """Bytes to read before giving up on a shell that prints without end."""
 _PER_RUN_VARIABLES = frozenset({GUARD, "_", "PWD", "OLDPWD", "SHLVL", "TERM"})
-"""Belong to the snapshot's own run; they stay what they were."""
+"""Variables that belong to the snapshot's shell; the result has this process's values."""
 _WITHHELD_VARIABLES = _PER_RUN_VARIABLES | BASH_VARIABLES | {"VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT"}
-"""Not given to the shell: bash's own switches, and this program's virtual environment, whose directory /etc/profile
-takes off the PATH: `uv pip install` would go on installing into it."""
+"""Variables that the shell does not get: bash's own switches, and this program's virtual environment, whose directory
+/etc/profile drops from PATH: `uv pip install` would still install into it.
+"""
 
 _lock = Lock()
 _snapshots: dict[tuple[str, str], dict[str, str]] = {}
@@ -41,11 +43,15 @@ _snapshots: dict[tuple[str, str], dict[str, str]] = {}
 def login_environment(
     inherited: Mapping[str, str] | None = None, *, shell: str | None = None, timeout: float = TIMEOUT_S
 ) -> dict[str, str]:
-    """What a new login shell of this user would export. Raises `InvalidRequest` (`login_env`) if it does not say."""
+    """Return the variables that a new login shell of this user would export.
+
+    `inherited`: the environment to start from (None: this process's). `shell`: its path (None: the user's). `timeout`:
+    in seconds. Raises `InvalidRequest` (`login_env`) if the shell does not start or does not print its environment.
+    """
     base = host_environment() if inherited is None else dict(inherited)
     program = shell or _login_shell(base)
     key = (program, base.get("HOME", ""))
-    with _lock:  # the others wait for the first one's answer instead of starting as many shells
+    with _lock:  # concurrent callers wait for the first snapshot instead of starting a shell each
         if key not in _snapshots:
             _snapshots[key] = _take(program, base, timeout)
         return _snapshots[key].copy()
@@ -59,7 +65,7 @@ def forget() -> None:
 
 def _login_shell(base: Mapping[str, str]) -> str:
     candidates = [base.get("SHELL", "")]
-    with suppress(ImportError, KeyError):  # a container's made-up uid has no entry
+    with suppress(ImportError, KeyError):  # a container's arbitrary uid has no entry
         from pwd import getpwuid
 
         candidates.append(getpwuid(os.getuid()).pw_shell)
@@ -91,12 +97,13 @@ def _parse(listing: bytes, base: dict[str, str]) -> dict[str, str]:
 
 
 def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
-    """Everything the shell prints until it closes its output, or soon after the second mark."""
-    import subprocess  # here, because most hosts never need it
+    """Return the shell's output until it closes its stdout, or until shortly after the second mark."""
+    import subprocess  # imported here: most hosts never need it
     from select import POLLIN, poll
     from time import monotonic
 
-    # `command` passes by functions, the path by aliases; both marks come from the shell that ran the start files.
+    # `command` bypasses functions, the absolute path bypasses aliases; the shell that ran the start files prints both
+    # marks.
     script = f"command printf %s {mark}; /usr/bin/env -0; command printf %s {mark}"
     home = env.get("HOME", "/")
     try:
@@ -126,11 +133,11 @@ def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
                     return bytes(output)
                 output += chunk
                 if not complete and output.count(mark.encode()) == 2:
-                    # Not the end of the pipe: a daemon that a start file left behind may hold it open for ever.
+                    # EOF may never come: a daemon that a start file left behind may hold the pipe open.
                     complete, deadline = True, min(deadline, monotonic() + _EXIT_GRACE_S)
         finally:
             _end(process.pid)
-            process.wait(timeout=5)  # it got SIGKILL; a bound for the unkillable
+            process.wait(timeout=5)  # SIGKILL was sent; the timeout is for a process that cannot be killed
     if complete:
         return bytes(output)
     raise _failure(
@@ -142,8 +149,8 @@ def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
 def _end(group: int) -> None:
     import signal
 
-    with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
-        os.killpg(group, signal.SIGKILL)  # not yet waited for, so the number is still ours
+    with suppress(ProcessLookupError, PermissionError):  # macOS: EPERM for a group of zombies
+        os.killpg(group, signal.SIGKILL)  # the leader is not yet waited for, so its ID cannot have been reused
 
 
 def _failure(what: str, hint: str) -> InvalidRequest:

@@ -1,9 +1,10 @@
-"""Which variables look like secrets: name and value in, yes or no out.
+"""Decide whether a variable looks like a secret, by its name and value.
 
-A name is read as words (`npm_config__authToken` has TOKEN in it, `TOKENIZERS_PARALLELISM` has not), a value by its
-shape (`tokens`). A path to a secret counts as one (`GOOGLE_APPLICATION_CREDENTIALS`); a path to a program's settings,
-which may hold secrets among other things, does not (`KUBECONFIG`). Errs towards removing: a variable missed is
-reported and can be let through, a variable leaked cannot be taken back. Pure, and remembers what it has seen.
+Names are searched for words (`npm_config__authToken` contains TOKEN, `TOKENIZERS_PARALLELISM` does not), values are
+matched by their form (`credential_patterns`). A path to a secret counts as one (`GOOGLE_APPLICATION_CREDENTIALS`); a
+path to a program's settings, which may contain secrets among other things, does not (`KUBECONFIG`). In doubt the
+variable is removed: a variable removed by mistake is reported and can be passed explicitly, a leaked one cannot be
+taken back. Pure; caches its answers.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ _ESSENTIAL = """
     PATH HOME PWD OLDPWD USER LOGNAME SHELL SHLVL LANG LANGUAGE TZ TERM TMPDIR HOSTNAME LS_COLORS HISTIGNORE
 """
 ESSENTIAL = frozenset(_ESSENTIAL.split())
-"""Never secrets, whatever they hold: a directory that happens to be called like a token must not cost the PATH."""
+"""Never secrets, whatever their values: a directory with a name like a token must not cost the PATH."""
 
 _KNOWN_NAMES = """
     AWS_CONTAINER_CREDENTIALS_FULL_URI AWS_CONTAINER_CREDENTIALS_RELATIVE_URI AZURE_AUTH_LOCATION BW_SESSION
     DOCKER_AUTH_CONFIG FASTLANE_SESSION IDENTITY_HEADER MYSQL_PWD NETRC PGPASSFILE PHPSESSID
 """
 _KNOWN = frozenset(_KNOWN_NAMES.split())
-"""Secrets that their name does not give away, or that look harmless by the rules below."""
+"""Secrets whose names do not show it, or which look harmless by the rules below."""
 
 _WORDS = r"""
   (?: TOKEN | SECRET | PASSWORD | PASSWD | PASSWRD | PSWD | PASSPHRASE | PASSCODE | PASSCOMMAND | CREDENTIAL
@@ -34,7 +35,7 @@ _WORDS = r"""
 | (?<![A-Z0-9]) (?: (?:DB|SSH|SUDO|SMTP|MYSQL|USER|ROOT|ADMIN)?PASS | (?:BIND|DB|ROOT|ADMIN|USER)?PW | PAT
     | JWT(?:_V\d)? | T?OTP | SALT | COOKIES?(?:_FILE|_JAR)? ) _?\d* $
 """
-"""Searched in the name in capitals. What comes before a word does not matter (AUTHTOKEN), what comes after it does."""
+"""Searched in the upper-case name. Letters before a word do not matter (AUTHTOKEN), letters after it do."""
 
 _KEYS = r"""
   (?: API | ACCESS | AUTH | PRIVATE | PRIV | SECRET | ENCRYPTION | SIGNING | MASTER | SESSION | DEPLOY | ACCOUNT | HMAC
@@ -47,7 +48,7 @@ _OPEN_KEYS = r"""
     | MODIFIER | LEADER ) _
 | ^GIT_CONFIG_KEY_\d+$
 """
-"""Keys that lock nothing. Git stops with an error when a `GIT_CONFIG_KEY_n` is missing."""
+"""Keys that are not secret. Git stops with an error when a `GIT_CONFIG_KEY_n` is missing."""
 
 _ABOUT = r"""
   _(?: TYPE | URL | URI | ENDPOINT | ISSUER | AUDIENCE | NAME | LIMIT | COUNT | TTL | TIMEOUT | EXPIRY | EXPIRES(?:_IN)?
@@ -55,7 +56,7 @@ _ABOUT = r"""
     | ENABLED | DISABLED | REQUIRED | PREFIX | USER | USERNAME | HOST | PORT | REGION | VERSION | MODE | STORE
     | HELPER )$
 """
-"""Endings that make a name say something about a secret instead of holding it."""
+"""Endings of names that describe a secret instead of containing it."""
 
 _SWITCHES = "0 1 true false yes no on off none null auto always never enabled disabled basic required"
 _SWITCH = frozenset(_SWITCHES.split())
@@ -65,7 +66,7 @@ _FINGERPRINT = r"(?:0x)?[0-9A-F]{8,40}"
 
 @lru_cache(maxsize=2048)
 def looks_secret(name: str, value: str) -> bool:
-    """Whether a variable should be kept from commands, by its name or by its value."""
+    """Return whether a variable should be withheld from commands, by its name or by its value."""
     if name in ESSENTIAL or not value:
         return False
     return _name_is_secret(name.upper(), value) or is_credential(value) or _is_bare_proxy_login(name.upper(), value)
@@ -76,7 +77,7 @@ def _name_is_secret(name: str, value: str) -> bool:
         return True
     if value.lower() in _SWITCH:
         return False
-    if name.endswith("PWD"):  # a password, or somebody's working directory
+    if name.endswith("PWD"):  # a password, or a working directory
         return not value.startswith(("/", "~", "."))
     if compile_pattern(_WORDS).search(name):
         counts = "TOKEN" in name and compile_pattern(_NUMBER).fullmatch(value)  # MAX_TOKENS
@@ -92,5 +93,5 @@ def _name_is_secret(name: str, value: str) -> bool:
 
 
 def _is_bare_proxy_login(name: str, value: str) -> bool:
-    """curl and others take `user:password@proxy:3128` without a scheme."""
+    """Match `user:password@proxy:3128`, which curl and others accept without a scheme."""
     return name.endswith("_PROXY") and "@" in value and "://" not in value and ":" in value.partition("@")[0]

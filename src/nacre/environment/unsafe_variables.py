@@ -1,11 +1,11 @@
-"""Variables that hand a command more than data: a name in, yes or no out.
+"""Decide whether a variable gives a command more than data.
 
-Doors: addresses of sockets behind which something acts with more rights than the command, outside its process tree
-(container daemons, key agents, the session bus, the display, the terminal, the editor). Removing the address does not
-lock the door (`/var/run/docker.sock` is where it always is); that is the sandbox's work. It keeps programs from walking
-through it unasked.
+Socket variables: addresses of sockets behind which a process acts with more rights than the command, outside its
+process tree (container daemons, key agents, the session bus, the display, the terminal, the editor). Removing the
+address does not block access (`/var/run/docker.sock` has a fixed path); that is the sandbox's job. It keeps programs
+from using such a socket by default.
 
-Spells: what makes bash run something before the command, or read the command's text in another way than it is written.
+Bash variables: they make bash run code before the command, or interpret the script in another way than it is written.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _SOCKET_VARIABLES = """
     NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
 """
 # XDG_RUNTIME_DIR: without DBUS_SESSION_BUS_ADDRESS, clients look for the bus in there, and `systemd-run --user` would
-#   start processes that no kill of ours reaches. Podman, PipeWire, Wayland and gpg-agent listen there too.
+#   start processes that nacre cannot kill. Podman, PipeWire, Wayland and gpg-agent listen there too.
 # DISPLAY: every X client may read and type keys in every other window; and a dialogue waits for a person.
-# TMUX and the terminals: `tmux send-keys` types into the person's shell.
-# DOCKER_TLS_VERIFY, DOCKER_CERT_PATH: left alone they would turn the default host into another one.
-# NOTIFY_SOCKET: a command could tell systemd that the host has stopped.
-# NODE_CHANNEL_FD: names a descriptor that commands do not get; node dies of it.
-# VSCODE_INSPECTOR_OPTIONS: makes every node wait for the editor's debugger.
+# TMUX and the terminals: `tmux send-keys` types into the user's shell.
+# DOCKER_TLS_VERIFY, DOCKER_CERT_PATH: without DOCKER_HOST, they would change the default host.
+# NOTIFY_SOCKET: a command could report to systemd that the host has stopped.
+# NODE_CHANNEL_FD: names a descriptor that commands do not inherit; node crashes.
+# VSCODE_INSPECTOR_OPTIONS: makes every node process wait for the editor's debugger.
 
 _SOCKET_PREFIXES = ("DBUS_", "VSCODE_IPC_HOOK", "VSCODE_GIT_")
 
@@ -38,9 +38,9 @@ _BASH_VARIABLES = """
     BASH_ENV ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT BASH_COMPAT BASH_XTRACEFD BASH_ARGV0 FUNCNEST TMOUT CDPATH
     PS0 PS4 PROMPT_COMMAND
 """
-# Seen with bash 5.2: SHELLOPTS=noexec runs nothing at all, POSIXLY_CORRECT switches to posix mode, TMOUT ends
-# `read` early, CDPATH sends `cd src` elsewhere and prints it, BASH_ARGV0 is `$0`. PS4 may
-# run commands under `set -x` (not for root).
+# Seen with bash 5.2: SHELLOPTS=noexec runs nothing at all, POSIXLY_CORRECT switches to posix mode, TMOUT ends `read`
+# early, CDPATH sends `cd src` elsewhere and prints it, BASH_ARGV0 sets `$0`. PS4 may run commands under `set -x` (not
+# for root).
 
 _BUILTINS = """
     . : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo
@@ -48,8 +48,8 @@ _BUILTINS = """
     pushd pwd read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit
     umask unalias unset wait
 """
-# Exported functions are inherited (`module` on a cluster), but one named `eval` or `cd` would stand in the builtin's
-# place, in our own prelude too.
+# Exported functions are inherited (`module` on a cluster), but one named `eval` or `cd` would replace the builtin, in
+# nacre's own prelude too.
 
 SOCKET_VARIABLES = frozenset(_SOCKET_VARIABLES.split())
 BASH_VARIABLES = frozenset(_BASH_VARIABLES.split()) | {f"BASH_FUNC_{name}%%" for name in _BUILTINS.split()}
@@ -57,5 +57,5 @@ _NAMES = SOCKET_VARIABLES | BASH_VARIABLES
 
 
 def is_unsafe(name: str) -> bool:
-    """Whether a variable opens a door or changes what the text means."""
+    """Return whether a variable gives access to a socket or changes how bash interprets the script."""
     return name in _NAMES or name.startswith(_SOCKET_PREFIXES)
