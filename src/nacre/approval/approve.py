@@ -1,4 +1,4 @@
-"""Verdict → may it run? The checker refuses by itself; what it asks about is the caller's word."""
+"""Decide whether a plan may run. The checker's refusals are final; what it asks about, the caller decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nacre.verdict import Decision, Verdict
 
 NO_APPROVER = "It needs a person's word, and nobody was asked"
 _THREAD_PROMPT_MIN_CHARS = 4000
-"""Characters that may take so long to read that nobody else should have to wait for it."""
+"""Longer scripts are checked in a thread: checking them inline would block the event loop too long."""
 _DENIED = "A person was asked, and said no"
 
 
@@ -29,7 +29,11 @@ async def approve(
     policy: Policy,
     heard: Callable[[Verdict, bool | None], None] | None = None,
 ) -> Plan | Refused | Cancelled | NotStarted:
-    """The plan to go on with, or why not. `heard` is told the verdict, and again with a person's word."""
+    """Check a command and, if needed, ask the person behind `ctx.approve`.
+
+    Returns the plan to run, or why it does not run. `heard` is called with the verdict and None, and after a person has
+    decided, with the verdict and the answer.
+    """
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.default_decision is not Decision.ALLOW
@@ -52,7 +56,7 @@ async def approve(
     if heard is not None:
         heard(verdict, None)
     if verdict.decision is Decision.ALLOW:
-        if strict and verdict.plain:  # it runs because it is plain: let it be so
+        if strict and verdict.plain:  # plain only if git starts no programs that its configuration names
             from nacre.policy.facts.harmless import GIT_ENVIRONMENT
 
             return replace(plan, env={**plan.env, **GIT_ENVIRONMENT}, standby_ok=False)
@@ -61,7 +65,7 @@ async def approve(
         return Refused(verdict.rule, verdict.what, verdict.instead)
     if ctx.approve is None:
         return Refused(verdict.rule, f"{verdict.what}. {NO_APPROVER}", verdict.instead)
-    from nacre.approval.request import build_approval_request  # not loaded for those who are never asked
+    from nacre.approval.request import build_approval_request  # not loaded unless a person is asked
 
     answer = await _ask_user(
         replace(verdict, approval_request=build_approval_request(request, plan, script, stdin)), ctx
@@ -74,7 +78,7 @@ async def approve(
 
 
 async def _ask_user(verdict: Verdict, ctx: ToolContext) -> bool | None:
-    """What the person says; None if the call was cancelled meanwhile."""
+    """Return the person's answer; None if the call was cancelled meanwhile."""
     assert ctx.approve is not None
     said = ctx.approve(verdict)
     if not inspect.isawaitable(said):

@@ -1,4 +1,4 @@
-"""`nacre.check`: a command line → Verdict, about exactly what would run here."""
+"""`nacre.check`: judge a command line as it would run here."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ def check(
     stdin: str | None = None,
     policy: Policy = DEFAULT,
 ) -> Verdict:
-    """What the checker says of a command. Nothing is run.
+    """Return the checker's verdict on a command. Nothing is run.
 
-    `cwd` and `HOME` are this process's unless given. Values in `env` are known words, and some of them code
-    (`BASH_ENV`, exported functions); `stdin` is a script where a shell would read it.
+    `cwd`: the working directory, and `HOME` in `env`: the home directory; by default, this process's. Values in `env`
+    are known words, and some of them are code (`BASH_ENV`, exported functions). `stdin` is checked as a script if a
+    shell would read it. Raises `InvalidRequest` for arguments that no shell can take, `CheckUnavailable` if a module of
+    the checker cannot be read.
     """
     return check_script(command, cwd=cwd, env=env, stdin=stdin, policy=policy)[1]
 
@@ -41,8 +43,11 @@ def check_script(
     ask_plain: bool = True,
     inherited: Mapping[str, str] | None = None,
 ) -> tuple[Script, Verdict]:
-    """The same, with what the command would run. Without `ask_plain` nobody wants to know whether it is plain; values
-    of the `inherited` environment are known words."""
+    """Return the parsed script and its verdict, as `check` does.
+
+    `ask_plain=False` skips deciding whether the command is plain. Values of the `inherited` environment are known
+    words.
+    """
     _validate(command, env, stdin)
     place = _directory(cwd)
     home = (env and env.get("HOME")) or os.environ.get("HOME") or "/root"
@@ -50,7 +55,7 @@ def check_script(
         script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
         around = CheckContext(place, home, mounts=mount_points, runtimes=own_runtime_names())
         return script, evaluate(script, around, policy, ask_plain=ask_plain)
-    except OSError as error:  # a rule's file is loaded when it is first needed
+    except OSError as error:  # a rule's module is loaded on first use
         raise CheckUnavailable(f"the command could not be checked: {error}") from error
 
 
@@ -85,18 +90,18 @@ def _directory(cwd: str | os.PathLike[str] | None) -> str:
 
 
 def mount_points() -> tuple[str, ...]:
-    """Mount points, as this process sees them; none if the system does not tell."""
-    from nacre.base.mount_table import read_mount_table  # only needed by rules that ask where file systems are mounted
+    """Return the mount points that this process sees; none if the mount table cannot be read."""
+    from nacre.base.mount_table import read_mount_table  # only needed by rules about mount points
 
     try:
         entries = read_mount_table()
     except OSError:
         return ()
-    return tuple([entry.point.decode("utf-8", "surrogateescape") for entry in entries])  # as bash gets a command
+    return tuple([entry.point.decode("utf-8", "surrogateescape") for entry in entries])  # decoded like a command
 
 
 @cache
 def own_runtime_names() -> tuple[str, ...]:
-    """The names of the program that this process is: `python3.11`, `python3`, `python`."""
+    """Return the names under which this process's program runs: `python3.11`, `python3`, `python`."""
     name = os.path.basename(sys.executable or "python3")
     return tuple(dict.fromkeys((name, name.partition(".")[0], name.rstrip("0123456789."))))

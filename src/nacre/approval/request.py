@@ -1,8 +1,8 @@
-"""What a person is asked about: a command, where it would run, and what comes with it from elsewhere. Pure.
+"""Build the request that a person approves: a command, its working directory and its inputs. Pure.
 
-A command may run what does not stand in it: its standard input, a variable of the call or of the session. Whoever says
-yes to it says yes to that, and gets to see it: everything the call brings, every variable that the command names, and
-every text that the checker has followed into a shell and that stands nowhere else.
+A command may execute code from outside its text: its standard input, a variable of the call or of the session.
+Approving the command approves that code, so the request shows it: everything that the call brings, every variable that
+the command names, and every script that the checker has followed into a shell and that is not shown already.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _SECRET = "(a secret)"
 
 
 def build_approval_request(request: Request, plan: Plan, script: Script, stdin: str | None) -> ApprovalRequest:
+    """Build the request for `ctx.approve`. Secrets of the plan are masked."""
     run = {to_display(each.script).strip(): each.name for each in script.commands if each.script is not None}
     given = [
         ApprovalInput(f"${name}", value, value.strip() in run)
@@ -41,7 +42,7 @@ def build_approval_request(request: Request, plan: Plan, script: Script, stdin: 
 
 
 def _variable_inputs(request: Request, env: Mapping[str, str], run: list[str]) -> Iterator[tuple[str, str]]:
-    """Those of the call, and those that it names, by themselves or by way of another one."""
+    """Yield the variables of the call, and those that the command names, directly or through another variable."""
     wanted = [*request.env, *_NAMES.findall(request.command)]
     wanted += [name for text in run for name in _NAMES.findall(text)]
     seen: set[str] = set()
