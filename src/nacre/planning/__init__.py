@@ -1,1 +1,1 @@
-"""A request and its context in, a plan out."""
+"""Turn a request and its context into a plan."""

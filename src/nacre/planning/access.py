@@ -1,6 +1,7 @@
-"""Access and limits as they were asked for in, what the kernel will enforce out.
+"""Resolve the requested access and limits to what the kernel will enforce.
 
-Looks at the file system, changes nothing. `InvalidRequest`: it cannot be meant. `AccessUnavailable`: not here.
+Reads the file system, changes nothing. `InvalidRequest`: a setting is invalid. `AccessUnavailable`: this machine cannot
+enforce it.
 """
 
 from __future__ import annotations
@@ -31,15 +32,17 @@ RESOURCE_LIMITS = ("memory", "cpu", "processes", "file_size", "open_files")
 
 
 def has_private_tmpdir(ctx: ToolContext) -> bool:
-    """Whether it gets a private TMPDIR."""
+    """Return whether a command with this context gets a private TMPDIR."""
     return ctx.access == "workspace" or (ctx.access == "restricted" and not ctx.strict)
 
 
 def plan_sandbox(
     ctx: ToolContext, limits: Limits, env: Mapping[str, str], on: Kernel | None = None
 ) -> SandboxPlan | None:
-    """Rules that the kernel will enforce, this one unless another is given; None for nothing. Nothing of it is loaded
-    before somebody asks."""
+    """Return what the kernel will enforce; None for an unrestricted command without limits.
+
+    `on`: the kernel to plan for (None: this one). The sandbox modules are loaded only if they are needed.
+    """
     wanted = _build_sandbox_request(ctx, env)
     if wanted is None:
         if all(getattr(limits, name) is None for name in RESOURCE_LIMITS):
@@ -54,12 +57,12 @@ def plan_sandbox(
     if wanted.own and on is None:
         able = with_user_namespace(able)
     enforced = resolve(wanted, able, limits)
-    _check_roots(wanted, ctx)  # after what can be had nowhere here
+    _check_roots(wanted, ctx)  # after `resolve`: what no command can have here is the more useful error
     return enforced
 
 
 def sandbox_request(ctx: ToolContext, env: Mapping[str, str]) -> SandboxRequest | None:
-    """The access that was asked for, for an engine that enforces it by itself; None if anything may be done."""
+    """Return the requested access, for an engine with its own sandbox; None for unrestricted access."""
     wanted = _build_sandbox_request(ctx, env)
     if wanted is not None:
         _check_roots(wanted, ctx)
@@ -98,7 +101,7 @@ def _build_sandbox_request(ctx: ToolContext, env: Mapping[str, str]) -> SandboxR
                 workspace = discover(
                     root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected
                 )
-        except OSError as error:  # a link became something else while it was followed
+        except OSError as error:  # a link changed while it was followed
             raise InvalidRequest(
                 "bad_workspace",
                 f"The workspace cannot be made out: {error}.",
@@ -122,7 +125,10 @@ def _build_sandbox_request(ctx: ToolContext, env: Mapping[str, str]) -> SandboxR
 
 
 def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: bool) -> tuple[str, ...]:
-    """Paths inside the roots that nacre itself runs from. AccessUnavailable: nothing can protect them there."""
+    """Return the paths inside the roots that nacre itself runs from.
+
+    AccessUnavailable: they cannot be protected there (not raised with `partial`).
+    """
     from nacre.sandbox.own_code import find_own_code
     from nacre.sandbox.protected_names import OWN_CODE, is_unprotected
     from nacre.sandbox.resolve import own_code_exposed
@@ -131,7 +137,7 @@ def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: 
         return ()
     tops = [os.path.realpath(root) for root in roots]
     if "/" in tops:
-        return ()  # refused in any case, for what it holds: see `_check_roots`
+        return ()  # `_check_roots` refuses "/" in any case, because of what it contains
     own = find_own_code(tops)
     if own.links and not partial:
         raise own_code_exposed(own.links[0], "That is a link, which no mount can hold: name its target instead.")
@@ -145,7 +151,7 @@ def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: 
 
 
 def _check_roots(wanted: SandboxRequest, ctx: ToolContext) -> None:
-    """Raise InvalidRequest if a command could reach what nacre itself keeps."""
+    """Raise InvalidRequest if a command could write to nacre's own directories."""
     roots = () if wanted.workspace is None else wanted.workspace.roots
     if roots:
         from nacre.sandbox.fixed_imports import fix_imports
@@ -153,20 +159,20 @@ def _check_roots(wanted: SandboxRequest, ctx: ToolContext) -> None:
         _check_directories(wanted, ctx, roots)
         fix_imports(roots, wanted.own_code)
     if not has_private_tmpdir(ctx):
-        return  # nothing is kept for it, and it writes nowhere
+        return  # it has no private TMPDIR and cannot write anywhere
     from nacre.sandbox.own_code import links_on_the_way
     from nacre.sandbox.workspace import is_below
 
     own = {
         "the directory for temporary files": (_private_tmpdir_parent(wanted.access), "TMPDIR"),
-        "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # other commands are run by what is there
-        "nacre's settings": (config_directory(), "XDG_CONFIG_HOME"),  # these can allow anything
+        "nacre's own state": (state_directory(), "XDG_STATE_HOME"),  # its files decide how other commands run
+        "nacre's settings": (config_directory(), "XDG_CONFIG_HOME"),  # they can allow anything
     }
     for what, (path, variable) in own.items():
         real = os.path.realpath(path)
         links = links_on_the_way(os.path.abspath(path))
         for root in roots:
-            # a command could put a directory of its own in the place of a link
+            # a command could replace a link by its own directory
             link = next((each for each in links if is_below(each, root)), None)
             if is_below(real, root):
                 held = "everything" if root == "/" else f"{what}, {real}"
@@ -184,7 +190,7 @@ def _check_roots(wanted: SandboxRequest, ctx: ToolContext) -> None:
 
 
 def _private_tmpdir_parent(access: str) -> str:
-    """The directory that private TMPDIRs are made in. AccessUnavailable: there is none."""
+    """Return the directory for private TMPDIRs. AccessUnavailable: there is none."""
     try:
         return temporary_directory()
     except NoTemporaryDirectory as error:
@@ -197,13 +203,13 @@ def _private_tmpdir_parent(access: str) -> str:
 
 
 def _output_directories(ctx: ToolContext) -> list[tuple[str, str]]:
-    """Field and path of where tasks and spilled output are written, as far as the caller says."""
+    """Return the fields and paths of the directories for tasks and spilled output that the caller has set."""
     given = (("output_dir", ctx.output_dir), ("spill_dir", ctx.spill_dir))
     return [(field, absolute(path, field)) for field, path in given if path is not None]
 
 
 def _own_directories(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Places for output inside what may be written that can be protected there."""
+    """Return the output directories inside the writable roots that can be protected there."""
     from nacre.sandbox.workspace import is_below
 
     tops = [os.path.realpath(root) for root in roots]
@@ -213,8 +219,10 @@ def _own_directories(ctx: ToolContext, roots: tuple[str, ...]) -> tuple[str, ...
 
 
 def _check_directories(wanted: SandboxRequest, ctx: ToolContext, roots: tuple[str, ...]) -> None:
-    """A command that could write where tasks and spilled output are written could forge a task for somebody to kill,
-    or lead nacre elsewhere by a link."""
+    """Raise InvalidRequest if a command could write to the directories of tasks and spilled output.
+
+    It could forge a task that another process then kills, or redirect nacre's writes by a link.
+    """
     from nacre.sandbox.own_code import links_on_the_way
     from nacre.sandbox.workspace import is_below
 
@@ -231,7 +239,7 @@ def _check_directories(wanted: SandboxRequest, ctx: ToolContext, roots: tuple[st
 
 
 def _check_fits(ctx: ToolContext) -> None:
-    """An option that would have no effect is a misunderstanding, and a dangerous one."""
+    """Raise InvalidRequest for a setting without effect: the caller expects an effect, which can be dangerous."""
     idle = (
         _CONFINED_SETTINGS
         if ctx.access == "unrestricted"
@@ -270,7 +278,10 @@ def _resolve(path: StrPath, root: str, field: str) -> str:
 
 
 def _mounts(*, needed: bool) -> list[Mount]:
-    """None where /proc does not tell: nothing is confined there either. InvalidRequest: but they are needed."""
+    """Return the mount table.
+
+    Empty if /proc is not readable: then nothing is sandboxed either. InvalidRequest: not readable, but `needed`.
+    """
     from nacre.sandbox.mount_aliases import read_mounts
 
     try:
@@ -289,8 +300,10 @@ def _mounts(*, needed: bool) -> list[Mount]:
 def _with_other_names(
     hidden: tuple[str, ...], ctx: ToolContext, root: str, mounts: list[Mount]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Hidden files with their other names (hard links), and those of which not all names were found.
-    AccessUnavailable: there are such, and the caller does not take less."""
+    """Return the hidden files with their other hard links, and the files of which a hard link was not found.
+
+    AccessUnavailable: there are such files, and the caller does not accept partial enforcement.
+    """
     if not hidden:
         return (), ()
     from nacre.sandbox.hard_links import find_other_names
@@ -310,7 +323,7 @@ def _with_other_names(
 
 
 def _other_mount_paths(hidden: tuple[str, ...], root: str, mounts: list[Mount]) -> tuple[str, ...]:
-    """Other paths of what is hidden. InvalidRequest: the workspace would be hidden as well."""
+    """Return the other mount paths of hidden files. InvalidRequest: one of them contains the workspace."""
     from nacre.sandbox.mount_aliases import other_paths
     from nacre.sandbox.workspace import is_below
 
@@ -357,7 +370,7 @@ def _writable(path: StrPath, root: str) -> str:
 
 
 def limits_for(ctx: ToolContext, profile: Profile) -> Limits:
-    """The caller's, and where he has none the profile's for this access."""
+    """Return the caller's limits, completed by the profile's limits for this access. InvalidRequest: one is invalid."""
     given, own = ctx.limits, profile.limits.get(ctx.access, Limits())
     for name in RESOURCE_LIMITS:
         value = getattr(given, name)

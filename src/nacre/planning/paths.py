@@ -1,4 +1,4 @@
-"""Where a command starts and where its output goes. Looks at the file system, changes nothing."""
+"""Resolve the working directory and the output directories. Reads the file system, changes nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from nacre.types import Request, StrPath, ToolContext
 
 
 def resolve_cwd(request: Request, ctx: ToolContext, *, here: bool = True) -> str:
-    """Where it would start; InvalidRequest when it may not. Not `here`: it is elsewhere, and cannot be looked at."""
+    """Return the absolute working directory of a command. InvalidRequest: it is missing, not accessible or not allowed.
+
+    `here=False`: the directory is on another machine or in a container, so it is not looked up.
+    """
     field = "working_dir" if request.cwd is None else "cwd"
     path = "" if request.cwd is None else check_path(request.cwd, "cwd")
     if not os.path.isabs(path):
@@ -44,15 +47,17 @@ def resolve_cwd(request: Request, ctx: ToolContext, *, here: bool = True) -> str
 
 
 def resolve_workspace(ctx: ToolContext) -> str:
-    """What the caller's work is in. Nothing that a command or a model says changes it: not where it starts, nor where a
-    session has come to."""
+    """Return the project root.
+
+    Nothing from a command or a model changes it: neither the working directory of a command nor that of a session.
+    """
     if ctx.workspace is not None:
         return absolute(ctx.workspace, "workspace")
     return current_directory() if ctx.working_dir is None else absolute(ctx.working_dir, "working_dir")
 
 
 def current_directory() -> str:
-    """This process's own directory."""
+    """Return this process's working directory. InvalidRequest: it no longer exists."""
     try:
         return os.getcwd()
     except FileNotFoundError as error:
@@ -65,7 +70,9 @@ def current_directory() -> str:
 
 
 def output_directory(path: StrPath, field: str = "output_dir") -> str:
-    """It may not exist yet."""
+    """Return the absolute path of a directory for output, which may not exist yet. InvalidRequest: it is not a
+    directory.
+    """
     directory = absolute(path, field)
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise InvalidRequest(
@@ -78,7 +85,7 @@ def output_directory(path: StrPath, field: str = "output_dir") -> str:
 
 
 def _is_allowed(path: str, ctx: ToolContext) -> bool:
-    """Links are followed first: a link inside that points outside is outside."""
+    """Follow links first: a link inside an allowed directory that points outside is outside."""
     real = os.path.realpath(path)
     for allowed in ctx.allowed_paths:
         root = os.path.realpath(absolute(allowed, "allowed_paths"))

@@ -1,9 +1,10 @@
-"""Which commands the last pipeline of a text is made of, where bash can be asked how each of them ended. Pure.
+"""Find the commands of a script's last pipeline, if bash can report the exit status of each. Pure.
 
-For that a line is added to what bash evaluates (`keeper/prelude`). Nothing is asked where that could be seen: by a
-trap, a trace, or a shell that is restricted; by what a file or a variable may hold of these; by who uses the
-descriptors that bash keeps its own in; after a here-document that has no end, or in a text that bash would stumble
-over. Nor where the answer may be another pipeline's: only the number of its commands tells whether the last one ran.
+For the report, a line is added to the script that bash evaluates (`keeper/protocol/bootstrap`). No line is added if the
+command could notice it: by a trap, a trace (`set -x`) or a restricted shell, or by a file or variable that may set up
+one of these; by using the file descriptors that bash keeps for itself; after a here-document without end, or in a
+script with a syntax error. Nor if the report could be about another pipeline: only the number of its commands shows
+whether the last pipeline ran.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ if TYPE_CHECKING:
     from nacre.shell.syntax.nodes import Block, ListItem, Node, SimpleCommand
 
 UNKNOWN = "…"
-"""A command whose name only bash knows."""
+"""A command whose name only bash can know."""
 _ODD_VARIABLES = frozenset(("BASH_ENV", "SHELLOPTS", "BASHOPTS", "BASH_FUNC_builtin%%"))
-"""They may do what a text is searched for here."""
+"""They may have the effects that the script is searched for here."""
 _MIN_OPEN_FILES = 64
-"""Fewer, and bash cannot put the one back that it answers by."""
+"""Open files; with fewer, bash cannot restore descriptor 63, on which it reports."""
 _MAX_COMMAND_CHARS = 20_000
 _ODD = lazy_regex(r"<<|NACRE_|/fd\b|\blsof\b|\d\d[<>]|[<>]&\s{0,9}\d\d|(?<!\$)\{\w{1,99}\}[<>]|-u\s{0,9}\d\d")
 _UNSUPPORTED_COMMANDS = frozenset("trap eval alias enable ulimit exec coproc builtin command".split())
-"""Unless `_is_harmless` knows better."""
+"""Commands that may notice the added line, unless `_is_harmless` can tell from the arguments."""
 _OPTIONS = lazy_regex(r"[-+][aefuBCE]*o?")
 _OPTION_NAMES = frozenset("pipefail errexit nounset noglob allexport noclobber".split())
 _SHOPTS = frozenset("-s -u -q -p globstar nullglob extglob dotglob failglob nocaseglob nocasematch".split())
 
 
 def can_report_pipestatus(env: Mapping[str, str], open_files: int | None) -> bool:
-    """Whatever the text is."""
+    """Return whether bash can report with this environment and limit of open files, whatever the script."""
     return _ODD_VARIABLES.isdisjoint(env) and (open_files is None or open_files >= _MIN_OPEN_FILES)
 
 
 def pipeline_commands(command: str) -> tuple[str, ...]:
-    """Their names; nothing if there is no such pipeline, or bash cannot be asked."""
+    """Return the names of the last pipeline's commands; nothing if there is no pipeline, or bash cannot report."""
     text = command.rstrip()
     if "|" not in text or len(text) > _MAX_COMMAND_CHARS or text.endswith("\\") or _ODD.search(text):
         return ()
@@ -60,7 +61,7 @@ def pipeline_commands(command: str) -> tuple[str, ...]:
 
 
 def _items_before_last(block: Block) -> Iterator[ListItem]:
-    """What decides whether the last one runs, and would then be what bash tells of."""
+    """Yield the items that decide whether the last one runs. If it does not run, PIPESTATUS is that of one of these."""
     items = block.items
     for place in range(len(items) - 1, 0, -1):
         if items[place].operator not in ("&&", "||"):
@@ -69,7 +70,9 @@ def _items_before_last(block: Block) -> Iterator[ListItem]:
 
 
 def _count(item: ListItem) -> int | None:
-    """How many exit statuses bash knows of it; None: those of whatever ran last in it."""
+    """Return the number of exit statuses that an item leaves in PIPESTATUS; None if that depends on what ran last in
+    it.
+    """
     from nacre.shell.syntax.nodes import ArithmeticCommand, Group, Pipeline, SimpleCommand, Test
 
     match item.node:
@@ -83,7 +86,7 @@ def _count(item: ListItem) -> int | None:
 
 
 def _commands_of_shell(block: Block) -> Iterator[Node]:
-    """The commands that the shell itself runs, or may: not those of its children."""
+    """Yield the commands that the shell itself runs, or may run, without those of its child processes."""
     from nacre.shell.syntax.nodes import Case, Function, Group, If, Loop, Pipeline
 
     for item in block.items:
@@ -93,7 +96,7 @@ def _commands_of_shell(block: Block) -> Iterator[Node]:
             node = node.body
         match node:
             case Pipeline():
-                pass  # children all of them, as long as nobody sets `lastpipe`
+                pass  # all run in child processes, unless `lastpipe` is set
             case Group():
                 if not node.subshell:
                     yield from _commands_of_shell(node.body)
@@ -113,7 +116,7 @@ def _commands_of_shell(block: Block) -> Iterator[Node]:
 
 
 def _is_harmless(node: Node) -> bool:
-    """It can neither see what is asked nor make anybody else see it."""
+    """Return whether a command can neither notice the added line nor reveal it."""
     from nacre.shell.syntax.nodes import ArithmeticCommand, Function, SimpleCommand, Test
 
     if isinstance(node, Function):
@@ -128,7 +131,7 @@ def _is_harmless(node: Node) -> bool:
         case None:
             return False
         case "exec":
-            return not rest  # only redirections
+            return not rest  # redirections only
         case "command":
             return rest[:1] in (["-v"], ["-V"])
         case "set":
@@ -141,7 +144,7 @@ def _is_harmless(node: Node) -> bool:
 
 
 def _words(node: SimpleCommand) -> list[str | None]:
-    """None for what only bash knows."""
+    """Return the command's words; None for a word that only bash can know."""
     from nacre.shell.syntax.nodes import Word
 
     if node.argv is not None:
@@ -152,7 +155,7 @@ def _words(node: SimpleCommand) -> list[str | None]:
 def _sets_little(words: list[str | None]) -> bool:
     for word in words:
         if word == "--":
-            return True  # what follows are parameters
+            return True  # positional parameters follow
         if word is None or not (_OPTIONS.fullmatch(word) or word in _OPTION_NAMES):
             return False
     return True

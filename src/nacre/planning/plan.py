@@ -1,6 +1,6 @@
-"""Request, context and profile in, Plan out: everything that can be wrong with what was asked is found here.
+"""Turn a request, its context and a profile into a plan; every invalid argument is found here.
 
-Looks at the file system, changes nothing. Raises `InvalidRequest`, one code per mistake.
+Reads the file system, changes nothing. Raises `InvalidRequest`, with one code per mistake.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MODES = ("default", "slow", "background")
 _LEFTOVERS = ("keep", "end", "detach", "wait")
 _NO_TIMEOUT_FROM_S = 1e9
-"""Seconds: who asks for thirty years means without end."""
+"""Seconds (about 30 years); a longer timeout means no timeout."""
 _SUSPICIOUS_TIMEOUT_S = 1000
 _MAX_PRINTED_NUMBER = 10**12
 _NAME_MAX = 64
@@ -45,8 +45,11 @@ def plan_for(
     by: Confines = plan_sandbox,
     start_in: Callable[[Request, ToolContext], str] = resolve_cwd,
 ) -> Plan:
-    """What will be done. `inherited` is the environment to start from, `by` tells what will be enforced, `start_in`
-    where it starts."""
+    """Return the plan of a request. Raises `InvalidRequest`.
+
+    `inherited`: the environment to start from. `by`: returns what will be enforced. `start_in`: returns the working
+    directory.
+    """
     text = _text(request.command)
     _check_lists(ctx)
     _check_grace(profile)
@@ -54,7 +57,7 @@ def plan_for(
     timeout, notes = _timeout(request, profile)
     yield_after = _yield_after(request)
     if yield_after is not None and request.timeout is None:
-        timeout = float("inf")  # the profile's is for those who would wait for it
+        timeout = float("inf")  # the profile's timeout is for callers that wait until the end
     background = request.mode == "background"
     if not background and profile.on_timeout == "promote":
         yield_after, timeout = min(timeout, yield_after or timeout), float("inf")
@@ -68,7 +71,7 @@ def plan_for(
     confined = by(ctx, limits, environment.values)
     extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
     if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
-        extra["PYTHONUNBUFFERED"] = "1"  # whoever reads its log wants to see what it has printed
+        extra["PYTHONUNBUFFERED"] = "1"  # readers of its log expect output as soon as it is printed
     log = profile.log if limits.log is None else check_byte_count(limits.log, "limits.log", least=_MIN_LOG_BYTES)
     spill = profile.spill if limits.spill is None else check_byte_count(limits.spill, "limits.spill")
     place = None if ctx.output_dir is None else output_directory(ctx.output_dir)
@@ -119,7 +122,7 @@ def plan_for(
 
 
 def redactor_for(request: Request, ctx: ToolContext, inherited: Mapping[str, str]) -> Redactor:
-    """What no rendering may show, for who has no plan, and no result yet."""
+    """Return the redactor of a request that has no plan or result yet."""
     return Redactor(ctx.secrets, inherited, _environment(request, ctx, inherited).values)
 
 
@@ -201,12 +204,12 @@ def _yield_after(request: Request) -> float | None:
 
 
 def _check_seconds(asked: object, field: str, hint: str) -> None:
-    if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:  # nor NaN
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not asked > 0:  # NaN fails, too
         raise InvalidRequest(f"bad_{field}", f"`{field}` is {asked!r}.", field=field, hint=hint)
 
 
 def _check_grace(profile: Profile) -> None:
-    if not 0 <= profile.grace <= _NO_TIMEOUT_FROM_S:  # nor NaN
+    if not 0 <= profile.grace <= _NO_TIMEOUT_FROM_S:  # NaN fails, too
         raise InvalidRequest(
             "bad_grace",
             f"The profile {profile.name!r} gives commands {profile.grace!r} seconds between TERM and KILL.",
@@ -251,13 +254,13 @@ def _check_env(env: Mapping[str, str]) -> None:
 
 
 def file_prefix(conversation: str) -> str:
-    """What the names of files begin with that are made for a conversation."""
+    """Return the prefix of the names of a conversation's files."""
     safe = re.sub(r"[^\w.-]+", "_", conversation).encode("utf-8", "replace")[:_NAME_MAX].decode("utf-8", "ignore")
     return f"bash-{safe}" if safe else "bash"
 
 
 def bash_path() -> str:
-    """InvalidRequest: there is none."""
+    """Return the path of bash. InvalidRequest: there is no bash on PATH."""
     path = _find_bash(os.environ.get("PATH", os.defpath))
     if path is None:
         raise InvalidRequest(
@@ -266,7 +269,7 @@ def bash_path() -> str:
     return path
 
 
-@lru_cache(maxsize=8)  # `shutil.which` would take longer to load than all of this module
+@lru_cache(maxsize=8)  # importing `shutil` for `which` would take longer than importing all of this module
 def _find_bash(path: str) -> str | None:
     for directory in path.split(os.pathsep):
         candidate = os.path.abspath(os.path.join(directory, "bash"))

@@ -1,4 +1,4 @@
-"""Is this what it should be? One check each for what a caller passes; `InvalidRequest` says what is wrong with it."""
+"""Check single arguments of a caller. `InvalidRequest` says what is wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from nacre.types import StrPath
 
 
 def encode_text(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
+    """Encode text as UTF-8, with escaped bytes restored. InvalidRequest: it contains a NUL byte or a lone surrogate."""
     if "\0" in text and not nul_allowed:
         raise InvalidRequest(
             "nul_byte",
@@ -28,6 +29,7 @@ def encode_text(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
 
 
 def check_choice(value: str, choices: tuple[str, ...], field: str) -> str:
+    """Return the value if it is one of the choices, else raise InvalidRequest."""
     if value not in choices:
         raise InvalidRequest(
             f"bad_{field}", f"`{field}` is {value!r}.", field=field, hint=f"Use one of {', '.join(choices)}."
@@ -36,6 +38,7 @@ def check_choice(value: str, choices: tuple[str, ...], field: str) -> str:
 
 
 def check_byte_count(value: int, field: str, *, least: int = 0) -> int:
+    """Return the value if it is an integer of at least `least`, else raise InvalidRequest."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         hint = f"Give a number of bytes, at least {least:,}." if least else "Give a number of bytes."
         raise InvalidRequest("bad_limit", f"`{field}` is {value!r}.", field=field, hint=hint)
@@ -43,6 +46,7 @@ def check_byte_count(value: int, field: str, *, least: int = 0) -> int:
 
 
 def check_path(path: StrPath, field: str) -> str:
+    """Return a path as a non-empty string, else raise InvalidRequest."""
     try:
         given = os.fspath(path)
     except TypeError:
@@ -54,4 +58,5 @@ def check_path(path: StrPath, field: str) -> str:
 
 
 def absolute(path: StrPath, field: str) -> str:
+    """Return a path as absolute path, resolved against this process's working directory."""
     return os.path.abspath(check_path(path, field))
