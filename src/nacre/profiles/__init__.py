@@ -1,4 +1,4 @@
-"""Profiles: the limits, policy, output and schema of one flavour of the tool, as data. One module each."""
+"""Profiles: the limits, policy, answer format and tool schema of one flavour of the tool, as data. One module each."""
 
 from importlib import import_module
 
@@ -9,11 +9,11 @@ from nacre.profiles.profile import Profile
 __all__ = ["DEFAULT", "NAMES", "Profile", "profile_named"]
 
 NAMES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
-"""Each has a module here, which calls it in capitals."""
+"""The profile `x` is the constant `X` of the module `x` in this package."""
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name; its module is loaded by whoever asks for it."""
+    """Return the profile with this name; its module is loaded on first use. InvalidRequest: no such profile."""
     if name not in NAMES:
         from difflib import get_close_matches
 

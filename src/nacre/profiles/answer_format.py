@@ -1,6 +1,6 @@
-"""How a result is given back: a closed sum, one kind for each shape there is; the numbers are the profile's. Data only.
+"""Formats of a tool's answer: a closed union with one class for each; the profile sets the sizes. Data only.
 
-`nacre.views.answers` makes the answers.
+`nacre.views.answers` renders the answers.
 """
 
 from __future__ import annotations
@@ -13,67 +13,67 @@ from nacre.types import KIB, MIB
 
 @frozen(kw_only=True)
 class Text:
-    """Our own: one text, shaped, explained, within a limit."""
+    """nacre's own format: one text with output and explanations, within a limit."""
 
     chars: int = 30_000
-    """Characters of all of it; at least 1,000."""
+    """Limit for the whole text; at least 1,000."""
     lines: int = 1_000
     tokens: int | None = None
-    """About so many; None: not counted."""
+    """Approximate limit; None: tokens are not counted."""
     separate_streams: bool = False
-    """stdout and stderr by themselves."""
+    """Show stdout and stderr separately."""
 
 
 @frozen(kw_only=True)
 class Fields:
-    """An object: success, both streams, exit code, duration."""
+    """An object with success, both streams, exit code and duration."""
 
     limit: int = 30_000
-    """Characters of each stream: beyond, its first and last halves."""
+    """Characters of each stream; of a longer one, the first and the last half of this."""
 
 
 @frozen(kw_only=True)
 class Report:
-    """A labelled text: command, exit code, directory, stdout, stderr."""
+    """A labelled text: command, exit code, working directory, stdout, stderr."""
 
     truncate_above: int = 3500
-    """Characters; above, it is cut."""
+    """Characters; longer output is cut to its `start` and `end`."""
     start: int = 2500
     end: int = 1000
     most: int = 5000
-    """It is never longer."""
+    """Limit in characters for the whole answer."""
     longest: int = 300
-    """Seconds that may be asked for, as who ran out of time is told."""
+    """Longest timeout in seconds that the answer suggests after a timeout."""
 
 
 @frozen(kw_only=True)
 class Combined:
-    """One stream, with what there is to say about its end."""
+    """One stream, with remarks on how the command ended."""
 
     truncate_above: int = 128 * KIB
-    """Bytes; above, it is cut."""
+    """Bytes; longer output is cut."""
     ends: int = 4 * KIB
-    """Bytes of its beginning, and of its end, that are left then."""
+    """Bytes kept of the beginning and of the end of cut output."""
 
 
 @frozen(kw_only=True)
 class Summary:
-    """A line about the command, and the end of what it printed; a file has all of it."""
+    """A line about the command, and the end of its output; a file has all of it."""
 
     lines: int = 80
     bytes: int = 12 * KIB
     window: int = 256 * KIB
-    """Bytes of the end of the output that are looked at."""
+    """Bytes at the end of the output from which the lines are taken."""
     command: int = 80
-    """Characters of the command in its line."""
+    """Characters of the command in the first line."""
 
 
 @frozen(kw_only=True)
 class SeparateStreams:
-    """Both streams whole, as far as they may go, with how it ended."""
+    """Both streams up to a limit, and how the command ended."""
 
     limit: int = 10 * MIB
-    """Bytes of each."""
+    """Bytes of each stream."""
 
 
 AnswerFormat: TypeAlias = Text | Fields | Report | Combined | Summary | SeparateStreams

@@ -1,4 +1,4 @@
-"""Our own best: seconds, a handle instead of lost work, the checker's policy, one short text."""
+"""nacre's own profile: timeouts in seconds, long runs become tasks, the checker's policy, one short text as answer."""
 
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter, Tool

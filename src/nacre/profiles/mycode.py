@@ -1,7 +1,7 @@
-"""mycode, proposal 0028: milliseconds, an object for an answer, patterns refused by the deed that they name.
+"""mycode, proposal 0028: milliseconds, an object as answer, blocked patterns matched by the action that they name.
 
-`MYCODE` has the proposal's own configuration; `mycode(defaultTimeout=…)` lays a part of another over it, under the
-proposal's names. InvalidRequest: a name or a value that cannot be meant.
+`MYCODE` has the proposal's default configuration; `mycode(defaultTimeout=…)` changes a part of it, under the proposal's
+names. InvalidRequest: an unknown name or an invalid value.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ from nacre.types import GIB, KIB, MIB, Limits
 from nacre.verdict import Decision
 
 MAX_TIMEOUT_MS = 600_000
-"""Milliseconds that a call may ask for."""
+"""Longest timeout of a call, in milliseconds."""
 LIMITS = Limits(memory=16 * GIB, cpu=24 * 3600, processes=4096)
-"""More than a build takes, less than a machine has to give: what runs away is ended."""
+"""More than a build needs, less than a machine has: they stop runaway commands."""
 _MAX_PRINTED_NUMBER = 10**12
 _MAX_STREAM_CHARS = 64 * MIB
-"""Characters of a stream that may be held."""
+"""Largest `maxOutputSize`, in characters."""
 _MAX_BYTES_PER_CHAR = 4
-"""Bytes of a character."""
+"""Longest character in UTF-8."""
 
 
 class MycodeConfig(TypedDict, total=False):
-    """The proposal's BashConfig, any part of it."""
+    """Any part of the proposal's BashConfig."""
 
     defaultTimeout: float
-    """Milliseconds, as `maxTimeout`."""
+    """Milliseconds, like `maxTimeout`."""
     maxTimeout: float
     maxOutputSize: int
     """Characters of each stream."""
     blockedCommands: Sequence[str]
-    """Texts that no command may hold, in place of the proposal's four."""
+    """Texts that no command may contain, instead of the proposal's four."""
     requireDescription: bool
     sandboxMode: bool | Literal["container"]
-    """True: the kernel lets commands write in their working directory only, and gives them no network. "container":
-    they run in a container, or not at all: `Bash(…, engine=Containers(IMAGE))`."""
+    """True: the kernel lets commands write only in their working directory, and denies them the network. "container":
+    they run in a container, or not at all: `Bash(…, engine=Containers(IMAGE))`.
+    """
 
 
 DEFAULT_CONFIG: Mapping[str, Any] = MappingProxyType(
@@ -63,10 +64,10 @@ DEFAULT_CONFIG: Mapping[str, Any] = MappingProxyType(
 
 
 def mycode(*, literal: bool = False, **config: Unpack[MycodeConfig]) -> Profile:
-    """The tool with a part of its configuration changed.
+    """Return the profile with a part of its configuration changed.
 
-    `literal`: commands are refused by the proposal's patterns on their text, quotes and comments included, instead of
-    by what they would do.
+    `literal`: refuse commands whose text matches the proposal's patterns, in quotes and comments too, instead of
+    commands that would do what the patterns name. InvalidRequest: an unknown name or an invalid value.
     """
     for name, value in config.items():
         _check(name, value)
@@ -127,7 +128,7 @@ _FILE = "write to a file in the project"
 
 
 def _policy(blocked: tuple[str, ...], *, literal: bool) -> Policy:
-    """The rules in the order in which the proposal looks: the first that applies speaks."""
+    """Build the policy, with the rules in the proposal's order: the message is that of the first one that applies."""
     usual = blocked == DEFAULT_CONFIG["blockedCommands"] and not literal
     listed = _blocked_actions(blocked) if usual else _blocked_texts(blocked)
     return Policy(decisions={"*": Decision.ALLOW}, custom_rules=(*listed, *(_texts() if literal else _action_rules())))
@@ -168,7 +169,7 @@ def _blocked_actions(patterns: tuple[str, ...]) -> list[Rule]:
 
 
 def _action_rules() -> list[Rule]:
-    """The three dangerous patterns, and the five of SAFETY_PATTERNS."""
+    """Return rules for the three dangerous patterns, and the five of SAFETY_PATTERNS."""
     download = "save it to a file, read it, then ask the user to have it run"
     return [
         action_rule("mycode-root", _ROOT, removals.removes_system, instead=_PATHS),
@@ -184,13 +185,13 @@ def _action_rules() -> list[Rule]:
 
 
 _S = "[\\t\\n\\v\\f\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]"
-"""What `\\s` is in the proposal's language."""
+"""The characters that `\\s` matches in the proposal's language."""
 _ENDS = "\n\r\u2028\u2029"
-"""What `.` is not."""
+"""The characters that `.` does not match there."""
 
 
 def _texts() -> list[Rule]:
-    """The same as the proposal writes them; what stands between two pieces there is `.*`."""
+    """Return rules with the proposal's own patterns. A rule with two pieces has `.*` between them in the proposal."""
     return [
         text_rule("mycode-root", f"rm{_S}+-rf{_S}+/", regex=True, wording=_ROOT),
         text_rule("mycode-disk", f">{_S}*/dev/sd", regex=True, wording=_DISK),

@@ -1,4 +1,4 @@
-"""phoenix: a mode instead of a timeout, one stream, the middle of long output left out, three kinds of slips refused.
+"""phoenix: a mode instead of a timeout, one stream, long output without its middle, three kinds of mistakes refused.
 
 Restricted mode is `ToolContext(access="restricted")`.
 """
@@ -22,7 +22,7 @@ Not run: `git add` of everything (`-A`, `--all`, `.`, `*`), `git push --force` (
 `rm -rf` of `/`, `~`, `$HOME`, `.git`, `*` and `.*`."""
 
 _NAMED = "name what has to go, as in `rm -rf ./build` or `rm -rf build/*`"
-_SLIPS = (  # what nacre's own rules let pass
+_SLIPS = (  # mistakes that nacre's own rules allow
     action_rule(
         "git-add-everything",
         "`git add` of everything (`-A`, `.`, `*`) takes in what nobody has looked at, with `-N`, `-i` or `-u` too",
@@ -44,7 +44,7 @@ PHOENIX = Profile(
     slow_timeout=900,
     max_timeout=900,
     merge=True,
-    output=128 * KIB,  # what is over that is cut, and then there is a file that has it
+    output=128 * KIB,  # longer output is cut, and then a file has all of it
     policy=Policy(
         decisions={
             "*": Decision.ALLOW,

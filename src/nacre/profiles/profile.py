@@ -1,4 +1,4 @@
-"""What a profile is: data only. A difference between two profiles is a field here, never an `if` elsewhere."""
+"""The type of a profile: data only. Each difference between two profiles is a field here, never an `if` elsewhere."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from nacre.profiles.tool import Tool
 from nacre.types import GIB, MIB, Access, Leftovers, Limits
 
 READING = Limits(memory=4 * GIB, cpu=3600, processes=512, open_files=1024)
-"""Enough for whatever only reads."""
+"""Enough for any command that only reads."""
 
 
 @frozen(kw_only=True)
 class Profile:
-    """The limits, policy, output and schema of one flavour of the tool."""
+    """The limits, policy, answer format and tool schema of one flavour of the tool."""
 
     name: str
     timeout: float = 120.0
@@ -25,33 +25,33 @@ class Profile:
     slow_timeout: float = 900.0
     """Seconds, for `mode="slow"`."""
     max_timeout: float = 3600.0
-    """No request gets more; `inf` for no limit."""
+    """Limit in seconds for any request; `inf` for none."""
     on_timeout: Literal["kill", "promote"] = "kill"
-    """What happens when the time is up: it is ended, or goes on as a task."""
+    """On timeout, kill the command, or let it keep running as a background task."""
     grace: float = 1.5
-    """Seconds between TERM and KILL."""
+    """Seconds between SIGTERM and SIGKILL."""
     leftovers: Leftovers = "keep"
     merge: bool = False
-    """stdout and stderr are one stream."""
+    """Merge stdout and stderr into one stream."""
     access: Access = "unrestricted"
-    """What commands may do whose context does not say."""
+    """Access of commands whose context does not set it."""
     container: bool = False
-    """Commands run in a container, or not at all."""
+    """Run commands in a container, or not at all."""
     output: int = 1 * MIB
-    """Bytes of each stream held in memory."""
+    """Bytes of each stream kept in memory."""
     spill: int = 16 * MIB
-    """Bytes of the spill file."""
+    """Size limit of the spill file, in bytes."""
     log: int = 64 * MIB
-    """Bytes of a task's log."""
+    """Size limit of a task's log, in bytes."""
     log_name: str = ""
-    """Another name for a task's log, with `{id}` for the task's: `mycode-{id}.log`."""
+    """File name of a task's log, with `{id}` for the task's id, as in `mycode-{id}.log`; empty: the default name."""
     tasks: int = 100
-    """How many tasks may be running when another is started."""
+    """Limit of running tasks; beyond it, no task is started."""
     limits: Mapping[Access, Limits] = field(default_factory=lambda: {"restricted": READING})
-    """What a run may cost, by its access."""
+    """Resource limits of a run, by its access."""
     policy: Policy = DEFAULT
-    """What may run, what asks, what is refused."""
+    """Rules and permissions that decide what may run."""
     tool: Tool = Tool()
-    """What a model is told."""
+    """Name, description and parameters of the tool that a model sees."""
     view: AnswerFormat = Text()
-    """What a model is given back."""
+    """Format of the answer that a model gets."""

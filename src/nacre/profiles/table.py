@@ -1,4 +1,4 @@
-"""Profiles side by side: what each of them says, in words. Pure."""
+"""Compare profiles in a table of words. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE = "–"
 
 
 def table(profiles: Iterable[Profile]) -> list[list[str]]:
-    """Rows of cells: first the names, then a row for each thing that can be said of them, its label first."""
+    """Return rows of cells: first the names, then one row per property, with its label first."""
     known = list(profiles)
     told = [facts(profile) for profile in known]
     labels = list(told[0]) if told else []
@@ -25,7 +25,7 @@ def table(profiles: Iterable[Profile]) -> list[list[str]]:
 
 
 def facts(profile: Profile) -> dict[str, str]:
-    """One profile: everything that can be said of it, by its label."""
+    """Return all properties of one profile in words, by label."""
     tool = profile.tool
     return {
         "default timeout": seconds(profile.timeout),
@@ -48,11 +48,12 @@ def facts(profile: Profile) -> dict[str, str]:
 
 
 def seconds(amount: float) -> str:
+    """Format a timeout."""
     return "none" if isinf(amount) else f"{amount:g} s"
 
 
 def size(count: int) -> str:
-    """Bytes, exactly."""
+    """Format a number of bytes without rounding."""
     for unit, name in ((GIB, "GB"), (MIB, "MB"), (KIB, "KB")):
         if count >= unit and count * 10 % unit == 0:
             return f"{count / unit:g} {name}"
@@ -69,7 +70,7 @@ _UNITS = {1.0: "seconds", 0.001: "milliseconds", 60.0: "minutes"}
 
 
 def _unit(parameters: tuple[Parameter, ...]) -> str:
-    """Of the parameter that says how long."""
+    """Return the unit of the timeout parameter."""
     named = [_UNITS.get(each.unit, f"{each.unit:g} s") for each in parameters if each.to == "timeout"]
     return named[0] if named else NONE
 

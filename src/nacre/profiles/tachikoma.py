@@ -1,6 +1,7 @@
-"""tachikoma: both streams by themselves, whole up to 10 MB each; two lists of what is never run; no maximum of time.
+"""tachikoma: separate streams of up to 10 MB each; two lists of refused patterns; no maximum timeout.
 
-Its patterns are found by what they name: `rm -rf /` in a message is a message. Those that a caller adds are texts.
+Built-in patterns are matched by the action that they name: `rm -rf /` in a commit message is harmless. Patterns that a
+caller adds are matched as text.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ EMPTY = "Empty command"
 BLOCKED_PATTERN = "Command contains blocked pattern: "
 DANGEROUS = "Command appears to be dangerous"
 MAX_OUTPUT = 10 * MIB
-"""Bytes of each stream."""
+"""Default limit of each stream, in bytes."""
 
 
 class BuiltinPattern(str):
-    """One of the list that comes with it: what it names is looked for. The same text from a caller is a text."""
+    """A pattern of the built-in list: it is matched by the action it names. The same string from a caller is matched as
+    text.
+    """
 
     __slots__ = ()
 
@@ -37,16 +40,19 @@ BLOCKED = tuple(BuiltinPattern(text) for text in ("rm -rf /", ":(){ :|:& };:", "
 
 
 def tachikoma(*, block: Iterable[str] = (), literal: bool = False, max_output: int = MAX_OUTPUT) -> Profile:
-    """`block`: more texts that no command may hold, whatever their case. `literal`: the rules are the document's: every
-    pattern is a text wherever it stands, its case counts, and what is dangerous is found by its text in any case.
-    `max_output`: bytes of each stream."""
+    """Return the profile with a part of its configuration changed.
+
+    `block`: more texts that no command may contain, in any case. `literal`: use the document's own rules: every pattern
+    is matched as text anywhere in the command, case-sensitively, and dangerous commands are found by their text in any
+    case. `max_output`: limit of each stream, in bytes. InvalidPolicy: `block` is not a list of strings.
+    """
     added = texts(block, "block")
     return Profile(
         name="tachikoma",
         timeout=120.0,
         slow_timeout=120.0,
         max_timeout=inf,
-        output=2 * max_output,  # half of what is held is the beginning
+        output=2 * max_output,  # half of it is for the beginning of the stream
         spill=0,
         policy=policy((*BLOCKED, *added), literal=literal),
         tool=TOOL,
@@ -55,7 +61,7 @@ def tachikoma(*, block: Iterable[str] = (), literal: bool = False, max_output: i
 
 
 def policy(blocked: Iterable[str], *, literal: bool = False) -> Policy:
-    """These patterns, then what is dangerous whatever they are: the first that applies is named."""
+    """Return the policy: these patterns, then the rules against dangerous commands. The first that applies is named."""
     rules = [_block_rule(f"blocked-{place}", pattern, literal) for place, pattern in enumerate(blocked, 1)]
     return Policy(
         decisions={"*": Decision.ALLOW}, custom_rules=(*rules, *(_dangerous_texts() if literal else _dangerous()))
@@ -63,7 +69,7 @@ def policy(blocked: Iterable[str], *, literal: bool = False) -> Policy:
 
 
 def texts(given: Iterable[str], name: str) -> tuple[str, ...]:
-    """Several texts. One would be taken for its letters."""
+    """Return several strings as a tuple. InvalidPolicy: a single string, which would be split into characters."""
     found = () if isinstance(given, str) else tuple(given)
     if isinstance(given, str) or not all(isinstance(each, str) for each in found):
         raise InvalidPolicy(f"{name}={given!r} is no list of texts. Give some: {name}=['git push']")

@@ -1,4 +1,4 @@
-"""What a model is told of the tool: its name, what it does, what it takes. Data only."""
+"""The tool as described to a model: name, description, parameters. Data only."""
 
 from __future__ import annotations
 
@@ -9,33 +9,36 @@ from nacre.base.frozen import frozen
 ParameterKind: TypeAlias = Literal["string", "integer", "number", "boolean", "strings"]
 """`strings`: an object whose values are strings."""
 ParameterTarget: TypeAlias = Literal["command", "description", "mode", "background", "timeout", "cwd", "env", "capture"]
-"""`capture`: False lets what it prints through to this process's own stdout and stderr."""
+"""`capture`: False passes the output through to this process's own stdout and stderr."""
 
 
 @frozen(kw_only=True)
 class Parameter:
-    """One thing that a model may pass."""
+    """One parameter of the tool."""
 
     name: str
     kind: ParameterKind
     to: ParameterTarget
-    """What it is for. `timeout` is how long the call waits at most (`Tool.deadline` says what happens then)."""
+    """The field of the request that it sets. `timeout` limits how long the call waits (`Tool.deadline`: what happens
+    then).
+    """
     description: str = ""
-    """May name the profile's times: `{timeout}` in seconds, `{timeout spoken}` in words; `slow_`, `max_` likewise."""
+    """May contain the profile's times: `{timeout}` in seconds, `{timeout spoken}` in words; `slow_`, `max_` likewise.
+    """
     required: bool = False
     choices: tuple[str, ...] = ()
     default: str | float | bool | None = None
-    """What the schema names; it is not filled in by it."""
+    """The default that the schema names; it is not filled in from there."""
     minimum: float | None = None
     maximum: float | None = None
-    """Beyond these it is an error."""
+    """Values outside `minimum` and `maximum` are an error."""
     clamped: tuple[float, float] | None = None
-    """Beyond these it is moved to them."""
+    """Values outside this range are moved to its nearer end."""
     unit: float = 1.0
-    """Seconds in one of it."""
+    """Seconds per unit of the value."""
     zero_is_default: bool = False
     nullable: bool = False
-    """The schema lets it be null, which is as if it were not given."""
+    """The schema allows null, which means that it is not given."""
     null_is_unlimited: bool = False
 
 
@@ -47,16 +50,16 @@ class Tool:
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     deadline: Literal["timeout", "yield_after"] = "timeout"
-    """What `timeout` is: the end of the command, or of the waiting for it, after which it goes on as a task."""
+    """Effect of the timeout: kill the command, or stop waiting for it and let it keep running as a task."""
     untimed_tasks: bool = False
-    """What is started in the background has no timeout, whatever is passed for one."""
+    """Background commands have no timeout, even if one is passed."""
     names_directory: bool = False
     """The description names the working directory."""
     lenient: bool = False
-    """Numbers and truth values may come as words."""
+    """Accept numbers and booleans as strings."""
     strict: bool = False
-    """An argument that is not listed is an error, not ignored."""
+    """Unknown arguments are an error; otherwise they are ignored."""
     empty: tuple[str, str] = ("The command is empty.", "Give a shell command.")
-    """What is said of an empty command, and what to do."""
+    """Message about an empty command, and its remedy."""
     error_text: str = ""
-    """How the message about a bad argument begins."""
+    """Prefix of the message about an invalid argument."""

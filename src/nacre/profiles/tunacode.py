@@ -1,6 +1,6 @@
-"""tunacode: seconds from 1 to 300, one labelled text, strict characters, everything that deletes trees refused.
+"""tunacode: timeouts of 1 to 300 seconds, one labelled text, restricted characters, commands that delete trees refused.
 
-`tunacode()` makes it as it is configured; `TUNACODE` is how it comes.
+`tunacode()` returns a configured profile; `TUNACODE` is the default one.
 """
 
 from __future__ import annotations
@@ -28,20 +28,23 @@ DANGEROUS_PATTERNS = (
     r":\(\)\{.*\}\;",
 )
 INJECTION_PATTERNS = (r";\s*rm\b", r"&&\s*rm\b", r"\$\(.*\brm\b", r"`.*\brm\b")
-"""What the document says in words."""
+"""Patterns that the document only describes in words."""
 
 STANDARD = Report(truncate_above=3500, start=2500, end=1000, most=5000, longest=300)
 LOCAL = Report(truncate_above=1050, start=750, end=300, most=1500, longest=300)
-"""In the same proportions, for models with little room."""
+"""The same proportions, for models with a small context."""
 
 
 def tunacode(*, local_mode: bool = False, strict_characters: bool = True, literal: bool = False) -> Profile:
-    """`local_mode`: shorter texts. `strict_characters`: no `;`, `&`, backquotes, nor `$` and braces but in `$VAR` and
-    `${VAR}`. `literal`: the patterns are looked for in the text itself, in quotes and comments too."""
+    """Return the profile with a part of its configuration changed.
+
+    `local_mode`: shorter answers. `strict_characters`: no `;`, `&` or backquotes, and `$` and braces only in `$VAR` and
+    `${VAR}`. `literal`: match the patterns in the command's text, in quotes and comments too.
+    """
     decisions = {"*": Decision.ALLOW}
     if strict_characters:
         decisions["restricted-characters"] = Decision.REFUSE
-    if not literal:  # the same deeds in other words: `tee /dev/sda`, `mke2fs`, `perl -e 'fork while fork'`
+    if not literal:  # the same actions by other commands: `tee /dev/sda`, `mke2fs`, `perl -e 'fork while fork'`
         decisions |= dict.fromkeys(("disk-write", "disk-format", "fork-bomb"), Decision.REFUSE)
     return Profile(
         name="tunacode",
@@ -108,7 +111,7 @@ _ALONE = "run `rm FILE` in a call of its own"
 
 
 def _action_rules() -> tuple[Rule, ...]:
-    """By what would be done; of several the first is named."""
+    """Return rules that match what a command would do; the first that applies is named."""
     tree, disk = "it deletes a directory with all that is in it", "it overwrites a device"
     return (
         action_rule(
@@ -171,7 +174,10 @@ def _injection_message(pattern: str) -> str:
 
 
 def _text_rules() -> tuple[Rule, ...]:
-    """By the text alone. What stands at either side of `.*` is looked for one after the other: no text takes long."""
+    """Return rules that match the text alone.
+
+    The pieces on both sides of `.*` are searched one after the other, so that no text takes long.
+    """
     return (
         *(
             text_rule(f"tunacode-destructive-{number}", pattern, wording=f"destructive pattern '{pattern}'")

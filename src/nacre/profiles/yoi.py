@@ -1,7 +1,7 @@
-"""yoi: a line about the command and the last 80 lines of its output; a file has all of it. Background jobs are waited
-for. No command rules of its own: what may run is for the host's permission layer to say.
+"""yoi: a line about the command and the last 80 lines of its output; a file has all of it. Waits for background jobs.
 
-What stood in angle brackets in the document is lost; here it is filled in as it must have been meant.
+It has no command rules of its own: the host's permission layer decides what may run. The document has lost all text in
+angle brackets; here it is filled in as it was probably meant.
 """
 
 from nacre.policy.policy import EVERYTHING
@@ -29,7 +29,7 @@ YOI = Profile(
     max_timeout=600,
     merge=True,
     leftovers="wait",
-    output=1 * MIB,  # of which the last half is always there, and the view looks at half of that
+    output=1 * MIB,  # its last half is always kept; the view reads half of that
     spill=256 * MIB,
     policy=EVERYTHING,
     tool=Tool(
