@@ -1,14 +1,14 @@
-"""Configuration: a directory in, what is configured for it out.
+"""Configuration: find and merge the settings for a directory.
 
     config = nacre.config.load()
     bash = nacre.Bash(config.profile)
     result = await bash.run("make", config.context())
 
-Defaults, the user's files, the project's files, the environment (`NACRE_…`), arguments: each over the ones before. What
-a project says counts only where it is stricter than what the user has. The library reads nothing by itself: this does,
-when it is called, and `nacre run`, `check`, `explain` and `config` call it.
+Defaults, the user's files, the project's files, environment variables (`NACRE_…`), arguments: each overrides the ones
+before. A project's settings count only if they are stricter than the user's. The library never reads settings unless
+this is called; `nacre run`, `check`, `explain` and `config` call it.
 
-`InvalidConfig`: a setting that does not exist, or is of the wrong type, with its file and line.
+`InvalidConfig`: an unknown setting or a value of the wrong type, with its file and line.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["load", "load_if_configured", "policy_for"]
 
 INTERNAL = frozenset(("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT"))
-"""What begins with NACRE_ and is no setting."""
+"""Suffixes of the NACRE_ variables that are not settings."""
 _MAX_PARENT_DIRECTORIES = 4096
-"""Directories above that are looked into: no path that exists has more."""
+"""Limit of parent directories to search: no existing path has more."""
 
 
 def load(
@@ -43,23 +43,27 @@ def load(
     files: bool = True,
     lines: bool = False,
 ) -> Config:
-    """What is configured for commands in `cwd` (None: here).
+    """Return the configuration for commands in `cwd` (None: the current directory).
 
-    `env`: for the variables, os.environ by default. `arguments`: settings by name, over everything else. `files=False`:
-    no file and no variable is looked at. `lines`: each origin has its line, which takes a moment.
+    `env`: the variables to read, `os.environ` by default. `arguments`: settings by name, which override all others.
+    `files=False`: read neither files nor variables. `lines`: record the line of each value, which takes a moment.
+    Raises `InvalidConfig`.
     """
     variables = _variables(os.environ if env is None else env) if files else {}
     return _build_config(_find_files(cwd) if files else [], variables, arguments or {}, lines=lines)
 
 
 def load_if_configured(cwd: StrPath | None = None) -> Config | None:
-    """`load(cwd)`, for those who start often: where nothing is configured, next to nothing is loaded."""
+    """Return `load(cwd)`, or None if nothing is configured.
+
+    For programs that start often: without configuration, hardly any module is loaded.
+    """
     found, variables = _find_files(cwd), _variables(os.environ)
     return _build_config(found, variables, {}) if found or variables else None
 
 
 def policy_for(cwd: StrPath | None = None) -> Policy:
-    """`load(cwd).policy`, for the same."""
+    """Return `load(cwd).policy`, with as few modules loaded as by `load_if_configured`."""
     from nacre.policy.policy import DEFAULT
 
     config = load_if_configured(cwd)
@@ -105,8 +109,10 @@ def _find_files(cwd: StrPath | None) -> list[File]:
 
 
 def _places(cwd: StrPath | None) -> list[FileLocation]:
-    """Where settings may be: the user's, then the project's, from the nearest directory on up to a repository's root.
-    The home directory is no project."""
+    """Return the places of settings files: the user's, then the project's, from `cwd` up to the root of a repository.
+
+    The home directory is not a project.
+    """
     try:
         directory = os.getcwd() if cwd is None else os.path.abspath(os.fspath(cwd))
     except OSError:

@@ -1,7 +1,7 @@
-"""Permission rules in the settings of Claude Code: the bytes of a `settings.json` in, its rules for `Bash` out. Pure.
+"""Read the permission rules for `Bash` from Claude Code's `settings.json`. Pure.
 
-Only `permissions.allow`, `ask` and `deny` are looked at, and there only rules that are about shell commands. A file
-that cannot be understood may forbid something: that is an error.
+Reads only `permissions.allow`, `ask` and `deny`, and of these only rules about shell commands. An unreadable file may
+forbid something, so it is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from nacre.policy.permissions.patterns import pattern_of
 
 
 def rules_in(file: File) -> list[tuple[str, str, int, str]]:
-    """List, rule, line, and what is wrong with it; of an allow that cannot be meant only that is said."""
+    """Return the list, text, line and problem of each rule about shell commands.
+
+    The problem is empty for a valid rule. An invalid allow rule is returned with its problem; an invalid ask or deny
+    rule raises InvalidConfig.
+    """
     text = file.data.decode("utf-8-sig", "replace")
     settings = _parse_json(text, file.path)
     table = settings.get("permissions", {}) if isinstance(settings, dict) else None
@@ -41,7 +45,7 @@ def rules_in(file: File) -> list[tuple[str, str, int, str]]:
 
 
 def _parse_json(text: str, path: str) -> object:
-    """As JSON; if it is none, with comments, as people write it. What says something twice is read by nobody."""
+    """Parse JSON, and if that fails, JSON with comments, as people write it. Duplicate keys are an error."""
     try:
         return json.loads(text, object_pairs_hook=_reject_duplicates) if text.strip() else {}
     except (ValueError, RecursionError):
@@ -60,7 +64,7 @@ def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _rule_problem(name: str, rule: str) -> str | None:
-    """None: it is none of ours."""
+    """Return what is wrong with a rule: empty if nothing is, None if it is not about shell commands."""
     try:
         return None if pattern_of(rule, stops=name != "allow") is None else ""
     except InvalidPolicy as error:
@@ -68,7 +72,7 @@ def _rule_problem(name: str, rule: str) -> str | None:
 
 
 def _line(text: str, value: str) -> int:
-    """The first line in which this text stands as a JSON string; 0: it is written in some other way."""
+    """Return the first line with this text as a JSON string; 0 if it is written in another way."""
     for written in (json.dumps(value, ensure_ascii=False), json.dumps(value)):
         at = text.find(written)
         if at >= 0:

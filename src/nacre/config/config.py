@@ -1,4 +1,4 @@
-"""What is configured: each value with where it came from; as a policy, a profile, a context. Data only, no files."""
+"""The merged configuration: each value with its origin; converted to a policy, a profile, a context. Reads no files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from nacre.types import Limits, ToolContext
 
 Layer: TypeAlias = Literal["default", "user", "project", "environment", "argument"]
-"""Each over the ones before it."""
+"""Layers of configuration; each overrides the ones before."""
 RULE = "rules."
-"""Before the id of a rule, in the key of its decision."""
+"""Prefix of a rule's id in the key of its decision."""
 _WORKSPACE_SETTINGS = frozenset(("network", "unix_sockets", "writable", "protected", "unprotected"))
 _CONFINED_SETTINGS = frozenset((*_WORKSPACE_SETTINGS, "hidden", "allow_partial"))
 _RESOURCE_LIMITS = ("memory", "cpu", "processes", "file_size", "open_files")
@@ -27,13 +27,13 @@ _LISTS = frozenset(key.name for key in (*SETTINGS.values(), *LISTS.values()) if 
 
 @frozen
 class Origin:
-    """Where a value came from."""
+    """The layer and place that a value comes from."""
 
     layer: Layer
     file: str = ""
-    """Or the variable, or the option."""
+    """The file, the variable or the option."""
     line: int = 0
-    """0: not asked for, or not known."""
+    """Line in the file; 0: not requested or not known."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
@@ -42,7 +42,7 @@ class Origin:
 
 @frozen
 class Entry:
-    """One value; of a list, one of its items."""
+    """One value; for a list, one of its items."""
 
     value: Any
     origin: Origin
@@ -50,7 +50,7 @@ class Entry:
 
 @frozen
 class Note:
-    """What stands in a file and has no effect."""
+    """A setting in a file that has no effect, and why."""
 
     key: str
     origin: Origin
@@ -59,16 +59,16 @@ class Note:
 
 @frozen(kw_only=True)
 class Config:
-    """Everything that is set somewhere. `Config()` is nacre as it comes."""
+    """All settings. `Config()` has nacre's defaults."""
 
     entries: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict)
-    """By key; lists of permission rules as `permissions.deny`, decisions as `rules.git-push-force`."""
+    """Values by key; permission rules are under `permissions.deny`, decisions under `rules.git-push-force`."""
     notes: tuple[Note, ...] = ()
     files: tuple[str, ...] = ()
-    """All that were read."""
+    """All files that were read."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value in force; of a list, all of it."""
+        """Return the value in force; for a list, all its items."""
         found = self.entries.get(key)
         if not found:
             return default
@@ -76,7 +76,7 @@ class Config:
 
     @property
     def policy(self) -> Policy:
-        """What may run, what asks, what is refused."""
+        """The policy: that of the profile, with the configured decisions and permission rules."""
         name = self.get("profile", "default")
         base = DEFAULT if name == "default" else self._base_profile().policy
         decisions = {key[len(RULE) :]: each[-1].value for key, each in self.entries.items() if key.startswith(RULE)}
@@ -94,7 +94,7 @@ class Config:
 
     @property
     def profile(self) -> Profile:
-        """The one that was chosen, with the policy, the timeouts and the sizes that are set."""
+        """The chosen profile, with the configured policy, timeouts and sizes."""
         changes = {name: self.get(name) for name in _PROFILE_SETTINGS if name in self.entries}
         base, policy = self._base_profile(), self.policy
         if policy is not base.policy:
@@ -107,10 +107,13 @@ class Config:
         return profile_named(self.get("profile", "default"))
 
     def context(self, *, env: Mapping[str, str] | None = None, **given: Any) -> ToolContext:
-        """For `Bash(config.profile)`. `given`: fields of `ToolContext` that no file can know, or that are to win.
+        """Return the context for `Bash(config.profile)`.
 
-        What has no meaning with the access in force is left out: a list of hidden paths may stand there for the day
-        on which commands are confined.
+        `given`: fields of `ToolContext` that files cannot set, or that override files. `env`: the variables from which
+        `secret_env` takes its values (None: this process's).
+
+        Settings that do not apply to the current access are ignored: a list of hidden paths may be configured while
+        commands are unrestricted.
         """
         from nacre.environment import host_environment
         from nacre.types import ToolContext
@@ -137,7 +140,10 @@ class Config:
 
 
 def _applies(name: str, access: str, entry: Entry) -> bool:
-    """What was asked for by an argument always does: if it has no meaning, that is to be said."""
+    """Return whether a setting applies to this access.
+
+    One from an argument always does, so that its lack of effect is reported as an error.
+    """
     if entry.origin.layer == "argument" or access == "workspace":
         return True
     return access == "restricted" and name not in _WORKSPACE_SETTINGS

@@ -1,4 +1,4 @@
-"""Places where settings may be in, the files that are there out, as bytes. Nothing is taken apart here."""
+"""Read the settings files that exist, as bytes. Parses nothing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.errors import InvalidConfig
 
 MAX_FILE_BYTES = 1 << 20
-"""Bytes; no settings are larger."""
+"""Settings files are never larger."""
 _NACRE_TABLE = lazy_regex(r"""nacre["']?[ \t]*[\].=]|tool[ \t]*\.[ \t]*["']?nacre""")
-"""A key of that name, perhaps in a file that is no TOML. Most projects have none, and need not be read."""
+"""Matches a key of that name, also in invalid TOML. Most projects have none, and their file is not parsed."""
 
 FileLocation: TypeAlias = tuple[str, str, bool]
-"""A path, the kind of the file, and whether it is a project's."""
+"""Path, kind of file, and whether it is a project's."""
 
 
 @frozen
 class File:
-    """One file of settings, as it is on the disk."""
+    """The contents of one settings file."""
 
     path: str
     data: bytes
@@ -31,7 +31,7 @@ class File:
 
 
 def files_at(places: list[FileLocation]) -> list[File]:
-    """Those of them that are there, and have something to say."""
+    """Return the files that exist and may contain settings. InvalidConfig: one cannot be read."""
     found = [_read(*place) for place in places]
     return [file for file in found if file is not None and (file.kind != "pyproject" or _has_nacre_table(file))]
 
@@ -41,7 +41,10 @@ def _has_nacre_table(file: File) -> bool:
 
 
 def _read(path: str, kind: str, project: bool) -> File | None:
-    """None: there is no such file. One that is there and cannot be read may forbid something, and is an error."""
+    """Return a file, or None if it does not exist.
+
+    An unreadable file may forbid something, so it raises InvalidConfig.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -1,5 +1,7 @@
-"""Files, environment and arguments in, one Config out: each layer over the one before, a project's only where it is
-stricter. Pure but for the rules' own decisions, which are loaded when a project names one."""
+"""Merge files, environment and arguments into one Config; a project's settings count only if they are stricter.
+
+Pure, except that it loads the module of a rule that a project names, for the rule's own decision.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,14 @@ _LOOSENS = "the access is not the project's, which it belongs to"
 _ASKS = "what is not plain is refused, and would be asked about"
 _NO_SECRET = "what every program needs is no secret"
 _NEEDED = frozenset("PATH HOME USER LOGNAME SHELL PWD TMPDIR LANG TERM".split())
-"""Without PATH, bash looks in the working directory, too."""
+"""Variables that every program needs. Without PATH, bash also searches the working directory."""
 _CONFINES = frozenset(("network", "unix_sockets", "writable"))
 _PROFILE_SETTINGS = frozenset(("max_timeout", "output", "spill", "log"))
-"""What a profile says as well."""
+"""Settings with a default in the profile."""
 
 
 class Layers:
-    """What there is so far."""
+    """The settings merged so far."""
 
     def __init__(self, home: str, *, lines: bool = False) -> None:
         self._home = home
@@ -50,13 +52,14 @@ class Layers:
         self._notes: list[Note] = []
         self._files: list[str] = []
         self._widened_by_project: list[tuple[str, Entry]] = []
-        """What a project has opened in the confinement that it has asked for itself."""
+        """Settings that a project has widened within the sandbox that it has requested itself."""
         self._ask_by_project: dict[str, tuple[Entry, ...]] = {}
-        """Rules that a project lets ask, and what was said of them before."""
+        """Rules that a project has set to ask, with their entries before that."""
         self._users: set[str] = set()
         """Keys that the user has set."""
 
     def result(self) -> Config:
+        """Return the merged configuration."""
         access = self._entries.get("access")
         if access is not None and access[-1].origin.layer != "project":
             for key, entry in self._widened_by_project:
@@ -66,11 +69,14 @@ class Layers:
         return Config(entries=self._entries, notes=tuple(self._notes), files=tuple(self._files))
 
     def _refuse_to_ask(self) -> None:
-        """To ask is stricter than to allow, and less strict than to refuse what is not plain, which it goes before."""
+        """Drop a project's ask decisions and ask rules if commands that are not plain are refused by default.
+
+        Asking is stricter than allowing, but less strict than that default, over which rules take precedence.
+        """
         if self._default_decision() is not Decision.REFUSE:
             return
         if (said := self._entries.get("default_decision")) and said[-1].origin.layer == "project":
-            return  # it refuses what it does not ask about, and before neither was
+            return  # without its `default_decision`, these commands would be neither asked about nor refused
         kept = dict(self._ask_by_project)
         key = LISTS["ask"].name
         kept[key] = tuple(each for each in self._entries.get(key, ()) if each.origin.layer != "project")
@@ -83,12 +89,13 @@ class Layers:
                     del self._entries[key]
 
     def get(self, key: str, default: Any = None) -> Any:
+        """Return the value in force so far."""
         return Config(entries=self._entries).get(key, default)
 
     # files
 
     def toml(self, file: File) -> bool:
-        """Whether it has anything of ours."""
+        """Add the settings of a TOML file; return whether it has any."""
         text, table = _parse_toml(file)
         path: tuple[str, ...] = ()
         if file.kind == "pyproject":
@@ -106,7 +113,7 @@ class Layers:
             keys.append((*path, *names))
         lines = _lines(text, keys) if self._lines else {}
         pairs = list(zip(found, keys, strict=True))
-        if file.project:  # its other settings depend on this one
+        if file.project:  # a project's other settings depend on its access
             pairs.sort(key=lambda pair: pair[0][0].name != "access")
         free = self.get("access", "unrestricted") == "unrestricted"
         confines = any(key.name == "access" and value != "unrestricted" for key, value in found)
@@ -120,7 +127,8 @@ class Layers:
         return True
 
     def claude(self, file: File) -> None:
-        from nacre.config.claude import rules_in  # and JSON with it
+        """Add the permission rules of Claude Code's settings."""
+        from nacre.config.claude import rules_in  # loads `json`, too
 
         self._files.append(file.path)
         for name, rule, line, wrong in rules_in(file):
@@ -133,17 +141,24 @@ class Layers:
                 self._set(LISTS[name], (rule,), origin)
 
     def reads_claude(self, env: Mapping[str, str]) -> bool:
-        """Whether Claude Code's settings count. The environment may say so, and is not read before the files."""
+        """Return whether Claude Code's settings count.
+
+        The environment may decide that, but is merged after the files.
+        """
         key = SETTINGS["claude_settings"]
         try:
             return bool(value_from(key, env[key.variable]) if key.variable in env else self.get(key.name, True))
         except InvalidValue:
-            return True  # `environment` will say what is wrong
+            return True  # `environment` reports the invalid value
 
     # the environment and arguments
 
     def environment(self, env: Mapping[str, str]) -> None:
-        """Variables that begin with `NACRE_`. One that is near none of ours is somebody else's."""
+        """Add settings from `NACRE_` variables.
+
+        A name similar to a setting raises InvalidConfig; any other unknown name belongs to another program and is
+        ignored.
+        """
         for name, text in env.items():
             suffix = name[6:]
             key = SETTINGS.get(suffix.lower())
@@ -157,7 +172,7 @@ class Layers:
                 raise InvalidConfig(wrong.message, wrong.hint, file=f"${name}", key=key.name) from wrong
 
     def arguments(self, given: Mapping[str, Any]) -> None:
-        """Values as the library takes them; it also says what is wrong with them."""
+        """Add values in the library's own types; the library validates them."""
         for name, value in given.items():
             if name not in SETTINGS:
                 raise InvalidConfig(f"There is no setting {name!r}.", nearest(name, tuple(SETTINGS)), key=name)
@@ -219,7 +234,7 @@ class Layers:
         return Config(entries=self._entries).policy.default_decision
 
     def _decision(self, id: str) -> Decision:
-        """As the user has it."""
+        """Return a rule's decision by the settings merged so far."""
         from nacre.policy.rules import load
 
         decisions = Config(entries=self._entries).policy.decisions
@@ -247,7 +262,7 @@ def _parse_toml(file: File) -> tuple[str, dict[str, Any]]:
     text = file.data.decode("utf-8", "replace").replace("\r\n", "\n")
     try:
         return text, tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number may be too long for Python
+    except (ValueError, RecursionError) as error:  # a number may have too many digits for Python
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         line = int(place[1]) if place and place[1] else text.count("\n") + 1 if place else 0
         message = str(error)[: place.start()] if place else str(error) or "It is nested too deeply"
@@ -257,7 +272,7 @@ def _parse_toml(file: File) -> tuple[str, dict[str, Any]]:
 def _flat(
     table: dict[str, Any], file: File, text: str, path: tuple[str, ...]
 ) -> Iterator[tuple[Setting, tuple[str, ...], Any]]:
-    """Each setting of a table, with the names that lead to it."""
+    """Yield each setting of a table with its key and value. InvalidConfig: one is unknown or invalid."""
     for names, raw in _leaves(table):
         try:
             key = _key(names, path)

@@ -1,6 +1,6 @@
-"""Every setting there is: its name, what it takes, and how far a project may have a say. Data, and its reading.
+"""All settings: name, type, and what a project may do with each. Data, and the parsing of values.
 
-A value from a file has a type; one from the environment is a text that stands for it. Both come out the same.
+A value from a file has a type; one from the environment is a string. Both are converted to the same values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SettingKind: TypeAlias = Literal[
     "choice", "seconds", "size", "count", "flag", "network", "file", "paths", "names", "rules"
 ]
 ProjectMay: TypeAlias = Literal["any", "stricter", "more", "never"]
-"""What a project may do with it: set it; only make it stricter; add to it; nothing."""
+"""What a project may do with a setting: set it; only make it stricter; add items; nothing."""
 
 
 @frozen(kw_only=True)
@@ -33,12 +33,12 @@ class Setting:
 
     @property
     def is_list(self) -> bool:
-        """Lists add up, over all places; of anything else the last one counts."""
+        """Whether it is a list. Items from all layers are joined; of other settings, the last layer's value counts."""
         return self.kind in ("paths", "names", "rules")
 
 
 class InvalidValue(Exception):
-    """It cannot be meant: what is wrong, and what to write."""
+    """An invalid value; `message` has the problem, `hint` the remedy."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -48,7 +48,7 @@ class InvalidValue(Exception):
 
 ACCESS = ("unrestricted", "workspace", "restricted")
 DECISIONS = ("allow", "ask", "refuse")
-"""Both from the least strict on."""
+"""`ACCESS` and `DECISIONS` begin with the least strict."""
 PROFILES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
 
 SETTINGS = {
@@ -86,7 +86,7 @@ LISTS = {
     "ask": Setting(name="permissions.ask", kind="rules", project_may="more"),
     "deny": Setting(name="permissions.deny", kind="rules", project_may="more"),
 }
-"""Of the table `permissions`."""
+"""Settings in the table `permissions`."""
 TABLES = ("permissions", "rules")
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _EXAMPLES = {
@@ -114,7 +114,7 @@ _WANTED = {
 
 
 def value_of(key: Setting, raw: object) -> Any:
-    """A value of a file. Wrong: it is of another type, or beyond what there is."""
+    """Return a setting's value from a file. InvalidValue: it has the wrong type or is out of range."""
     found = _read(key, raw)
     if found is None:
         shown = repr(raw) if isinstance(raw, str | int | float | bool) else f"a {type(raw).__name__}"
@@ -129,7 +129,7 @@ def value_of(key: Setting, raw: object) -> Any:
 
 
 def value_from(key: Setting, text: str) -> Any:
-    """A value of the environment."""
+    """Return a setting's value from an environment variable. InvalidValue: it is invalid."""
     return value_of(key, _parse_text(key, text))
 
 
@@ -168,7 +168,7 @@ def _network(raw: Any) -> Any:
 
 
 def _parse_text(key: Setting, text: str) -> Any:
-    """As a file would have it; the text itself, where it stands for nothing."""
+    """Convert text to the type that a file would have; return the text unchanged if it cannot be converted."""
     match key.kind:
         case "seconds":
             found = parse_duration(text)
@@ -188,11 +188,11 @@ def _parse_text(key: Setting, text: str) -> Any:
 
 
 def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) < 20  # Python takes no more than 4300 digits, and nobody means as many
+    return text.isdecimal() and len(text) < 20  # Python parses at most 4300 digits, and no valid value has that many
 
 
 def nearest(name: object, known: tuple[str, ...]) -> str:
-    """What was probably meant."""
+    """Return a hint that names the most similar known name; empty if none is similar."""
     from difflib import get_close_matches
 
     near = get_close_matches(str(name), known, n=1)

@@ -1,8 +1,8 @@
-"""Where in a TOML text a key stands. Pure.
+"""Find the lines of keys in a TOML text. Pure.
 
-`tomllib` does not tell. So the text is read line by line, each time up to one more: the line after which a key is first
-there is where its value ends, and it begins after the last line up to which the text made sense. No grammar of our own
-that could be wrong; slow, and only asked for by who has made a mistake, or wants to see everything.
+`tomllib` does not report positions. So prefixes of the text are parsed, each one line longer: a key's value ends at the
+line after which the key first appears, and begins after the longest shorter prefix that was valid TOML. This needs no
+TOML grammar that could be wrong. It is slow, and used only for error messages and listings of all settings.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 MAX_LINES = 2_000
-"""Lines beyond which nobody waits for it."""
+"""Lines after these are not searched: it would take too long."""
 
 
 def lines_of(text: str, keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
-    """The line of each of these keys (a path of names), from 1 on; none for those that are not found."""
+    """Return the line of each key (a path of names), counted from 1, without the keys that are not found."""
     found: dict[tuple[str, ...], int] = {}
     lines = text.split("\n")
     begins, wanted = 0, set(keys)
