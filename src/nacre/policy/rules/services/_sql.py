@@ -1,4 +1,4 @@
-"""What a text of SQL would destroy."""
+"""Finds what SQL and mongo code would destroy."""
 
 from __future__ import annotations
 
