@@ -85,9 +85,7 @@ def config_directory() -> str:
 
 
 def _directory(variable: str, usual: str, elsewhere: str) -> str:
-    """Return nacre's directory by the XDG convention; on other systems, the one that platformdirs' function `elsewhere`
-    names.
-    """
+    """Return nacre's XDG directory; on other systems, the one that platformdirs' function `elsewhere` returns."""
     home = os.environ.get(variable, "")
     if os.path.isabs(home):
         return os.path.join(home, "nacre")
@@ -110,9 +108,7 @@ def require_free_space(fd: int, size: int) -> None:
 
 
 def grow_pipe(fd: int) -> None:
-    """Enlarge the buffer of a busy pipe. Call it only then: a user's pipes share a quota, and beyond it every new pipe
-    is tiny.
-    """
+    """Enlarge the buffer of a busy pipe, and only then: a user's pipes share a quota, beyond which new pipes are tiny."""
     if LINUX:
         import fcntl
 

@@ -61,9 +61,7 @@ def is_own_directory(path: str) -> bool:
 
 
 def is_free(path: str, place: str) -> bool:
-    """Return whether `path` may be created in `place`: it belongs there, and does not exist (not yet, or it was
-    removed).
-    """
+    """Return whether `path` may be created in `place`: it is directly in there, and no file has its name."""
     return os.path.dirname(path) == place and not os.path.lexists(path)
 
 

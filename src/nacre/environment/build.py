@@ -21,9 +21,7 @@ from nacre.environment.secret_names import ESSENTIAL, looks_secret
 from nacre.environment.unsafe_variables import is_unsafe
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""PATH after `clear_env`. Bash has such a default too but does not export it: `env node` in a script would not find
-node.
-"""
+"""PATH after `clear_env`. Bash does not export its own default: `env node` in a script would not find node."""
 
 _REPEATABLE = r"(?![/~.])(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9+/_=.-]{16,}"
 """Matches a secret (not a path to one) that is long and unusual enough to be recognised in another variable's value."""

@@ -70,9 +70,7 @@ def current_directory() -> str:
 
 
 def output_directory(path: StrPath, field: str = "output_dir") -> str:
-    """Return the absolute path of a directory for output, which may not exist yet. InvalidRequest: it is not a
-    directory.
-    """
+    """Return the absolute path of an output directory, which may not exist yet. InvalidRequest: it is a file."""
     directory = absolute(path, field)
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise InvalidRequest(

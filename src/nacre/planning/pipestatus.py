@@ -70,9 +70,7 @@ def _items_before_last(block: Block) -> Iterator[ListItem]:
 
 
 def _count(item: ListItem) -> int | None:
-    """Return the number of exit statuses that an item leaves in PIPESTATUS; None if that depends on what ran last in
-    it.
-    """
+    """Return the number of statuses that an item leaves in PIPESTATUS; None if it depends on what runs last in it."""
     from nacre.shell.syntax.nodes import ArithmeticCommand, Group, Pipeline, SimpleCommand, Test
 
     match item.node:

@@ -1,1 +1,1 @@
-"""Script → Verdict. A guardrail, not a security boundary: it catches mistakes, not an adversary with patience."""
+"""Judge a script by a policy. A guardrail, not a security boundary: it catches mistakes, not a patient adversary."""

@@ -1,4 +1,4 @@
-"""A caller's own rules: by the first words, by a glob on the words, or by a predicate. Their examples are checked."""
+"""Custom rules: by the first words, by a glob on the words, or by a predicate. Their examples are checked."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nacre.shell.symbolic import has_glob, may_equal, to_display
 from nacre.verdict import Decision
 
 _ANY = ("ls", "> f", "x=1", "a=(1 2)", '"$X" "$@"', "./* -- -x", "f() { :; }; f", "cat <<< x | sh")
-"""What a predicate may be asked about."""
+"""Commands that every predicate is tried on when its rule is made."""
 
 
 class InvalidRule(InvalidPolicy):
-    """A rule of the caller's does not do what its examples say."""
+    """A custom rule does not match its examples, or is incomplete."""
 
 
 def rule(
@@ -34,11 +34,13 @@ def rule(
     hits: Sequence[str] = (),
     passes: Sequence[str] = (),
 ) -> Rule:
-    """One of `prefix` ("npm publish"), `words` (a glob over all of them: "terraform * -auto-approve*") and `predicate`.
+    """Return a custom rule, from one of `prefix`, `words` and `predicate`.
 
-    Every example in `hits` must be found and none in `passes`: InvalidRule says which was not. A predicate is asked
-    about every command, also one that has no words (`> file`), and about a few of these at once; where it fails later,
-    so does the check, and nothing is run.
+    `prefix`: the first words ("npm publish"). `words`: a glob on all words ("terraform * -auto-approve*"). `predicate`:
+    gets every command, also one without words (`> file`).
+
+    The rule must match every example in `hits` and none in `passes`; InvalidRule names the one that fails. A predicate
+    is also tried on a few commands at once; if it raises later, the check fails and nothing is run.
     """
     if sum((bool(prefix), bool(words), predicate is not None)) != 1:
         raise InvalidRule(f"rule {id!r} needs one of prefix=, words= and predicate=")
@@ -72,9 +74,12 @@ def rule(
 def text_rule(
     id: str, *pieces: str, regex: bool = False, lower: bool = False, wording: str = "", ends: str = "\n"
 ) -> Rule:
-    """By the text itself, wherever it stands, in quotes or comments too: `pieces` in this order, each beginning on the
-    line where the one before it ends, as they are or as regular expressions; `lower`: all of it in small letters;
-    `ends`: the characters that end a line. It knows nothing of shells; the other rules do."""
+    """Return a rule on the script's text, in quotes and comments too. It knows nothing of shells, unlike the other
+    rules.
+
+    `pieces`: texts, or regular expressions with `regex`, that must follow each other, each beginning on the line on
+    which the previous one ends. `lower`: match in lower case. `ends`: the characters that end a line.
+    """
     patterns = [re.compile(piece if regex else re.escape(piece.lower() if lower else piece)) for piece in pieces]
     line_end = re.compile(f"[{re.escape(ends)}]")
 
@@ -101,7 +106,7 @@ def text_rule(
 
 
 def texts_rule(id: str, *pieces: str, wording: str = "") -> Rule:
-    """By all of these texts, wherever each of them stands, all of it in small letters."""
+    """Return a rule on the script's text: it contains all of these pieces, anywhere, in any case."""
     wanted = [piece.lower() for piece in pieces]
 
     def in_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
@@ -115,7 +120,10 @@ def texts_rule(id: str, *pieces: str, wording: str = "") -> Rule:
 
 
 def _locate_hit(start: int, end: int, text: str, script: Script) -> tuple[int, int, Hit]:
-    """Where it stands. A few letters become two when they are made small: then it is somewhere in the text."""
+    """Return the hit with its position.
+
+    In lower case, a few letters become two; the position is then unknown, and the hit is the whole text.
+    """
     return (start, end, Hit()) if len(text) == len(script.text) else (0, len(script.text), Hit())
 
 
@@ -131,7 +139,7 @@ def _about_text(id: str, in_script: MatchScript, wording: str) -> Rule:
 
 
 class _ForwardSearch:
-    """Where a pattern is next found, from places further and further on: the text is gone through once."""
+    """Search a pattern from increasing positions, so that the text is read only once."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self._pattern = pattern
@@ -166,7 +174,7 @@ def _make_match(
 
 
 def _word_for_glob(word: str, glob: str) -> str:
-    """A word as a reader would write it. One that is a glob itself is taken for a word that the rule names."""
+    """Return a word as in source code. A word that is a glob is taken for a word of the rule that it may match."""
     if not has_glob(word):
         return to_display(word)
     return next((name for name in glob.replace("*", " ").split() if may_equal(word, name)), to_display(word))

@@ -1,4 +1,4 @@
-"""Script → Verdict: every rule looks at every command it is about; the strictest decision wins. Touches nothing."""
+"""Evaluate a script: every rule checks every command that it is about; the strictest decision wins. No I/O."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nacre.shell.symbolic import has_glob, is_literal, may_equal, to_display
 from nacre.verdict import ASKED_ID, DENIED_ID, Decision, Finding, Verdict
 
 MAX_MESSAGE_CHARS = 300
-"""Characters of a message; `MAX_COMMAND_CHARS`: of the command that it shows."""
+"""Longest message; `MAX_COMMAND_CHARS`: longest command in it."""
 MAX_COMMAND_CHARS = 90
 _REPOSITORY_VARIABLE = lazy_regex("GIT_(?:DIR|WORK_TREE|COMMON_DIR|CONFIG)")
 _REPOSITORY_OPTION = lazy_regex(r"--git-dir|--work-tree|core\.worktree", re.IGNORECASE)
@@ -34,13 +34,13 @@ _AROUND_WORDS = len("`` . Instead: ")
 
 
 def evaluate(script: Script, around: CheckContext, policy: Policy = DEFAULT, *, ask_plain: bool = True) -> Verdict:
-    """`ask_plain`: somebody wants to know whether it is plain."""
+    """Return the verdict on a script. `ask_plain=False` skips deciding whether it is plain."""
     findings = [*_script_findings(script, around, policy), *_in_commands(script, around, policy)]
     stopped = _blocked_by_permission(script, policy) if policy.permissions else None
     if stopped is not None:
         findings.append(stopped)
     if len(findings) > 1:
-        # words that somebody has fixed come before our own, in the order in which he looks for them
+        # custom rules with a fixed message come before nacre's own, in the order of the policy
         order = {
             rule.id: number - len(policy.custom_rules)
             for number, rule in enumerate(policy.custom_rules)
@@ -60,8 +60,8 @@ def evaluate(script: Script, around: CheckContext, policy: Policy = DEFAULT, *, 
 
 
 def _blocked_by_permission(script: Script, policy: Policy) -> Finding | None:
-    """What a permission rule denies, or wants to be asked about."""
-    from nacre.policy.permissions.match import stopped_by  # most policies have none
+    """Return the finding of a permission rule that denies or asks; None if no such rule matches."""
+    from nacre.policy.permissions.match import stopped_by  # most policies have no permissions
 
     found = stopped_by(script, policy.permissions)
     if found.decision is None:
@@ -86,7 +86,7 @@ def _is_harmless(script: Script, policy: Policy) -> bool:
 
 @cache
 def _load_is_harmless() -> Callable[[Script, frozenset[str] | None], bool]:
-    from nacre.policy.facts.harmless import is_harmless  # another question, and not asked before every command
+    from nacre.policy.facts.harmless import is_harmless  # loaded late: not needed for every command
 
     return is_harmless
 
@@ -115,7 +115,7 @@ def _in_commands(script: Script, around: CheckContext, policy: Policy) -> list[F
             met = None if rule.match is None else rule.match(command, around)
             if met is None or _is_exempt(rule, met, command, script, policy):
                 continue
-            # by its words too: one place in a loop is several commands, and not all of them may be exempted
+            # compare the words too: a command in a loop is several commands, and not all of them may be exempted
             words = met.words or _words(command)
             if (rule.id, command.start, command.end, words) in seen:
                 continue
@@ -126,10 +126,10 @@ def _in_commands(script: Script, around: CheckContext, policy: Policy) -> list[F
 
 
 def _text_rules(script: Script, policy: Policy) -> Collection[Rule]:
-    """The rules about a text as a whole that have something to look for in this one."""
+    """Return the rules on whole scripts that may match this one."""
     keys = {command.name for command in script.commands}
     if policy.decisions:
-        keys.add(ANY_SCRIPT)  # there are only optional ones
+        keys.add(ANY_SCRIPT)  # all of them are optional: off unless a decision names them
     if not script.text.isascii():
         keys.add(NON_ASCII)
     if script.gave_up:
@@ -144,13 +144,13 @@ def _text_rules(script: Script, policy: Policy) -> Collection[Rule]:
 
 
 def _extra_rules(rules: tuple[Rule, ...], command: Command, policy: Policy) -> tuple[Rule, ...]:
-    """Besides the rules about its name, those about what else is to be seen of a command."""
+    """Return the rules for the command's name, and those for its redirections, its code and the like."""
     if has_glob(command.name):
         rules += tuple(rule for rule in every_rule() if any(may_equal(command.name, name) for name in rule.commands))
     if command.script is not None or not is_literal(command.name):
         rules += rules_for(RUNS_CODE)
     if command.redirects and any(opened.writes for opened in command.redirects):
-        known = {rule.id for rule in rules}  # to compare rules would be to compare all their examples
+        known = {rule.id for rule in rules}  # comparing rules would compare all their examples
         rules += tuple([rule for rule in rules_for(WRITES) if rule.id not in known])
     if policy.custom_rules:
         rules += tuple(each for each in policy.custom_rules if not each.commands or command.runs(*each.commands))
@@ -191,7 +191,7 @@ def _words(command: Command) -> str:
 
 
 def _is_exempt(rule: Rule, hit: Hit, command: Command | None, script: Script, policy: Policy) -> bool:
-    """Whether all the places that a hit is about are exempted."""
+    """Return whether the policy exempts all places of a hit."""
     places = [exemption.path for exemption in policy.exemptions if exemption.rule == rule.id]
     if not places or rule.mandatory or hit.mandatory:
         return False
@@ -207,7 +207,7 @@ def _is_exempt(rule: Rule, hit: Hit, command: Command | None, script: Script, po
 
 
 def _uses_other_repository(command: Command, script: Script) -> bool:
-    """git may be about another repository than that of the directory in which it runs."""
+    """Return whether git may use another repository than that of the directory in which it runs."""
     return (
         script.env_runs_code
         or _REPOSITORY_VARIABLE.search(script.text) is not None

@@ -1,4 +1,4 @@
-"""A policy is data: which rules, at which decision, the caller's own rules, exceptions, what happens to the rest."""
+"""Policies: decisions for nacre's rules, custom rules, exemptions, permissions and a default decision. Data only."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from nacre.verdict import ASKED_ID, DENIED_ID, NOT_PROVEN_HARMLESS_ID, Decision
 
 @frozen
 class Exemption:
-    """One rule does not apply to one place: `Exemption("write-etc", "/etc/hosts")`."""
+    """An exception to one rule at one place: `Exemption("write-etc", "/etc/hosts")`."""
 
     rule: str
-    """One rule's: to switch all of them off is `Policy(decisions={"*": Decision.ALLOW})`."""
+    """Id of one rule; to switch all of them off, use `Policy(decisions={"*": Decision.ALLOW})`."""
     path: str = "**"
-    """An absolute path; `*` stands for anything but `/`, `**` for anything. The default is everywhere."""
+    """Absolute path; `*` matches any text without `/`, `**` any text. By default, everywhere."""
 
     def __post_init__(self) -> None:
         if self.rule == "*":
@@ -33,22 +33,23 @@ class Exemption:
 
 @frozen(kw_only=True)
 class Policy:
-    """Which rules, at which decision."""
+    """The rules that apply, and their decisions."""
 
     decisions: Mapping[str, Decision] = field(default_factory=dict)
-    """Rules at another decision than their own; ALLOW switches one off. The floor cannot be lowered."""
+    """Decisions by rule id, instead of the rules' own; ALLOW switches a rule off. Mandatory rules keep their decision.
+    """
     custom_rules: tuple[Rule, ...] = ()
-    """The caller's rules (`nacre.policy.custom_rules.rule` makes them)."""
+    """Custom rules, made by `nacre.policy.custom_rules.rule`."""
     exemptions: tuple[Exemption, ...] = ()
     default_decision: Decision = Decision.ALLOW
-    """For what no rule stops and is not provably plain. ASK makes the plain commands a list of what may run unasked."""
+    """For commands that no rule stops and that are not provably plain. ASK: only plain ones run without a prompt."""
     plain: frozenset[str] | None = None
-    """Commands that may count as plain; None stands for the list that comes with nacre."""
+    """Commands that may count as plain; None: nacre's own list."""
     permissions: Permissions = Permissions()
     """Rules in the syntax that agents share: `Permissions(allow=("Bash(npm test:*)",), deny=("Bash(git push:*)",))`."""
 
     def __post_init__(self) -> None:
-        """What would do nothing, or something else than it says, is a mistake; decisions may be given as words."""
+        """Validate the policy, and convert decisions given as strings. InvalidPolicy: a value would have no effect."""
         known = set(MODULES_BY_ID)
         for rule in self.custom_rules:
             if rule.id in known or rule.id in ("", "*", NOT_PROVEN_HARMLESS_ID, ASKED_ID, DENIED_ID):
@@ -67,7 +68,7 @@ class Policy:
 
 
 def decision_of(word: str) -> Decision:
-    """The decision that a word is."""
+    """Return the decision with this name. InvalidPolicy: there is none."""
     try:
         return Decision(word)
     except ValueError as error:
@@ -83,4 +84,4 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 DEFAULT = Policy()
 EVERYTHING = Policy(decisions={"*": Decision.ALLOW})
-"""Only the floor is left."""
+"""Allows everything, except what mandatory rules stop."""

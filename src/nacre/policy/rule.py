@@ -1,4 +1,4 @@
-"""A rule: a deed by name, how to recognise it, why it is stopped, what to do instead; its examples are its tests."""
+"""The type of a rule: a matcher of an action, the reason to stop it, an alternative, and examples, which are tests."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from nacre.shell.paths import absolute
 from nacre.verdict import Decision
 
 WRITES = ">"
-"""In `Rule.commands`: every command with a redirection that writes."""
+"""In `Rule.commands`: every command with an output redirection."""
 RUNS_CODE = "code"
-"""In `Rule.commands`: every command that executes a text (`Command.script`) or is one itself (`$(…)`)."""
+"""In `Rule.commands`: every command that executes code (`Command.script`) or whose name is generated (`$(…)`)."""
 ANY_SCRIPT = "script"
-"""In `Rule.commands`, of rules about a text as a whole: every text."""
+"""In `Rule.commands` of a rule on whole scripts: every script."""
 NON_ASCII = "odd"
-"""… texts with other characters than ASCII."""
+"""In `Rule.commands` of a rule on whole scripts: scripts with characters other than ASCII."""
 GAVE_UP = "unread"
-"""… texts that could not be read to their end."""
+"""In `Rule.commands` of a rule on whole scripts: scripts that could not be parsed completely."""
 FORK_BOMBS = "bombs"
-"""… texts with functions that start themselves, or with syntax that bash would stumble over."""
+"""In `Rule.commands` of a rule on whole scripts: those with functions that start themselves, or with syntax errors."""
 DEVICES = "/dev/"
-"""… texts that redirect to or from a device."""
+"""In `Rule.commands` of a rule on whole scripts: scripts that redirect to or from a device."""
 
 
 class CheckContext:
-    """What a rule may know of the world besides the command."""
+    """Facts about the environment of a command that rules may use."""
 
     def __init__(
         self, cwd: str, home: str, *, mounts: Callable[[], Collection[str]] = tuple, runtimes: tuple[str, ...] = ()
@@ -37,18 +37,18 @@ class CheckContext:
         self.home = home
         self._find_mounts = mounts
         self.runtimes = runtimes
-        """Names of the programs that the agent itself consists of: `python`, `node`."""
+        """Names of the programs that run the agent itself: `python`, `node`."""
         self.cache: dict[object, object] = {}
-        """What rules have worked out in this check, for the next rule."""
+        """Results that rules share during this check."""
 
     @cached_property
     def mounts(self) -> Collection[str]:
-        """Where filesystems are mounted; asked only if a rule wants to know."""
+        """Mount points; read only if a rule needs them."""
         return self._find_mounts()
 
 
 class Hit:
-    """A rule applies. What is not given here is as the rule says for all its hits."""
+    """A match of a rule. Values not given here are those of the rule."""
 
     __slots__ = ("exact_message", "instead", "mandatory", "paths", "reason", "words")
 
@@ -62,11 +62,11 @@ class Hit:
         self.mandatory = floor
         """No policy lifts it: the root or a home would be lost."""
         self.paths: tuple[str, ...] = ()
-        """All the places that it is about; none given: the working directory."""
+        """All paths that the hit is about; empty: the working directory."""
 
 
 def hit_at(found: Iterable[tuple[str, Hit]], command: Command) -> Hit | None:
-    """One hit for several places: the first, which knows of the others."""
+    """Return one hit for several places: the first hit, with the paths of all."""
     hits = list(found)
     if not hits:
         return None
@@ -81,24 +81,24 @@ MatchScript: TypeAlias = Callable[[Script, CheckContext], "tuple[int, int, Hit] 
 
 @frozen(kw_only=True)
 class Rule:
-    """What is stopped, and why."""
+    """A rule: what it stops, and why."""
 
     id: str
     decision: Decision
     reason: str
-    """What the words do: follows them in a sentence ("`rm -rf /` would delete …")."""
+    """Effect of the command, as the rest of a sentence ("`rm -rf /` would delete …")."""
     instead: str
-    """One thing to do instead."""
+    """One alternative to suggest."""
     commands: tuple[str, ...] = ()
-    """Names of the commands it looks at. A rule of the caller's that names none looks at every one."""
+    """Names of the commands that it checks. A custom rule without names checks every command."""
     match: MatchCommand | None = None
     match_script: MatchScript | None = None
-    """For rules about a text as a whole."""
+    """Matcher for rules on whole scripts."""
     mandatory: bool = False
-    """No exception lifts it."""
+    """No policy or exemption lifts it."""
     optional: bool = False
     """Off unless a policy names it."""
     exact_message: str = ""
-    """What is said of a hit, word for word, instead of the words found and the reason."""
+    """The exact message for a hit, instead of one made of the words found and the reason."""
     hits: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()

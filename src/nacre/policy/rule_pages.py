@@ -1,4 +1,4 @@
-"""Every rule's page: what its file says at the top, taken apart, with its examples."""
+"""Documentation pages of the rules: the sections of each rule's module docstring, and its examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECTIONS = ("Why", "Instead", "Misses")
 
 
 class Page:
-    """One rule, for a reader."""
+    """The page of one rule."""
 
     __slots__ = ("decision", "hits", "id", "mandatory", "passes", "sections", "title")
 
@@ -25,11 +25,12 @@ class Page:
         text = import_module(f"{rules.__name__}.{module}").__doc__ or ""
         first, _, rest = text.strip().partition("\n")
         self.title: str = first.removeprefix(f"{rule.id}:").strip()
-        """What it is about, in a line."""
+        """One line that says what the rule is about."""
         self.sections: dict[str, list[str]] = _sections(rest)
-        """Why it is there, what to do instead, what it misses; line by line."""
+        """Lines by section: why the rule exists, what to do instead, what it misses."""
 
     def to_dict(self) -> dict[str, object]:
+        """Return the page as JSON values."""
         return {
             "id": self.id,
             "decision": self.decision.value,
@@ -42,7 +43,7 @@ class Page:
 
 
 def pages() -> list[Page]:
-    """In order of their ids."""
+    """Return all pages, ordered by id."""
     return sorted((Page(module) for module in rules.MODULES), key=lambda page: page.id)
 
 
@@ -60,7 +61,7 @@ def _sections(text: str) -> dict[str, list[str]]:
 
 
 def _readable(example: str) -> str:
-    """What nobody would see is written as an escape."""
+    """Replace invisible characters by escapes."""
     return "".join(
         letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode("ascii")
         for letter in example

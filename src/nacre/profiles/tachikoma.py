@@ -29,9 +29,7 @@ MAX_OUTPUT = 10 * MIB
 
 
 class BuiltinPattern(str):
-    """A pattern of the built-in list: it is matched by the action it names. The same string from a caller is matched as
-    text.
-    """
+    """A built-in pattern, matched by the action that it names. The same string from a caller is matched as text."""
 
     __slots__ = ()
 

@@ -19,9 +19,7 @@ class Parameter:
     name: str
     kind: ParameterKind
     to: ParameterTarget
-    """The field of the request that it sets. `timeout` limits how long the call waits (`Tool.deadline`: what happens
-    then).
-    """
+    """Field of the request that it sets. `timeout`: longest wait of the call (`Tool.deadline`: what happens then)."""
     description: str = ""
     """May contain the profile's times: `{timeout}` in seconds, `{timeout spoken}` in words; `slow_`, `max_` likewise.
     """

@@ -1,1 +1,1 @@
-"""Patterns of other tools, as questions about one command."""
+"""Patterns of other tools, as predicates on one command."""

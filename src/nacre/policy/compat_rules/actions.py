@@ -1,7 +1,7 @@
-"""Deeds that other tools name by a pattern of text (`dd if=`, `mkfs`): found in what would run, not in the text.
+"""Actions that other tools name by a text pattern (`dd if=`, `mkfs`), matched on what would run, not on the text.
 
-Each is a question about one Command; those about `rm` are in `removals`. `action_rule` makes a rule of one, which
-speaks the words that the other tool fixes.
+Each is a predicate on one Command; those about `rm` are in `removals`. `action_rule` makes a rule of one, with the
+message that the other tool prescribes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Action: TypeAlias = Callable[[Command, CheckContext], bool]
 def action_rule(
     id: str, wording: str, does: Action | None = None, *, in_script: MatchScript | None = None, instead: str = ""
 ) -> Rule:
-    """A rule that refuses it in exactly these words."""
+    """Return a rule that refuses an action, with exactly this message."""
 
     def finds(command: Command, around: CheckContext) -> Hit | None:
         return Hit() if does is not None and does(command, around) else None
@@ -48,8 +48,7 @@ def action_rule(
 
 
 def adds_everything_after_all(command: Command, around: CheckContext) -> bool:
-    """`git add` of all there is with a flag for which git-add-blind lets it pass (`-N .`, `-u .`), unless that flag
-    says to add nothing."""
+    """Match `git add` of everything with a flag that git-add-blind allows (`-N`, `-u`), except those that add nothing."""
     git = git_call(command, "add", "stage")
     if git is None or git.parsed.is_set("-n", "--dry-run") or git.parsed.is_set("--refresh"):
         return False
@@ -57,15 +56,20 @@ def adds_everything_after_all(command: Command, around: CheckContext) -> bool:
 
 
 def makes_filesystem(command: Command, _: CheckContext) -> bool:
+    """Match programs that create a file system."""
     return command.runs("mkfs") or command.name.startswith("mkfs.")
 
 
 def partitions(command: Command, _: CheckContext) -> bool:
+    """Match programs that partition a disk."""
     return command.runs("fdisk", "cfdisk", "sfdisk")
 
 
 def copies(source: str = "", target: str = "") -> Action:
-    """`dd` from, or to, a file whose name begins so; with neither, from anywhere."""
+    """Return an action: `dd` from a path with the prefix `source`, or to one with the prefix `target`.
+
+    Without either, `dd` from any file.
+    """
 
     def does(command: Command, _: CheckContext) -> bool:
         if not command.runs("dd"):
@@ -80,13 +84,13 @@ def copies(source: str = "", target: str = "") -> Action:
 
 
 def copies_device(command: Command, around: CheckContext) -> bool:
-    """`dd` from a device, or onto one. What is piped into it, without `if=`, may go to `/dev/null`."""
+    """Match `dd` from or to a device. Without `if=`, as at the end of a pipe, it may write to `/dev/null`."""
     onto = "/dev/" if any(word.startswith("if=") for word in command.args) else "/dev/sd"
     return copies(source="/dev/")(command, around) or copies(target=onto)(command, around)
 
 
 def redirects_to(*beginnings: str) -> Action:
-    """Output into a file whose name begins so."""
+    """Return an action: a redirection of output to a path with one of these prefixes."""
 
     def does(command: Command, _: CheckContext) -> bool:
         opened = [absolute(each.target, command.cwd) for each in command.redirects if each.writes]
@@ -96,12 +100,12 @@ def redirects_to(*beginnings: str) -> Action:
 
 
 def writes_disk(command: Command, around: CheckContext) -> bool:
-    """Past its filesystem, in whatever way."""
+    """Match any write to a disk that bypasses its file system."""
     return redirects_to("/dev/sd")(command, around) or disk_write.match(command, around) is not None
 
 
 def fills(*beginnings: str) -> Action:
-    """The same by whatever writes there: `tee`, `cp`. Not `dd`: that is `copies`."""
+    """Return an action: any write to a path with one of these prefixes, as by `tee` or `cp`; for `dd` see `copies`."""
 
     def does(command: Command, _: CheckContext) -> bool:
         filled = [absolute(target, command.cwd) for change, target in changes(command) if change is Change.WRITE]
@@ -111,7 +115,7 @@ def fills(*beginnings: str) -> Action:
 
 
 def opens_to_all(command: Command, _: CheckContext) -> bool:
-    """`chmod -R 777`."""
+    """Match `chmod -R 777`."""
     return (
         command.runs("chmod")
         and command.has_flag("-R", "--recursive")
@@ -123,27 +127,27 @@ _WORLD_MODES = lazy_regex(r"[0-7]{0,2}777|(?:a|ugo)?[+=]rwx")
 
 
 def runs_download(command: Command, around: CheckContext) -> bool:
-    """Text from the network, as far as it can be followed."""
+    """Match the execution of text from the network, as far as it can be followed."""
     return download_to_shell.match(command, around) is not None
 
 
 def pipes_download(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
-    """… and what a program that nobody knows has made of it: `curl … | filter | bash`."""
+    """Match a download piped to a shell, through any programs between them: `curl … | filter | bash`."""
     return _fed_to_shell(script, lambda left: left.runs("curl", "wget") or DOWNLOADED in (left.stdin or ""))
 
 
 def _fed_to_shell(script: Script, begins: Callable[[Command], bool]) -> tuple[int, int, Hit] | None:
-    """A pipeline from such a command to a shell, whatever stands between them."""
+    """Find a pipeline from a command that `begins` accepts to a shell, through any commands between them."""
     return find_pipeline(script, begins, reads_commands_from_pipe, through=True)
 
 
 def chained_to(name: str, operator: str) -> Action:
-    """Such a command, wherever it stands in something that hangs on another command by this operator."""
+    """Return an action: this program, anywhere in a command that follows another command and this operator."""
     return lambda command, _: command.operator_before == operator and command.runs(name)
 
 
 def inside_substitution(name: str) -> MatchScript:
-    """Such a command in what another one is given: `$(…)`, `<(…)`, backquotes."""
+    """Return a matcher of this program in another command's `$(…)`, `<(…)` or backquotes."""
 
     def finds(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
         open_: list[Command] = []
@@ -152,7 +156,7 @@ def inside_substitution(name: str) -> MatchScript:
                 open_.pop()
             if command.runs(name) and not command.is_function_call and _is_substituted(command, script, open_):
                 return command.start, command.end, Hit()
-            if command.argv or _ASSIGNS.match(script.text, command.start):  # else it is the redirection of a group
+            if command.argv or _ASSIGNS.match(script.text, command.start):  # otherwise it is a group's redirection
                 open_.append(command)
         return None
 
@@ -177,19 +181,19 @@ def _wraps(outer: Command, command: Command) -> bool:
 _ASSIGNS = lazy_regex(r"[A-Za-z_]\w*(?:\[[^]\n]{0,100}\])?\+?=")
 _OPENS = ("$(", "${", "${|", "<(", ">(", "`")
 _TEXT_BEFORE_CHARS = 1000
-"""Characters before a command that are looked at."""
+"""Characters before a command that are searched for an opening substitution."""
 
 fork_bombs = fork_bomb.match_script
-"""A function that starts itself twice."""
+"""Matches functions that start themselves twice."""
 
 
 def except_program(program: str, does: Action) -> Action:
-    """The deed, done by any other program."""
+    """Return the same action, unless this program does it."""
     return lambda command, around: not command.runs(program) and does(command, around)
 
 
 def in_text_with(piece: str, does: Action) -> MatchScript:
-    """The deed, in a text that has this piece in it, wherever that stands."""
+    """Return a matcher of the action in scripts whose text contains `piece` anywhere."""
 
     def in_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
         if piece not in script.text:
@@ -201,12 +205,12 @@ def in_text_with(piece: str, does: Action) -> MatchScript:
 
 
 def forks_without_end(command: Command, around: CheckContext) -> bool:
-    """The same in another language: `perl -e 'fork while fork'`."""
+    """Match a fork bomb in another language: `perl -e 'fork while fork'`."""
     return fork_bomb.match(command, around) is not None
 
 
 def serves_program(command: Command, around: CheckContext) -> bool:
-    """`nc -e /bin/…`: a program of the system, or a shell wherever it lies, for whoever is at the other end."""
+    """Match a netcat that serves its peer a shell, or any program with `/bin/` in its path: `nc -e /bin/…`."""
     if not command.runs(*netcat_shell.RULE.commands):
         return False
     named = command.name != "socat" and any("/bin/" in program for _, program in netcat_shell.started_programs(command))
@@ -214,21 +218,21 @@ def serves_program(command: Command, around: CheckContext) -> bool:
 
 
 serves_shell = netcat_shell.match_script
-"""`sh -i | nc host port`."""
+"""Matches `sh -i | nc host port`."""
 
 
 def runs_decoded(command: Command, around: CheckContext) -> bool:
-    """Text that came out of base64 or its like."""
+    """Match the execution of text decoded from base64 and the like."""
     return decode_to_shell.match(command, around) is not None
 
 
 def pipes_base64(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
-    """`base64 … | bash`, decoded or not, by whatever way."""
+    """Match `base64 … | bash`, decoding or not, through any programs between them."""
     return _fed_to_shell(script, lambda left: left.runs("base64", "gbase64"))
 
 
 def in_capitals(does: Action, in_script: MatchScript, *words: str) -> MatchScript:
-    """The same in the text as it would be in small letters, if it has these words then: `BASE64 -d x | bash`."""
+    """Return a matcher of the script's text in lower case, if that contains these words: `BASE64 -d x | bash`."""
 
     def finds(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
         text = script.text.lower()
@@ -244,7 +248,7 @@ def in_capitals(does: Action, in_script: MatchScript, *words: str) -> MatchScrip
 
 
 def in_any_case(does: Action) -> Action:
-    """Also in capitals: there are file systems on which `RM` is `rm`."""
+    """Return the same action, also matched in lower case: on some file systems `RM` is `rm`."""
 
     def either(command: Command, around: CheckContext) -> bool:
         if does(command, around):

@@ -1,6 +1,6 @@
-"""Deeds of `rm` that other tools name by a pattern of text (`rm -rf /`): each is a question about one Command.
+"""Uses of `rm` that other tools name by a text pattern (`rm -rf /`): predicates on one Command.
 
-See `deeds`, which makes rules of them.
+`actions.action_rule` makes rules of them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _HERE = lazy_regex(r"^(?:\./+)+")
 
 
 def removes_tree(command: Command, _: CheckContext) -> bool:
+    """Match `rm -r`."""
     return command.runs("rm") and command.has_flag("-r", "-R", "--recursive")
 
 
 def removes_root(command: Command, around: CheckContext) -> bool:
-    """With all that is in it."""
+    """Match `rm -r` of the root directory."""
     return removes_tree(command, around) and _names_root(command, around)
 
 
 def removes_system(command: Command, around: CheckContext) -> bool:
-    """The root, one of the directories that a system consists of (`/etc`, `/usr`, `/var`), or what lies in those that
-    are nobody else's."""
+    """Match `rm -r` of the root, a system directory (`/etc`, `/usr`, `/var`), or anything in `_SYSTEM_DIRECTORIES`."""
     if not removes_tree(command, around):
         return False
     return _names_root(command, around) or any(_is_system(target, command, around) for target in command.operands())
@@ -35,7 +35,7 @@ def removes_system(command: Command, around: CheckContext) -> bool:
 
 def _is_system(target: str, command: Command, around: CheckContext) -> bool:
     place = protected_place(target, command, around)
-    known = with_unknowns_empty(target) == target  # `$X/lib` is the system's only if X is empty
+    known = with_unknowns_empty(target) == target  # `$X/lib` is a system directory only if X is empty
     return (known and place is not None and place.kind is PlaceKind.SYSTEM) or lies_in(
         target, command, *_SYSTEM_DIRECTORIES
     )
@@ -62,8 +62,10 @@ _SYSTEM_ONLY_NAMES = SYSTEM - {
 
 
 def removes_outside(*beginnings: str) -> Action:
-    """The root itself, or by its full name what is neither in the working directory nor in one that begins so. Where
-    the command goes by itself does not count, and a system's directory is nobody's working directory."""
+    """Return an action: `rm` of the root, or of an absolute path outside the working directory and these prefixes.
+
+    The working directory is the caller's, whatever `cd` the script runs; a system directory does not count as one.
+    """
 
     def does(command: Command, around: CheckContext) -> bool:
         if not command.runs("rm"):
@@ -77,10 +79,12 @@ def removes_outside(*beginnings: str) -> Action:
 
 
 def removes_by_force(command: Command, around: CheckContext) -> bool:
+    """Match `rm -rf`."""
     return removes_tree(command, around) and command.has_flag("-f", "--force")
 
 
 def removes_as_root(command: Command, _: CheckContext) -> bool:
+    """Match `rm` under sudo, doas or su."""
     return command.runs("rm") and any(name in ("sudo", "doas", "su") for name in command.via)
 
 
@@ -90,7 +94,7 @@ def _names_root(command: Command, around: CheckContext) -> bool:
 
 
 def removes_here(*globs: str) -> Action:
-    """With all that is in it: what one of these globs names in the directory where the command runs."""
+    """Return an action: `rm -r` of one of these globs in the directory where the command runs."""
     meant = {mark_globs(glob) for glob in globs}
 
     def does(command: Command, around: CheckContext) -> bool:
@@ -102,7 +106,7 @@ def removes_here(*globs: str) -> Action:
 
 
 def removes_history(command: Command, around: CheckContext) -> bool:
-    """A `.git`, or all that is in it, by whatever path."""
+    """Match `rm -r` of a `.git` directory, or of everything in it, at any path."""
     return removes_tree(command, around) and any(map(_is_history, command.operands()))
 
 
@@ -110,7 +114,7 @@ def _is_history(target: str) -> bool:
     names = [name for name in target.split("/") if name]
     while names and names[-1] in _ANYTHING:
         names.pop()
-    return bool(names) and names[-1].startswith(".") and may_equal(names[-1], ".git")  # no `*` stands for a first dot
+    return bool(names) and names[-1].startswith(".") and may_equal(names[-1], ".git")  # `*` matches no leading dot
 
 
 _ANYTHING = (".", mark_globs("*"), mark_globs(".*"))

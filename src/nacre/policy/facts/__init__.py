@@ -1,1 +1,1 @@
-"""Questions about one command that rules ask: is it harmless, which files does it write, what does it delete?"""
+"""Facts about one command that rules need: whether it is harmless, which files it writes, what it deletes."""

@@ -1,5 +1,4 @@
-"""`find` as a rule sees it: where it starts, whether it deletes everything or what was chosen, and who deletes what it
-finds in its place."""
+"""Uses of `find`: where it starts, whether it deletes everything or a selection, which commands delete its finds."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ _BELOW = f"/{ALL_FOUND}"
 
 
 def start_places(command: Command, around: CheckContext) -> Iterator[ProtectedPlace]:
-    """What would be lost if everything went where it starts."""
+    """Yield the places that would be lost if everything in the start directories were deleted."""
     for start in starts(command):
         unknown = with_unknowns_empty(start) != start
         if place := protected_place(start if unknown else f"{start.rstrip('/')}/{STAR}", command, around):
@@ -25,6 +24,7 @@ def start_places(command: Command, around: CheckContext) -> Iterator[ProtectedPl
 
 
 def starts(command: Command) -> list[str]:
+    """Return the start directories of a `find` command."""
     words = list(command.args)
     while words and (words[0] in ("-H", "-L", "-P") or words[0].startswith(("-O", "-D"))):
         words = words[2 if words[0] == "-D" else 1 :]
@@ -37,7 +37,7 @@ def starts(command: Command) -> list[str]:
 
 
 def deletes_everything(command: Command, around: CheckContext) -> ProtectedPlace | None:
-    """What a deletion of single files would take nevertheless: it is given all that was found there."""
+    """Return the place whose files a non-recursive deletion would delete, given all that was found there."""
     for target in command.operands():
         if target.endswith(_BELOW) and not _is_text(command) and (place := protected_place(target, command, around)):
             return place
@@ -45,8 +45,10 @@ def deletes_everything(command: Command, around: CheckContext) -> ProtectedPlace
 
 
 def found_by(command: Command) -> Command | None:
-    """The `find` that runs it, with whatever stands between them, and hands it all that it has found. One that names
-    none of that (`find . -maxdepth 0 -exec bash -c '…' \\;`) is a wrapper as any."""
+    """Return the `find` that runs a command, directly or through others, and passes it everything that it has found.
+
+    A `find` that passes nothing (`find . -maxdepth 0 -exec bash -c '…' \\;`) is a wrapper like any other.
+    """
     given, parent = command, command.parent
     while parent is not None and not (parent.name in FINDERS and any(ALL_FOUND in word for word in given.argv)):
         given, parent = parent, parent.parent
@@ -54,7 +56,7 @@ def found_by(command: Command) -> Command | None:
 
 
 def deletes_found(command: Command, around: CheckContext) -> ProtectedPlace | None:
-    """What would be lost by a program that `find` runs for all that it has found: `-exec sh -c 'rm "$1"' _ {}`."""
+    """Return the place lost by a program that `find` runs for all it has found: `-exec sh -c 'rm "$1"' _ {}`."""
     finder = found_by(command)
     if finder is None or (finder is command.parent and deletes(finder)) or command.has_flag("-r", "-R", "--recursive"):
         return None
@@ -62,7 +64,7 @@ def deletes_found(command: Command, around: CheckContext) -> ProtectedPlace | No
 
 
 def _is_text(command: Command) -> bool:
-    """The name was put into a text that a shell reads: what hangs on conditions there is not known to do so."""
+    """Return whether the name is inserted into a shell script, in which the effect of conditions is unknown."""
     parent = command.parent
     while parent is not None:
         if parent.name != "parallel" and ALL_FOUND in (parent.script or ""):
@@ -72,16 +74,17 @@ def _is_text(command: Command) -> bool:
 
 
 def deletes(command: Command) -> bool:
+    """Return whether a `find` command deletes files."""
     return any(True for _ in _deletions(command))
 
 
 def deletes_all(command: Command) -> bool:
-    """Nothing that stands before the deletion chooses among what is found."""
+    """Return whether there is a deletion without a test before it that selects among the files found."""
     return any(not chooses_among_found(before) for before in _deletions(command))
 
 
 def _deletions(command: Command) -> Iterator[tuple[str, ...]]:
-    """What stands before each deletion, from the last `-o` on."""
+    """Yield the words before each deletion, from the last `-o` on."""
     words, since = command.args, 0
     for index, word in enumerate(words):
         if word in ("-o", "-or", ","):

@@ -1,8 +1,8 @@
-"""Is this provably plain? May only say yes; "is there danger here?" is asked elsewhere, of the rules.
+"""Decide whether a script is provably plain. Other modules decide whether it is dangerous: the rules.
 
-Yes means: read by eye, nothing in it is assigned, written or run but commands of a list, by their bare names, with
-options known to do no more than read. Nothing in it is expanded, but for the globs of a command that only reads with
-whatever options: a file may be called `-delete`. Everything else, however harmless, is not plain.
+A plain script assigns, writes and runs nothing but commands of a list, by their bare names, with options known only to
+read; a person can see that from the text. Nothing in it is expanded, except for the globs of a command that only reads
+whatever its options are: a file may be named `-delete`. Everything else, however harmless, is not plain.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _GIT_LOG = lazy_regex(
 
 
 def is_harmless(script: Script, names: frozenset[str] | None = None) -> bool:
+    """Return whether a script is plain. `names`: the commands that may be (None: `COMMANDS`)."""
     if script.syntax_error or script.gave_up or script.env_runs_code or script.block is None:
         return False
     return _block(script.block, COMMANDS if names is None else names)
@@ -113,7 +114,7 @@ def _sort(args: Sequence[str]) -> bool:
 
 
 def _uniq(args: Sequence[str]) -> bool:
-    """A second file would be written; `-` is a file too."""
+    """A second operand is an output file; `-` is an operand, too."""
     options = [
         word for word in args if re.fullmatch(r"-[cdDiuz]+|-[fsw]\d+|--(?:count|repeated|unique|ignore-case)", word)
     ]
@@ -133,9 +134,10 @@ def _only(options: str) -> Callable[[Sequence[str]], bool]:
 
 
 def _git(args: Sequence[str]) -> bool:
-    """Subcommands in which no program that a repository's configuration names can take part, with GIT_ENVIRONMENT.
+    """Accept subcommands that run no program named in a repository's configuration, given GIT_ENVIRONMENT.
 
-    `status`, `diff` and `show` are not among them: filters, drivers and `textconv` may be anything."""
+    `status`, `diff` and `show` are not among them: filters, drivers and `textconv` may be any program.
+    """
     rest = list(args)
     while rest[:1] == ["--no-pager"]:
         rest.pop(0)
@@ -170,7 +172,7 @@ GUARDS: dict[str, Callable[[Sequence[str]], bool]] = {
         r"-[abBdEiNpqrstTuwyZ]+|-[UCW]\d*|-|--(?:brief|recursive|text|unified|context|side-by-side|new-file)|"
         r"--(?:unified|context|width|color)=\w+|--(?:ignore|suppress|strip)-[a-z-]+"
     ),
-    "base64": _only(r"-[dDi]+|-w\d*|--decode|--ignore-garbage|--wrap=\d+|-"),  # `-o` writes, on macOS
+    "base64": _only(r"-[dDi]+|-w\d*|--decode|--ignore-garbage|--wrap=\d+|-"),  # `-o` writes a file on macOS
     "env": _nothing,
     "printf": _has_no_prefix("-v"),
     "command": lambda args: args[:1] in (["-v"], ["-V"]),
@@ -194,13 +196,14 @@ _GIT_SETTINGS = {
     "gpg.x509.program": "false",
 }
 GIT_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # no protocol has this name: a missing object is fetched by no program
-    "GIT_NO_LAZY_FETCH": "1",  # nor asked for at all, where git knows it (2.39.4)
+    "GIT_ALLOW_PROTOCOL": "none",  # no protocol has this name: git starts no program to fetch a missing object
+    "GIT_NO_LAZY_FETCH": "1",  # no attempt at all, in git that supports it (2.39.4)
     "GIT_PAGER": "cat",
-    "GIT_CONFIG_PARAMETERS": "",  # would win over the numbered ones
+    "GIT_CONFIG_PARAMETERS": "",  # would override the numbered settings
     "GIT_CONFIG_COUNT": str(len(_GIT_SETTINGS)),
     **{f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(_GIT_SETTINGS)},
     **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(_GIT_SETTINGS.values())},
 }
-"""What a plain git command is run with: a repository's own configuration may name programs for all of these. Git reads
-the numbered settings since 2.31."""
+"""Environment of a plain git command: the repository's own configuration may name programs for all of these. Git reads
+the numbered settings since 2.31.
+"""

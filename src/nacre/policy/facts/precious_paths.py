@@ -1,7 +1,7 @@
-"""Which places may not be deleted, or changed with all that is in them: the root, homes, system directories, this one.
+"""Places that may not be deleted, or changed recursively: the root, homes, system directories, the working directory.
 
-A target is text as far as it is known. One that holds something unknown counts as what it becomes when that is empty:
-`"$X"/*` is everything, `"$X"` is nothing. Nothing is looked up: a link may lead elsewhere.
+A target may have unknown parts. It then counts as what it becomes when they are empty: `"$X"/*` is everything, `"$X"`
+is nothing. No I/O: a link may lead elsewhere.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class PlaceKind(Enum):
     HOME = auto()
     SYSTEM = auto()
     HERE = auto()
-    """The working directory, all that is in it, or what holds it."""
+    """The working directory, everything in it, or a parent of it."""
     HISTORY = auto()
     """A repository's `.git`."""
     MOUNT = auto()
     OWN = auto()
-    """What a person keeps: `~/Documents`, keys, settings."""
+    """Personal files: `~/Documents`, keys, settings."""
 
 
 class ProtectedPlace(NamedTuple):
     kind: PlaceKind
     what: str
-    """In words, for a message."""
+    """Description for a message."""
 
 
 SYSTEM = frozenset((
@@ -55,7 +55,7 @@ _BELOW = frozenset((
     "usr/share", "usr/include", "var/lib", "var/log", "var/cache", "var/spool", "private/etc", "private/var",
 ))  # fmt: skip
 _SCRATCH = frozenset(("tmp", "var/tmp", "var/log", "var/cache", "private/tmp"))
-"""What is in them may go; they may not."""
+"""Their contents may be deleted, the directories themselves may not."""
 _ANY = lazy_regex(
     rf"[{STAR}{QUESTION}]*{STAR}[{STAR}{QUESTION}]*|\.{STAR}+|\.{BRACKET}[!^]\.\]{STAR}|\.{QUESTION}+{STAR}|{STAR}\.{STAR}|"
     rf"{BRACKET}[!^]\.\]{STAR}"
@@ -71,7 +71,7 @@ _MOUNT = lazy_regex(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/
 
 
 def protected_place(target: str, command: Command, around: CheckContext) -> ProtectedPlace | None:
-    """What would be lost if this target went with all that is in it; None if that is its owner's business."""
+    """Return what would be lost if this target were deleted recursively; None if it is not protected."""
     key = "precious", target, command.cwd, command.home, command.cwd_certain
     if key not in around.cache:
         around.cache[key] = _place_lost_to(target, command, around)
@@ -102,7 +102,7 @@ def _protected_place(text: str, command: Command, around: CheckContext, *, guess
 
 
 def lies_in(target: str, command: Command, *directories: str) -> bool:
-    """Whether a target is one of these directories or something in it, as far as it is known."""
+    """Return whether a target is one of these directories or lies in one, as far as it is known."""
     path = absolute(target, command.cwd)
     if not path.startswith(directories):
         return False
@@ -110,13 +110,13 @@ def lies_in(target: str, command: Command, *directories: str) -> bool:
 
 
 def shorten_path(path: str) -> str:
-    """For a message."""
+    """Return a path for a message, cut at its beginning."""
     text = to_display(path)
     return text if len(text) <= _MAX_SHOWN_CHARS else "…" + text[1 - _MAX_SHOWN_CHARS :]
 
 
 def _strip_globs(text: str) -> tuple[str, bool]:
-    """`a/*/` is all that is in `a`."""
+    """Return the directory and whether everything in it is meant, as by `a/*/`."""
     stem, everything = text, False
     while stem:
         head, slash, last = stem.rstrip("/").rpartition("/")
@@ -147,9 +147,9 @@ def _working_directory(
 
 
 def _has_changed_directory(command: Command, around: CheckContext) -> bool:
-    """After `cd build && …`: the working directory of the command is not the caller's, and surely so."""
+    """Return whether the command certainly runs in another directory than the caller's, as after `cd build && …`."""
     place = command.cwd
-    if place.endswith(f"/{STAR}"):  # one of several, as in `cd "$x" && …`
+    if place.endswith(f"/{STAR}"):  # one of several directories, as in `cd "$x" && …`
         place = place[:-1]
         return command.cwd_certain and not around.cwd.startswith(place) and is_literal(place)
     return command.cwd_certain and place != around.cwd and is_literal(place)
@@ -185,7 +185,7 @@ def _may_be_system(name: str) -> bool:
 
 
 def _history(stem: str, path: str, guessed: bool, around: CheckContext) -> ProtectedPlace | None:
-    """`.git`, but not that of a copy which lies inside the working directory or among scratch files."""
+    """Protect `.git`, except that of a copy inside the working directory or in /tmp."""
     found = _GIT.fullmatch(path) if "/.git" in path else None
     if not found or guessed:
         return None

@@ -1,4 +1,4 @@
-"""Who deletes whole trees, and which: `rm -r`, and node's programs for the same. Pure."""
+"""Commands that delete trees: `rm -r`, and node's programs for the same. Pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from nacre.shell.command import Command
 from nacre.shell.symbolic import mark_globs
 
 NODES = ("rimraf", "rimraf@*", "del", "del-cli", "del-cli@*")
-"""They take directories without being told, and globs in quotes. `npx` may name a version of theirs."""
+"""Programs that delete directories without an option, and expand quoted globs. `npx` may name a version of theirs."""
 
 
 def deletes_trees(command: Command) -> bool:
+    """Return whether a command deletes directories recursively."""
     return command.has_flag("-r", "-R", "--r", "--recursive") or _is_nodes(command)
 
 
 def trees(command: Command) -> list[str]:
-    """The places that go, with all that is in them."""
+    """Return the directories that are deleted recursively."""
     if command.name != "rm" and _is_nodes(command):
         return [mark_globs(each) for each in command.operands() if each[:1] != "!"]
     return command.operands()

@@ -1,4 +1,4 @@
-"""Shells as a rule sees them: which programs they are, and whether one takes its commands from a pipe."""
+"""Uses of shells: which programs are shells, and whether one reads its commands from a pipe."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from nacre.shell.programs.shells import SHELLS, is_interpreter, shell_options
 from nacre.shell.symbolic import is_fully_known
 
 _STATEMENT = lazy_regex(r"(?:^|[\n;{])\s*$")
-"""What stands before a statement, in most languages."""
+"""Matches the text before a statement, in most languages."""
 _RUN = lazy_regex(
     r"\b(?:exec|eval|system|popen|execSync|shell_exec|passthru|Function|getoutput|check_output|check_call|run|call|Popen)"
     r"\s?[( ]\s?[rbfu]?(?:\'\'\'|\"\"\"|[\"\'`])?$"
 )
-"""What stands before text that is run."""
+"""Matches the text before a string that is executed."""
 
 
 def is_shell(program: str) -> bool:
-    """Of a word that names a program, perhaps by its path."""
+    """Return whether a program is a shell, by its name or path."""
     return program.rsplit("/", 1)[-1] in SHELLS
 
 
 def reads_commands_from_pipe(command: Command) -> bool:
-    """A shell that executes whatever it reads, and nobody knows what that will be."""
+    """Return whether a command is a shell that executes its stdin, whose contents are unknown."""
     if not is_shell(command.name):
         return False
     flags, _, rest = shell_options(command.argv)
@@ -36,14 +36,14 @@ def reads_commands_from_pipe(command: Command) -> bool:
 
 
 def executes(command: Command, mark: str) -> Hit | None:
-    """Text of this origin is run: it is a command itself, or code in another language, not only data in it."""
+    """Return a hit if marked text is executed: as a command or as code in another language, not as data in that."""
     if mark in "".join(command.argv[:1]):
         outer = command.parent
         while outer is not None and mark not in (outer.script or ""):
             outer = outer.parent
         return Hit(words="$(…)" if outer is None else outer.words)
     code = command.script
-    if not code or mark not in code or not is_interpreter(command.name):  # what a shell reads has been followed
+    if not code or mark not in code or not is_interpreter(command.name):  # shells' scripts are followed elsewhere
         return None
     from nacre.shell.programs.code_literals import QUOTED  # slow
 
@@ -62,7 +62,10 @@ def executes(command: Command, mark: str) -> Hit | None:
 def find_pipeline(
     script: Script, writes: Callable[[Command], bool], reads: Callable[[Command], bool], *, through: bool = False
 ) -> tuple[int, int, Hit] | None:
-    """Where one command writes into a pipe that another one reads; `through`: or that leads there by others."""
+    """Find a pipe from a command that `writes` accepts to one that `reads` accepts.
+
+    `through`: also through other commands. Returns the range of the text and a hit.
+    """
     fed: dict[int, Command] = {}
     for command in script.commands:
         if command.pipe_out and command.pipe_out not in fed and not command.is_function_call:
@@ -77,7 +80,7 @@ def find_pipeline(
 
 
 def _span(first: Command, last: Command) -> tuple[int, int]:
-    """From one command to another, with all of the text that only one of them stands in."""
+    """Return the text range of two commands, each widened to its outermost parent that does not contain the other."""
     around = [each.parent for each in _with_parents(first)]
     common = next(each.parent for each in _with_parents(last) if each.parent in around)
     ends = [each for command in (first, last) for each in _with_parents(command) if each.parent is common]

@@ -1,6 +1,6 @@
-"""Which files a command would change: by redirection, or because that is what the program does with its arguments.
+"""Find the files that a command would change: by redirections, or by the known effect of the program's arguments.
 
-Programs that are known here, in their usual uses; any other is taken to change nothing but through redirections.
+Knows common programs, in their usual uses; any other one is assumed to change files only through redirections.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _TO_WRITE = lazy_regex(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \
 
 class WriteKind(Enum):
     WRITE = auto()
-    """Its content changes, or it appears."""
+    """The file is created, or its contents change."""
     REMOVE = auto()
-    """It goes away."""
+    """The file is removed."""
     CHANGE_MODE = auto()
-    """Its owner or mode changes."""
+    """The owner or mode changes."""
     CREATE_DIRECTORY = auto()
-    """A directory appears."""
+    """A directory is created."""
 
 
 class Change(NamedTuple):
@@ -39,6 +39,7 @@ class Change(NamedTuple):
 
 
 def changes(command: Command) -> tuple[Change, ...]:
+    """Return the changes that a command would make to files."""
     known = command.cache.get("changes")
     if not isinstance(known, tuple):
         known = command.cache["changes"] = tuple(_changes(command))
@@ -46,7 +47,7 @@ def changes(command: Command) -> tuple[Change, ...]:
 
 
 def written_paths(command: Command) -> str:
-    """The paths of all these files as one text: a rule need look no further if the place it is about is not in it."""
+    """Return the paths of all changed files in one text: a rule stops early if its own path is not in that."""
     known = command.cache.get("touched")
     if not isinstance(known, str):
         paths = [absolute(target, command.cwd) for _, target in changes(command)]
@@ -66,12 +67,12 @@ def _changes(command: Command) -> Iterator[Change]:
 
 
 def _all_operands(deed: WriteKind) -> Callable[[Command], Iterator[Change]]:
-    """Every operand."""
+    """Return a function that yields a change of every operand."""
     return lambda command: (Change(deed, each) for each in command.operands())
 
 
 def _copy_targets(command: Command) -> Iterator[Change]:
-    """cp, mv, install, ln, rsync: to the last operand, or to the directory of `-t`."""
+    """cp, mv, install, ln, rsync: they write to the last operand, or to the directory of `-t`."""
     operands = command.operands()
     into = [] if command.name == "rsync" else command.parsed.values("-t", "--target-directory")
     sources = operands if into else operands[:-1]
@@ -92,7 +93,7 @@ def _dd_targets(command: Command) -> Iterator[Change]:
 
 
 def _image_targets(command: Command) -> Iterator[Change]:
-    """qemu-img, bmaptool: after a subcommand."""
+    """qemu-img, bmaptool: the file follows a subcommand."""
     operands = command.operands()
     if operands[:1] == ["create"]:
         yield from (Change(WriteKind.WRITE, each) for each in operands[1:2])
@@ -103,7 +104,7 @@ def _image_targets(command: Command) -> Iterator[Change]:
 
 
 def _sed_targets(command: Command) -> Iterator[Change]:
-    """sed with `-i`; its first operand is the script, unless an option brings it."""
+    """sed with `-i`; the first operand is the script, unless an option has it."""
     given = command.parsed
     if given.has("-i", "-I", "--in-place"):
         scripted = given.has("-e", "-f", "--expression", "--file")
@@ -111,7 +112,7 @@ def _sed_targets(command: Command) -> Iterator[Change]:
 
 
 def _inplace_targets(command: Command) -> Iterator[Change]:
-    """perl and ruby with `-i`; as `_sed_targets`, but `-pie` is not what it seems."""
+    """perl and ruby with `-i`, like `_sed_targets`. In `-pie`, `e` is the suffix of `-i`; the script still follows."""
     scripted, edits = False, False
     for word in command.options():
         edits = edits or bool(re.match(r"-[nslpwa0-9]*i", word))
@@ -164,7 +165,7 @@ def _archive_targets(command: Command) -> Iterator[Change]:
 
 
 def _editor_targets(command: Command) -> Iterator[Change]:
-    """ed, ex, vim: if they are told to write."""
+    """ed, ex, vim: if their commands write."""
     given = spec_for(("-p",) if command.name == "ed" else ("-c", "-S", "-u", "--cmd")).parse(command.args)
     told = [*given.values("-c"), *(word[1:] for word in given.operands if word[:1] == "+"), command.stdin or ""]
     if any(_TO_WRITE.search(text) for text in told):
@@ -204,14 +205,14 @@ def _yq_targets(command: Command) -> Iterator[Change]:
 
 
 def _scp_targets(command: Command) -> Iterator[Change]:
-    """scp: to the last operand, if that is here."""
+    """scp: writes to the last operand, if that is local."""
     operands = command.operands()
     if len(operands) > 1 and ":" not in operands[-1].partition("/")[0]:
         yield Change(WriteKind.WRITE, operands[-1])
 
 
 def _find_output_targets(command: Command) -> Iterator[Change]:
-    """find: what it has found goes to a file."""
+    """find: writes what it has found to a file."""
     for word, after in pairwise(command.args):
         if word in ("-fprint", "-fprint0", "-fprintf", "-fls"):
             yield Change(WriteKind.WRITE, after)
@@ -248,4 +249,4 @@ _PROGRAMS: dict[str, Callable[[Command], Iterator[Change]]] = {
 }
 
 WRITERS = (WRITES, *_PROGRAMS)
-"""For `Rule.commands` of a rule that asks for `changes`."""
+"""Value of `Rule.commands` for a rule that uses `changes`."""

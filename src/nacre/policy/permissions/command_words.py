@@ -11,7 +11,7 @@ _HOME = lazy_regex(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)")
 
 
 def matches(pattern: PermissionPattern, words: tuple[str, ...], home: str) -> bool:
-    """Whether these words are what it names. `~` and `$HOME` in a rule are what they are in a command."""
+    """Return whether these words match a pattern. `~` and `$HOME` in a rule mean the same as in a command."""
     text = SEPARATOR.join(words)
     named = SEPARATOR.join([_HOME.sub(lambda _: home, word) for word in pattern.words])
     return matches_pieces(named.split(STAR), text) or (
@@ -20,7 +20,7 @@ def matches(pattern: PermissionPattern, words: tuple[str, ...], home: str) -> bo
 
 
 def redirection_words(command: Command) -> tuple[str, ...]:
-    """Its redirections that write, as words."""
+    """Return a command's output redirections as words."""
     return tuple(
         word for each in command.redirects if each.writes for word in (f"{each.descriptor}{each.operator}", each.target)
     )

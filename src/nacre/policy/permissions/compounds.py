@@ -1,6 +1,6 @@
-"""The parts of a compound as texts, each with single blanks, for rules that name a compound. Pure.
+"""Split a compound command into parts, with single spaces, for rules that name a compound. Pure.
 
-No parser: it knows quotes and the operators between commands, and nothing of what they mean.
+Not a parser: it knows only quotes and the operators between commands.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CLOSING = " )}"
 
 
 def parts(text: str) -> tuple[list[str], list[str]]:
-    """The pipelines of it, and the operators between them."""
+    """Return the pipelines of a text, and the operators between them."""
     found: list[list[str]] = [[]]
     between = []
     for token in _TOKEN.finditer(text):
@@ -30,11 +30,11 @@ def parts(text: str) -> tuple[list[str], list[str]]:
 
 
 def compounds(text: str, length: int) -> Iterator[str]:
-    """Each run of so many pipelines in it, as one would write it."""
+    """Yield each sequence of `length` pipelines as normalised text, with and without the shell syntax around it."""
     found, between = parts(text)
     for start in range(len(found) - length + 1):
         run = found[start]
         for place in range(start, start + length - 1):
             run += f" {between[place]} {found[place + 1]}"
         yield run
-        yield run[_OPENING.match(run).end() :].rstrip(_CLOSING)  # type: ignore[union-attr]  # it matches nothing, too
+        yield run[_OPENING.match(run).end() :].rstrip(_CLOSING)  # type: ignore[union-attr]  # it also matches ""

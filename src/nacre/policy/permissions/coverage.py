@@ -1,10 +1,10 @@
-"""Is every part of it allowed? May only say yes where nothing is left over; gives the rule.
+"""Decide whether allow rules cover every part of a script, and return the first rule that was needed.
 
-A rule covers what its words name, here and below, with nothing written by a redirection and no variable set before it
-that a program may heed. What a rule need not name: commands that only read, and wrappers that change when and how
-something runs, not what (`timeout`, `env`, `xargs`, `bash -c`). `sudo` is none of these. A rule that ends in the words
-of a wrapper (`Bash(sudo:*)`) says nothing of what is run by it; one that goes on to name that does
-(`Bash(sudo apt update:*)`).
+A rule covers commands with its words that run in the working directory or below, without output redirections and
+without variables that a program may act on, unless the rule names them. Commands that only read need no rule, nor do
+wrappers that change when and how a command runs, but not what (`timeout`, `env`, `xargs`, `bash -c`). `sudo` is not
+among these. A rule that ends with the words of a wrapper (`Bash(sudo:*)`) does not cover the command that it runs; a
+rule that also names that command does (`Bash(sudo apt update:*)`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nacre.shell.symbolic import is_literal
 _CD_COMMANDS = ("cd", "pushd")
 _SILENT = frozenset(": true false cd pushd popd exit return break continue shift wait".split())
 _READING = COMMANDS - {"git", "env", "command"}
-"""Plain git needs an environment of its own, which what is allowed by a rule does not get."""
+"""Plain git needs `GIT_ENVIRONMENT`, which a command allowed by a rule does not get."""
 _WRAPPERS = frozenset(
     "timeout gtimeout time nice ionice nohup stdbuf setsid command builtin exec env xargs eval unbuffer chronic".split()
 )
@@ -39,25 +39,25 @@ _HARMLESS_VARIABLES = lazy_regex(
 _SCRIPT_VARIABLES = lazy_regex(r"(?!npm_|\w+_proxy$)[a-z]\w*")
 """Names of a script's own variables."""
 _EMPTYING = ("-i", "--ignore-environment", "--")
-"""Options of `env` that set nothing."""
+"""Options of `env` that set no variable."""
 _SHELLS = frozenset(("bash", "sh", "dash", "ash"))
-"""Those whose language we read: a glob of zsh's can run a command."""
+"""Shells whose language the checker parses: in zsh, a glob can run a command."""
 _LOOPS = lazy_regex(r"\b(?:for|select)\s+([A-Za-z_]\w*)")
 _EXPANDED = lazy_regex(r"\$\{!?([A-Za-z_]\w*)(?:\[[^\]]*\])?:?=")
 _COUNTED = lazy_regex(
     r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)"
 )
-"""What is assigned in a text that reckons: `((n += 1))`."""
+"""Matches assignments in arithmetic: `((n += 1))`."""
 _ASSIGNED = lazy_regex(r"(?:^|\s)([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
 
 
 def covering_rule(script: Script, patterns: list[PermissionPattern], cwd: str) -> PermissionPattern | None:
-    """The first rule that was needed to allow all of it."""
+    """Return the first rule that was needed to allow all of a script; None if the rules do not cover it."""
     for pattern in patterns:
         if pattern.everything or (pattern.text and pattern.exact and pattern.source == script.text.strip()):
             return pattern
     unread = script.gave_up or script.syntax_error or script.maybe_syntax_error or script.env_runs_code
-    if unread or len(script.commands) >= FOLLOW_ALL_BELOW:  # beyond that not every call is followed
+    if unread or len(script.commands) >= FOLLOW_ALL_BELOW:  # beyond this limit, not every call is followed
         return None
     texts = dict.fromkeys((script.text, *(each.script for each in script.commands if each.script is not None)))
     if not all(map(_assigns_script_variables, texts)) or not all(map(is_literal, texts)):
@@ -66,7 +66,7 @@ def covering_rule(script: Script, patterns: list[PermissionPattern], cwd: str) -
 
 
 def _assigns_script_variables(text: str) -> bool:
-    """Whatever else than `NAME=value` would set in it are a script's own variables."""
+    """Return whether assignments other than `NAME=value` only set the script's own variables."""
     names = [*_LOOPS.findall(text), *_EXPANDED.findall(text)]
     if "((" in text or "$[" in text:
         names += [name for found in _COUNTED.findall(text) for name in found if name]
@@ -96,9 +96,12 @@ class _CoverageCheck:
         return self._used[0] if self._used else None
 
     def _is_covered(self, command: Command, named: float) -> bool:
-        """`named`: how many of its words a rule has named that was about the command around it."""
+        """Return whether a command and all that it runs are covered.
+
+        `named`: number of the command's words that a rule for the surrounding command has named.
+        """
         if command.is_function_call:
-            return self._quiet(command)  # what it does are parts of their own
+            return self._quiet(command)  # the commands of its body are checked separately
         below = self._below.get(id(command), [])
         pattern = self._pattern(command) if named < inf else None
         if pattern is not None:
@@ -113,7 +116,7 @@ class _CoverageCheck:
         return all(self._is_covered(each, _named_words_left(command, each, named)) for each in below)
 
     def _pattern(self, command: Command) -> PermissionPattern | None:
-        """Of the rules that are about it, the one that names most."""
+        """Return the rule that matches the command with the most words; None if none does."""
         if not command.argv or not is_literal(command.argv[0]) or not self._is_here(command) or _reaches_out(command):
             return None
         words = (program(command.argv[0]), *command.args)
@@ -127,7 +130,7 @@ class _CoverageCheck:
         return max(found, key=lambda each: inf if each.exact else each.named, default=None)
 
     def _stays(self, command: Command) -> bool:
-        """Where it goes is here or below, whether or not what hangs on it runs: `cd x || cd /`."""
+        """Return whether `cd` leads here or below, from each directory in which it may run: `cd x || cd /`."""
         words = [word for word in command.args if word not in ("-P", "-L", "-e", "-n", "--")]
         if not words:
             return command.name != "cd"
@@ -148,9 +151,9 @@ class _CoverageCheck:
 
 
 def _named_words_left(outer: Command, inner: Command, named: float) -> float:
-    """How many words of what a wrapper runs are still among those that were named."""
+    """Return the number of named words that belong to the command that a wrapper runs."""
     if named == inf:
-        return inf if outer.script is None or outer.script in outer.argv else 0  # what it reads, nobody has named
+        return inf if outer.script is None or outer.script in outer.argv else 0  # no rule names a script on stdin
     for place in range(1, len(outer.argv)):
         rest = outer.argv[place:]
         if rest == inner.argv[: len(rest)]:
@@ -159,7 +162,7 @@ def _named_words_left(outer: Command, inner: Command, named: float) -> float:
 
 
 def _sets(pattern: PermissionPattern, before: tuple[str, ...], words: tuple[str, ...], home: str) -> bool:
-    """Whether the rule names the variables, too, and then the words."""
+    """Return whether a rule names the variables, and then the words."""
     names, rest = pattern.words[: len(before)], pattern.words[len(before) :]
     if not rest or not all(
         matches_pieces(name.split(STAR), given) and "=" in name for name, given in zip(names, before, strict=True)
@@ -169,7 +172,7 @@ def _sets(pattern: PermissionPattern, before: tuple[str, ...], words: tuple[str,
 
 
 def _redirections(pattern: PermissionPattern) -> int:
-    """How many that write it names."""
+    """Return the number of output redirections that a rule names."""
     return sum(">" in word for word in pattern.words) if pattern.writes else 0
 
 
@@ -178,17 +181,17 @@ def _writes_nothing(command: Command) -> bool:
 
 
 def _reaches_out(command: Command) -> bool:
-    """Bash itself would connect to somewhere."""
+    """Return whether bash itself would open a network connection."""
     return any(each.target.startswith(("/dev/tcp/", "/dev/udp/")) for each in command.redirects)
 
 
 def _are_harmless_variables(names: Iterable[str]) -> bool:
-    """Variables that change no more than how something looks."""
+    """Return whether these variables only change how output looks."""
     return all(_HARMLESS_VARIABLES.fullmatch(name) for name in names)
 
 
 def _is_harmless(command: Command, script: Script) -> bool:
-    """No rule need name it."""
+    """Return whether a command needs no rule."""
     if not command.argv:
         names = _ASSIGNED.findall(script.text[command.start : command.end])
         return all(map(_is_script_variable, names)) and (bool(names) or bool(command.redirects))
@@ -200,7 +203,7 @@ def _is_harmless(command: Command, script: Script) -> bool:
 
 
 def _is_wrapper(command: Command) -> bool:
-    """It changes when and how something runs, not what."""
+    """Return whether a command changes when and how another one runs, but not what it does."""
     name = program(command.argv[0]) if command.argv else ""
     if name in _SHELLS:
         flags, settings, rest = shell_options(command.argv)

@@ -1,4 +1,4 @@
-"""Does a text fit a pattern with stars? Each piece where it is first found: no pattern takes long. Pure."""
+"""Match text with a pattern that has stars: each piece at its first place, so that no pattern takes long. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def matches_pieces(pieces: Sequence[str], text: str) -> bool:
-    """`pieces`: what stands between the stars; one alone is the whole text."""
+    """Return whether a text matches. `pieces`: the text between the stars; a single piece must equal the text."""
     first, *others = pieces
     if not others:
         return text == first

@@ -1,9 +1,10 @@
-"""Script and Permissions → what they say of it, and by which rule. Touches nothing.
+"""Apply permission rules to a script; return their decision and the rule that made it. No I/O.
 
-Every command that would run is a part: those of compounds, substitutions and functions, what wrappers run, what a shell
-is given to read. A part that a rule denies denies all of it, then one that asks asks. To be allowed, every part must be
-(`nacre.policy.permissions.coverage`). A rule that denies or asks sees a program by whatever path, behind any wrapper,
-in any quotes, through git's own options; it does not see what only running the command would tell.
+Every command that would run is a part: those in compounds, substitutions and functions, those that wrappers run, and
+those in scripts that a shell reads. If a rule denies a part, the script is denied; otherwise, if a rule asks about a
+part, it asks. A script is allowed only if every part is (`nacre.policy.permissions.coverage`). Deny and ask rules match
+a program at any path, behind any wrapper, in any quotes, through git's global options; they do not match what only
+running the command would show.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from nacre.verdict import Decision
 
 @frozen
 class PermissionResult:
-    """What permission rules say. `decision` is None where they say nothing."""
+    """The decision of permission rules; `decision` is None if no rule applies."""
 
     decision: Decision | None = None
     rule: str = ""
-    """As it is written; of what is allowed, the first that was needed."""
+    """The rule's source; for an allowed script, the first rule that was needed."""
     command: Command | None = None
-    """The part that it is about; None for the whole."""
+    """The part that the rule matched; None for the whole script."""
 
 
 NOTHING = PermissionResult()
 
 
 def apply_permissions(script: Script, permissions: Permissions, *, cwd: str = "") -> PermissionResult:
-    """`cwd`: where it would run. What is allowed is allowed there and below."""
+    """Return the decision of all permission rules. `cwd`: the working directory; allow rules apply there and below."""
     stopped = stopped_by(script, permissions)
     if stopped.decision is not None or not permissions.allow:
         return stopped
@@ -43,7 +44,7 @@ def apply_permissions(script: Script, permissions: Permissions, *, cwd: str = ""
 
 
 def stopped_by(script: Script, permissions: Permissions) -> PermissionResult:
-    """Only what denies or asks."""
+    """Return the decision of deny and ask rules."""
     for rules, decision in ((permissions.deny, Decision.REFUSE), (permissions.ask, Decision.ASK)):
         patterns = [pattern for rule in rules if (pattern := pattern_of(rule)) is not None]
         if patterns and (found := _find_blocking(script, patterns)) is not None:
@@ -52,8 +53,8 @@ def stopped_by(script: Script, permissions: Permissions) -> PermissionResult:
 
 
 def allowed_by(script: Script, permissions: Permissions, *, cwd: str = "") -> PermissionResult:
-    """Only what allows."""
-    from nacre.policy.permissions.coverage import covering_rule  # for those who have been asked
+    """Return the decision of allow rules."""
+    from nacre.policy.permissions.coverage import covering_rule  # loaded late: needed only after an ask decision
 
     patterns = [pattern for rule in permissions.allow if (pattern := pattern_of(rule, stops=False)) is not None]
     rule = covering_rule(script, patterns, cwd) if patterns else None
@@ -89,7 +90,7 @@ def _find_blocking(
 
 
 def _is_among(pattern: PermissionPattern, script: Script) -> bool:
-    """A compound that a rule names: as a text, anywhere in it."""
+    """Return whether a script contains the compound that a rule names, as text."""
     from nacre.policy.permissions.compounds import compounds
 
     texts = dict.fromkeys((script.text, *(each.script for each in script.commands if each.script is not None)))
@@ -100,7 +101,7 @@ def _is_among(pattern: PermissionPattern, script: Script) -> bool:
 
 
 def _read_and_run(script: Script) -> Iterator[Command]:
-    """Its commands, and files that a shell is given to read, as if they were called by their names."""
+    """Yield a script's commands, and the files that a shell would read, as if they were called by their names."""
     for command in script.commands:
         if command.is_function_call:
             continue
@@ -114,7 +115,7 @@ def _file_to_read(command: Command) -> tuple[str, ...]:
         return command.args
     if not command.name.endswith("sh"):
         return ()
-    from nacre.shell.programs.shells import SHELLS, shell_options  # it is loaded for them anyway
+    from nacre.shell.programs.shells import SHELLS, shell_options  # already loaded if one is in the script
 
     flags, _, rest = shell_options(command.argv) if command.name in SHELLS else ("c", [], ())
     return () if "c" in flags or "s" in flags else tuple(rest)
@@ -127,13 +128,13 @@ def _assignment_patterns(name: str, about: dict[str, list[PermissionPattern]]) -
 
 
 def _spellings(command: Command, pattern: PermissionPattern) -> Iterator[tuple[str, ...]]:
-    """Its words, in all the ways in which somebody may have meant them who denies them."""
+    """Yield a command's words in all forms that a deny rule may mean."""
     words = tuple(_word_for_glob(word, pattern) for word in (command.name, *command.args))
     yield words
     if command.argv[:1] != words[:1]:
         yield command.argv
     if "/" in pattern.words[0] and pattern.words[0].endswith(f"/{command.name}"):
-        yield (pattern.words[0], *words[1:])  # by another path
+        yield (pattern.words[0], *words[1:])  # at another path
     yield tuple(" ".join(words).split())
     yield tuple(filter(None, map(with_unknowns_empty, words)))  # `git $OPTIONS push`
     if command.assigned:
@@ -154,7 +155,7 @@ def _spellings(command: Command, pattern: PermissionPattern) -> Iterator[tuple[s
 
 
 def _has_its_options(command: Command, pattern: PermissionPattern) -> bool:
-    """`rm -rf` is `rm -r x -f`: options stand anywhere, and in any company."""
+    """Match the options of a rule in any place and with any others: `rm -rf` also means `rm -r x -f`."""
     options = [word for word in pattern.words[1:] if word[:1] == "-"]
     if not options or not pattern.more or pattern.named < len(pattern.words) or "--" in options:
         return False
@@ -166,8 +167,10 @@ def _has_its_options(command: Command, pattern: PermissionPattern) -> bool:
 
 
 def _without_options(command: Command) -> Iterator[str]:
-    """What is left when each option has taken the word after it: `kubectl -n web delete pod`. Of programs whose options
-    are known, `operands` says it better."""
+    """Yield the words left when each option takes the next word as its value: `kubectl -n web delete pod`.
+
+    Yields nothing for programs whose options are known: `operands` is better there.
+    """
     if command.name in OPTION_SPECS or command.name == "git":
         return
     before = ""
@@ -178,12 +181,12 @@ def _without_options(command: Command) -> Iterator[str]:
 
 
 def _write_redirections(command: Command) -> Iterator[tuple[str, ...]]:
-    """Each of its redirections that write, as if it were the simple one: `2>>` is no less a write than `>`."""
+    """Yield each output redirection as a plain one: `2>>` writes just as `>` does."""
     for each in command.redirects:
         if each.writes:
             yield (">", each.target)
 
 
 def _word_for_glob(word: str, pattern: PermissionPattern) -> str:
-    """A word that is a glob is taken for one that the rule names."""
+    """Return the word of the rule that a glob may match; any other word unchanged."""
     return next((name for name in pattern.words if may_equal(word, name)), word) if has_glob(word) else word

@@ -1,15 +1,14 @@
-"""Permission rules in the syntax that agents share, `Bash(git push:*)`: three lists of texts, and what each says.
+"""Permission rules in the syntax that agents share, `Bash(git push:*)`: parse the rules of three lists.
 
     Bash                every command; so does Bash(*)
     Bash(ls)            these words and no others
     Bash(git push:*)    these words, and any after them; so does Bash(git push *)
-    Bash(ls*)           a star is any text, blanks too, wherever it stands
-    Bash(make > *)      a redirection that writes is allowed by a rule that names one
-    Bash(a && b)        a compound: as a text; denied wherever it stands, allowed as a whole
+    Bash(ls*)           a star matches any text, with spaces, at any place
+    Bash(make > *)      an output redirection is only allowed by a rule that names one
+    Bash(a && b)        a compound, as text; denied anywhere in a script, allowed only as a whole
 
-Rules of other tools (`Read(…)`, `mcp__…`) are none of ours. Data and its reading;
-`nacre.policy.permissions.match` applies it.
-The contract is https://code.claude.com/docs/en/permissions, as of 2026-11-16 (it names version 2.1.211).
+Rules of other tools (`Read(…)`, `mcp__…`) are ignored. Data and its parsing; `nacre.policy.permissions.match` applies
+the rules. The contract is https://code.claude.com/docs/en/permissions, as of 2026-11-16 (it names version 2.1.211).
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from nacre.errors import InvalidPolicy
 
 TOOL = "Bash"
 STAR = "\ufdef"
-"""Any text. No text that the checker reads has this character."""
+"""Any text. The checker never gets a text with this character."""
 SEPARATOR = "\0"
-"""Between words: no word has it."""
+"""Separates words: no word contains it."""
 _COMPOUND = frozenset("|;&\n")
 _OTHERS = lazy_regex(r"[A-Z]\w*$|mcp__|[\w*]*\*[\w*]*$")
-"""Names of other tools, or of many. What is none of these was meant for a command, and would forbid nothing."""
+"""Names of other tools, also with wildcards. Any other name was meant as a command: the rule would have no effect."""
 _SHELLS = frozenset(("bash", "sh", "shell", "run_shell_command"))
-"""What others call it."""
+"""Names of this tool in other agents."""
 _SYSTEM = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
 
 
 @frozen(kw_only=True)
 class Permissions:
-    """Rules as they are written. Deny goes before ask, ask before allow, however special a rule is."""
+    """Rules as written. Deny takes precedence over ask, and ask over allow, however specific a rule is."""
 
     allow: tuple[str, ...] = ()
-    """Answer what the checker asks; they lift nothing that it refuses."""
+    """Rules that approve what the checker asks about; they do not lift its refusals."""
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
@@ -57,42 +56,43 @@ class Permissions:
 
 @frozen(kw_only=True)
 class PermissionPattern:
-    """What one rule says of a command."""
+    """A parsed rule."""
 
     rule: str
     words: tuple[str, ...] = ()
-    """With `STAR` for what may be anything. None at all: every command."""
+    """Words, with `STAR` as wildcard. Empty: every command, or a compound."""
     more: bool = False
-    """Any other words may follow."""
+    """Any words may follow."""
     writes: bool = False
-    """It names a redirection."""
+    """The rule names an output redirection."""
     text: str = ""
-    """Of a compound: all of it, with single blanks, also around operators."""
+    """Only of a compound: its text, with single spaces, also around operators."""
     parts: int = 0
-    """… and how many pipelines it is."""
+    """Only of a compound: its number of pipelines."""
     source: str = ""
-    """… and as it was written."""
+    """Only of a compound: its text as written."""
 
     @property
     def everything(self) -> bool:
+        """Whether the rule matches every command."""
         return not self.words and not self.text
 
     @property
     def named(self) -> int:
-        """How many words it names from the first one on, before a star may be anything."""
+        """Number of leading words without a wildcard."""
         return next((place for place, word in enumerate(self.words) if STAR in word), len(self.words))
 
     @property
     def exact(self) -> bool:
-        """Nothing in it may be anything."""
+        """Whether the rule has no wildcards."""
         return not self.more and STAR not in "".join((*self.words, self.text))
 
 
 @lru_cache(2048)
 def pattern_of(rule: str, *, stops: bool = True) -> PermissionPattern | None:
-    """None: it is about other tools. `stops`: of a rule that asks or denies; only there a tool's name may be a glob.
+    """Parse a rule; None if it is about other tools.
 
-    InvalidPolicy: it cannot be meant.
+    `stops`: the rule asks or denies; only then may the tool's name be a glob. InvalidPolicy: the rule is invalid.
     """
     if not isinstance(rule, str):
         raise InvalidPolicy(f"{rule!r} is no permission rule. Write a text such as 'Bash(git push:*)'.")
@@ -144,13 +144,13 @@ def _read(rule: str, text: str) -> PermissionPattern:
 
 
 def program(word: str) -> str:
-    """A program of the system by its name, any other by the path that was given."""
+    """Return the name of a system program; any other program's path unchanged."""
     directory, slash, name = word.rpartition("/")
     return name if slash and name and directory in _SYSTEM else word
 
 
 def _words(text: str) -> tuple[list[str], bool]:
-    """As a shell would split them; and whether there is an operator between them."""
+    """Split text into words like a shell; the second value is whether there is an operator between commands."""
     words: list[str] = []
     word, quote, begun, position = "", "", False, 0
     while position < len(text):

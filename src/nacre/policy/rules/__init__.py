@@ -83,12 +83,11 @@ RULE_MODULES: dict[str, tuple[str, ...]] = {
         "system.write_etc": _WRITERS,
     }.items()
 }
-"""Each with the commands it looks at, or with a word of `nacre.policy.rule`: `mkfs.*` is a family, `>` every one that
-writes to a file."""
+"""Commands that each rule checks, or words of `nacre.policy.rule`: `mkfs.*` is a family, `>` any output redirection."""
 
 MODULES = tuple(RULE_MODULES)
 MODULES_BY_ID = {module.rpartition(".")[2].replace("_", "-"): module for module in RULE_MODULES}
-"""Modules by the id of their rule: a rule's file is named after its id."""
+"""Modules by rule id; a rule's file is named after its id."""
 _BY_COMMAND: dict[str, tuple[str, ...]] = {}
 for _module, _commands in RULE_MODULES.items():
     for _command in _commands:
@@ -96,11 +95,12 @@ for _module, _commands in RULE_MODULES.items():
 
 
 _FAMILIES = tuple(command[:-1] for command in _BY_COMMAND if len(command) > 1 and command.endswith("*"))
-"""How the names of such commands begin."""
+"""Prefixes of the names in command families."""
 
 
 @cache
 def load(module: str) -> Rule:
+    """Import the module of a rule and return the rule."""
     rule = import_module(f"{__name__}.{module}").RULE
     assert isinstance(rule, Rule)
     return rule
@@ -115,7 +115,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {}
 
 
 def rules_for(command: str) -> tuple[Rule, ...]:
-    """The rules that look at a command of this name."""
+    """Return the rules for commands of this name."""
     known = _RULES.get(command)
     if known is None:
         if command not in _BY_COMMAND:
@@ -132,10 +132,11 @@ def _of_texts(modules: tuple[str, ...]) -> tuple[Rule, ...]:
 
 
 def rules_for_texts(key: str) -> tuple[Rule, ...]:
-    """Those about a text as a whole, by a command that is in it or by what else is to be seen of it."""
+    """Return the rules on whole scripts for a command's name in the script, or for a word of `nacre.policy.rule`."""
     modules = _BY_COMMAND.get(key)
     return _of_texts(modules) if modules else ()
 
 
 def every_rule() -> tuple[Rule, ...]:
+    """Return all rules, with all modules loaded."""
     return _load_rules(MODULES)

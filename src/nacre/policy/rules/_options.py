@@ -12,17 +12,17 @@ __all__ = ["ParsedOptions", "parse_options", "render", "which_program"]
 
 
 def parse_options(args: Iterable[str], values: str = "", longs: str = "") -> ParsedOptions:
-    """`values`: letters that take a value. `longs`: long names that may be cut short, `name=` takes a value."""
+    """Parse options. `values`: letters with a value. `longs`: long names, also abbreviated; `name=` takes a value."""
     return spec_from_letters(values, longs).parse(args)
 
 
 def render(*words: str) -> str:
-    """Words as a reader would write them."""
+    """Return words as in source code."""
     return " ".join(to_display(word) for word in words)
 
 
 def which_program(command: Command, *names: str) -> str:
-    """Which of these programs it is, or may be if its name is a glob (`/usr/bin/gi?`); none gives ""."""
+    """Return which of these programs a command is, or may be if its name is a glob (`/usr/bin/gi?`); "" if none."""
     if command.name in names:
         return command.name
     return next((name for name in names if may_equal(command.name, name)), "") if has_glob(command.name) else ""

@@ -14,7 +14,7 @@ from nacre.shell.symbolic import STAR
 from nacre.verdict import Decision
 
 _OPENS = lazy_regex(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w[rwxXst]*")
-"""A part of a mode that lets others write."""
+"""Matches a part of a mode that lets others write."""
 
 
 def match(command: Command, around: CheckContext) -> Hit | None:

@@ -14,7 +14,7 @@ from nacre.shell import Command
 from nacre.verdict import Decision
 
 _OTHERS = (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM)
-"""Those of `find-delete-root`."""
+"""Kinds that `find-delete-root` handles."""
 
 
 def match(command: Command, around: CheckContext) -> Hit | None:

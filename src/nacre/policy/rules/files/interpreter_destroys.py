@@ -45,7 +45,7 @@ def match(command: Command, around: CheckContext) -> Hit | None:
     code = command.script
     if not code or command.name in SHELLS or not _CALLS.search(code):
         return None
-    from nacre.shell.programs.code_literals import QUOTED  # slow
+    from nacre.shell.programs.code_literals import QUOTED  # slow to import
 
     code = _BLANKS.sub(lambda found: "\n" if "\n" in found[0] else " ", code)
     quoted = [found.span() for found in QUOTED.finditer(code)]

@@ -29,7 +29,7 @@ def _moved_places(command: Command, around: CheckContext) -> Iterator[tuple[str,
         place = protected_place(target, command, around)
         if place is None or place.kind not in (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM):
             continue
-        if place.kind is not PlaceKind.HOME or target[:1] == "/":  # or it is `mv *` by somebody who works at home
+        if place.kind is not PlaceKind.HOME or target[:1] == "/":  # else it is `mv *` in a home directory
             yield target, Hit(reason=f"would move away {place.what}")
 
 

@@ -26,13 +26,15 @@ _TAKES = {
     "gc": ("", "prune auto aggressive quiet force"),
     "update-ref": ("m", "stdin no-deref create-reflog"),
 }
-"""Of each subcommand the letters that take a value, and the long options that matter here."""
+"""For each subcommand, the letters of options with a value, and the long options that matter here."""
 _STARS = ("*", "**", to_source(ALL_FOUND))
 _TAKES["stage"] = _TAKES["add"]
 _TAKES["send-pack"] = _TAKES["push"]
 
 
 class GitCall:
+    """A call of git: subcommand, arguments, configuration and working directory."""
+
     __slots__ = ("_parsed", "args", "config", "cwd", "sub")
 
     def __init__(self, sub: str, args: tuple[str, ...], cwd: str, config: dict[str, str]) -> None:
@@ -40,19 +42,19 @@ class GitCall:
         self.args = args
         self.cwd = cwd
         self.config = config
-        """What `-c` sets; names in lower case."""
+        """Settings of `-c`; names in lower case."""
         self._parsed: ParsedOptions | None = None
 
     @property
     def parsed(self) -> ParsedOptions:
-        """The arguments, sorted when a rule first asks: of most subcommands none does."""
+        """Parsed arguments; parsed on first use, because no rule needs those of most subcommands."""
         if self._parsed is None:
             self._parsed = parse_options(self.args, *_TAKES.get(self.sub, ("", "")))
         return self._parsed
 
 
 def git_call(command: Command, *subs: str) -> GitCall | None:
-    """This call of git, if it is one of these subcommands."""
+    """Return the call of git if it is one of these subcommands, else None."""
     if "git" not in command.cache:
         command.cache["git"] = _read(command) if which_program(command, "git") else None
     known = command.cache["git"]
@@ -85,7 +87,7 @@ def _read(command: Command) -> GitCall | None:
 
 
 def everything(pathspecs: list[str], cwd: str) -> str | None:
-    """The pathspec that takes in the whole directory or more, if there is one; exclusions alone do so too."""
+    """Return the pathspec that includes the whole directory or more; None if none does. Exclusions alone do, too."""
     kinds = [_magic(spec) for spec in pathspecs]
     for spec, (magic, path) in zip(pathspecs, kinds, strict=True):
         if not magic & {"exclude", "attr"} and _all_of_it(path, cwd):
@@ -101,7 +103,7 @@ def _split(alias: str) -> list[str]:
 
 
 def _magic(spec: str) -> tuple[set[str], str]:
-    """`:(top,exclude)path` and its short forms, taken apart."""
+    """Split `:(top,exclude)path` and its short forms into magic words and path."""
     if long := re.match(r":\(([^)]*)\)", spec):
         return {word.partition(":")[0].strip() for word in long[1].split(",")}, spec[long.end() :]
     if short := re.match(r":([/!^]*):?", spec):
@@ -114,7 +116,7 @@ def _all_of_it(path: str, cwd: str) -> bool:
         return False
     parts = posixpath.normpath(to_source(path) or ".").split("/")
     if parts[0]:
-        if path == f".{STAR}" or all(part in (".", "..", *_STARS) for part in parts):  # bash before 5.2: `.` too
+        if path == f".{STAR}" or all(part in (".", "..", *_STARS) for part in parts):  # before 5.2, bash includes `.`
             return True
         return parts[0] == ".." and absolute("/".join(parts), cwd) == cwd
     while parts[-1] in _STARS:

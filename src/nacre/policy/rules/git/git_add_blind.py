@@ -34,7 +34,7 @@ def match(command: Command, _: CheckContext) -> Hit | None:
 
 
 def everything_in(git: GitCall, command: Command) -> Hit | None:
-    """What is named is all there is."""
+    """Return a hit if the pathspecs or options include everything."""
     specs = git.parsed.operands + _pathspecs_from_stdin(git.parsed, command)
     if specs or git.parsed.has("--pathspec-from-file"):
         spec = everything(specs, git.cwd)
@@ -45,14 +45,14 @@ def everything_in(git: GitCall, command: Command) -> Hit | None:
 
 
 def _pathspecs_from_stdin(given: ParsedOptions, command: Command) -> list[str]:
-    """What `--pathspec-from-file=-` reads, if that is known."""
+    """Return the pathspecs that `--pathspec-from-file=-` reads, if stdin is known."""
     if given.values("--pathspec-from-file") != ["-"] or command.stdin is None or not is_fully_known(command.stdin):
         return []
     return [line for line in re.split("[\\n\\0]", command.stdin) if line]
 
 
 def _is_limited(given: ParsedOptions) -> bool:
-    """Only what is tracked, only what is picked, or nothing at all."""
+    """Return whether options limit it to tracked files, to a selection, or to nothing."""
     return any(given.is_set(*names) for names in _LIMITS)
 
 

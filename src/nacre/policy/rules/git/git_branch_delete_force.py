@@ -16,7 +16,7 @@ from nacre.verdict import Decision
 
 def match(command: Command, _: CheckContext) -> Hit | None:
     git = git_call(command, "branch")
-    if git is None or git.parsed.has("-r", "--remotes"):  # copies of remote branches: a fetch brings them back
+    if git is None or git.parsed.has("-r", "--remotes"):  # copies of remote branches: a fetch restores them
         return None
     if git.parsed.has("-D") or (git.parsed.is_set("-d", "--delete") and git.parsed.is_set("-f", "--force")):
         return Hit(render("git branch", *git.args))

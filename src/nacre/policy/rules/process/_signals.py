@@ -13,7 +13,7 @@ _NAMES = lazy_regex(
     "VTALRM|PROF|WINCH|IO|SYS|PWR"
 )
 HARMLESS = frozenset(("0", "EXIT", "CHLD", "CONT", "URG", "WINCH", "28"))
-"""Nobody dies of these."""
+"""Signals that kill no process."""
 _PKILL_LONG = (
     "signal= pidfile= pgroup= group= parent= runstates= session= terminal= euid= uid= older= queue= ns= nslist= "
     "cgroup= exact full newest oldest inverse"
@@ -23,7 +23,7 @@ _NARROW = ("-P", "--parent", "-g", "--pgroup", "-t", "--terminal", "-F", "--pidf
 
 
 def kill_call(command: Command) -> tuple[str, list[str]] | None:
-    """The signal that `kill` sends and to whom; None if it sends none."""
+    """Return the signal that `kill` sends and its targets; None if it sends none."""
     if not which_program(command, "kill"):
         return None
     signal, args = "TERM", list(command.args)
@@ -51,16 +51,16 @@ class KillByName:
     signal: str
     parsed: ParsedOptions
     narrow: bool
-    """It is limited to some processes by another way than their names."""
+    """Options other than names limit it to some processes."""
 
     @property
     def full(self) -> bool:
-        """The whole name must be the pattern."""
+        """Whether the pattern must match the whole name."""
         return self.parsed.is_set("-x", "--exact") if self.name == "pkill" else not self.parsed.is_set("-r", "--regexp")
 
 
 def by_name(command: Command) -> KillByName | None:
-    """This call of pkill or killall, if somebody may die of it."""
+    """Return the call of pkill or killall if it may kill a process, else None."""
     name = which_program(command, "pkill", "killall")
     if not name or command.args[:1] in (("--help",), ("--version",), ("-l",), ("--list",)):
         return None

@@ -19,7 +19,7 @@ _FORKS = lazy_regex(
     r"\bloop ?(?:\{|do\b) ?(?:Process\.)?fork\b|\bfor ?\( ?; ?; ?\) ?\{? ?fork\b"
 )
 _TIGHT = lazy_regex(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
-"""Without the blanks that bash wants; other shells run it."""
+"""Matches a fork bomb without the spaces that bash requires; other shells run it."""
 
 
 def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:

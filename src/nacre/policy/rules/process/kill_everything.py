@@ -19,7 +19,7 @@ from nacre.verdict import Decision
 
 _INIT_LIVES = HARMLESS | {"HUP", "USR1", "USR2"}
 _ALL = lazy_regex(r"(?:[.^$*+?() ]|\[[^]-]*-[^]]*\]|\\[wS])*")
-"""Regular expressions that every name matches."""
+"""Matches regular expressions that match every name."""
 
 
 def match(command: Command, _: CheckContext) -> Hit | None:

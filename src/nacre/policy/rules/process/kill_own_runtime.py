@@ -22,7 +22,7 @@ _RUNTIMES = lazy_regex(
 )
 _BEFORE = lazy_regex(r"[\^( ]*(?:\\[b<])?(?:(?:/usr)?(?:/local)?/bin/)?")
 _AFTER = ".*+?$) "
-"""What a pattern may have around the name and still match all that go by it."""
+"""`_BEFORE` and `_AFTER`: what may surround the name in a pattern that still matches all processes of that name."""
 
 
 def match(command: Command, around: CheckContext) -> Hit | None:

@@ -22,7 +22,7 @@ _ADDRESS = lazy_regex(r"/dev/(?:tcp|udp)/")
 
 def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
     lines: set[str] = set()
-    """Descriptors that are connections."""
+    """File descriptors of network connections."""
     for command in script.commands:
         if not command.redirects and command.parent is None:
             continue
@@ -42,7 +42,7 @@ def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] |
 
 
 def _redirections(command: Command) -> Iterator[Redirection]:
-    """Its own redirections and those of its wrappers."""
+    """Yield the redirections of a command and of its wrappers."""
     here: Command | None = command
     while here is not None:
         yield from here.redirects
@@ -50,7 +50,7 @@ def _redirections(command: Command) -> Iterator[Redirection]:
 
 
 def _reads_commands(command: Command) -> bool:
-    """A shell, `eval`, or a command that only running it would tell."""
+    """Return whether a command is a shell, `eval`, or unknown until it runs."""
     if is_shell(command.name):
         return "c" not in shell_options(command.argv)[0]
     return command.name == "eval" or (bool(command.argv) and not with_unknowns_empty(command.argv[0]))

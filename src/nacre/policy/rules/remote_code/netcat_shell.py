@@ -33,7 +33,7 @@ def match(command: Command, around: CheckContext) -> Hit | None:
 
 
 def started_programs(command: Command) -> Iterator[tuple[str, str]]:
-    """What a netcat is told to start, and by which option: `c`, `e` or a long one."""
+    """Yield the programs that a netcat would start, each with the option's name: `c`, `e` or a long one."""
     args = command.args
     for index, word in enumerate(args):
         found = re.fullmatch(r"-[A-Za-z0-9]*?([ec])(/.*)?|(--(?:sh-)?exec)(?:=(.*))?", word, re.DOTALL)
@@ -43,7 +43,7 @@ def started_programs(command: Command) -> Iterator[tuple[str, str]]:
 
 
 def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
-    """`sh -i | nc host port`; the other way round, `nc | sh`, is text from the network that a shell runs."""
+    """Match `sh -i | nc host port`, and the reverse, `nc | sh`: a shell that runs text from the network."""
     if not any(map(_connects, script.commands)):
         return None
     served = find_pipeline(script, reads_commands_from_pipe, _connects, through=True)

@@ -7,7 +7,7 @@ import re
 from nacre.base.lazy_regex import lazy_regex
 
 _SKIPPED = lazy_regex(
-    r"--[^\n]*|/\*!\d*|/\*.*?(?:\*/|\Z)"  # comments; what is in /*! … */ MySQL runs
+    r"--[^\n]*|/\*!\d*|/\*.*?(?:\*/|\Z)"  # comments; MySQL executes the contents of /*! … */
     r"|^[ \t]*[\\.][^\n]*"  # the client's own commands
     r"|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|`[^`]*`?",
     re.DOTALL | re.MULTILINE,
@@ -17,7 +17,7 @@ _MONGO = lazy_regex(r"dropDatabase\s*\(")
 
 
 def destroys(sql: str) -> tuple[str, str] | None:
-    """The statement, and what is lost by it."""
+    """Return the first destructive statement and what it would lose; None if there is none."""
     for statement in _SKIPPED.sub(_strip_literal, sql).replace("\\G", ";").split(";"):
         if found := _DROPS.search(statement):
             kind = found[1].upper()
@@ -32,7 +32,7 @@ def destroys_in_mongo(code: str) -> tuple[str, str] | None:
 
 
 def _strip_literal(found: re.Match[str]) -> str:
-    """Strings lose what is in them, names only their quotes."""
+    """Empty a string literal, unquote a name, replace a comment by a space."""
     text = found[0]
     if text[0] == "'":
         return "''"

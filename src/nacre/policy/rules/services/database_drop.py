@@ -18,7 +18,7 @@ from nacre.policy.rules.services._sql import destroys, destroys_in_mongo
 from nacre.shell.command import Command
 from nacre.verdict import Decision
 
-_CLIENTS = {  # the letters that take a value, the long options that do, the options whose value is SQL
+_CLIENTS = {  # letters of options with a value, long ones with a value, options whose value is SQL
     "mysql": ("uhPDSe", "user= host= port= database= socket= execute=", ("-e", "--execute")),
     "psql": ("cdfhpUvoFRPTL", "command= dbname= file= host= port= username= variable= output=", ("-c", "--command")),
     "clickhouse-client": ("hudq", "host= port= user= password= database= query=", ("-q", "--query")),
@@ -30,7 +30,7 @@ _CLIENTS |= {"mariadb": _CLIENTS["mysql"], "mysqlsh": _CLIENTS["mysql"]}
 _REDIS = ("redis-cli", "valkey-cli", "keydb-cli")
 _MONGO = ("mongosh", "mongo")
 _THROWAWAY = lazy_regex(r"(?:^|_)(?:test|testing|tmp|temp|dev|ci)(?:_|$)", re.IGNORECASE)
-"""Databases that are made to be dropped."""
+"""Matches names of databases that are meant to be dropped."""
 _ADMIN = ("dropdb", "mysqladmin", "mariadb-admin")
 
 
@@ -50,7 +50,7 @@ def match(command: Command, _: CheckContext) -> Hit | None:
 
 
 def _texts(name: str, command: Command) -> Iterator[str]:
-    """What the client would execute."""
+    """Yield the code that the client would execute."""
     if not name:
         return
     if command.stdin is not None:

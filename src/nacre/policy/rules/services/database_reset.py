@@ -30,7 +30,7 @@ _ACTIONS = {
     "supabase": re.compile("db reset"),
     "dotnet": re.compile("ef database drop"),
 }
-"""Each matches from the first argument on."""
+"""Patterns for the arguments, matched from the first one on."""
 _INTERPRETERS = ("python", "python3", "php", "ruby")
 _ENVIRONMENTS = ("RAILS_ENV", "RACK_ENV", "MIX_ENV", "APP_ENV")
 

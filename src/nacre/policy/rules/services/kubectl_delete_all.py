@@ -24,7 +24,7 @@ _LONG = (
 
 _NAMESPACES = ("ns", "namespace", "namespaces", "project", "projects")
 _THROWAWAY = lazy_regex(r"(?:^|-)(?:pr|preview|review|test|tmp|temp|dev|ci|demo|sandbox)(?:-|\d|$)", re.IGNORECASE)
-"""Namespaces that are made to be deleted."""
+"""Matches namespaces that are meant to be deleted."""
 
 
 def match(command: Command, _: CheckContext) -> Hit | None:

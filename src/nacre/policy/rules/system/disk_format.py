@@ -23,9 +23,9 @@ _MAKERS = (
     "newfs_apfs", "newfs_msdos", "mkudffs", "mkreiserfs", "pvcreate", "pvremove",
 )  # fmt: skip
 _FAMILIES = ("mkfs.*", "newfs_*")
-"""Whatever filesystem it is that they make."""
+"""Families of programs that create a file system."""
 _NAMED = ("zpool", "zfs", "diskutil", "lvremove", "vgremove")
-"""Their targets are names, not paths."""
+"""Programs whose targets are names, not paths."""
 _READS = {
     "fdisk": ("-l", "--list", "-s", "--getsz", "-x", "--list-details"),
     "cfdisk": (),
@@ -33,7 +33,7 @@ _READS = {
     "sfdisk": ("-l", "--list", "-d", "--dump", "-J", "--json", "-s", "--show-size", "-F", "--list-free", "--verify"),
     "sgdisk": ("-p", "--print", "-i", "--info", "-v", "--verify", "-O", "--print-mbr", "-b", "--backup"),
 }
-"""Partitioners, and their options that only look."""
+"""Partitioners, and their read-only options."""
 _CHANGES = ("-Z", "-z", "-o", "-n", "-d", "-t", "-g", "--zap", "--zap-all", "--clear", "--new", "--delete")
 _ACTS = {
     "cryptsetup": ("luksFormat", "luksErase", "erase"),
@@ -44,13 +44,13 @@ _ACTS = {
     "nvme": ("format", "sanitize"),
     "bcachefs": ("format",),
 }
-"""Programs with subcommands."""
+"""Programs with destructive subcommands or options."""
 _PARTED = lazy_regex(r"mk\w+|rm|resize\w*|move|name|set|toggle|disk_set|disk_toggle|rescue|type")
 _VALUED = ("-t", "-L", "-F", "-b", "-m", "-N", "-U", "-E", "-O", "-I", "-i", "-s", "-n", "-d", "-p", "-o", "-c")
 
 
 _TRIES = dict.fromkeys(("mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"), ("-n",))
-"""Options with which they only say what they would do."""
+"""Programs with a dry-run option."""
 
 
 def match(command: Command, around: CheckContext) -> Hit | None:
@@ -77,7 +77,7 @@ def match(command: Command, around: CheckContext) -> Hit | None:
 
 
 def _device(word: str, command: Command) -> bool:
-    """It lies in `/dev`, or may be anything, or is no path (a pool's name, `disk2`)."""
+    """Return whether a word is a path in `/dev`, may be any path, or is not a path (a pool's name, `disk2`)."""
     if not word or word.startswith("-"):
         return False
     if not is_literal(word) and not re.search(r"[\w.]", word):

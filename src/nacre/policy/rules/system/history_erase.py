@@ -22,7 +22,7 @@ def match(command: Command, _: CheckContext) -> Hit | None:
         if opened.writes and ">>" not in opened.operator and _is_history(opened.target):
             return Hit(render(*command.argv, opened.operator, opened.target).strip())
     words = " ".join(command.argv)
-    if words.isascii() and "history" not in words:  # no glob and no name that is looked for
+    if words.isascii() and "history" not in words:  # neither a glob nor one of the names
         return None
     name = which_program(command, "history", *_REMOVERS, "cp", "ln", "tee")
     given = parse_options(command.args, "sr" if name == "truncate" else "", "size= reference= append")

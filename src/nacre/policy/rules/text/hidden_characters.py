@@ -20,7 +20,7 @@ _HIDDEN = lazy_regex(
 )
 _JOINERS = "\u034f\u115f\u1160\u17b4\u17b5\u180e\u200c\u200d"
 _FLAG = lazy_regex("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
-"""The flags of England, Scotland, Wales."""
+"""Matches the flags of England, Scotland and Wales."""
 
 
 def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
@@ -42,7 +42,7 @@ def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] |
 
 
 def _joins(text: str, at: int) -> bool:
-    """Between two emoji, or two letters of a script that is written with joiners."""
+    """Return whether a joiner stands between two emoji, or two letters of a script that is written with joiners."""
     before = text[max(0, at - 4) : at].rstrip("\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")[-1:]
     after = text[at + 1 : at + 2]
     if text[at] == "\u200d" and _emoji(before) and _emoji(after):
