@@ -11,7 +11,7 @@ _OCTAL_DIGITS = b"01234567"
 
 
 class MountEntry:
-    """One row of the table."""
+    """A row of the table."""
 
     __slots__ = ("device", "number", "options", "point", "root")
 

@@ -25,7 +25,7 @@ _F_SETPIPE_SZ = 1031
 def become_subreaper(name: bytes = b"nacre-keeper") -> None:
     """Make this process the reaper of its orphaned descendants, and protect its memory and environment.
 
-    Not dumpable: other processes of this user cannot read its /proc/PID/mem and environ. Does nothing unless `LINUX`.
+    The process becomes undumpable: others of this user cannot read its memory or environment. Only if `LINUX`.
     """
     if not LINUX:
         return
@@ -108,7 +108,10 @@ def require_free_space(fd: int, size: int) -> None:
 
 
 def grow_pipe(fd: int) -> None:
-    """Enlarge the buffer of a busy pipe, and only then: a user's pipes share a quota, beyond which new pipes are tiny."""
+    """Enlarge the buffer of a busy pipe.
+
+    Only of a busy one: a user's pipes share a quota, and beyond it every new pipe is tiny.
+    """
     if LINUX:
         import fcntl
 

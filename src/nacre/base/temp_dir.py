@@ -61,7 +61,10 @@ def is_own_directory(path: str) -> bool:
 
 
 def is_free(path: str, place: str) -> bool:
-    """Return whether `path` may be created in `place`: it is directly in there, and no file has its name."""
+    """Return whether `path` may be created in `place`: it is directly in there, and no file has its name.
+
+    It was not created yet, or a cleaner of /tmp has removed it.
+    """
     return os.path.dirname(path) == place and not os.path.lexists(path)
 
 

@@ -42,7 +42,7 @@ class Origin:
 
 @frozen
 class Entry:
-    """One value; for a list, one of its items."""
+    """A value with its origin; for a list, one of its items."""
 
     value: Any
     origin: Origin

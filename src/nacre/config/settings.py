@@ -15,12 +15,12 @@ SettingKind: TypeAlias = Literal[
     "choice", "seconds", "size", "count", "flag", "network", "file", "paths", "names", "rules"
 ]
 ProjectMay: TypeAlias = Literal["any", "stricter", "more", "never"]
-"""What a project may do with a setting: set it; only make it stricter; add items; nothing."""
+"""Rights of a project on a setting: set it; only make it stricter; add items; none."""
 
 
 @frozen(kw_only=True)
 class Setting:
-    """One setting."""
+    """A setting: its name, its type, and what a project may do with it."""
 
     name: str
     kind: SettingKind
@@ -33,7 +33,7 @@ class Setting:
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list. Items from all layers are joined; of other settings, the last layer's value counts."""
+        """True for lists: items of all layers are joined. Of other settings, the last layer's value counts."""
         return self.kind in ("paths", "names", "rules")
 
 

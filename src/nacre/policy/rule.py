@@ -88,7 +88,7 @@ class Rule:
     reason: str
     """Effect of the command, as the rest of a sentence ("`rm -rf /` would delete …")."""
     instead: str
-    """One alternative to suggest."""
+    """An alternative to suggest."""
     commands: tuple[str, ...] = ()
     """Names of the commands that it checks. A custom rule without names checks every command."""
     match: MatchCommand | None = None

@@ -25,7 +25,7 @@ class Page:
         text = import_module(f"{rules.__name__}.{module}").__doc__ or ""
         first, _, rest = text.strip().partition("\n")
         self.title: str = first.removeprefix(f"{rule.id}:").strip()
-        """One line that says what the rule is about."""
+        """The rule's subject, in one line."""
         self.sections: dict[str, list[str]] = _sections(rest)
         """Lines by section: why the rule exists, what to do instead, what it misses."""
 

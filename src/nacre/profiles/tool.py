@@ -14,7 +14,7 @@ ParameterTarget: TypeAlias = Literal["command", "description", "mode", "backgrou
 
 @frozen(kw_only=True)
 class Parameter:
-    """One parameter of the tool."""
+    """A parameter of the tool."""
 
     name: str
     kind: ParameterKind

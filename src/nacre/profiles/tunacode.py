@@ -32,7 +32,7 @@ INJECTION_PATTERNS = (r";\s*rm\b", r"&&\s*rm\b", r"\$\(.*\brm\b", r"`.*\brm\b")
 
 STANDARD = Report(truncate_above=3500, start=2500, end=1000, most=5000, longest=300)
 LOCAL = Report(truncate_above=1050, start=750, end=300, most=1500, longest=300)
-"""The same proportions, for models with a small context."""
+"""Limits in the same proportions, for models with a small context."""
 
 
 def tunacode(*, local_mode: bool = False, strict_characters: bool = True, literal: bool = False) -> Profile:

@@ -48,7 +48,7 @@ def action_rule(
 
 
 def adds_everything_after_all(command: Command, around: CheckContext) -> bool:
-    """Match `git add` of everything with a flag that git-add-blind allows (`-N`, `-u`), except those that add nothing."""
+    """Match `git add` of everything with a flag that git-add-blind allows (`-N`, `-u`), unless it adds nothing."""
     git = git_call(command, "add", "stage")
     if git is None or git.parsed.is_set("-n", "--dry-run") or git.parsed.is_set("--refresh"):
         return False

@@ -27,6 +27,8 @@ from nacre.shell.symbolic import (
 
 
 class PlaceKind(Enum):
+    """Kinds of protected places."""
+
     ROOT = auto()
     HOME = auto()
     SYSTEM = auto()
@@ -40,6 +42,8 @@ class PlaceKind(Enum):
 
 
 class ProtectedPlace(NamedTuple):
+    """A place that would be lost, for a rule and its message."""
+
     kind: PlaceKind
     what: str
     """Description for a message."""

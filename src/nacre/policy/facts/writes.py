@@ -23,6 +23,8 @@ _TO_WRITE = lazy_regex(r"(?:^|[|\n:])[ \t]*[\d,%$.]*(?:w|wq|x|up|wa|wqa|xa)!?[ \
 
 
 class WriteKind(Enum):
+    """Kinds of changes to a file."""
+
     WRITE = auto()
     """The file is created, or its contents change."""
     REMOVE = auto()
@@ -34,6 +36,8 @@ class WriteKind(Enum):
 
 
 class Change(NamedTuple):
+    """A change to a file, which `target` names as the command does."""
+
     kind: WriteKind
     target: str
 

@@ -22,7 +22,7 @@ def match(command: Command, _: CheckContext) -> Hit | None:
         return None
     modes = [name for name, _ in git.parsed.options if name in _MODES]
     words = render("git reset", *git.args)
-    if modes[-1:] == ["--merge"] and git.parsed.operands != ["ORIG_HEAD"]:  # that undoes a merge, as git's manual says
+    if modes[-1:] == ["--merge"] and git.parsed.operands != ["ORIG_HEAD"]:  # undoes a merge (git's manual)
         return Hit(words, "would lose every change that is staged, with no way back")
     return Hit(words) if modes[-1:] == ["--hard"] else None
 
