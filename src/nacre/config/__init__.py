@@ -5,8 +5,8 @@
     result = await bash.run("make", config.context())
 
 Defaults, the user's files, the project's files, environment variables (`NACRE_…`), arguments: each overrides the ones
-before. A project's settings count only if they are stricter than the user's. The library never reads settings unless
-this is called; `nacre run`, `check`, `explain` and `config` call it.
+before. Of a project's settings, except its timeouts, only those count that are stricter than the user's. The library
+never reads settings unless this is called; `nacre run`, `check`, `explain` and `config` call it.
 
 `InvalidConfig`: an unknown setting or a value of the wrong type, with its file and line.
 """

@@ -57,7 +57,7 @@ def plan_sandbox(
     if wanted.own and on is None:
         able = with_user_namespace(able)
     enforced = resolve(wanted, able, limits)
-    _check_roots(wanted, ctx)  # after `resolve`: what no command can have here is the more useful error
+    _check_roots(wanted, ctx)  # after `resolve`, which reports what this kernel cannot enforce at all
     return enforced
 
 

@@ -83,7 +83,7 @@ def output_directory(path: StrPath, field: str = "output_dir") -> str:
 
 
 def _is_allowed(path: str, ctx: ToolContext) -> bool:
-    """Follow links first: a link inside an allowed directory that points outside is outside."""
+    """Return whether a path is allowed. Links are followed first: a link that points outside is outside."""
     real = os.path.realpath(path)
     for allowed in ctx.allowed_paths:
         root = os.path.realpath(absolute(allowed, "allowed_paths"))

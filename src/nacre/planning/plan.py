@@ -45,10 +45,8 @@ def plan_for(
     by: Confines = plan_sandbox,
     start_in: Callable[[Request, ToolContext], str] = resolve_cwd,
 ) -> Plan:
-    """Return the plan of a request. Raises `InvalidRequest`.
-
-    `inherited`: the environment to start from. `by`: returns what will be enforced. `start_in`: returns the working
-    directory.
+    """Return the plan of a request, or raise InvalidRequest. `inherited`: the environment to start from. `by`: returns
+    what will be enforced. `start_in`: returns the working directory.
     """
     text = _text(request.command)
     _check_lists(ctx)
