@@ -16,7 +16,7 @@ class Text:
     """nacre's own format: one text with output and explanations, within a limit."""
 
     chars: int = 30_000
-    """Limit for the whole text; at least 1,000."""
+    """Characters of the whole text; at least 1,000."""
     lines: int = 1_000
     tokens: int | None = None
     """Approximate limit; None: tokens are not counted."""
