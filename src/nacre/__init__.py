@@ -1,15 +1,15 @@
-"""nacre: the shell an AI agent lives in.
+"""nacre: run shell commands for AI agents.
 
     result = await nacre.run("pytest -q", timeout=300)
     if not result.ok:
         print(result.summary, result.output)
 
-Nothing happens at import; each name is loaded when it is first used.
+Importing the package does nothing else; each public name is loaded on first use.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # importing it from `typing` would be most of what `import nacre` costs
+TYPE_CHECKING = False  # importing it from `typing` would take most of the time of `import nacre`
 if TYPE_CHECKING:
     from typing import Any
 

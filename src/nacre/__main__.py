@@ -1,4 +1,4 @@
-"""`python -m nacre` is `nacre`."""
+"""Entry point of `python -m nacre`: the `nacre` command."""
 
 import sys
 

@@ -1,8 +1,9 @@
-"""Bash: walks the street, top to bottom, and has no logic of its own.
+"""`Bash`, `run` and `run_sync`: run a command through all the stages.
 
     Request → plan → check → spawn → capture → Result
 
-Stateless: everything that belongs to one call comes in with it. `run` is `stream` consumed.
+The stages themselves are in other modules. A `Bash` keeps no state between calls: everything that belongs to one call
+is in its arguments. `run` consumes `stream` and returns the result.
 """
 
 from __future__ import annotations
@@ -57,15 +58,15 @@ if TYPE_CHECKING:
 
 @frozen
 class SessionHooks:
-    """How a session takes part in a run."""
+    """Hooks by which a session changes the plan of a run and reads its final state."""
 
     prepare: Callable[[Plan], Plan]
     state: int
-    """A file that gets the shell's last directory and environment."""
+    """File descriptor to which the shell writes its final working directory and environment."""
 
 
 class Bash:
-    """Runs shell commands. One instance serves any number of conversations, threads and event loops."""
+    """A runner of shell commands. One instance serves any number of conversations, threads and event loops."""
 
     def __init__(
         self,
@@ -75,8 +76,15 @@ class Bash:
         observers: Iterable[Observer] = (),
         engine: Engine = LOCAL,
     ) -> None:
-        """`observers` are told of each run (`nacre.observe`); the environment can ask for an audit trail, too. `engine`
-        is where commands run (`nacre.engines`)."""
+        """Create a runner.
+
+        `profile`: limits, policy, tool schema and answer format, or the name of a profile. `max_running`: runs at the
+        same time; further ones wait. None: derived from RLIMIT_NOFILE, at most 512. `observers`: notified of every run
+        (`nacre.observe`); the environment can add an audit trail. `engine`: the place where commands run
+        (`nacre.engines`).
+
+        Raises InvalidRequest for an unknown profile, or one that needs a container with an engine that has none.
+        """
         self.profile = profile_named(profile) if isinstance(profile, str) else profile
         asked = tuple(observers)
         self.observers = (*asked, *observers_from_env(asked))
@@ -91,12 +99,13 @@ class Bash:
         self._limiter = RunLimiter(max_running)
 
     def constraints(self, ctx: ToolContext | None = None) -> str:
-        """What a command of this context may do, for the description that a model reads; empty if anything.
+        """Describe the restrictions on commands of this context for a model; empty if there are none.
 
-        AccessUnavailable: this kernel cannot enforce it.
+        Raises InvalidRequest if the working directory is invalid, AccessUnavailable if the access mode cannot be
+        enforced.
         """
         ctx = self._with_profile_access(ctx)
-        self.engine.directory(Request("true"), ctx)  # which may be none
+        self.engine.directory(Request("true"), ctx)  # raises if there is none
         confined = self.engine.sandbox_plan(ctx, Limits(), {})
         if confined is None or confined.request is None:
             return "" if confined is None else confined.description
@@ -106,11 +115,12 @@ class Bash:
 
     @property
     def access_modes(self) -> tuple[Access, ...]:
-        """The ones that can be enforced where commands run."""
+        """Access modes that the engine can enforce."""
         return ("unrestricted", "workspace", "restricted") if self.engine.confines else ("unrestricted",)
 
     def definition(self, ctx: ToolContext | None = None, *, dialect: Dialect = "anthropic") -> dict[str, Any]:
-        """The tool for a model: name, description with the constraints in force, schema of what `call` takes."""
+        """Return the tool definition for a model: name, description with the restrictions in force, schema of the
+        arguments that `call` takes."""
         from nacre.toolcall import schema
 
         ctx = self._with_profile_access(ctx)
@@ -120,22 +130,33 @@ class Bash:
         return schema.definition(tool, "\n\n".join(filter(None, parts)), dialect)
 
     async def call(self, arguments: Mapping[str, Any] | str, ctx: ToolContext | None = None) -> Answer:
-        """One call of the tool as a model makes it, answered in the profile's shape. What cannot be meant is an answer,
-        too: nothing is raised for it."""
+        """Run one tool call of a model and return the answer in the profile's format.
+
+        `arguments` is the mapping or the JSON text that the model sent. Invalid arguments give an answer that says so;
+        they do not raise.
+        """
         return await answer_call(self.profile, arguments, ctx or ToolContext(), self.stream)
 
     def _with_profile_access(self, ctx: ToolContext | None) -> ToolContext:
-        """With the profile's access, where the caller has not asked for any."""
+        """Return the context with the profile's access mode, unless the caller has asked for another mode."""
         ctx = ctx or ToolContext()
         own = self.profile.access
         return ctx if ctx.access != "unrestricted" or own == "unrestricted" else replace(ctx, access=own)
 
     async def run(self, request: Request | str, ctx: ToolContext | None = None) -> Result:
-        """Run a command to its end."""
+        """Run a command until it exits, is killed, or becomes a task, and return its result.
+
+        A failing, refused or timed out command is a result, too (`Result.outcome`). Raises InvalidRequest if the
+        request or context is invalid, and EngineUnavailable or KeeperFailed if commands cannot run at all.
+        """
         return await collect_result(self.stream(request, ctx))
 
     def stream(self, request: Request | str, ctx: ToolContext | None = None) -> AsyncGenerator[Event, None]:
-        """Started, any number of Chunks, Ended. Only a few megabytes are read ahead of the caller."""
+        """Run a command and yield its events: `Started` if it starts, any number of `Chunk`s, then `Ended`.
+
+        At most a few megabytes are read ahead of the caller: a slow caller makes the command wait. Raises as `run`
+        does.
+        """
         return self.run_events(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
 
     def run_events(
@@ -171,7 +192,7 @@ class Bash:
         plan = permitted
         if plan.background:
             try:
-                from nacre.execution.background import start_background  # loaded by whoever starts one
+                from nacre.execution.background import start_background  # loaded with the first background task
             except OSError as error:
                 yield Ended(result_of_unstarted(request, plan, outcome_from(start_failed(error), plan)))
                 return
@@ -190,7 +211,7 @@ class Bash:
             protection: Protection | None = None
             try:
                 protection = await take_snapshot(plan)
-            except OSError as error:  # what it might do could not be undone
+            except OSError as error:  # its changes to protected paths could not be undone
                 run: RunHandle = UnstartedRun(start_failed(error))
             else:
                 try:
@@ -217,7 +238,7 @@ class Bash:
                     forget()
                 if protection is None:
                     run.close()
-                else:  # goes on if this is cancelled again
+                else:  # the clean-up completes even if this task is cancelled again
                     undone = await asyncio.shield(finish_and_restore(run, foreground, plan.grace))
         finally:
             self._limiter.release()
@@ -233,14 +254,14 @@ class Bash:
         notes += notes_on_pipestatus(ended, outcome)
         if (plan.ruleset or plan.engine_data is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
             notes += notes_on_limits(plan, outcome, both.text)
-        with contextlib.suppress(OSError):  # no descriptor left to load them with: what was run is told all the same
+        with contextlib.suppress(OSError):  # no file descriptor left to load the modules: return the result anyway
             if plan.sandbox_request is not None:
-                from nacre.sandbox.denials import denials  # not loaded for those who never confine
+                from nacre.sandbox.denials import denials  # loaded on the first sandboxed run
 
                 denied = denials(plan, outcome, both, ctx.conversation_id)
                 notes += denied
             if isinstance(outcome, Exited) and outcome.code and both.total_bytes and not denied:
-                from nacre.hints import hints_for  # not loaded for those who never fail
+                from nacre.hints import hints_for  # loaded on the first failure
 
                 notes += await hints_for(plan, both) if self.engine.is_local else []
         yield Ended(
@@ -267,7 +288,7 @@ class Bash:
 
 
 class RunOptions(TypedDict, total=False):
-    """See `Request` and `ToolContext`."""
+    """Keyword arguments of `run`: the fields of `Request` and `ToolContext`, where they are documented."""
 
     description: str
     mode: Mode
@@ -316,13 +337,13 @@ def _default_bash() -> Bash:
 
 
 def _split_options(command: str, options: Mapping[str, Any]) -> tuple[Request, ToolContext]:
-    """Keyword arguments sorted into the two values they belong to."""
+    """Sort keyword arguments into a request and a context. TypeError: unknown option."""
     for name in options:
         if name not in _OF_REQUEST | _OF_CONTEXT:
             near = difflib.get_close_matches(name, _OF_REQUEST | _OF_CONTEXT, n=1)
             raise TypeError(f"run() has no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     if options.get("cwd") is not None and options.get("workspace") is None:
-        # here it is a programmer who says it, and not a model
+        # Here a programmer gives the directory, not a model: so it may be the workspace, too.
         options = {**options, "workspace": os.path.join(options.get("working_dir") or "", options["cwd"])}
     return (
         Request(command, **{name: value for name, value in options.items() if name in _OF_REQUEST}),
@@ -331,10 +352,15 @@ def _split_options(command: str, options: Mapping[str, Any]) -> tuple[Request, T
 
 
 async def run(command: str, **options: Unpack[RunOptions]) -> Result:
-    """Run one command to its end."""
+    """Run one command and return its result. The options are the fields of `Request` and `ToolContext`.
+
+        result = await nacre.run("pytest -q", timeout=300)
+
+    Raises TypeError for an unknown option, else as `Bash.run` does.
+    """
     return await _default_bash().run(*_split_options(command, options))
 
 
 def run_sync(command: str, **options: Unpack[RunOptions]) -> Result:
-    """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
+    """Run one command like `run`, for code without an event loop. Inside a running event loop it blocks that loop."""
     return block_on(_default_bash().run(*_split_options(command, options)))

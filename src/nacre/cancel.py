@@ -1,7 +1,6 @@
-"""Cancel: a switch that ends runs, usable from any thread.
+"""A switch that cancels runs, usable from any thread.
 
-Throwing it calls each registered callback once, in the thread that throws it; a callback registered
-afterwards is called at once. Knows nothing of runs.
+`cancel` calls each registered callback once, in the calling thread. A callback registered afterwards is called at once.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from threading import RLock
 
 
 class Cancel:
-    """Throw it with `cancel()`; every run whose `ToolContext` holds it is ended."""
+    """A cancel switch: `cancel()` kills every run whose `ToolContext` holds it."""
 
     __slots__ = ("_callbacks", "_is_cancelled", "_lock")
 
     def __init__(self) -> None:
-        self._lock = RLock()  # a signal handler may throw it while this thread registers a callback
+        self._lock = RLock()  # reentrant: a signal handler may cancel while this thread registers a callback
         self._is_cancelled = False
         self._callbacks: dict[object, Callable[[], None]] = {}
 
@@ -36,7 +35,7 @@ class Cancel:
             callback()
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Register; the answer unregisters."""
+        """Register `callback`, or call it now if already cancelled. Returns a function that unregisters it."""
         key = object()
         with self._lock:
             thrown = self._is_cancelled

@@ -1,15 +1,15 @@
-"""The exceptions: what the programmer has to mend. What a command does is never one of these.
+"""Exceptions: problems that the programmer has to fix. The outcome of a command is never an exception.
 
 NacreError
-├── InvalidRequest    something asked for cannot be meant; raised before anything starts
+├── InvalidRequest    a request is invalid; raised before anything starts
 │   ├── PathNotAllowed    a directory outside `ToolContext.allowed_paths`
 │   ├── AccessUnavailable an access mode that cannot be enforced here
 │   └── NoSuchTask        an id that no task has
 ├── CommandFailed     `Result.check()` on a command that did not succeed
-├── EngineUnavailable an engine that cannot run anything
+├── EngineUnavailable an engine that cannot run commands
 ├── KeeperFailed      the keeper could not be started
-├── InvalidPolicy     a policy or a rule of the caller's that cannot be meant
-├── InvalidConfig     a setting that cannot be meant, with its file and line
+├── InvalidPolicy     an invalid policy or rule of the caller
+├── InvalidConfig     an invalid setting, with its file and line
 ├── CheckUnavailable  the checker could not be loaded
 └── UnsupportedPlatform
 """
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class NacreError(Exception):
-    """Everything nacre raises on purpose."""
+    """Base class of all exceptions that nacre raises on purpose."""
 
 
 class InvalidRequest(NacreError):
-    """A request that cannot be run as it stands: `field` is wrong, `hint` says what to do."""
+    """A request that cannot be run: `field` names the invalid field, `hint` the fix."""
 
     def __init__(self, code: str, message: str, *, field: str, hint: str) -> None:
         super().__init__(f"{message} {hint}" if hint else message)
         self.code = code
-        """Stable, for programs: `empty_command`, `bad_timeout`, …"""
+        """Stable identifier for programs: `empty_command`, `bad_timeout`, …"""
         self.message = message
         self.field = field
         self.hint = hint
@@ -42,24 +42,24 @@ class InvalidRequest(NacreError):
 
 
 def _revive(kind: type[InvalidRequest], code: str, message: str, field: str, hint: str) -> InvalidRequest:
-    """Exceptions with keyword-only arguments do not survive pickling by themselves."""
+    """Rebuild an unpickled exception: pickle does not pass keyword-only arguments."""
     return kind(code, message, field=field, hint=hint)
 
 
 class PathNotAllowed(InvalidRequest):
-    """A directory outside the allowed paths."""
+    """A directory outside `ToolContext.allowed_paths`."""
 
 
 class AccessUnavailable(InvalidRequest):
-    """An access mode that this version or this kernel cannot enforce. It is never quietly left out."""
+    """An access mode that this version or this kernel cannot enforce. nacre never drops a restriction silently."""
 
 
 class NoSuchTask(InvalidRequest):
-    """No task has this id, or several begin with it; the hint names those that are near."""
+    """No task has this id, or several ids begin with it; the hint lists similar ones."""
 
 
 class CommandFailed(NacreError):
-    """The command ran and did not succeed; `result` has everything it said."""
+    """A command that ran and did not succeed; `result` holds its outcome and output."""
 
     def __init__(self, result: Result) -> None:
         redactor = result.redactor
@@ -77,7 +77,7 @@ class CommandFailed(NacreError):
 
 
 class EngineUnavailable(NacreError):
-    """An engine that cannot run anything: what is missing, and what to do about it."""
+    """An engine that cannot run commands: the message names the cause, `hint` the fix."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message} {hint}".rstrip())
@@ -89,21 +89,21 @@ class EngineUnavailable(NacreError):
 
 
 class KeeperFailed(NacreError):
-    """The keeper process could not be started; the message says why and what to try."""
+    """The keeper process could not be started; the message names the cause and the fix."""
 
     def __init__(self, message: str, errno: int = 0) -> None:
         super().__init__(message)
         self.errno = errno
-        """The errno of what is lacking just now, as descriptors or processes: who runs a command is not raised it, but
-        gets `NotStarted`. 0: it cannot be started at all."""
+        """The errno of a temporary shortage, such as EMFILE or EAGAIN: `run` then does not raise, but returns
+        `NotStarted`. 0: the keeper cannot start here at all."""
 
 
 class InvalidPolicy(NacreError):
-    """A policy names what does not exist, or a rule of its own does not do what its examples say."""
+    """A policy that names unknown rules, or a custom rule that contradicts its own examples."""
 
 
 class InvalidConfig(NacreError):
-    """A setting that cannot be meant: where it stands, what is wrong with it, what to do."""
+    """An invalid setting: the message says where it stands and what is wrong, `hint` how to fix it."""
 
     def __init__(self, message: str, hint: str = "", *, file: str = "", line: int = 0, key: str = "") -> None:
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
@@ -111,9 +111,9 @@ class InvalidConfig(NacreError):
         self.message = message
         self.hint = hint
         self.file = file
-        """Or the name of a variable, as `$NACRE_ACCESS`."""
+        """Path of the file, or the name of a variable, as `$NACRE_ACCESS`."""
         self.line = line
-        """0: not known."""
+        """Line in the file; 0 if unknown."""
         self.key = key
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -125,8 +125,8 @@ def _revive_config(message: str, hint: str, file: str, line: int, key: str) -> I
 
 
 class CheckUnavailable(NacreError):
-    """The checker could not be loaded: no descriptor is left to open its files."""
+    """The checker could not be loaded: no file descriptor is left to open its modules."""
 
 
 class UnsupportedPlatform(NacreError):
-    """nacre does not run on this operating system."""
+    """An operating system on which nacre does not run."""

@@ -1,6 +1,7 @@
-"""The nouns of the way out: how a run ended, what it said, what it left, and the events on the way.
+"""Results: outcome, captured output and leftovers of a run, and the events while it runs.
 
-Outcomes are a closed sum: end every `match` on one with `assert_never`. Imports nothing that runs anything.
+Outcomes are a closed union: end every `match` on one with `assert_never`. This module imports nothing that runs
+commands.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ StreamName: TypeAlias = Literal["stdout", "stderr"]
 
 @frozen
 class Exited:
-    """The shell ended by itself."""
+    """The shell exited."""
 
     code: int
 
 
 @frozen
 class Signalled:
-    """The shell was ended by a signal that nacre did not send."""
+    """The shell was killed by a signal that nacre did not send."""
 
     signal: int
 
@@ -38,49 +39,49 @@ class Signalled:
 
 @frozen
 class TimedOut:
-    """nacre ended it, with everything it had started, when its time was up."""
+    """nacre killed the run with all its processes at its timeout, in seconds."""
 
     after: float
 
 
 @frozen
 class OverLimit:
-    """nacre ended it, with everything it had started, when it exceeded one of its limits."""
+    """nacre killed the run with all its processes because it exceeded one of its limits."""
 
     limit: str
-    """`memory`, `cpu`, `processes` or `threads`."""
+    """`memory` (bytes), `cpu` (seconds), `processes` or `threads`."""
     allowed: float
     used: float
 
 
 @frozen
 class Cancelled:
-    """The caller threw the cancel switch."""
+    """The caller cancelled the run."""
 
 
 @frozen
 class Killed:
-    """Somebody asked nacre to end this task, and it did, with everything it had started."""
+    """nacre killed this task with all its processes, as requested."""
 
     by: str
-    """Who asked, in a few words."""
+    """The requester, in a few words."""
     signal: int = 15
-    """What it was asked to end with, before KILL."""
+    """The first signal sent, before SIGKILL."""
 
 
 @frozen
 class Running:
-    """It goes on, as a task."""
+    """The command keeps running as a task."""
 
     task: str
-    """Its id."""
+    """Id of the task."""
     promoted: bool = False
-    """It was to end within the call, and did not."""
+    """The run was in the foreground and was promoted to a task."""
 
 
 @frozen
 class Refused:
-    """Not run: a rule forbids it."""
+    """A rule forbids the command; it was not run."""
 
     rule: str
     reason: str
@@ -89,7 +90,7 @@ class Refused:
 
 @frozen
 class NotStarted:
-    """The operating system would not start it."""
+    """The operating system could not start the command."""
 
     reason: str
     hint: str = ""
@@ -97,7 +98,7 @@ class NotStarted:
 
 @frozen
 class Lost:
-    """The keeper was killed in mid-run: how the command ended is not known, only that nothing of it is left."""
+    """The keeper was killed during the run. Its exit status is unknown; no process of the run survives."""
 
     reason: str
 
@@ -108,7 +109,7 @@ Outcome: TypeAlias = (
 
 
 def outcome_from(data: Mapping[str, Any]) -> Outcome:
-    """The other way round from `Result.to_dict`. ValueError, TypeError, KeyError: it is none."""
+    """Rebuild an outcome from `outcome_data`, as in `Result.to_dict`. ValueError, TypeError, KeyError: invalid data."""
     fields = dict(data)
     kind = fields.pop("kind")
     for cls, name in KINDS.items():
@@ -118,12 +119,12 @@ def outcome_from(data: Mapping[str, Any]) -> Outcome:
 
 
 def outcome_data(outcome: Outcome) -> dict[str, Any]:
-    """Plain data: its kind and its fields."""
+    """Return the outcome as plain data: its kind and its fields."""
     return {"kind": KINDS[type(outcome)], **{name: getattr(outcome, name) for name in outcome.__match_args__}}
 
 
 def describe(outcome: Outcome) -> str:
-    """An outcome in a few words."""
+    """Describe an outcome in a few words."""
     match outcome:
         case Exited(code):
             return f"exit {code}"
@@ -150,7 +151,7 @@ def describe(outcome: Outcome) -> str:
 
 
 def amount(limit: str, value: float) -> str:
-    """So much of something that is limited."""
+    """Format an amount of a limited resource with its unit."""
     match limit:
         case "cpu":
             return f"{value:g} s of computing"
@@ -184,7 +185,7 @@ KINDS: dict[type[object], str] = {
     NotStarted: "not_started",
     Lost: "lost",
 }
-"""The name of each outcome on the wire."""
+"""Name of each outcome in serialized data."""
 
 
 @frozen
@@ -201,7 +202,7 @@ class Process:
 
 @frozen
 class PipelineStatus:
-    """One command of a pipeline, and its exit status as a shell has it."""
+    """One command of a pipeline and its exit status as the shell reports it."""
 
     name: str
     status: int
@@ -209,12 +210,12 @@ class PipelineStatus:
 
 @frozen
 class TaskRef:
-    """What a task is known by."""
+    """Identifiers of a task."""
 
     id: str
     pid: int
     pgid: int
-    """Its process group: `kill -9 -PGID` ends it by hand."""
+    """Process group: `kill -9 -PGID` kills it by hand."""
     output_file: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,16 +224,16 @@ class TaskRef:
 
 @frozen
 class Spill:
-    """The file that holds what was too much for memory, in order of arrival."""
+    """The spill file: output beyond what memory keeps, in order of arrival."""
 
     path: str
     bytes: int
     complete: bool
-    """False: it reached its cap, or the disk was full; it then holds the beginning."""
+    """False: it reached its size limit or the disk was full; it holds the beginning."""
 
 
 class Redacts(Protocol):
-    """Knows what no rendering may show (`nacre.redact.redactor`)."""
+    """Interface of a redactor, which masks values that may not be shown (`nacre.redact.redactor`)."""
 
     def values(self) -> tuple[str, ...]: ...
     def mask(self, text: str, *, starts_cut: bool = False, ends_cut: bool = False) -> str: ...
@@ -247,17 +248,17 @@ class Captured:
     tail: bytes = b""
     total_bytes: int = 0
     dropped_bytes: int = 0
-    """Bytes between `head` and `tail`."""
+    """Bytes left out between `head` and `tail`."""
     dropped_chars: int = 0
-    """The same in characters, as UTF-8."""
+    """Characters left out between `head` and `tail`, decoded as UTF-8."""
 
     @property
     def text(self) -> str:
-        """As UTF-8, invalid bytes replaced; a line of its own says what is missing."""
+        """The output as UTF-8, with invalid bytes replaced; a separate line marks the omitted part."""
         return self.masked_text(None)
 
     def masked_text(self, redactor: Redacts | None) -> str:
-        """The same without what is hidden, nor a part of it beside what is missing."""
+        """Return `text` with secrets masked, including parts of a secret cut off at the omitted part."""
         if not self.dropped_bytes:
             whole = (self.head + self.tail).decode("utf-8", "replace")
             return whole if redactor is None else redactor.mask(whole)
@@ -270,47 +271,47 @@ class Captured:
 
 @frozen(kw_only=True)
 class Result:
-    """What happened, whole."""
+    """The result of a run: outcome, output, leftovers, notes."""
 
     command: str
     cwd: str
     outcome: Outcome
     out: Captured = Captured()
-    """stdout, as bytes."""
+    """Standard output."""
     err: Captured = Captured()
-    """stderr, as bytes."""
+    """Standard error."""
     both: Captured = Captured()
-    """stdout and stderr in order of arrival, as well as it can be known (exact with `merge`)."""
+    """stdout and stderr in order of arrival, as far as it can be known (exact with `merge`)."""
     duration: float = 0.0
     """Seconds from start to end."""
     pid: int | None = None
     running: tuple[Process, ...] = ()
     """Processes of this run that are still alive."""
     killed_leftovers: tuple[Process, ...] = ()
-    """Processes that the shell had left running and that were ended, as `leftovers="end"` asks."""
+    """Leftovers that were killed because of `leftovers="end"`."""
     pipestatus: tuple[PipelineStatus, ...] = ()
-    """How each command of the last pipeline ended, where bash could tell."""
+    """Exit status of each command of the last pipeline, if bash could report it."""
     task: TaskRef | None = None
-    """What goes on: the command itself, or what it left running."""
+    """The task that keeps running: the command itself, or its leftovers."""
     spill: Spill | None = None
     files_unreachable: bool = False
-    """Commands that run there do not see the files that it is kept in."""
+    """The spill file and the task's files are outside the file system that commands of this engine see."""
     enforced: tuple[str, ...] = ()
-    """Restrictions that were in force, not the ones asked for."""
+    """Restrictions that were in force, which may be fewer than requested."""
     notes: tuple[str, ...] = ()
-    """What nacre has to say about this run, a sentence each."""
+    """Remarks of nacre about this run, one sentence each."""
     redactor: Redacts | None = None
-    """What no rendering may show. It is not printed, compared or pickled; `stdout`, `stderr` and `output` are as the
-    command wrote them."""
+    """Masks secrets in every rendering. Not printed, compared or pickled; `stdout`, `stderr` and `output` are not
+    masked."""
 
     @property
     def ok(self) -> bool:
-        """It did what was asked: exited with 0, or was started in the background."""
+        """Whether the command exited with 0 or was started in the background."""
         return self.outcome == Exited(0) or (isinstance(self.outcome, Running) and not self.outcome.promoted)
 
     @property
     def exit_code(self) -> int | None:
-        """The shell's own exit code; None when it has none (signal, timeout, refusal, …: see `outcome`)."""
+        """Exit code of the shell; None if it has none (signal, timeout, refusal, …: see `outcome`)."""
         return self.outcome.code if isinstance(self.outcome, Exited) else None
 
     @property
@@ -327,12 +328,12 @@ class Result:
 
     @property
     def output(self) -> str:
-        """stdout and stderr together."""
+        """stdout and stderr in order of arrival, as text."""
         return self.both.text
 
     @property
     def total_bytes(self) -> int:
-        """Bytes the command printed while it was watched."""
+        """Bytes that the command printed, until it ended or became a task."""
         return self.both.total_bytes
 
     @property
@@ -342,17 +343,17 @@ class Result:
 
     @property
     def summary(self) -> str:
-        """How it ended, in a few words."""
+        """The outcome in a few words."""
         return describe(self.outcome)
 
     def check(self) -> Result:
-        """Itself when the command exited with 0 or goes on as a task, else `CommandFailed`."""
+        """Return this result if the command exited with 0 or runs as a task; else raise CommandFailed."""
         if not self.ok and not isinstance(self.outcome, Running):
             raise CommandFailed(self)
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as `nacre run --json` prints it, with secrets masked."""
+        """Return plain data, as `nacre run --json` prints it, with secrets masked."""
         data = {
             "command": self.command,
             "cwd": self.cwd,
@@ -388,18 +389,18 @@ class Result:
 
 @frozen
 class Started:
-    """The shell runs."""
+    """The shell has started."""
 
     pid: int
     timeout: float = float("inf")
-    """Seconds after which the run is ended, as the plan has it; `inf`: never."""
+    """Seconds from the start to the timeout; `inf`: none."""
     redactor: Redacts | None = None
-    """Masks what no rendering of this run may show: the same as in its `Result`. Not printed, compared or pickled."""
+    """Masks secrets in every rendering of this run, as in its `Result`. Not printed, compared or pickled."""
 
 
 @frozen
 class Chunk:
-    """Some output, cut between characters."""
+    """A piece of output, split between characters."""
 
     stream: StreamName
     data: bytes
@@ -411,7 +412,7 @@ class Chunk:
 
 @frozen
 class Ended:
-    """The last event."""
+    """The last event of a run, with its result."""
 
     result: Result
 

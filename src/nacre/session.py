@@ -1,9 +1,9 @@
-"""Session: directory and exported environment carry over from call to call.
+"""Session: working directory and exported environment carry over from call to call.
 
-Each call is still a fresh shell. On its way out the shell writes its directory and environment to a file that only
-this process holds; what differs from what it was given is remembered and laid over the next call's. A shell that
-cannot tell any more (killed, replaced by `exec`) leaves the session as it was. What one call was given as `cwd` or
-`env` is that call's alone.
+Each call still starts a fresh shell. When the shell exits, it writes its working directory and environment to a memory
+file that only this process holds. Differences from the environment it was given are kept and applied to the next call.
+A shell that cannot write them (killed, replaced by `exec`) leaves the session unchanged. The `cwd` and `env` of a
+request apply to that call only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nacre.views.answers import Answer
 
 _PER_RUN_VARIABLES = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
-"""What bash and the keeper set for each shell."""
+"""Variables that bash and the keeper set for each shell."""
 _STILL_RUNNING_NOTE = "The session is as before: what goes on as a task changes nothing in it."
 _STATE_UNKNOWN_NOTE = (
     "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
@@ -44,7 +44,7 @@ _VARIABLES_UNKNOWN_NOTE = "The shell could not tell all its variables: those of 
 
 
 class Session:
-    """Use one per conversation. Calls take turns."""
+    """A conversation with a working directory and environment of its own. Calls run one after another."""
 
     def __init__(
         self,
@@ -54,21 +54,27 @@ class Session:
         cwd: str | None = None,
         changes: Mapping[str, str | None] | None = None,
     ) -> None:
+        """Create a session.
+
+        `bash`: runs the commands; default `Bash()`. `ctx`: context of every call, except for the working directory.
+        `cwd`: initial directory; default: the context's `working_dir`, else the engine's. `changes`: initial
+        `env_changes`, as saved from an earlier session.
+        """
         self._bash = bash or Bash()
         self._ctx = ctx or ToolContext()
         if not self._bash.engine.is_local and not self._ctx.conversation_id:
-            own = f"session-{os.urandom(4).hex()}"  # what an engine keeps for a conversation is for this one alone
+            own = f"session-{os.urandom(4).hex()}"  # engines keep state per conversation id; share none
             self._ctx = replace(self._ctx, conversation_id=own)
         self._env_changes = dict(changes or {})
         self._limiter = RunLimiter(1)
         home = self._ctx.working_dir or self._home()
         self._workspace = os.path.abspath(self._ctx.workspace or home)
-        """Stays, wherever commands go."""
+        """Fixed, while `cwd` follows the commands."""
         self.cwd = os.path.abspath(cwd or home)
-        """Where the next command starts."""
+        """Absolute path of the directory in which the next command starts."""
 
     def _home(self) -> str:
-        """Where a command starts if nobody says where."""
+        """Return the default working directory."""
         return (
             current_directory()
             if self._bash.engine.is_local
@@ -77,24 +83,24 @@ class Session:
 
     @property
     def context(self) -> ToolContext:
-        """What its calls get, but for the directory."""
+        """Context of the calls; each gets the session's current directory in addition."""
         return self._ctx
 
     @property
     def env_changes(self) -> Mapping[str, str | None]:
-        """What commands have exported so far, and (None) what they have unset."""
+        """Variables that commands have exported so far; None for those they have unset."""
         return MappingProxyType(self._env_changes)
 
     async def run(self, request: Request | str) -> Result:
-        """Run a command to its end."""
+        """Run a command, as `Bash.run` does, and update the session."""
         return await collect_result(self.stream(request))
 
     async def call(self, arguments: Mapping[str, Any] | str) -> Answer:
-        """As `Bash.call`."""
+        """Run one tool call of a model, as `Bash.call` does, and update the session."""
         return await answer_call(self._bash.profile, arguments, self._ctx, lambda request, _: self.stream(request))
 
     async def stream(self, request: Request | str) -> AsyncGenerator[Event, None]:
-        """As `Bash.stream`."""
+        """Run a command and yield its events, as `Bash.stream` does, and update the session before the last one."""
         request = Request(request) if isinstance(request, str) else request
         await self._limiter.acquire()
         state = None
@@ -135,7 +141,7 @@ class Session:
             self._limiter.release()
 
     def _ensure_directory(self, consequence: str) -> list[str]:
-        """Make sure that the session's directory exists: the nearest that is left of it. Says when it had to."""
+        """Move to the nearest existing parent if the session's directory is gone; return notes that say so."""
         lost = self.cwd
         if not self._bash.engine.is_local or os.path.isdir(lost):
             return []
@@ -146,7 +152,7 @@ class Session:
     def _update_from(self, state: int, given: Mapping[str, str], request: Request, result: Result) -> list[str]:
         if result.task is not None and result.task.pid == result.pid:
             promoted = isinstance(result.outcome, Running) and result.outcome.promoted
-            return [_STILL_RUNNING_NOTE] if promoted else []  # it has not come to its end
+            return [_STILL_RUNNING_NOTE] if promoted else []  # the command has not ended yet
         last = read_exit_state(state)
         directory, environment = last.cwd, last.environment
         if directory is None and isinstance(result.outcome, Exited):
@@ -169,5 +175,6 @@ class Session:
 
 
 def _is_of_this_run(name: str, value: str | None) -> bool:
-    """Set by bash or the keeper for this one, or a path into its private TMPDIR, which is gone."""
+    """Return whether bash or the keeper set the variable for this run only, or it points into the run's private TMPDIR,
+    which no longer exists."""
     return name in _PER_RUN_VARIABLES or (value is not None and is_in_private_directory(value))

@@ -1,6 +1,6 @@
-"""The nouns of the way in: what is asked, for whom, within which bounds, and what will be done.
+"""Input values: the request, its context and limits, and the resulting plan.
 
-Frozen values, no behaviour, nothing of ours imported but the cancel switch and the verdict.
+Frozen values without behaviour. Of nacre, only `base`, the cancel switch and the verdict are imported.
 """
 
 from __future__ import annotations
@@ -32,118 +32,123 @@ GIB = 1024 * MIB
 
 @frozen
 class Request:
-    """What was asked: one command."""
+    """One command to run."""
 
     command: str
-    """Shell text, handed to bash byte for byte."""
+    """Shell script, passed to bash byte for byte."""
     _: KW_ONLY
     description: str = ""
-    """For the people and logs that watch; never interpreted."""
+    """Shown to people and in logs; never interpreted."""
     mode: Mode = "default"
-    """Which of the profile's timeouts applies when `timeout` is not given; `background` starts a task, which has none,
-    and returns at once."""
+    """Selects the profile's timeout if `timeout` is not given. `background` starts a task, which has no default
+    timeout, and returns at once."""
     timeout: float | None = None
-    """Seconds. None: the profile's. Above the profile's maximum it is lowered, and the result says so."""
+    """Seconds; None: the profile's. A value above the profile's maximum is lowered, and the result has a note about
+    it."""
     yield_after: float | None = None
-    """Seconds after which it goes on as a task, and the call returns with what it has printed so far."""
+    """Seconds after which the run becomes a background task and the call returns with the output so far."""
     cwd: StrPath | None = None
-    """Relative to the context's `working_dir`, which is also the default."""
+    """Working directory, relative to the context's `working_dir`. Default: `working_dir`."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Laid over the inherited environment; never filtered."""
+    """Variables added to the inherited environment; never filtered."""
     clear_env: bool = False
-    """Inherit nothing: only `env`, and what keeps programs from waiting for a person."""
+    """Inherit no environment: pass only `env` and the variables that keep programs from prompting."""
     stdin: str | bytes | None = None
-    """None: `/dev/null`."""
+    """Standard input; None: `/dev/null`."""
     open_stdin: bool = False
-    """For `background`: leave stdin open, for `Tasks.write`."""
+    """With `background`: keep stdin open for `Tasks.write`."""
     merge: bool = False
-    """One pipe for stdout and stderr: their order is then exact, and all of it is `stdout`. A task always has one."""
+    """Use one pipe for stdout and stderr: their order is then exact, and `stdout` holds both. Tasks always do this."""
     leftovers: Leftovers | None = None
-    """Processes still running when the shell has exited become a task: `keep` it until the host ends, or `detach` it
-    from the host; or `end` them now. `wait`: the shell waits for its jobs before it exits, in the same time; what is
-    not one of them is kept. None: the profile's choice."""
+    """Handling of processes that are still running when the shell has exited. `keep`: they become a task that is killed
+    when the host process exits. `detach`: they become a task that outlives the host process. `end`: they are killed
+    now. `wait`: the shell waits for its jobs before it exits, within the timeout; other leftovers are kept. None: the
+    profile's choice."""
 
 
 @frozen(kw_only=True)
 class Limits:
-    """Bounds on what one run may cost. None: the profile's own."""
+    """Resource limits of one run. None: the profile's limit."""
 
     output: int | None = None
-    """Bytes of each stream (and of both together) held in memory: its beginning and its end."""
+    """Bytes kept in memory of each stream, and of both together: half from the beginning, half from the end."""
     spill: int | None = None
-    """Bytes of the spill file, which keeps what memory does not. 0: no spill file."""
+    """Bytes of the spill file, which holds output that memory does not. 0: no spill file."""
     log: int | None = None
-    """Bytes of a task's log; beyond that its beginning and its end."""
+    """Bytes of a task's log; of more output, the beginning and the end are kept."""
     tasks: int | None = None
-    """How many tasks may be running in one place when another is started. What goes on as a task always may."""
+    """Running tasks in one task directory; at this limit, no task is started and no leftovers are adopted. Promoting a
+    run is always allowed."""
     memory: int | None = None
-    """Bytes of memory, all processes of the run together."""
+    """Bytes of memory of all processes of the run together."""
     cpu: float | None = None
-    """Seconds of computing, all processes together."""
+    """Seconds of CPU time of all processes together."""
     processes: int | None = None
-    """How many at once. Of threads, four times as many, and at least 256."""
+    """Processes at the same time. The limit of threads is four times this number, and at least 256."""
     file_size: int | None = None
-    """Bytes of any file that it writes."""
+    """Bytes of each file that it writes."""
     open_files: int | None = None
-    """Descriptors of each process."""
+    """File descriptors of each process."""
 
 
 @frozen(kw_only=True)
 class ToolContext:
-    """What belongs to one call, so that one `Bash` can serve many conversations."""
+    """The context of one call, so that one `Bash` can serve many conversations."""
 
     working_dir: StrPath | None = None
-    """None: the current directory of this process."""
+    """Working directory. None: the current directory of this process."""
     workspace: StrPath | None = None
-    """What the work is in, wherever a command starts: `access="workspace"` lets it write there, a container has that of
-    this machine, and the paths below are relative to it. None: `working_dir`."""
+    """Project root: writable with `access="workspace"`, mounted into containers, base of the relative paths below.
+    None: `working_dir`."""
     cancel: Cancel | None = None
-    """Ends the run from anywhere, any thread included."""
+    """Cancels the run from any thread."""
     access: Access = "unrestricted"
-    """`restricted`: no writes, no network. `workspace`: writes in the workspace. The kernel enforces it; where
-    it cannot, the command is not run."""
+    """`restricted`: no writes, no network. `workspace`: writes in the workspace only. The kernel enforces it; if it
+    cannot, the command is not run."""
     network: Network = False
-    """For `workspace`: True for all of it, ports that may be connected to, or `loopback` for one of its own."""
+    """With `workspace`: True for full access, a tuple of TCP ports to connect to, or `loopback` for a private loopback
+    network."""
     unix_sockets: bool = False
-    """For `workspace`: let it use unix sockets. Docker and systemd listen on some, and do anything for you."""
+    """With `workspace`: allow unix sockets. Services such as Docker and systemd listen on some, and run anything for
+    their clients."""
     writable: tuple[StrPath, ...] = ()
-    """For `workspace`: more directories that may be written."""
+    """With `workspace`: further writable directories."""
     protected: tuple[StrPath, ...] = ()
-    """For `workspace`: paths in it that may only be read, beside those that always are (docs/sandbox.md)."""
+    """With `workspace`: read-only paths inside it, in addition to those that are always protected (docs/sandbox.md)."""
     unprotected: tuple[str, ...] = ()
-    """For `workspace`: names that always are protected and may be written this time, such as `AGENTS.md`."""
+    """With `workspace`: names, such as `AGENTS.md`, that are writable this time although protected by default."""
     hidden: tuple[StrPath, ...] = ()
-    """Paths that a confined command cannot read."""
+    """Paths that a sandboxed command cannot read."""
     strict: bool = False
-    """For `restricted`: no private TMPDIR either."""
+    """With `restricted`: no private TMPDIR either."""
     allow_partial: bool = False
-    """Run confined as far as this kernel goes, rather than not at all; `Result.enforced` tells how far."""
+    """Run with the restrictions that this kernel can enforce instead of failing; `Result.enforced` lists them."""
     output_dir: StrPath | None = None
-    """Where spill files and tasks go, and stay. None: spill files go to a private directory that goes when this process
-    does, tasks to the user's state directory."""
+    """Directory for spill files and tasks, which are kept there. None: spill files go to a private directory that is
+    removed when this process exits, tasks to the user's state directory."""
     spill_dir: StrPath | None = None
-    """Where spill files go, and stay, if not with the tasks in `output_dir`."""
+    """Directory for spill files, which are kept there, if not `output_dir`."""
     conversation_id: str = ""
-    """Part of the names of files made for this call."""
+    """Part of the names of files written for this call."""
     caller: str = ""
-    """Who asks, for logs and the audit trail: the name of a program or an adapter; never interpreted."""
+    """Name of the calling program or adapter, for logs and the audit trail; never interpreted."""
     allowed_paths: tuple[StrPath, ...] = ()
-    """When given, a command may only start in one of these directories or below."""
+    """If given, the only directories, with those below, in which a command may start."""
     approve: Callable[[Verdict], Awaitable[bool] | bool] | None = None
-    """Asked when the checker wants a person's word; True lets the command run. `Verdict.approval_request` is what to
-    show."""
+    """Called when the checker wants a person's approval; True runs the command. Show `Verdict.approval_request` to the
+    person."""
     limits: Limits = Limits()
     secrets: tuple[str, ...] = ()
-    """Values that no command may inherit, under whatever name, and that no rendering of a result shows."""
+    """Values that no command inherits, under any variable name, and that every rendering of a result masks."""
     pass_env: tuple[str, ...] = ()
-    """Names (or globs) of variables to let through the environment filter."""
+    """Names or glob patterns of variables that pass the environment filter."""
     login_env: bool = False
     """Inherit the environment of the user's login shell instead of this process's."""
 
 
 @frozen(kw_only=True)
 class Plan:
-    """What will be done: every default filled in, every path absolute. Nothing after this decides anything."""
+    """The plan of a run: every default filled in, every path absolute. No later stage makes decisions."""
 
     text: bytes
     bash: str
@@ -157,63 +162,65 @@ class Plan:
     output: int
     spill: int
     spill_dir: str | None
-    """None: a private directory that goes when this process does."""
+    """None: a private directory that is removed when this process exits."""
     file_prefix: str
     task_dir: str | None = None
     """None: the user's state directory."""
     standby_ok: bool = False
-    """Nothing in it is for this call only but the text: a shell for the next call may be started ahead."""
+    """Only the script is specific to this call, so a standby shell for the next call may be started with the same
+    plan."""
     notes: tuple[str, ...] = ()
-    """What was changed on the way here that the reader of the result should know."""
+    """Changes to the request that the reader of the result should know."""
     ruleset: bytes = b""
-    """What the kernel is to enforce, as the keeper takes it."""
+    """Restrictions for the kernel, encoded for the keeper."""
     private_tmpdir: bool = False
-    """With a private TMPDIR."""
+    """Whether the run gets a private TMPDIR."""
     limits: Limits = Limits()
-    """What it may cost."""
+    """Resource limits of the run."""
     sandbox_request: SandboxRequest | None = None
-    """The same in words, for whoever explains a denial."""
+    """The requested restrictions, from which denials are explained."""
     enforced: tuple[str, ...] = ()
     compared_paths: tuple[str, ...] = ()
-    """Paths to be compared before and after."""
+    """Paths to compare before and after the run."""
     writable_roots: tuple[str, ...] = ()
-    """Where it may write: what is put in the way of those is removed there, and nowhere else."""
+    """Writable directories. A file that the run plants in place of a protected path is removed only inside them."""
     repositories: tuple[str, ...] = ()
-    """Git directories in which it may leave no links, and no steps that run programs."""
+    """Git directories in which the run may leave no links and no unfinished operations that run programs."""
     mounted: tuple[str, ...] = ()
-    """Protected paths that mounts hold, which come off when somebody outside replaces what is there."""
+    """Protected paths held by mounts. A mount is lost when a process outside replaces the path."""
     covered: tuple[str, ...] = ()
-    """Hidden paths that mounts alone hide."""
+    """Hidden paths that only mounts hide."""
     own_code: tuple[str, ...] = ()
-    """Those of `mounted` that are too large to be compared."""
+    """Paths of `mounted` that are not compared: nacre's own code, which is too large, and nacre's own output."""
     removed_env: tuple[str, ...] = ()
-    """Variables that it is not to have, for an engine that lays an environment of its own below."""
+    """Variables that the run may not have, for an engine that adds an environment of its own."""
     deferred: tuple[str, ...] = ()
-    """Variables of `env` that came with the call and that bash gets once tag and limits are in place."""
+    """Variables of `env` that came with the request. bash gets them after the tag and the limits are set."""
     engine_data: Any = None
-    """What the engine needs to know to start it."""
+    """Data that the engine needs to start the run."""
     reports_state: bool = False
-    """The shell is to tell its last directory and environment."""
+    """Whether the shell reports its final working directory and environment."""
     pipeline_commands: tuple[str, ...] = ()
-    """The commands of its last pipeline, if it can tell how each of them ended."""
+    """Commands of the last pipeline, if the shell can report the exit status of each."""
     dedicated_keeper: bool = False
-    """With a keeper of its own, because it may outlive this process."""
+    """Whether the run gets a keeper process of its own, because it may outlive this process."""
     background: bool = False
-    """It is a task from the start."""
+    """Whether the run is a task from the start."""
     open_stdin: bool = False
     yield_after: float | None = None
-    """Seconds after which it becomes a task."""
+    """Seconds after which the run becomes a task."""
     detach: bool = False
-    """What it leaves running outlives this process."""
+    """Whether leftovers outlive this process."""
     wait_for_jobs: bool = False
-    """The shell waits for its jobs before it exits."""
+    """Whether the shell waits for its jobs before it exits."""
     kill_script: bytes = b""
-    """Shell text that ends it where signals do not reach; it gets the signal's number and the seconds of grace."""
+    """Shell script that kills the run where signals do not reach. Its arguments: the signal number and the grace in
+    seconds."""
     log: int = 0
     """Bytes of a task's log."""
     log_name: str = ""
-    """Another name for it, with `{id}` for the task's."""
+    """Another name for a task's log; `{id}` stands for the task's id."""
     tasks: int = 0
-    """How many may be running when it is started."""
+    """Limit of running tasks when this one is started."""
     redactor: Redactor | None = None
-    """What no rendering of its result may show."""
+    """Masks secrets in every rendering of the result."""

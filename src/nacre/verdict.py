@@ -1,4 +1,4 @@
-"""What the checker says of a text."""
+"""Verdict of the checker on a command."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NOT_PROVEN_HARMLESS = "The command is not provably plain, and this policy lets o
 NOT_PROVEN_HARMLESS_ID = "not-plain"
 DENIED_ID = "permission-deny"
 ASKED_ID = "permission-ask"
-"""Stand where the id of a rule would."""
+"""Ids used in place of a rule's id."""
 
 
 class Decision(StrEnum):
-    """The strictest of several wins."""
+    """Answer of the checker. Of several, the strictest applies."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -29,46 +29,46 @@ class Decision(StrEnum):
 
 @frozen
 class Finding:
-    """One rule, one place in the text."""
+    """A rule that matched at one place of the command."""
 
     rule: str
     decision: Decision
     start: int
     end: int
     words: str
-    """What was found, as a reader would write it."""
+    """The matched words, as a reader would write them."""
     reason: str
     instead: str
     via: tuple[str, ...] = ()
-    """The wrappers it stands in, outermost first."""
+    """The enclosing wrapper commands, outermost first."""
     wording: str = ""
-    """What is said of it, word for word, where the rule fixes that."""
+    """Exact message, if the rule defines one."""
 
     @property
     def what(self) -> str:
-        """The words and what is wrong with them."""
+        """The matched words and what is wrong with them."""
         return self.wording or f"`{self.words}` {self.reason}"
 
     @property
     def message(self) -> str:
-        """For the model: what, why, and what to do instead."""
+        """Explanation for the model: the match, the reason, and what to do instead."""
         return f"{self.what}. Instead: {self.instead}" if self.instead else self.what
 
 
 @frozen
 class ApprovalInput:
-    """A text that comes with a command, and does not stand in it."""
+    """Text that is passed to a command but is not part of it."""
 
     label: str
-    """`stdin`, `$NAME`."""
+    """Source of the text: `stdin` or `$NAME`."""
     text: str
     executed: bool = False
-    """The checker has read it as a script."""
+    """Whether the checker has parsed the text as a script."""
 
 
 @frozen
 class ApprovalRequest:
-    """What a person is asked about: all of what would run, and where."""
+    """Everything that a person is asked to approve: the command, its working directory and its input texts."""
 
     command: str
     cwd: str
@@ -77,20 +77,20 @@ class ApprovalRequest:
 
 @frozen
 class Verdict:
-    """Allow, ask or refuse; and why."""
+    """The checker's decision on a command, with its reasons."""
 
     decision: Decision
     findings: tuple[Finding, ...] = ()
-    """Strictest first."""
+    """Findings, strictest first."""
     unknown: tuple[str, ...] = ()
-    """What only running it would tell."""
+    """Parts of the command that are known only at run time."""
     plain: bool = False
-    """Provably harmless: every word known, only commands of the policy's list in harmless uses; git with
-    `nacre.policy.facts.harmless.GIT_ENVIRONMENT`."""
+    """Whether the command is provably harmless: every word is known, and only commands of the policy's list occur, in
+    harmless uses. For git this holds with `nacre.policy.facts.harmless.GIT_ENVIRONMENT`."""
     approval_request: ApprovalRequest | None = None
-    """What it is about, where a person is asked (`ToolContext.approve`): to be shown in full."""
+    """Complete content to show to the person who is asked (`ToolContext.approve`); else None."""
     permitted: str = ""
-    """The permission rule that has answered, where the checker would have asked."""
+    """The permission rule that allowed the command where the checker would have asked."""
 
     @property
     def allowed(self) -> bool:
@@ -106,17 +106,17 @@ class Verdict:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where in the text, in characters."""
+        """Position of the first finding in the command, in characters; (0, 0) if there is none."""
         return (self.findings[0].start, self.findings[0].end) if self.findings else (0, 0)
 
     @property
     def what(self) -> str:
-        """The words and what is wrong with them."""
+        """The matched words and what is wrong with them; empty if allowed."""
         return self.findings[0].what if self.findings else NOT_PROVEN_HARMLESS if not self.allowed else ""
 
     @property
     def reason(self) -> str:
-        """For the model: what, why, and what to do instead."""
+        """Explanation for the model: the match, the reason, and what to do instead; empty if allowed."""
         if self.findings:
             return self.findings[0].message
         return f"{NOT_PROVEN_HARMLESS}. Instead: {self.instead}" if not self.allowed else ""
