@@ -1,4 +1,4 @@
-"""Capture: a stream of bytes of any length in, a bounded record out."""
+"""Capture output: take a byte stream of any length, keep a bounded part of it."""
 
 from nacre.capture.collect import Collector
 

@@ -1,7 +1,7 @@
-"""Collector: chunks of two streams in, three bounded records and perhaps a spill file out.
+"""Collect the output of a run: stdout, stderr and both together, each bounded, with an optional spill file.
 
-Chunks come back cut between characters: the bytes of a character that is split over two writes wait for the rest, so
-that each chunk decodes by itself, and so does their order of arrival.
+Chunks are split between characters: the bytes of a character that is split over two writes are held back until the rest
+arrives. So each chunk decodes separately, and the order of arrival is kept.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from nacre.result import Captured, Spill, StreamName
 
 
 class Collector:
+    """The captured output of one run."""
+
     def __init__(self, *, limit: int, spill: int, directory: Callable[[], str], name: str, merge: bool) -> None:
         self._limit = limit
         self._cap = spill
@@ -28,7 +30,8 @@ class Collector:
         self._spill: SpillFile | None = None
 
     def feed(self, stream: StreamName, data: bytes) -> bytes:
-        """Take a chunk; gives what of it (and of the one before) can be shown now."""
+        """Add a chunk; return the bytes that can be shown now, starting with those held back from the previous
+        chunk."""
         if before := self._cut.pop(stream, b""):
             data = before + data
         if rest := incomplete_suffix(data):
@@ -39,7 +42,7 @@ class Collector:
         return data
 
     def flush(self) -> list[tuple[StreamName, bytes]]:
-        """There will be no more: what waited for the rest of a character is all there is."""
+        """End the streams; return the incomplete characters that were held back."""
         rest = list(self._cut.items())
         self._cut.clear()
         for stream, data in rest:
@@ -58,7 +61,7 @@ class Collector:
             record.add(data)
 
     def to_captured(self) -> tuple[Captured, Captured, Captured]:
-        """stdout, stderr, both. A stream that printed everything shares its bytes with both."""
+        """Return stdout, stderr and both together. A stream that printed everything shares its bytes with both."""
         both = self._both.to_captured()
         out, err = (
             both if each.total_bytes == both.total_bytes else each.to_captured() for each in self._streams.values()
@@ -70,7 +73,7 @@ class Collector:
         return self._both.total_bytes + sum(map(len, self._cut.values()))
 
     def replay(self) -> Iterator[bytes]:
-        """Everything that was printed, in order, as far as it is kept, in memory or in the spill file."""
+        """Yield all output in order, as far as it is kept in memory or in the spill file."""
         if self._spill is None:
             yield self._both.all_bytes()
         else:

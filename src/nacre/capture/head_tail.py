@@ -1,6 +1,6 @@
-"""Record: a beginning and an end of everything that was added, and exact counts. Memory is flat.
+"""Keep the beginning and the end of a byte stream, with exact counts, in bounded memory.
 
-Chunks are kept as they come, not copied; several records can hold the same one.
+Chunks are stored as they come, without a copy; several buffers can share a chunk.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from nacre.result import Captured
 
 _BLOCK_BYTES = 16 * 1024
 _CONTINUATION_BYTE = bytes(range(0x80, 0xC0))
-"""Bytes that go on with a character."""
+"""UTF-8 continuation bytes."""
 
 
 class HeadTailBuffer:
+    """The first and last `limit / 2` bytes of everything added."""
+
     __slots__ = ("_dropped_chars", "_head", "_head_room", "_tail", "_tail_held", "_tail_max", "total_bytes")
 
     def __init__(self, limit: int) -> None:
@@ -25,7 +27,7 @@ class HeadTailBuffer:
         self._tail_max = limit - limit // 2
         self._tail_held = 0
         self._dropped_chars = 0
-        """Characters that began in what is no longer held."""
+        """Characters whose first byte has been dropped."""
         self.total_bytes = 0
 
     def add(self, data: bytes) -> None:
@@ -42,7 +44,7 @@ class HeadTailBuffer:
                 self._dropped_chars += _characters(gone)
 
     def all_bytes(self) -> bytes:
-        """All of it, while it is all still held."""
+        """Return everything that was added, as long as nothing has been dropped."""
         return b"".join((*self._head, *self._tail))
 
     def to_captured(self) -> Captured:
@@ -60,12 +62,13 @@ class HeadTailBuffer:
 
 
 def _characters(data: bytes | bytearray) -> int:
-    """That begin in it."""
+    """Count the characters that begin in `data`."""
     return len(data) if data.isascii() else len(data.translate(None, _CONTINUATION_BYTE))
 
 
 def _append(blocks: list[bytes | bytearray] | deque[bytes | bytearray], data: bytes) -> None:
-    """Large chunks as they are; small ones together, or a million of one byte would cost fifty."""
+    """Store large chunks as they are and merge small ones: a million one-byte chunks would take fifty times their
+    size."""
     if len(data) >= _BLOCK_BYTES:
         blocks.append(data)
     elif blocks and isinstance(blocks[-1], bytearray) and len(blocks[-1]) < _BLOCK_BYTES:

@@ -1,6 +1,6 @@
-"""The spill file: what is too much for memory, in order of arrival, up to a cap. Private, made only when needed.
+"""The spill file: output beyond what memory keeps, in order of arrival, up to a size limit. Private (mode 0600).
 
-A full disk, a missing directory or the cap make it incomplete; they never disturb the run.
+A full disk, a missing directory or the size limit make it incomplete; they never disturb the run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ _BLOCK_BYTES = 1024 * 1024
 
 
 class SpillFile:
+    """A spill file, created on construction. Errors go to `problem`; no method raises OSError."""
+
     __slots__ = ("_cap", "_fd", "_is_created", "complete", "path", "problem", "written_bytes")
 
     def __init__(self, directory: Callable[[], str], name: str, cap: int) -> None:
@@ -24,7 +26,7 @@ class SpillFile:
         self.written_bytes = 0
         self.complete = True
         self.problem = ""
-        """Why it could not be written, in the system's words."""
+        """Why it could not be written, as the system's error message."""
         self._fd: int | None = None
         self._is_created = False
         self.path = "a file"
@@ -61,7 +63,7 @@ class SpillFile:
             self.close()
 
     def blocks(self) -> Iterator[bytes]:
-        """What it holds."""
+        """Yield the content of the file."""
         with contextlib.suppress(OSError), open(self.path, "rb") as file:
             while block := file.read(_BLOCK_BYTES):
                 yield block
@@ -72,7 +74,7 @@ class SpillFile:
             self._fd = None
 
     def finish(self) -> Spill | None:
-        """None when there is no file to speak of."""
+        """Close the file. Return None, and remove the file, if nothing was written."""
         self.close()
         if not self.written_bytes:
             self.discard()
@@ -80,7 +82,7 @@ class SpillFile:
         return Spill(path=self.path, bytes=self.written_bytes, complete=self.complete)
 
     def discard(self) -> None:
-        """Nobody is to read it."""
+        """Close and remove the file."""
         self.close()
         if self._is_created:
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""A plan in, a task that has just begun out; or how it ended, if that was at once."""
+"""Start a background task: yield its result as soon as it runs, or how it ended if it failed at once."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from nacre.engines import Engine
 
 _START_TIMEOUT_S = 10.0
-"""Seconds that only a keeper that was stopped can take."""
+"""Seconds. Only a stopped keeper takes longer."""
 
 
 async def start_background(
     request: Request, ctx: ToolContext, plan: Plan, engine: Engine
 ) -> AsyncGenerator[Event, None]:
-    """Started and Ended."""
+    """Start `plan` as a background task; yield `Started`, if it started, and `Ended`."""
     check_task_limit(plan)
     try:
         protection = await take_snapshot(plan)
-    except OSError as error:  # what it might do could not be undone
+    except OSError as error:  # its changes to protected paths could not be undone
         unstarted = outcome_from(parse_start_failed(error), plan)
         yield Ended(
             Result(command=request.command, cwd=plan.cwd, outcome=unstarted, notes=plan.notes, redactor=plan.redactor)
@@ -59,7 +59,7 @@ async def start_background(
         try:
             run = await start_run(engine, plan, ctx.cancel, folder=folder)
         except BaseException:
-            store.discard(folder.path)  # or it would be said to run until its time to begin is over
+            store.discard(folder.path)  # or the task would count as running until its start timeout
             raise
         forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
         try:
@@ -68,14 +68,14 @@ async def start_background(
                 run.detach()
         except BaseException:
             if not store.has_process_file(folder.path):
-                store.discard(folder.path)  # the same; and if it is about to begin, it is called off
+                store.discard(folder.path)  # likewise; and a start in progress fails: no process file
             elif protection is not None:
                 hold_for_task(protection, folder.path)
             raise
         finally:
             if forget is not None:
                 forget()
-            run.close()  # whoever did not hear of it can do nothing with it: it is ended
+            run.close()  # kills it unless detached: a caller without the task's id could not control it
         if isinstance(happening, TaskRunning) and protection is not None:
             hold_for_task(protection, folder.path)
         if pid is not None:
@@ -94,7 +94,7 @@ async def start_background(
             if pid is not None and isinstance(happening, RunStopped | KeeperLost):
                 try:
                     seen = _read_output(folder, plan)
-                except OSError as error:  # no descriptor left to read with
+                except OSError as error:  # no file descriptor left to read with
                     notes.append(f"What it printed could not be read: {error.strerror}.")
             if protection is not None and isinstance(happening, KeeperLost):
                 notes += await restore_snapshot(protection)
@@ -121,28 +121,29 @@ async def start_background(
 
 
 async def _wait_until_started(run: RunHandle) -> tuple[int | None, TaskRunning | FinalEvent]:
-    """Its shell, and what has become of that: it is going, or has ended already, or never began."""
+    """Return the shell's PID, if it started, and the first decisive event: the task runs, has ended, or did not
+    start."""
     pid = None
     try:
         async with asyncio.timeout(_START_TIMEOUT_S):
             while not isinstance(happening := await run.next(), TaskRunning | StartFailed | RunStopped | KeeperLost):
                 if isinstance(happening, ShellStarted):
                     pid = happening.pid
-    except TimeoutError:  # somebody has stopped its keeper
+    except TimeoutError:  # its keeper was stopped (SIGSTOP)
         return pid, StartFailed(0, "its keeper does not answer") if pid is None else TaskRunning()
     return pid, happening
 
 
 def _notes_on(folder: TaskDirHandle) -> tuple[str, ...]:
-    """What was put back when it had ended."""
-    with contextlib.suppress(OSError, InvalidRequest):  # no descriptor left to look with, or it was removed
+    """Return the notes on restored paths of a task that has ended."""
+    with contextlib.suppress(OSError, InvalidRequest):  # no file descriptor left, or the task's directory was removed
         task = TaskHandle(*os.path.split(folder.path)).find()
         return () if task is None else task.notes
     return ()
 
 
 def _read_output(folder: TaskDirHandle, plan: Plan) -> Captured:
-    """All that it said."""
+    """Return all output of an ended task."""
     from nacre.tasks.tasks import Tasks
 
     record, tasks = HeadTailBuffer(plan.output), Tasks(os.path.dirname(folder.path))

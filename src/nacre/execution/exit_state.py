@@ -1,6 +1,6 @@
-"""What a shell tells on its way out: how each command of its last pipeline ended, its directory, its environment.
+"""Read the state that a shell writes when it exits: pipeline statuses, working directory, environment.
 
-The command can write there too, and as much as it likes: nothing of it is believed that does not look right.
+The command can write to the same file, and any amount: malformed data is ignored.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import os
 from nacre.base.frozen import frozen
 
 MAX_STATE_BYTES = 4 * 1024 * 1024
-"""No environment is larger (`execve` takes no more)."""
+"""Bytes. `execve` takes no larger environment."""
 
 
 @frozen(kw_only=True)
 class ShellExitState:
-    """None, or nothing, for what it did not get to."""
+    """The final state of a shell. Parts that it did not write are None or empty."""
 
     pipe_statuses: tuple[int, ...] = ()
     cwd: str | None = None
     environment: dict[str, str] | None = None
     removed_env: tuple[str, ...] = ()
-    """Names without a value: of variables that it had from elsewhere, and has no more."""
+    """Entries without a value: inherited variables that the shell has unset."""
 
 
 def read_exit_state(state: int) -> ShellExitState:
-    """What is in the file that it was given for that."""
+    """Parse the state file `state`, an open file descriptor."""
     data = os.pread(state, MAX_STATE_BYTES + 1, 0)
     if len(data) > MAX_STATE_BYTES:
         return ShellExitState()
@@ -38,7 +38,7 @@ def read_exit_state(state: int) -> ShellExitState:
         directory = ""
     if not rest:
         return ShellExitState(pipe_statuses=stages)
-    if rest[-2:] != ["", ""]:  # cut short: an empty entry marks the end
+    if rest[-2:] != ["", ""]:  # truncated: an empty entry marks the end
         return ShellExitState(pipe_statuses=stages, cwd=directory or None)
     pairs = (entry.partition("=") for entry in rest[:-2])
     return ShellExitState(

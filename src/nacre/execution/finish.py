@@ -1,4 +1,4 @@
-"""Finish a run: results of runs that never started, restored paths, the exit codes of a pipeline, the last event."""
+"""Finish a run: results of runs that never started, restored paths, exit statuses of a pipeline, the last event."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from nacre.result import Ended, Event, Outcome, PipelineStatus, Result
 from nacre.types import Plan, Request
 
 _KEEPER_MARGIN_S = 1.0
-"""Seconds after the grace that a keeper may take to end a run."""
+"""Seconds beyond the grace that a keeper may take to kill a run."""
 
 
 def start_failed(error: OSError) -> StartFailed:
-    """There is no descriptor, most likely."""
+    """Return the event of a run that could not start, most likely because no file descriptor was free."""
     return parse_start_failed(error)
 
 
@@ -31,15 +31,17 @@ def result_of_unstarted(request: Request, plan: Plan, outcome: Outcome) -> Resul
 
 
 def still_enforced(plan: Plan, protection: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
-    """The rules that the kernel has enforced to the end of the run, here or `elsewhere`."""
+    """Return the restrictions that were enforced until the run ended. `elsewhere`: those that a remote machine failed
+    to enforce."""
     unheld = elsewhere if protection is None else elsewhere | protection.unenforced_rules
     return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
 
 
 async def finish_and_restore(run: RunHandle, foreground: ForegroundRun, grace: float) -> list[str]:
-    """See it end, and undo what it did to what is watched: what it does when it is told to end may be just that."""
+    """Kill the run if it is active, wait for its end, then restore protected paths: its clean-up on SIGTERM may change
+    them. Returns notes on what was restored."""
     try:
-        if run.is_active:  # what an ended one has left running stays
+        if run.is_active:  # leftovers of a run that has ended are not killed
             run.cancel()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace + _KEEPER_MARGIN_S):
@@ -52,15 +54,15 @@ async def finish_and_restore(run: RunHandle, foreground: ForegroundRun, grace: f
 
 
 def open_pipestatus_file(plan: Plan) -> int | None:
-    """Where the shell tells how each command of its last pipeline ended."""
+    """Create the file in which the shell reports the exit status of each command of its last pipeline."""
     if plan.pipeline_commands:
-        with contextlib.suppress(OSError):  # no descriptor left: then nobody is told
+        with contextlib.suppress(OSError):  # no file descriptor left: run without the report
             return memory_file(b"")
     return None
 
 
 def read_pipestatus(plan: Plan, state: int | None) -> tuple[PipelineStatus, ...]:
-    """How each command of its last pipeline ended, if the shell has told."""
+    """Return the exit status of each command of the last pipeline; empty if the shell did not report them."""
     if state is None or not plan.pipeline_commands:
         return ()
     codes = read_exit_state(state).pipe_statuses
@@ -80,7 +82,8 @@ def collector_for(plan: Plan) -> Collector:
 
 
 async def collect_result(stream: AsyncGenerator[Event, None]) -> Result:
-    """Consume a stream for its result; to its very end, or its last step would be left to the event loop."""
+    """Consume a stream and return its result. Reads on after `Ended`, so that the generator's clean-up runs here and is
+    not left to the event loop."""
     result = None
     async for event in stream:
         if isinstance(event, Ended):

@@ -1,6 +1,6 @@
-"""A run in the foreground, followed until it ends or goes on as a task; and what it leaves running, taken care of.
+"""Follow a foreground run until it ends or becomes a task, and make its leftovers a task.
 
-What makes tasks is loaded by the first run that becomes one.
+The modules that create tasks are loaded by the first run that needs them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _WAIT_HINT = (
 
 
 class ForegroundRun:
+    """A run whose caller waits for it."""
+
     def __init__(
         self,
         run: RunHandle,
@@ -40,27 +42,28 @@ class ForegroundRun:
         plan: Plan,
         protection: Protection | None = None,
     ) -> None:
-        """`protection`: what is compared when it has ended, by the keeper of the task that it becomes."""
+        """`protection`: snapshot of the protected paths. If the run becomes a task, the task's keeper compares them at
+        its end."""
         self._run = run
         self._protection = protection
         self._collector = collector
         self._asked = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
-        # most are of this one class, and whether something fits a protocol takes long to find out
+        # check for LocalRun first: it is the usual class, and `isinstance` with a protocol is slow
         self._files_unreachable = run if not isinstance(run, LocalRun) and isinstance(run, RemoteRun) else None
         after = None if self._files_unreachable is not None else plan.yield_after
         self._until = None if after is None else self._began[1] + after
         self._waiting: deque[RunEvent] = deque()
-        """What has happened and was not told yet."""
+        """Events not yet returned by `next`."""
         self._yielding = False
-        """When that is told, it goes on as a task."""
+        """Promote the run once `_waiting` is empty."""
         self._is_promoted = False
         self._leftovers_stay = plan.leftovers == "keep"
         self.task: TaskRef | None = None
-        """What goes on."""
+        """The task that the run or its leftovers became."""
         self.notes: list[str] = []
         self.unenforced_rules: frozenset[str] = frozenset()
-        """Rules that the kernel has not enforced to the end where it ran, if that is elsewhere."""
+        """Restrictions that a remote machine did not enforce until the run ended."""
 
     async def next(self) -> RunEvent:
         if self._waiting:
@@ -81,7 +84,7 @@ class ForegroundRun:
         return await self.next()
 
     async def _next_event(self) -> RunEvent:
-        """An answer that comes when nobody waits for it any more is none."""
+        """Return the next event. Skips late answers to adoption requests."""
         while isinstance(happening := await self._run.next(), AdoptionFailed | Adopted | TaskRunning):
             continue
         return happening
@@ -105,7 +108,7 @@ class ForegroundRun:
         return Promoted(task, asyncio.get_running_loop().time() - self._began[1])
 
     async def adopt(self, last: RunEvent) -> None:
-        """Make a task of what it left running, so that somebody can read it and end it."""
+        """Make the leftovers of an exited shell a task, so that they can be read and killed."""
         run = self._run
         if self._files_unreachable is not None:
             self.task = self._files_unreachable.task
@@ -128,8 +131,9 @@ class ForegroundRun:
                 self.notes.append(f"What it left running is no task: {become}")
 
     async def restore(self) -> list[str]:
-        """Undo what it did to protected paths; a sentence each. What goes on as a task may do it again: its keeper sees
-        to that, and later runs here share its view until then. Nothing is undone while its shell runs."""
+        """Undo changes to protected paths; return a note for each. Nothing is undone while the shell runs. A task may
+        change them again: its keeper restores them at its end, and until then later runs of this process share its
+        snapshot."""
         if self._protection is None:
             return []
         if self.task is None or self._files_unreachable is not None:
@@ -141,10 +145,10 @@ class ForegroundRun:
         return undone
 
     def suggest_wait(self, last: RunEvent) -> None:
-        """A model that sleeps to look at a task again is told what else it can do."""
+        """If the model called `sleep` to wait for a task, note that it can wait for the task itself."""
         request, _, plan = self._asked
         if isinstance(last, RunStopped) and last.duration >= _MIN_SLEEP_S and _SLEEPS.match(request.command):
-            with contextlib.suppress(OSError):  # no descriptor left to load them with
+            with contextlib.suppress(OSError):  # no file descriptor left to load them with
                 from nacre.tasks.create import task_root
                 from nacre.tasks.store.store import live_names
 
@@ -157,7 +161,8 @@ class ForegroundRun:
 
 
 def _not_loaded(error: OSError) -> str:
-    """What makes tasks is loaded when it is first needed. A command that has run is not to be lost for that."""
+    """Explain that the modules for tasks could not be loaded. The command has run: its result must not be lost for
+    that."""
     return f"{error.strerror}."
 
 

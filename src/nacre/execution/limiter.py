@@ -1,4 +1,5 @@
-"""Gate: at most so many at once, the rest in a queue, first come first served. Works across threads and event loops."""
+"""Limit the number of concurrent runs; further ones wait first come, first served. Works across threads and event
+loops."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _FDS_RESERVED = 64
 
 
 def default_capacity() -> int:
-    """As many as this process has descriptors for, within reason."""
+    """Return the number of runs for which this process has file descriptors, from 1 to 512."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return _MAX_RUNS
@@ -25,6 +26,8 @@ def default_capacity() -> int:
 
 
 class RunLimiter:
+    """A semaphore for runs. `capacity`: runs at the same time; ValueError if below 1."""
+
     def __init__(self, capacity: int | None = None) -> None:
         if capacity is not None and capacity < 1:
             raise ValueError(f"max_running is {capacity}; it must be at least 1")
@@ -38,12 +41,12 @@ class RunLimiter:
         self._process = os.getpid()
 
     def _reset_after_fork(self) -> None:
-        """Who holds the places, and who waits for them, is in the other process."""
+        """After a fork, start empty: permits and waiters belong to the parent."""
         if self._process != os.getpid():
             self._reset()
 
     async def acquire(self, cancel: Cancel | None = None) -> bool:
-        """Wait for a place. False: cancelled first. Pair every True with a `leave`."""
+        """Wait for a permit; return False if cancelled first. Call `release` once for each True."""
         if cancel is not None and cancel.cancelled:
             return False
         self._reset_after_fork()
@@ -67,6 +70,7 @@ class RunLimiter:
         return admitted
 
     def release(self) -> None:
+        """Return a permit, and pass it to the first waiter."""
         while True:
             with self._lock:
                 if not self._queue:
@@ -80,12 +84,14 @@ class RunLimiter:
     def _give_up(self, ticket: _Waiter) -> None:
         with self._lock, contextlib.suppress(ValueError):
             self._queue.remove(ticket)
-        if ticket.granted:  # a place was given to it at the same moment
+        if ticket.granted:  # the permit was granted at the same moment
             ticket.granted = False
             self.release()
 
 
 class _Waiter:
+    """A caller of `acquire` that waits for a permit."""
+
     __slots__ = ("_loop", "answer", "granted")
 
     def __init__(self) -> None:
@@ -97,7 +103,7 @@ class _Waiter:
         self.call(admitted=False)
 
     def call(self, *, admitted: bool) -> bool:
-        """False: its loop is closed, nobody waits."""
+        """Wake the waiter from any thread. Returns False if its event loop is closed."""
 
         def set_answer() -> None:
             if not self.answer.done():

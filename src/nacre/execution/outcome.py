@@ -1,4 +1,4 @@
-"""The keeper's account of an end in, outcome and remarks out. Pure."""
+"""Turn the final event of a run into its outcome and notes. Pure."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from nacre.result import (
 from nacre.types import Plan
 
 STILL_RUNNING = 75
-"""As `sysexits.h` has it for "try again later"."""
+"""Exit status EX_TEMPFAIL of `sysexits.h`: "try again later"."""
 _SILENCE_NOTE_S = 5.0
-"""Seconds of silence worth a remark."""
+"""A timeout after at least this many seconds without output gets a note."""
 _MAX_NAMED_PROCESSES = 3
 
 
 def outcome_from(last: FinalEvent, plan: Plan) -> Outcome:
+    """Return the outcome for a final event."""
     match last:
         case StartFailed(number, reason):
             return NotStarted(reason, last.hint or _hint_for(number, plan))
@@ -68,7 +69,7 @@ def _hint_for(number: int, plan: Plan) -> str:
 
 
 def _number(text: str) -> float:
-    """Whole where it is."""
+    """Parse a number, as an int if it is whole."""
     value = float(text)
     return int(value) if value.is_integer() else value
 
@@ -87,7 +88,7 @@ _HINTS = SHORTAGE_HINTS | {
 
 
 def notes_on(last: FinalEvent, outcome: Outcome, plan: Plan, silence: float) -> list[str]:
-    """What a reader should know beside the outcome."""
+    """Return notes on the end of a run. `silence`: seconds without output before it."""
     notes: list[str] = []
     quiet = isinstance(outcome, TimedOut) and silence >= min(_SILENCE_NOTE_S, outcome.after / 2)
     if quiet and isinstance(last, RunStopped) and last.all_sleeping:
@@ -114,7 +115,7 @@ def notes_on(last: FinalEvent, outcome: Outcome, plan: Plan, silence: float) -> 
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
 _QUESTION_COMMANDS = frozenset("grep egrep fgrep zgrep rg ag diff cmp test [ pgrep".split())
-"""Commands that answer a question: with 1 for no."""
+"""Commands that exit with 1 to answer "no"."""
 
 
 def _is_negative_answer(stage: PipelineStatus) -> bool:
@@ -122,15 +123,15 @@ def _is_negative_answer(stage: PipelineStatus) -> bool:
 
 
 def notes_on_pipestatus(stages: tuple[PipelineStatus, ...], outcome: Outcome) -> list[str]:
-    """A failure that the exit code of the last command hides, be it success or a no. One that was only cut short by the
-    next is none."""
+    """Note failed commands of a pipeline that the exit status of its last command hides, be that 0 or the 1 of a "no".
+    A command killed by SIGPIPE, because the next one stopped reading, has not failed."""
     failed = [
         stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE) and not _is_negative_answer(stage)
     ]
     if not failed or outcome != Exited(stages[-1].status):
         return []
     if outcome != Exited(0) and not _is_negative_answer(stages[-1]):
-        return []  # it has failed as well, and is looked into
+        return []  # the last command failed as well: the reader will look at the pipeline anyway
     names = ", ".join(f"`{stage.name}` exited with {stage.status}" for stage in failed)
     return [f"In the pipeline {names}; the exit code is that of `{stages[-1].name}`."]
 
@@ -143,7 +144,8 @@ _SHORTAGE_PATTERNS = {
     "cpu": re.compile(r"CPU time limit exceeded"),
 }
 _SEARCHED_END_CHARS = 64 * 1024
-"""Characters at the end of the output in which these are looked for: whoever lacks something says so at last."""
+"""Characters at the end of the output that are searched for error messages; a program that runs out of something
+usually reports it last."""
 _SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 
 
@@ -151,8 +153,8 @@ _OF_EACH = ("file_size", "open_files", "cpu")
 
 
 def notes_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
-    """Limits that the kernel holds each process to: it fails, and says so in its own words or by its signal. The others
-    are a container's, if there is one."""
+    """Note limits that the kernel enforces per process. A process that exceeds one fails with an error message or is
+    killed by a signal. With an engine, the other limits are the container's, and are not checked here."""
     notes = []
     output = output[-_SEARCHED_END_CHARS:]
     number = exit_status(outcome) - 128
@@ -179,7 +181,7 @@ def _names(running: tuple[Process, ...]) -> str:
 
 
 def exit_status(outcome: Outcome) -> int:
-    """The outcome as a shell would report it."""
+    """Return the exit status by which a shell would report the outcome."""
     match outcome:
         case Exited(code):
             return code

@@ -1,7 +1,6 @@
-"""Output that is let through: the events of a run in, its chunks written to this process's own stdout and stderr as
-they come, and a result that holds none of them out.
+"""Pass output through: write the chunks of a run to this process's stdout and stderr, and drop them from its result.
 
-A reader that is slow makes the command slow. One that is gone does not end it; the result says so.
+A slow reader slows down the command. If the reader is gone, the command keeps running, and the result has a note.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ Stream: TypeAlias = "Callable[[Request, ToolContext], AsyncGenerator[Event, None
 
 _FD = {"stdout": 1, "stderr": 2}
 _POLL_INTERVAL_MS = 100
-"""Milliseconds between two looks whether anybody still waits for a write."""
+"""Milliseconds between checks whether the run that waits for a write has been stopped."""
 
 
 def pass_through(stream: Stream) -> Stream:
-    """The same stream, on its way."""
+    """Wrap a stream function so that its output is passed through."""
 
     async def passing(request: Request, ctx: ToolContext) -> AsyncGenerator[Event, None]:
-        ctx = replace(ctx, limits=replace(ctx.limits, spill=0))  # what nobody keeps needs no file
+        ctx = replace(ctx, limits=replace(ctx.limits, spill=0))  # output that is not kept needs no file
         through = StdioForwarder()
         try:
             async with aclosing(stream(request, ctx)) as events:
@@ -57,18 +56,18 @@ def _drop_output(result: Result, notes: Iterable[str]) -> Result:
 
 
 class StdioForwarder:
-    """Our own stdout and stderr, written by threads that end when nobody waits for them any more."""
+    """This process's stdout and stderr, written by threads that return when `stopped` is set."""
 
     def __init__(self) -> None:
         self.stopped = False
         self.errors: dict[StreamName, str] = {}
-        if sys.__stdout__ is None:  # closed when this process began: who knows what has the number now
+        if sys.__stdout__ is None:  # closed at start: the number may belong to another file by now
             self._give_up("stdout", "it is closed")
         if sys.__stderr__ is None:
             self._give_up("stderr", "it is closed")
         for ours in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # there may be none
-                ours.flush()  # what was printed before comes before
+            with contextlib.suppress(Exception):  # may be None, or any object
+                ours.flush()  # earlier output comes first
 
     async def forward(self, chunk: Chunk) -> None:
         if chunk.stream in self.errors:
@@ -87,4 +86,4 @@ class StdioForwarder:
         while rest and not self.stopped:
             if ready.poll(_POLL_INTERVAL_MS):
                 with contextlib.suppress(BlockingIOError):
-                    rest = rest[os.write(fd, rest[: select.PIPE_BUF]) :]  # so little does not block
+                    rest = rest[os.write(fd, rest[: select.PIPE_BUF]) :]  # up to PIPE_BUF never blocks after POLLOUT

@@ -1,4 +1,4 @@
-"""Waiting that whoever asked can end: for a place, or for an engine that takes its time to start something."""
+"""Start runs and wait for other work until the caller cancels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 async def run_unless_cancelled(cancel: Cancel, work: Coroutine[Any, Any, T]) -> T | None:
-    """What it gives; None: cancelled first, from whichever thread, and so is the work."""
+    """Run `work` and return its result; cancel it and return None if `cancel` is thrown first, from any thread."""
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
 
@@ -39,8 +39,8 @@ async def run_unless_cancelled(cancel: Cancel, work: Coroutine[Any, Any, T]) -> 
 async def start_run(
     engine: Engine, plan: Plan, cancel: Cancel | None, state: int | None = None, folder: TaskDirHandle | None = None
 ) -> RunHandle:
-    """`engine.start`. A container may take minutes to start: that ends with the caller's patience, or the command's
-    time, as the command itself would."""
+    """Start a run with `engine.start`. An engine may take minutes to start a container: starting is cancelled by the
+    caller or at the command's timeout, as the command would be."""
     if engine.is_local:
         return await engine.start(plan, state, folder)
     loop = asyncio.get_running_loop()
@@ -53,7 +53,7 @@ async def start_run(
     forget = None if cancel is None else cancel.on_cancel(call_off)
     try:
         await asyncio.wait([task], timeout=None if plan.timeout == float("inf") else plan.timeout)
-        late = task.cancel()  # nothing, if it is done
+        late = task.cancel()  # False if it is done already
         await asyncio.wait([task])
     except asyncio.CancelledError:
         task.cancel()
@@ -68,6 +68,6 @@ async def start_run(
 
 
 def _close(task: asyncio.Future[RunHandle]) -> None:
-    """It may have been started at the same moment, and nobody will hear of it."""
+    """Close a run that started although its start was cancelled: no caller will get it."""
     if not task.cancelled() and task.exception() is None:
         task.result().close()
