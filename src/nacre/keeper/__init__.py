@@ -1,1 +1,4 @@
-"""The keeper: one process per host that owns every command. `client` is the host's side, `serve` the keeper's own."""
+"""The keeper: a supervisor process, one per host process, that starts and owns every command.
+
+`protocol` is used by both processes, `client` by the host, `server` and `spawn` by the keeper.
+"""

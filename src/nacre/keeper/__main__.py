@@ -1,4 +1,5 @@
-"""What the keeper's Python is started with. Finds the package without `site`, which costs more than all the rest."""
+"""Start program of the keeper's Python. Finds the package without `site`, whose import would take most of the start
+time."""
 
 import os
 import sys

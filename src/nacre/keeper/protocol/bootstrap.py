@@ -1,24 +1,26 @@
-"""The text of `bash -c`: wait at the gate, take the command, run it. Pure.
+"""The script for `bash -c`: wait for the start signal, read the command, run it. Pure.
 
-`BASH_EXECUTION_STRING` is where bash itself keeps the text of `-c`, so the command's shell has no variable it would not
-have had. `LC_ALL=C`, because in a UTF-8 locale `read` loses a byte 1 that follows half a character. `SECONDS=0`,
-because the shell may have waited at its gate for a while. The gate opens with `START`: who reads no such thing was not
-released, whatever else was read.
+`BASH_EXECUTION_STRING` is where bash itself keeps the argument of `-c`, so the command's shell has no extra variable.
+`LC_ALL=C`, because in a UTF-8 locale `read` loses a byte 1 that follows half a character. `SECONDS=0`, because the
+shell may have waited for its start signal for a while. The start signal is `START`: a shell that does not read it was
+not released, whatever else it has read.
 """
 
 from __future__ import annotations
 
 START_PIPE_FD, TEXT_FD, STATE_FD = 9, 8, 63
-"""Open while the command comes in; the last only in a session, and until its end."""
+"""File descriptors in the shell. The first two are open while it reads the command; the last is open until the shell
+exits, and only if it reports its state."""
 INLINE_COMMAND_MAX_BYTES = 4000
-"""Bytes that fit a pipe at once, whatever its size; a longer text comes as a file."""
+"""Bytes that fit into any empty pipe at once; a longer command is passed as a file."""
 START, START_FROM_FILE = b"\0", b"\n"
-"""After the text; or alone, when that is a file of its own."""
+"""Start signals, written after the command, or alone if the command is passed as a file."""
 START_DEFERRED = b"\n"
-"""Before the text, for a shell that first has to become another one: see `deferred_bash_argv`."""
+"""Written before the command, to a shell that first has to replace itself: see `deferred_bash_argv`."""
 
 SHELL_MARKER = "IFS= LC_ALL=C read -r"
-"""How every shell of ours looks in a listing, and every fork of it that has not become another program."""
+"""Beginning of the script of every shell that nacre starts. In a process list, it also marks forks of the shell that
+have not execed another program."""
 
 _READ_COMMAND = f'{SHELL_MARKER} -d "" -u 9 BASH_EXECUTION_STRING||exit 125;exec 9<&-;'
 _READ_COMMAND_FROM_FILE = (
@@ -27,23 +29,24 @@ _READ_COMMAND_FROM_FILE = (
 )
 _RUN = '[[ $BASH_EXECUTION_STRING ]]||exit 125;SECONDS=0;eval -- "$BASH_EXECUTION_STRING"'
 
-# A session: tell directory and environment on the way out, also by `exit` (the trap), also when the command has a
-# trap of its own (after the text; but not both), once, and unseen by `set -x`. An empty entry marks the end.
-# `builtin`, here and below: the command may have functions of these names.
+# A session: report working directory and environment when the shell exits; also after `exit` (by the trap), also when
+# the command sets its own EXIT trap (after the command; but not after both), only once, and not visible to `set -x`. An
+# empty entry marks the end. `builtin`, here and below: the command may define functions of these names.
 _WRITE_STATE = (
     "{ builtin set +x; } 2>/dev/null;"
     "if [[ -z ${NACRE_TOLD-} ]];then { "
     'builtin printf "%s\\0" "$PWD" >&63;/usr/bin/env -0 >&63&&builtin printf "\\0" >&63; } 2>/dev/null;fi'
 )
 _AND_WRITE_STATE = f"{_WRITE_STATE};NACRE_TOLD=1;"
-# An array is never exported, and the command's own parameters stay what they are.
+# An array is never exported, and the command's positional parameters stay unchanged.
 _SAVE_STATUS = '{ NACRE_STATUS=("$?"); builtin set +x; } 2>/dev/null;'
 _EXIT = 'builtin exit "$NACRE_STATUS"'
 
-# How each command of the last pipeline ended: only a line of the text itself can see that. An assignment, because it
-# neither changes what is trapped nor lets an exit status be lost. `stages` sees to it that nobody sees it: so no
-# descriptor is redirected for it, which a shell may be unable to do. Where the text leaves by `exit`, or breaks off,
-# nothing is told; and a variable of that name in the environment is no array.
+# Exit status of each command of the last pipeline (PIPESTATUS): only a line of the command itself can read it. That
+# line is an assignment, because an assignment neither changes traps nor loses an exit status. The caller sets `stages`
+# only if the command cannot notice that line, so no descriptor is redirected for it, which a shell may be unable to do.
+# If the command leaves by `exit` or stops at a syntax error, nothing is reported; and a variable of that name in the
+# environment is not an array.
 _RUN_WITH_PIPESTATUS = f"""{_RUN}$'\\nNACRE_STATUS=("$?" told "${{PIPESTATUS[@]}}")'"""
 _SAVE_PIPESTATUS = (
     'NACRE_STATUS=("$?" "${NACRE_STATUS[@]-}");'
@@ -52,23 +55,23 @@ _SAVE_PIPESTATUS = (
     'NACRE_STATUS=("${NACRE_STATUS[1]}");fi;'
 )
 
-# The jobs of the shell, not what a program has made a daemon. Not after `exit`: who says that does not want to wait.
+# Waits for jobs of the shell, not for daemons. Not after `exit`: a command that calls it does not want to wait.
 _WAIT = "{ builtin wait; } 2>/dev/null;"
 
 STARTUP_VARIABLE = "NACRE_BASH_ENV"
-"""Holds what BASH_ENV is to be, until the gate is open: bash would run that file before it has its limits."""
+"""Holds the value of BASH_ENV until the start signal: bash would run that file before the shell has its limits."""
 _STARTUP = (
     f"export BASH_ENV=${STARTUP_VARIABLE};unset {STARTUP_VARIABLE};"
     '[[ $BASH_ENV ]]&&eval "[[ -f \\"$BASH_ENV\\" ]]&&. \\"$BASH_ENV\\"";'
 )
 
 DEFERRED_PREFIX = b"NACRE_DEFERRED_"
-"""Stands before the name of a variable that is held back, until the shell may have it."""
+"""Prefix of a variable's name while the variable is withheld from the shell."""
 FUNCTION_PREFIX = b"BASH_FUNC_"
-"""Names an exported function. Only `-p` holds it back: no shell could export such a name again."""
+"""Prefix of an exported function. Only `bash -p` ignores these: no shell could export such a name again."""
 _DEFERRED = (
     'NACRE_OPTIONS=();for NACRE_NAME in "${!NACRE_DEFERRED_@}";do '
-    "case $NACRE_NAME in "  # read-only in a shell, or complained of as soon as they are set, and again by the next one
+    "case $NACRE_NAME in "  # these are read-only, or bash complains when they are set, and again in the next shell
     "*_SHELLOPTS|*_BASHOPTS|*_BASH_COMPAT|*_BASH_XTRACEFD)"
     'NACRE_OPTIONS+=("${NACRE_NAME#NACRE_DEFERRED_}=${!NACRE_NAME}");;'
     '*)export "${NACRE_NAME#NACRE_DEFERRED_}=${!NACRE_NAME}";;esac;'
@@ -79,9 +82,9 @@ _DEFERRED = (
 
 
 def deferred_bash_argv(bash: bytes, text: str, files: int | None) -> list[bytes | str]:
-    """Arguments for a bash that waits for `START_DEFERRED`, and then becomes one that has the deferred variables and
-    runs `text`: the loader and bash act on them as soon as bash starts, so it is started once more, by then with its
-    tag and limits. `files` as in `bootstrap_script`."""
+    """Return argv of a bash that waits for `START_DEFERRED`, then execs a bash that has the deferred variables and runs
+    `text`. The dynamic loader and bash act on such variables as soon as bash starts; so it is started a second time,
+    when the process has its tag and limits. `files` as in `bootstrap_script`."""
     return [
         "bash",
         "-p",
@@ -107,11 +110,15 @@ def bootstrap_script(
     waits: bool = False,
     mark: str = "",
 ) -> str:
-    """`long`: the command is a file of its own, and the gate only says when. `stages`: say how each command of the last
-    pipeline ended. `startup`: there is a BASH_ENV. `files`: how many descriptors the command may have, where only the
-    shell itself can set that. `waits`: it exits when its jobs have ended. `mark`: a pipe, its path as a
-    word of bash, that is told with which status it exits; a signal lets it tell another, or none. It is opened for both
-    ways: whoever listens may have been ended a moment before, and a pipe without a reader would not open."""
+    """Return the script.
+
+    `long`: the command is passed as a file, and the pipe only carries the start signal. `session`: report the final
+    state. `stages`: report the exit status of each command of the last pipeline. `startup`: BASH_ENV is set. `files`:
+    soft limit of file descriptors, where only the shell itself can set it. `waits`: wait for the shell's jobs before
+    exit. `mark`: path of a FIFO, quoted for bash, to which the shell writes its exit status; a shell killed by a signal
+    may write none. The FIFO is opened for reading and writing: its reader may have been killed a moment before, and
+    opening a FIFO without a reader would block.
+    """
     before = (_READ_COMMAND_FROM_FILE if long else _READ_COMMAND) + _limit(files) + (_STARTUP if startup else "")
     wait = _WAIT if waits else ""
     last = (f'{{ builtin printf "said %d\\n" "$?" 1<>{mark};builtin set +x; }} 2>/dev/null;' if mark else "") + (
@@ -123,7 +130,7 @@ def bootstrap_script(
     if session:
         run = f"{_RUN_WITH_PIPESTATUS};{_SAVE_PIPESTATUS}" if stages else f"{_RUN};{_SAVE_STATUS}"
         return f"{before}{run}{wait}{_AND_WRITE_STATE}{_EXIT}"
-    # between times the descriptor is bash's own, which no command inherits
+    # While the command runs, bash itself holds a copy of the descriptor, which no command inherits.
     if stages:
         return f"{before}{_RUN_WITH_PIPESTATUS} 63>&-;{_SAVE_PIPESTATUS}{wait}{_EXIT}"
     return f"{before}{_RUN};{_SAVE_STATUS}{wait}{_EXIT}" if waits else before + _RUN

@@ -1,6 +1,6 @@
-"""A channel between two processes: messages, whole and in their order, with file descriptors beside them.
+"""A message channel between two processes: whole messages in order, each with file descriptors.
 
-Knows nothing of what they say, nor of processes or event loops.
+Contains no knowledge of message contents, processes or event loops.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import deque
 from nacre.base.system import LINUX, memory_file
 from nacre.keeper.protocol.messages import MalformedMessage
 
-TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
+TYPE_CHECKING = False  # importing `typing` would add 5 ms to the keeper's start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -24,10 +24,10 @@ _HEADER = struct.Struct("!II")
 
 
 class Channel:
-    """One end of a socket pair. A message is bytes and the descriptors sent with them.
+    """One end of a socket pair. A message is bytes and the file descriptors sent with them.
 
-    On Linux the socket keeps messages apart (SEQPACKET); elsewhere a header before each does.
-    `receive` never blocks. `send` blocks only where a stream socket is full and the other side is slow.
+    On Linux the socket preserves message boundaries (SOCK_SEQPACKET); elsewhere each message has a length header.
+    `receive` never blocks. `send` blocks only if a stream socket is full and the other side is slow.
     """
 
     __slots__ = ("_buffer", "_fds", "_reserved", "_waiting", "socket")
@@ -42,7 +42,7 @@ class Channel:
 
     @classmethod
     def pair(cls) -> tuple[Channel, socket.socket]:
-        """Our end, and the socket to hand over."""
+        """Return a channel, and the socket of the other end."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if LINUX else socket.SOCK_STREAM)
         return cls(ours), theirs
 
@@ -57,13 +57,14 @@ class Channel:
         self._reserved.clear()
 
     def reserve(self, count: int) -> None:
-        """Take descriptors now for those that will come with some message: the kernel drops what finds none free.
-        OSError: there are not so many."""
+        """Reserve descriptors for those that some later message carries: the kernel drops descriptors for which the
+        receiver has no free number. OSError: not enough are free."""
         for _ in range(count):
             self._reserved.append(os.dup(self.socket.fileno()))
 
     def send(self, data: bytes, fds: Sequence[int] = ()) -> None:
-        """BlockingIOError: the other side is behind, nothing was sent. Other OSErrors: it is gone."""
+        """Send a message. BlockingIOError: the socket is full, nothing was sent. Other OSErrors: the other side is
+        gone."""
         if not LINUX:
             self._send_framed(data, fds)
         elif len(data) <= _PACKET:
@@ -90,18 +91,18 @@ class Channel:
             self.socket.setblocking(False)
 
     def receive(self) -> tuple[bytes, list[int]] | None:
-        """The next message; None when there is none yet. EOFError: the other side is gone."""
+        """Return the next message, or None if there is none yet. EOFError: the other side is gone."""
         if not self._reserved:
             return self._receive_any()
         count = len(self._reserved)
         while self._reserved:
             os.close(self._reserved.pop())
         message = self._receive_any()
-        if message is None or not message[1]:  # not these yet
+        if message is None or not message[1]:  # not the message that carries descriptors
             try:
                 self.reserve(count)
             except OSError:
-                pass  # another thread was quicker
+                pass  # another thread took the free descriptors
         return message
 
     def _receive_any(self) -> tuple[bytes, list[int]] | None:
@@ -151,21 +152,22 @@ class Channel:
 
 
 def close_all(fds: list[int]) -> None:
-    """And keep none of them."""
+    """Close the descriptors and empty the list."""
     while fds:
         os.close(fds.pop())
 
 
 _ROOM_FOR_FDS = socket.CMSG_SPACE(_FDS * struct.calcsize("i"))
 _CLOEXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-_FLAGS = _CLOEXEC | socket.MSG_DONTWAIT  # whatever a thread that is sending has just made of the socket
+_FLAGS = _CLOEXEC | socket.MSG_DONTWAIT  # MSG_DONTWAIT: a thread that is sending may have made the socket blocking
 
 
 def _receive(sock: socket.socket) -> tuple[bytes, list[int]]:
-    """`socket.recv_fds` would do, did it not ignore its flags: a command must not inherit what passes through here."""
+    """Receive one packet and its descriptors. `socket.recv_fds` ignores its flags, but MSG_CMSG_CLOEXEC is needed: a
+    command must not inherit these descriptors."""
     try:
         data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
-    except ConnectionResetError:  # it closed before it had read all: Linux says so once, before what it had sent itself
+    except ConnectionResetError:  # the peer closed with unread data: Linux reports it once, before the data it sent
         data, ancillary, _, _ = sock.recvmsg(_PACKET, _ROOM_FOR_FDS, _FLAGS)
     fds: list[int] = []
     for level, kind, content in ancillary:

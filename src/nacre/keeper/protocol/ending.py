@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 UNKILLABLE_AFTER_S = 1.0
-"""Seconds after KILL until a process counts as unkillable (it sits in the kernel, or it is another user's)."""
+"""Seconds after SIGKILL until a process counts as unkillable: it is blocked in the kernel, or belongs to another
+user."""
 
 
 KILL_SCRIPT_TIMEOUT_S = 15.0
-"""Seconds that an ender may take beyond the grace: it may have to ask another program, which may be busy."""
+"""Seconds beyond the grace for a kill script, which may have to call another program that is busy."""
 
 
 EXIT, TIMEOUT, CANCEL, LIMIT, KILL = b"exit", b"timeout", b"cancel", b"limit", b"kill"
-"""Why a run ended. After LIMIT stands which one, how much it allows and how much was used; after KILL, who asked."""
+"""Reasons why a run ended. LIMIT is followed by the limit's name, its value and the amount used; KILL by the
+requester."""

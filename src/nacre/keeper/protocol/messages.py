@@ -1,18 +1,18 @@
-"""What host and keeper say to each other: NUL-separated fields. How it travels is `channel`'s affair.
+"""Messages between host and keeper: NUL-separated fields. `channel` transports them.
 
-Nothing that bash takes can hold a NUL, so nothing needs escaping. Every decoder takes any bytes and answers with a
-message or `MalformedMessage`; and it takes only what an encoder writes: what it has taken is the same bytes again when
-it is encoded. Knows neither processes nor event loops.
+No argument of bash can contain a NUL, so nothing needs escaping. Every decoder takes any bytes and returns a message or
+raises `MalformedMessage`. It accepts only what an encoder writes: encoding the result gives the same bytes again.
+Contains no knowledge of processes or event loops.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` would cost the keeper 5 ms of its start
+TYPE_CHECKING = False  # importing `typing` would add 5 ms to the keeper's start
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MAIN_FD = 3
-"""The keeper's end of the socket pair."""
+"""File descriptor of the keeper's end of the socket pair."""
 
 START = b"start"
 CANCEL = b"cancel"
@@ -26,12 +26,12 @@ ENDED = b"ended"
 
 _DIGITS = 19
 _MAX_NUMBER = 1 << 63
-"""For the kernel, whose numbers some of ours become."""
+"""Some numbers are passed to the kernel, as signed 64-bit integers."""
 _NO_TIMEOUT = float("inf")
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are no message of ours."""
+    """Bytes that are not a valid message."""
 
 
 def environment_block(env: Mapping[str, str]) -> bytes:
@@ -39,7 +39,7 @@ def environment_block(env: Mapping[str, str]) -> bytes:
 
 
 def environment_names(names: Iterable[str]) -> bytes:
-    """In one field: no name holds a `=`."""
+    """Join names into one field: no name contains a `=`."""
     return "=".join(names).encode("utf-8", "surrogateescape")
 
 
@@ -52,12 +52,13 @@ def environment_of(block: bytes) -> dict[bytes, bytes]:
     except ValueError as error:
         raise MalformedMessage("environment") from error
     if len(env) < len(pairs):
-        raise MalformedMessage("environment")  # a name stands there twice
+        raise MalformedMessage("environment")  # duplicate name
     return env
 
 
 def _parse_int(field: bytes) -> int:
-    """As `%d` writes it. Without `int`'s blanks, signs, underscores and zeros."""
+    """Parse an integer as `%d` writes it: without the spaces, signs, underscores and leading zeros that `int`
+    accepts."""
     if not field.isdigit() or len(field) > _DIGITS or (field[0] == 48 and field != b"0"):
         raise MalformedMessage("number")
     if (number := int(field)) >= _MAX_NUMBER:
@@ -66,7 +67,7 @@ def _parse_int(field: bytes) -> int:
 
 
 def _seconds(field: bytes) -> float:
-    """As `%r` writes it; perhaps for ever, but neither below 0 nor no number."""
+    """Parse seconds as `%r` writes them: infinity is valid, negative numbers and NaN are not."""
     seconds = float(field)
     if not seconds >= 0 or b"%r" % seconds != field:
         raise MalformedMessage("seconds")
@@ -80,9 +81,10 @@ def _flags(field: bytes) -> list[bool]:
 
 
 class StartMessage:
-    """Everything the keeper must know to start a run.
+    """Everything that the keeper needs to start a run.
 
-    Its files follow in the order control, text, stdin, state, folder.
+    File descriptors come with it in this order, each if present: control socket, command file, stdin, state, task
+    directory.
     """
 
     __slots__ = (
@@ -112,34 +114,33 @@ class StartMessage:
     )
 
     standby_ok: bool
-    """A shell for the next command may be started ahead, just like this one's: not if it has files of its own."""
+    """Whether a shell may be started ahead for a next command like this one. False for a run with files of its own."""
     text: bytes | None
-    """None: too long to be said here; it comes as a file."""
+    """The command. None: it is too long for the message and comes as a file."""
     env: bytes
-    """`NAME=value`, NUL-separated: whole, because it is nearly always the one of the run before."""
+    """`NAME=value`, NUL-separated. Kept as one block, because it nearly always equals the previous run's."""
     ruleset: bytes
-    """What the kernel is to enforce, as `Ruleset` puts it; empty for nothing."""
+    """Restrictions for the kernel, as `Ruleset.encode` writes them; empty for none."""
     dedicated: bool
-    """With a keeper of its own."""
+    """Whether the run gets a keeper process of its own."""
     private_dir: bytes
-    """A directory that goes with that keeper."""
+    """A directory that is removed with that keeper."""
     task: bytes
-    """The id of a task from the start, whose folder comes as a file; empty for none."""
+    """Id of a run that is a task from the start; its directory comes as a descriptor. Empty for other runs."""
     log_cap: int
-    """Bytes of its log."""
+    """Size limit of its log in bytes."""
     reports_state: bool
-    """The shell is to tell its last directory and environment."""
+    """Whether the shell reports its final working directory and environment."""
     report_pipestatus: bool
-    """The shell is to tell how each command of its last pipeline ended."""
+    """Whether the shell reports the exit status of each command of its last pipeline."""
     wait_for_jobs: bool
-    """The shell is to wait for its jobs."""
+    """Whether the shell waits for its jobs before it exits."""
     kill_script: bytes
-    """Shell text that ends it, where signals from here do not reach it; empty for none."""
+    """Shell script that kills the run where signals from here do not reach it; empty for none."""
     deferred: bytes
-    """Names of variables, as `environment_names` joins them: bash gets those when its tag and limits are set."""
+    """Names of variables, as `environment_names` joins them, that bash gets only after its tag and limits are set."""
     protection: bytes
-    """Of a task: the SHA-256 of the file in its folder that says what protected paths were like before, in
-    hexadecimal; empty if there is none."""
+    """For a task: hexadecimal SHA-256 of the snapshot of protected paths in its directory; empty if there is none."""
 
     def __init__(
         self,
@@ -272,7 +273,7 @@ class StartMessage:
 
 
 class AdoptMessage:
-    """From now on this run is a task. Its folder comes as a file."""
+    """Make a run a task. The task's directory comes as a file descriptor."""
 
     __slots__ = ("detached", "live", "log_cap", "protection", "task", "total_bytes")
 
@@ -282,11 +283,11 @@ class AdoptMessage:
         self.task = task
         self.log_cap = log_cap
         self.total_bytes = total_bytes
-        """Bytes that it has printed so far: they are in its log already, as far as they are kept."""
+        """Bytes printed so far. They are in the log already, as far as they are kept."""
         self.detached = detached
-        """It does not end with its host."""
+        """Whether the task outlives its host."""
         self.live = live
-        """The run itself is meant, and not what it has left running."""
+        """Whether the run itself becomes the task, not its leftovers."""
         self.protection = protection
         """As in `StartMessage`."""
 

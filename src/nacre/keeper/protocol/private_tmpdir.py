@@ -1,7 +1,7 @@
-"""Private directories of confined runs: made empty, removed with all that is in them.
+"""Private TMPDIRs of sandboxed runs: create them empty, remove them with their content.
 
-What a command leaves there may be anything: links, closed directories, a million files. Links are never followed, and
-removing takes place beside the keeper's other work.
+A command may leave anything there: links, directories without permissions, a million files. Links are never followed,
+and removal runs in a thread, so that the keeper can go on.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ _removers: list[_thread.LockType] = []
 
 
 def make_private_tmpdir(root: bytes) -> bytes:
-    """A new one. OSError: it cannot be made, as where somebody has tidied the root away and its name is another's."""
+    """Create a directory below `root` and return its path. OSError: it cannot be created, for example because `root`
+    was removed and its name now belongs to another user."""
     top = os.open(root, _DIRECTORY)
     try:
         if os.fstat(top).st_uid != os.geteuid():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))  # of ours
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))  # another user's
         while True:
             name = b"tmp-%d" % next(_numbers)
             try:
                 os.mkdir(name, 0o700, dir_fd=top)
             except FileExistsError:
-                continue  # of a keeper that died
+                continue  # left by a keeper that was killed
             return os.path.join(root, name)
     finally:
         os.close(top)
 
 
 def remove_private_tmpdir(path: bytes) -> None:
-    """Now if it is empty, as it nearly always is; else soon."""
+    """Remove the directory: at once if it is empty, as it nearly always is, else in a thread."""
     if not path:
         return
     try:
@@ -57,11 +58,11 @@ def remove_private_tmpdir(path: bytes) -> None:
         try:
             _thread.start_new_thread(work, ())
         except RuntimeError:
-            work()  # no thread to be had: then everything else waits
+            work()  # no thread available: everything else waits
 
 
 def forget() -> None:
-    """In a fork: that work is its parent's."""
+    """Forget running removals after a fork: they belong to the parent."""
     _removers.clear()
 
 
@@ -71,9 +72,9 @@ def wait_for_removals() -> None:
 
 
 def remove_tree(path: bytes) -> None:
-    """As far as it goes."""
+    """Remove a directory tree as far as possible."""
     try:
-        os.rmdir(path)  # which takes no descriptor, if it is empty: there may be none
+        os.rmdir(path)  # needs no file descriptor if it is empty: none may be left
         return
     except OSError:
         pass
@@ -88,14 +89,14 @@ def remove_tree(path: bytes) -> None:
     try:
         os.rmdir(path)
     except OSError:
-        pass  # something in it could not be removed
+        pass  # some entry could not be removed
 
 
 def _empty(top: int) -> None:
-    """Directories in it are emptied by moving those in them up: a command may have nested them deeper than a path, a
-    stack or the number of descriptors goes."""
+    """Remove all entries of a directory. Nested directories are moved up before they are emptied: a command may have
+    nested them deeper than the maximum path length, the stack or the number of file descriptors allows."""
     removed = True
-    while removed:  # what fails may succeed later: a name that something was to be moved to may have been in use
+    while removed:  # retry failures: the target name of a move may have been in use
         removed = False
         for name in os.listdir(top):
             try:
@@ -124,7 +125,7 @@ def _remove(name: str, top: int) -> None:
 
 
 def remove_below(name: str, parent: int) -> None:
-    """One entry of an open directory. OSError: some of it is still there."""
+    """Remove one entry of an open directory. OSError: part of it is still there."""
     if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
         _make_removable(name, parent)
         inner = os.open(name, _DIRECTORY, dir_fd=parent)
@@ -138,7 +139,7 @@ def remove_below(name: str, parent: int) -> None:
 
 
 def _make_removable(name: str, parent: int) -> None:
-    """The command may have closed it to everybody. Through a descriptor: `chmod` would follow a link."""
+    """Set mode 0700, as the command may have removed all permissions. By descriptor: `chmod` would follow a link."""
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         os.chmod(f"/proc/self/fd/{fd}", 0o700)

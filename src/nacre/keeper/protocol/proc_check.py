@@ -1,8 +1,8 @@
-"""Whether /proc shows the processes that this process can see. Everything that is ended is found there.
+"""Check that /proc shows this process's PID namespace: nacre finds the processes to kill there.
 
-`unshare --pid --fork` without `--mount-proc` leaves the outer /proc in place: its numbers belong to other processes
-than those that `kill` reaches, and kernel threads look like children. Loaded by host and keeper: a host can make its
-children live in another PID namespace than its own.
+`unshare --pid --fork` without `--mount-proc` leaves the outer /proc in place: its PIDs belong to other processes than
+those that `kill` reaches, and kernel threads look like children. Both host and keeper check: a host can start its
+children in another PID namespace than its own.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 import sys
 
 PROC_UNUSABLE = "nacre cannot work here: "
-"""A keeper that has to give up writes this, and why, as its last words."""
+"""Prefix of the message that a keeper writes to stderr when it gives up because of /proc."""
 _MOUNT = "mount -t proc proc /proc"
 
 
 def proc_problem() -> str:
-    """What is wrong with /proc, and what to do about it; empty where it is right, or is not used (macOS).
+    """Describe what is wrong with /proc and the fix; empty if it is usable, or not used (macOS).
 
     Portable mode needs it on Linux, too: `ps` reads it.
     """
@@ -37,11 +37,12 @@ def proc_problem() -> str:
 
 
 def _is_of_an_outer_namespace() -> bool:
-    """The numbers may be equal by chance; an outer /proc lists one for each namespace (Linux 4.1)."""
+    """Compare NSpid: the PIDs may be equal by chance, but an outer /proc lists one for each namespace (since Linux
+    4.1)."""
     try:
         fd = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False  # no descriptor left; the comparison has to do
+        return False  # no descriptor left; the comparison of PIDs has to suffice
     try:
         numbers = os.read(fd, 65536).partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
     finally:

@@ -1,11 +1,11 @@
-"""Which processes there are, and which of them belong to a run.
+"""List processes, and find those that belong to a run.
 
-Linux: `/proc`, read by walking down from a process, so the cost is that of the run and not of the machine. Every
+Linux: `/proc`, read downwards from a process, so the cost depends on the size of the run and not of the machine. Every
 descendant of a run carries the run's tag, a soft value of RLIMIT_LOCKS, which the kernel has ignored since 2.4, hardly
-any program sets (`su` does), and neither `setsid` nor `env -i` sheds. Elsewhere: one `ps`, and the tag in the
+any program sets (`su` does), and neither `setsid` nor `env -i` removes. Elsewhere: one call of `ps`, and the tag in the
 environment.
 
-Only looks, never signals. A process that vanishes while it is looked at was never there.
+This module sends no signals. A process that vanishes while it is read counts as never seen.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 RLIMIT_LOCKS = 10
 TAG_VARIABLE = "NACRE_RUN"
-"""Where there is no /proc, the tag is here."""
+"""Environment variable that holds the tag where there is no /proc."""
 
 _LOCKS_ROW = b"\nMax file locks"
 _COMMAND_MAX = 200
 _FLAGS, _THREADS, _SIGNALS = 6, 17, 28
 _CPUCLOCK_SCHED = 2
-"""Of the clock ids that stand for the computing of a process: the exact one."""
+"""Type bits of a CPU-time clock id: the exact clock of the scheduler (CPUCLOCK_SCHED)."""
 _SHORT_READ_BYTES = 2048
-"""The kernel fills at least 4 KB less one line, if there is so much."""
+"""A read of up to this size is the last one: the kernel returns at least 4 KB less one line while there is more."""
 _EXITING = 4
-"""Of the kernel's flags of a process (PF_EXITING)."""
+"""Bit of the process flags in /proc: PF_EXITING."""
 _KILLED = 1 << 8
-"""Of the signals that wait for it: SIGKILL."""
+"""Bit of the pending signals: SIGKILL."""
 
 
 class ProcessInfo:
-    """A process as it was a moment ago."""
+    """A process as it was when it was read."""
 
     __slots__ = ("command", "fields", "pgid", "pid", "ppid", "sid", "state")
 
@@ -56,7 +56,7 @@ class ProcessInfo:
         self.state = state
         self.command = command
         self.fields = fields
-        """The fields of `/proc/PID/stat` from the state on; none where there is no /proc."""
+        """Fields of `/proc/PID/stat` from the state on; empty where there is no /proc."""
 
     @property
     def threads(self) -> int:
@@ -64,7 +64,7 @@ class ProcessInfo:
 
     @property
     def is_killed(self) -> bool:
-        """It was sent SIGKILL, and has yet to end."""
+        """SIGKILL is pending: it was sent, and the process has not exited yet."""
         return bool(int(self.fields[_SIGNALS]) & _KILLED)
 
     @property
@@ -80,14 +80,14 @@ _reserved_fd: int | None = None
 
 
 def reserve_fd(fd: int) -> None:
-    """When no descriptor is left to look with, this one makes way for as long as that takes: who cannot look would end
-    less than it should."""
+    """Name a descriptor that is closed for a moment when none is free to read /proc. Without reading it, too few
+    processes would be killed."""
     global _reserved_fd
     _reserved_fd = fd
 
 
 def _retry_with_reserved_fd(look: Callable[[str], T], path: str) -> T:
-    """OSError: there is nothing to see."""
+    """Return `look(path)`. OSError: it cannot be read."""
     global _reserved_fd
     try:
         return look(path)
@@ -102,7 +102,7 @@ def _retry_with_reserved_fd(look: Callable[[str], T], path: str) -> T:
         try:
             _reserved_fd = os.dup(0)
         except OSError:
-            pass  # another thread was faster
+            pass  # another thread took it
 
 
 def _contents(path: str) -> bytes:
@@ -114,7 +114,7 @@ def _contents(path: str) -> bytes:
 
 
 def _numbers(path: str) -> list[int]:
-    """Process numbers in a file of the kernel's, of any length: one read gives a page of it, some 700 of them."""
+    """Read all PIDs of a kernel file. One read returns a page of it, about 700 PIDs."""
     fd = os.open(path, os.O_RDONLY)
     try:
         text = _read_on(fd, os.read(fd, 65536))
@@ -124,7 +124,7 @@ def _numbers(path: str) -> list[int]:
 
 
 def _read_on(fd: int, text: bytes) -> bytes:
-    """`text` is the beginning of the file."""
+    """Read the rest of a file that begins with `text`."""
     part = text
     while len(part) > _SHORT_READ_BYTES:
         part = os.pread(fd, 65536, len(text))
@@ -133,7 +133,7 @@ def _read_on(fd: int, text: bytes) -> bytes:
 
 
 def read_proc_file(path: str) -> bytes:
-    """A small file of the kernel's; nothing if it is not there, or gone between open and read (ESRCH)."""
+    """Read a small kernel file; empty if it does not exist, or vanishes between open and read (ESRCH)."""
     try:
         return _retry_with_reserved_fd(_contents, path)
     except OSError:
@@ -141,9 +141,9 @@ def read_proc_file(path: str) -> bytes:
 
 
 def read_process(pid: int) -> ProcessInfo | None:
-    """One process, without its arguments (`command` is its short name)."""
+    """Read one process, without its arguments (`command` is its short name)."""
     line = read_proc_file(f"/proc/{pid}/stat")
-    # the name is in parentheses and may itself hold parentheses and blanks
+    # the name is in parentheses and may itself contain parentheses and spaces
     name, end, rest = line.rpartition(b")")
     if not end:
         return None
@@ -153,29 +153,32 @@ def read_process(pid: int) -> ProcessInfo | None:
     state, ppid, pgid, sid = fields[:4]
     comm = name.partition(b"(")[2].decode("utf-8", "replace")
     if state == b"Z" and int(fields[_THREADS]) > 1:
-        state = b"S"  # only its first thread has ended
+        state = b"S"  # only its main thread has exited
     return ProcessInfo(pid, int(ppid), int(pgid), int(sid), state.decode(), comm, fields)
 
 
 def start_time(pid: int) -> int:
-    """When, in the kernel's ticks since it was booted: tells a process from a later one of the same number."""
+    """Return the start time in clock ticks since boot, which distinguishes a process from a later one with the same
+    PID."""
     fields = _stat(pid)
     return int(fields[19]) if fields else 0
 
 
 def cpu_ticks(pid: int) -> int:
-    """How long it has computed."""
+    """Return the CPU time of a process in clock ticks."""
     fields = _stat(pid)
     return int(fields[11]) + int(fields[12]) if fields else 0
 
 
 def cpu_seconds(pid: int) -> float:
-    """Seconds that all its threads have computed, exactly; also of a process that /proc hides. OSError: it is gone."""
+    """Return the exact CPU time of all its threads in seconds; works even if /proc hides the process. OSError: it is
+    gone."""
     return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
 
 
 def is_exiting(pid: int) -> bool:
-    """It is gone; or it has exited or was killed, and the kernel has yet to end it, or to close what it had open."""
+    """Return whether it is gone, or exiting or killed although the kernel still lists it or has not closed its
+    files."""
     fields = _stat(pid)
     if not fields:
         return not os.path.exists(f"/proc/{pid}")
@@ -183,13 +186,13 @@ def is_exiting(pid: int) -> bool:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """What the kernel says of it after its name; nothing if it is gone."""
+    """Return the fields of `/proc/PID/stat` after the name; empty if the process is gone."""
     fields = read_proc_file(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return fields if len(fields) > 20 else []
 
 
 def command_line(seen: ProcessInfo) -> str:
-    """What a person would recognise it by."""
+    """Return the command line for people."""
     if LINUX:
         words = read_proc_file(f"/proc/{seen.pid}/cmdline").rstrip(b"\0").split(b"\0")
         text = b" ".join(words).decode("utf-8", "replace")
@@ -202,7 +205,8 @@ def command_line(seen: ProcessInfo) -> str:
 
 
 def has_not_execed(seen: ProcessInfo) -> bool:
-    """A fork of a run's shell: part of the command for good, or about to become another program."""
+    """Return whether it is a fork of a run's shell that has not execed: a part of the command, or about to exec a
+    program."""
     return command_line(seen).startswith("bash (")
 
 
@@ -212,11 +216,11 @@ def tag_of(pid: int) -> int | None:
 
 
 _CHILDREN_FILE = os.path.exists("/proc/thread-self/children")
-"""Kernels built without CONFIG_PROC_CHILDREN have none; then every process is asked for its parent."""
+"""Kernels built without CONFIG_PROC_CHILDREN have no such file: then the parent of every process is read."""
 
 
 def tag_in(command: str) -> int:
-    """The tag in a command line of `ps_processes`; 0 where there is none."""
+    """Return the tag in a command line of `ps_processes`; 0 if there is none."""
     value = command.partition(f" {TAG_VARIABLE}=")[2].partition(" ")[0]
     return int(value) if value.isdigit() else 0
 
@@ -226,7 +230,7 @@ def pipe_name(fd: int) -> str:
 
 
 def pipes_of(pid: int) -> set[str]:
-    """The pipes it holds, as far as we may look."""
+    """Return the names of a process's open files, pipes among them, as far as permissions allow."""
     found = set()
     try:
         for fd in _retry_with_reserved_fd(os.listdir, f"/proc/{pid}/fd"):
@@ -237,7 +241,7 @@ def pipes_of(pid: int) -> set[str]:
 
 
 def children_of(pid: int, threads: int = 0) -> list[int]:
-    """The children of every thread of a process. `threads`: how many it has, if that is known."""
+    """Return the children of every thread of a process. `threads`: their number, if known."""
     if not _CHILDREN_FILE:
         return [seen.pid for seen in map(read_process, _pids()) if seen is not None and seen.ppid == pid]
     if threads == 1:
@@ -257,7 +261,7 @@ def _children_of_thread(pid: int, thread: int | str) -> list[int]:
 
 
 def own_children() -> Callable[[], list[int]]:
-    """A quick way to ask for this process's children, again and again."""
+    """Return a function that lists this process's children cheaply."""
     if not LINUX:
         return list
     me = os.getpid()
@@ -277,7 +281,8 @@ def _pids() -> list[int]:
 
 
 def descendants(roots: set[int], most: int | None = None) -> dict[int, ProcessInfo]:
-    """The roots and everything below them that is alive, parents first; a part of it if that is more than `most`."""
+    """Return the live processes among the roots and their descendants, parents first; only some if more than `most`
+    exist."""
     found: dict[int, ProcessInfo] = {}
     todo = sorted(roots)
     while todo:
@@ -294,7 +299,8 @@ def descendants(roots: set[int], most: int | None = None) -> dict[int, ProcessIn
 
 
 def descendant_pids(roots: set[int]) -> set[int]:
-    """The numbers of `descendants`, dead ones among them: all that a process can be found by while everything moves."""
+    """Return the PIDs of the roots and all their descendants, dead ones included: while processes fork and exit, only
+    the PID is reliable."""
     found: set[int] = set()
     todo = list(roots)
     while todo:
@@ -306,8 +312,8 @@ def descendant_pids(roots: set[int]) -> set[int]:
 
 
 def find_by_tag(first: int, last: int, group: int | None = None) -> dict[int, ProcessInfo]:
-    """Every process on the machine whose tag lies in the range, and everything below it; where there is no /proc, what
-    is in the group, too."""
+    """Return all processes on the machine with a tag in the range, and their descendants. Without /proc, also the
+    members of process group `group`."""
     if not LINUX:
         rows = (seen for seen in ps_processes() if seen.is_alive and seen.pid != os.getpid())
         return {s.pid: s for s in rows if s.pgid == group or first <= tag_in(s.command) <= last}
@@ -319,13 +325,14 @@ _WITH_ENVIRONMENT = ("-A", "-E", "-ww") if os.uname().sysname == "Darwin" else (
 
 
 def ps_processes() -> list[ProcessInfo]:
-    """Every process on the machine as `ps` tells it, with arguments and environment as `command`. For want of /proc."""
+    """List every process on the machine by `ps`, with arguments and environment as `command`. Used where there is no
+    /proc."""
     rows = (line.split(None, 4) for line in _ps(*_WITH_ENVIRONMENT, *_COLUMNS))
     return [ProcessInfo(int(row[0]), int(row[1]), int(row[2]), 0, row[3][0], row[4]) for row in rows if _is_row(row)]
 
 
 def _is_row(row: list[str]) -> bool:
-    """The rest of a command that holds a newline is none; nor is `ps` itself."""
+    """Return whether a line is a process: not the rest of a command that contains a newline, nor `ps` itself."""
     return len(row) == 5 and all(field.isdigit() for field in row[:3]) and not row[4].startswith("ps ")
 
 
@@ -339,7 +346,7 @@ def _ps(*arguments: str) -> list[str]:
         )
     except OSError:
         os.close(read)
-        return []  # no ps: nothing is known
+        return []  # `ps` is not installed: nothing is known
     finally:
         os.close(write)
         os.close(null)
@@ -356,8 +363,8 @@ _boot_id: str | None = None
 
 
 def boot_id() -> str:
-    """Tells one start of the machine from another; nothing where there is no such thing."""
+    """Return an identifier of the current boot; empty where the system has none."""
     global _boot_id
-    if not _boot_id:  # there may have been no descriptor to look with
+    if not _boot_id:  # the last read may have failed for lack of a file descriptor
         _boot_id = read_proc_file("/proc/sys/kernel/random/boot_id").strip().decode("ascii", "replace")
     return _boot_id

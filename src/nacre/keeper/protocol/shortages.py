@@ -1,4 +1,4 @@
-"""What a machine may lack just now to start something, by errno, and what to do about it."""
+"""Errnos of temporary resource shortages when starting a process, each with a hint for the user."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Stop a tree of processes that may grow faster than one can look.
+"""Stop a process tree that may grow faster than it can be listed.
 
-Each process is sent SIGSTOP as soon as its number is known, before anything is looked up about it: a thousand that want
-to run leave the keeper a thousandth of the machine, and each one that stands still gives some of it back. Looking goes
-on until nothing new turns up.
+Each process gets SIGSTOP as soon as its PID is known, before anything is read about it: a thousand runnable processes
+leave the keeper a thousandth of the machine, and each stopped one gives some of it back. The search repeats until it
+finds nothing new.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import time
 
 from nacre.keeper.protocol import procfs
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
 _GIVE_UP_CPU_S = 2.0
-"""Seconds of computing that everything else may have to wait while a run is stopped that does not stop growing."""
+"""Seconds of CPU time to spend on stopping a run that keeps growing; every other run waits meanwhile."""
 
 
 def send_signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except OSError:
-        pass  # gone, or another user's: the next look tells
+        pass  # gone, or another user's: the next check shows it
 
 
 def stop_processes(pids: Iterable[int]) -> None:
@@ -35,8 +35,8 @@ def stop_processes(pids: Iterable[int]) -> None:
 
 
 def stop_tree(find_roots: Callable[[], set[int]]) -> set[int]:
-    """Stop the roots and everything below them; gives all that was stopped. `find_roots` is asked again and again: when
-    a process dies, its children become roots."""
+    """Stop the roots and all their descendants; return the PIDs of all stopped processes. `find_roots` is called
+    repeatedly: when a process dies, its children become roots."""
     until = time.thread_time() + _GIVE_UP_CPU_S
     stopped: set[int] = set()
     todo = list(find_roots())

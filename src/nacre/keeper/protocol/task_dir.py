@@ -1,16 +1,16 @@
-"""What lies in a task's directory, and by which names: what its keeper writes, and everybody else may read.
+"""Names of the files in a task's directory, which its keeper writes and other processes may read.
 
-task.json      what was asked, and by whom; from the start
-command.txt    the command, if it is too long to stand there whole
-process.json   which processes it is made of; there before the command's first byte runs
-output.log     what it printed, from the beginning; at the end the rest is joined on, and how it ended
-output.log.N   what it printed from byte N on, once output.log has grown to half of the cap
-status.json    how it ended; there from then on, its space taken ahead as `status.reserved`
-control        the socket of its keeper; nobody answers there when that is gone
-stdin          a pipe by name, if it was started with its standard input open
-tmp            private directories of a confined one
-protection     the protected paths of its workspace as they were before it began; gone when they have been compared
-notes          what was put back then, each sentence ended by a NUL
+task.json      the request and the requester; from the start
+command.txt    the command, if it is too long for task.json
+process.json   the processes of the task; written before the command's first byte runs
+output.log     the output from its beginning; at the end the later output and the outcome are appended
+output.log.N   the output from byte N on, once output.log has reached half of the size limit
+status.json    the outcome; written at the end, into space reserved before as `status.reserved`
+control        the keeper's socket; connections are refused once the keeper is dead
+stdin          a FIFO, if the task was started with open stdin
+tmp            private TMPDIRs of a sandboxed task
+protection     snapshot of the protected paths before the start; removed once they have been compared
+notes          sentences about what was restored, each terminated by a NUL
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ PROTECTION, NOTES = "protection", "notes"
 VERSION = 1
 
 LIVE = ".live"
-"""Beside the tasks' directories: one name for each that has not ended, or was lost."""
+"""Directory next to the tasks' directories, with an entry for each task that has not ended, or was lost."""
 
 _DIGITS = 20
 
 
 def head_bytes(cap: int) -> int:
-    """Bytes that output.log holds before the rest goes to files of its own."""
+    """Return the size limit in bytes of output.log, after which output goes to segments."""
     return cap - cap // 2
 
 
 def segment_bytes(cap: int) -> int:
-    """Bytes of each of those."""
+    """Return the size limit in bytes of a segment."""
     return max(1, cap // 16)
 
 
@@ -42,7 +42,7 @@ def segment_name(start: int) -> str:
 
 
 def segment_offset(name: str) -> int | None:
-    """Where in the stream a file begins; None if it is no part of a log."""
+    """Return the offset in the stream at which a log file begins; None if the name is not a log file's."""
     if name == LOG:
         return 0
     prefix, _, digits = name.rpartition(".")

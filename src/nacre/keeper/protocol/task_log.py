@@ -1,11 +1,12 @@
-"""A task's log: everything it prints, exact below a cap; beyond that its beginning and its end.
+"""A task's log: all output below a size limit; beyond it, the beginning and the end.
 
-The beginning lies in `output.log`, half of the cap long; what follows in segments named by where in the stream they
-start, of which the oldest go when there are too many. So what a file holds is told by its name and its size, at any
-moment, whoever dies. At the end the segments are joined on to `output.log`, with a line of ours where something is
-missing. A full disk, or one that is down to its floor, makes a gap; nobody who writes is disturbed by any of it.
+The beginning, half of the limit, is in `output.log`; the rest is in segments named by their offset in the stream, of
+which the oldest are removed when there are too many. So the name and size of a file always tell which part of the
+stream it holds, even if the keeper dies. At the end the segments are appended to `output.log`, with a line that marks
+each gap. On a disk that is full or below its reserve, output is dropped and leaves a gap; the writing processes are not
+disturbed.
 
-Relative to an open directory. Knows nothing of runs.
+Paths are relative to an open directory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from nacre.base.system import require_free_space
 from nacre.keeper.protocol.task_dir import LOG, head_bytes, segment_bytes, segment_name, segment_offset
 
 _FULL_DISK_RETRY_S = 1.0
-"""Seconds until a full disk is tried again."""
+"""Seconds until writing to a full disk is tried again."""
 _COPY_BYTES = 1024 * 1024
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -25,27 +26,30 @@ _NOTE = b"\n[nacre: the log is at half of its cap: until the task ends, what fol
 
 
 class TaskLog:
+    """The log in an open task directory."""
+
     def __init__(self, folder: int, cap: int, seen: int = 0) -> None:
-        """`seen`: so much was printed before; what of that is kept is in its files. OSError: it cannot be opened."""
+        """Open the log. `seen`: bytes printed before; those that are kept are in the files already. OSError: it cannot
+        be opened."""
         self._task_dir = folder
         self._cap = cap
         self._head_max = head_bytes(cap)
         self._first = os.open(LOG, _OLD, dir_fd=folder)
         self._head = min(os.fstat(self._first).st_size, self._head_max)
         self._segments: dict[int, int] = {}
-        """Where each starts, and how long it is."""
+        """Length of each segment, by its offset in the stream."""
         self._open: tuple[int, int] | None = None
-        """The segment that grows: where it starts, and its descriptor."""
+        """The segment being written: its offset and file descriptor."""
         self.total_bytes = seen
         self.dropped_bytes = 0
-        """Of that, what is not kept; known at the end."""
+        """Bytes of the stream that are not kept; known after `finish`."""
         self.problem = ""
-        """Why something could not be written, in the system's words; nothing if that never happened."""
+        """The last write error as the system's message; empty if there was none."""
         self._retry_at = 0.0
         self._unwritten: set[int] = set()
-        """Where in the stream gaps begin that a full disk has made."""
+        """Offsets in the stream at which gaps begin that are due to a write error."""
         self._unwritten_to = -1
-        """Where the last of them ends."""
+        """End of the last of these gaps."""
         for name in os.listdir(folder) if seen > self._head else []:
             start = segment_offset(name)
             if start:
@@ -72,7 +76,7 @@ class TaskLog:
             rest = rest[count:]
 
     def skip(self, count: int) -> None:
-        """So much is not kept."""
+        """Count bytes that are not kept."""
         if count:
             self.total_bytes += count
             self._close_segment()
@@ -97,7 +101,7 @@ class TaskLog:
         return count
 
     def _segment(self) -> tuple[int, int]:
-        """The one to write to: the one that grows, or a new one."""
+        """Return the segment to write to, a new one if the current one is full."""
         if self._open is not None and self._segments[self._open[0]] < segment_bytes(self._cap):
             return self._open
         self._close_segment()
@@ -117,7 +121,7 @@ class TaskLog:
                 self._drop(start)
 
     def _make_room(self) -> None:
-        """For one more. Once something has to go, as much as joining needs goes too."""
+        """Drop old segments so that another one fits; once any is dropped, also free the space that `finish` needs."""
         each = segment_bytes(self._cap)
         if self._stored_bytes() + each <= max(self._cap, self._head_max + each):
             return
@@ -129,17 +133,18 @@ class TaskLog:
         try:
             os.unlink(segment_name(start), dir_fd=self._task_dir)
         except OSError:
-            pass  # somebody else has
+            pass  # removed by another process
 
-    # the end
+    # at the end
 
     def finish(self, last_line: str) -> list[tuple[int, int, int]]:
-        """Join all of it, and say how it ended. Gives what part of the stream is where in `output.log`."""
+        """Append the segments and `last_line` to `output.log` and close it. Returns the pieces of the stream in that
+        file: offset in the stream, length, offset in the file."""
         self._close_segment()
         pieces = [(0, self._head, 0)]
         at, stream = self._head, self._head
         try:
-            os.ftruncate(self._first, at)  # a note of ours may be there
+            os.ftruncate(self._first, at)  # it may end with a note of nacre's
             for start in sorted(self._segments):
                 at = self._mark_gap(at, stream, start)
                 length = self._join(start, at)
@@ -184,6 +189,6 @@ class TaskLog:
         return at
 
     def close(self) -> None:
-        """Leave it as it is."""
+        """Close the files and keep them as they are."""
         self._close_segment()
         os.close(self._first)
