@@ -1,6 +1,6 @@
-"""The host's side of the keeper: starts it on first use, finds it again, notices its death.
+"""The host's connection to its keeper: start it on first use, reuse it, notice its death.
 
-One keeper per process; a forked child gets its own. Everything here is synchronous, short, and safe from any thread.
+One keeper per process; a forked child gets its own. Everything here is synchronous, short and thread-safe.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ _COUNTER_BITS = 22
 
 
 class TaskDirHandle(NamedTuple):
-    """A task's directory, open."""
+    """An open task directory."""
 
     task: str
     path: str
     fd: int
     stdin: int | None = None
-    """Its standard input, if that is to stay open."""
+    """Read end of the task's stdin, if that stays open."""
     protection: bytes = b""
     """See `StartMessage.protection`."""
 
 
 class PendingRun(NamedTuple):
-    """A run that a keeper has been asked for."""
+    """A run that was requested from a keeper."""
 
     keeper: KeeperConnection
     control: Channel
-    """Which tells the rest."""
+    """Channel on which the keeper reports on the run."""
     tag: int
     private: bytes = b""
-    """A directory that was made for it alone. Its keeper has it now, and removes it; this process, if there is none."""
+    """Private directory of this run only. Its keeper removes it; if no keeper has it, this process does."""
 
 
 class ForkAware(Protocol):
@@ -66,20 +66,20 @@ class KeeperConnection:
     """The host's end of one keeper process."""
 
     def __init__(self, predecessor: KeeperConnection | None = None) -> None:
-        """OSError: this process lacks something for it."""
+        """Start a keeper. OSError: no resources for it."""
         self.identity = _identity()
         self.prefix = _random_prefix()
-        """The first of the tags that this keeper's runs carry."""
+        """First tag of the range that this keeper's runs use."""
         self.dead = False
         self.stderr_tail = ""
-        """What a dead keeper had written to its stderr: nothing, unless it had a bug."""
+        """Last line of a dead keeper's stderr: empty unless it had a bug or gave up."""
         self._status: int | None = None
-        """How it ended, if this process was the one to be told."""
+        """Wait status, if this process reaped the keeper."""
         self.standby_enabled = system.LINUX
-        """Whether shells may be started ahead. Elsewhere a shell carries its tag from the start."""
+        """Whether shells may be started ahead. Elsewhere a shell has its tag from the start, in its environment."""
         self._count = 0
         self._environment: tuple[Mapping[str, str], bytes] = {}, b""
-        """The last one, in both forms."""
+        """The last environment, decoded and encoded."""
         self._directory: str | None = None
         self._lock = threading.Lock()
         with contextlib.ExitStack() as undo:
@@ -96,8 +96,8 @@ class KeeperConnection:
             self._announce_directory()
 
     def __del__(self) -> None:
-        """This process is ending. Python complains of a socket that it finds open then (`python -X dev`)."""
-        if hasattr(self, "channel"):  # there was a descriptor for it
+        """Close the channel when this process exits: Python warns of unclosed sockets (`python -X dev`)."""
+        if hasattr(self, "channel"):  # missing if there was no descriptor for it
             self.channel.close()
 
     @property
@@ -106,29 +106,29 @@ class KeeperConnection:
 
     @property
     def alive(self) -> bool:
-        """Whether the other end of our socket is open, and not about to be closed."""
+        """Whether the other end of the socket is open and the process is not exiting."""
         poll = select.poll()
-        with self._lock, contextlib.suppress(OSError, ValueError):  # another thread may be about to close it
+        with self._lock, contextlib.suppress(OSError, ValueError):  # another thread may close it
             poll.register(self.channel, 0)
             return not self.dead and not poll.poll(0) and not (system.LINUX and is_exiting(self.pid))
         return False
 
     @property
     def death_reason(self) -> str:
-        """What became of a dead one."""
+        """Describes how a dead keeper ended."""
         exited = self._status is not None and os.WIFEXITED(self._status)
         did = f"exited with {os.WEXITSTATUS(self._status or 0)}" if exited else "was killed"
         return f"nacre's keeper process {did}{': ' + self.stderr_tail if self.stderr_tail else ''}"
 
     def raise_if_unsupported(self) -> None:
-        """KeeperFailed: it has given up because of this machine, as every other would."""
+        """Raise KeeperFailed if the keeper gave up because of this machine, as any other would."""
         if self.stderr_tail.startswith(PROC_UNUSABLE):
             raise KeeperFailed(self.stderr_tail.removeprefix(PROC_UNUSABLE))
 
     def start(self, plan: Plan, state: int | None, folder: TaskDirHandle | None = None) -> PendingRun:
-        """Ask for a run. `folder`: it is a task from the start.
+        """Request a run. `folder`: it is a task from the start.
 
-        BlockingIOError: the keeper is busy, ask again shortly.
+        BlockingIOError: the keeper is busy; try again shortly.
         """
         with contextlib.ExitStack() as undo:
             confinement, private = plan.ruleset, b""
@@ -137,7 +137,7 @@ class KeeperConnection:
                 confinement += b"\0scratch=" + private
             alone = private if plan.dedicated_keeper and folder is None else b""
             if alone:
-                undo.callback(remove_empty, alone)  # asked for again, it gets another
+                undo.callback(remove_empty, alone)  # a further request gets a new one
             control, tag = self._request_run(plan, state, folder, confinement, private)
             undo.pop_all()
             return PendingRun(self, control, tag, alone)
@@ -147,9 +147,9 @@ class KeeperConnection:
     ) -> tuple[Channel, int]:
         with self._lock, contextlib.ExitStack() as stack, contextlib.ExitStack() as undo:
             if self.dead:
-                raise ConnectionResetError  # another thread has found out
+                raise ConnectionResetError  # another thread has noticed the death
             self._count = (self._count + 1) % (1 << _COUNTER_BITS)
-            # what has a keeper of its own is not to end with this one
+            # a tag outside the keeper's range: a run with a dedicated keeper survives this keeper
             tag = _random_prefix() if plan.dedicated_keeper else self.prefix + self._count
             control, theirs = Channel.pair()
             undo.callback(control.close)
@@ -170,17 +170,17 @@ class KeeperConnection:
                 start.has_stdin = plan.stdin is not None or folder.stdin is not None
             try:
                 if not plan.background:
-                    control.reserve(1 if plan.merge else 2)  # for its output: it must not begin if that cannot be had
+                    control.reserve(1 if plan.merge else 2)  # for its output: without them it must not start
                 self.channel.send(start.message(), fds)
             except OSError as error:
                 if error.errno == errno.ETOOMANYREFS:
-                    raise BlockingIOError from error  # too many descriptors on their way to the keeper
+                    raise BlockingIOError from error  # too many descriptors are in transit to the keeper
                 raise
             undo.pop_all()
             return control, tag
 
     def _private_path(self, plan: Plan, folder: TaskDirHandle | None) -> bytes:
-        """Where its private TMPDIR is made: it must not go before the run does."""
+        """Return the directory in which its private TMPDIR is created; it must exist as long as the run."""
         if not plan.dedicated_keeper:
             return os.fsencode(self.private_directory())
         if folder is None:
@@ -222,14 +222,14 @@ class KeeperConnection:
             if self._directory is None or not is_own_directory(self._directory):
                 if self._directory is None or not is_free(self._directory, temporary_directory()):
                     self._directory = new_name()
-                    self._announce_directory()  # before it is there: this process may be killed at any moment
+                    self._announce_directory()  # before it exists: this process may be killed at any moment
                 make_directory(self._directory)
             return self._directory
 
     def _announce_directory(self) -> None:
-        """For the keeper to remove at the end."""
+        """Tell the keeper to remove the directory at its end."""
         if self._directory is not None:
-            with contextlib.suppress(ConnectionError):  # then the next keeper will
+            with contextlib.suppress(ConnectionError):  # the next keeper gets the message
                 self._send_blocking(b"\0".join((REMOVE_DIRECTORY, os.fsencode(self._directory))))
 
     def _send_blocking(self, message: bytes) -> None:
@@ -243,8 +243,8 @@ class KeeperConnection:
                 poll.poll(1000)
 
     def handle_death(self) -> None:
-        """It is dead, or must be: make sure, leave no zombie, and nothing of what it kept. Now: who waited for that may
-        have been cancelled, and have nobody come back to it."""
+        """Kill the keeper if it is not dead, reap it, and kill its runs. Synchronous: a caller that awaited this could
+        be cancelled, and nothing would finish it."""
         with self._lock:
             if self.dead:
                 return
@@ -258,12 +258,13 @@ class KeeperConnection:
         kill_orphans(self.prefix, self.last_tag)
 
     def resume(self) -> None:
-        """Somebody may have stopped it."""
+        """Send SIGCONT: another process may have stopped the keeper."""
         if not self.dead:
             self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
-        """By its descriptor where there is one: its number may be another's by now, if this host reaps all children."""
+        """Use the pidfd if there is one: if the host reaps all children, the PID may belong to another process by
+        now."""
         with contextlib.suppress(OSError):
             if self._process is not None:
                 signal.pidfd_send_signal(self._process, number)
@@ -279,14 +280,14 @@ class KeeperConnection:
                 time.sleep(0.002)
             self._status = reaped[1]
         except ChildProcessError:
-            pass  # somebody else has
+            pass  # reaped elsewhere in the host
         if self._process is not None:
             os.close(self._process)
             self._process = None
         return True
 
     def shut_down(self, bound: float = 10.0) -> None:
-        """Let it go, and wait until it has ended everything that it still keeps."""
+        """Close the channel and wait until the keeper has killed its runs and exited, at most `bound` seconds."""
         with self._lock:
             if self.dead:
                 return
@@ -298,7 +299,7 @@ class KeeperConnection:
             _stopping.append(self)
 
     def close_after_fork(self) -> None:
-        """In a forked child: let go of what belongs to the parent, without a word to the keeper."""
+        """In a forked child: close the parent's descriptors without sending anything to the keeper."""
         self.channel.close()
         os.close(self._stderr)
         if self._process is not None:
@@ -321,20 +322,20 @@ def remove_empty(path: bytes) -> None:
 _lock = threading.Lock()
 _connection: KeeperConnection | None = None
 _stopping: list[KeeperConnection] = []
-"""Dismissed and perhaps not gone yet."""
+"""Keepers that were shut down and may not have exited yet."""
 _runs: weakref.WeakSet[ForkAware] = weakref.WeakSet()
-"""Runs in progress: a forked child must let go of their descriptors."""
+"""Runs in progress, whose descriptors a forked child must close."""
 
 
 def keeper_connection() -> KeeperConnection:
-    """This process's keeper, started if need be."""
+    """Return this process's keeper; start it if necessary."""
     global _connection
     current = _connection
     if current is not None and not current.dead and current.identity == _identity():
         return current
     with _lock:
         if _connection is not None and _connection.identity != _identity():
-            _connection.shut_down(bound=0)  # this process has changed its user since: so must its commands
+            _connection.shut_down(bound=0)  # this process has changed its user or group: so must its commands
         if _connection is None or _connection.dead:
             if not system.SUPPORTED:
                 raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
@@ -351,12 +352,12 @@ def keeper_connection() -> KeeperConnection:
 
 
 def private_directory() -> str:
-    """For files that go when this process does, however it ends: the keeper removes it."""
+    """Return a directory for files that the keeper removes when this process exits or is killed."""
     return keeper_connection().private_directory()
 
 
 def is_in_private_directory(path: str) -> bool:
-    """Whether it is, or was, one of the files that go with this process."""
+    """Return whether the path is, or was, in this process's private directory."""
     return (
         _connection is not None
         and _connection._directory is not None
@@ -365,10 +366,10 @@ def is_in_private_directory(path: str) -> bool:
 
 
 def _clean_up_at_exit() -> None:
-    """A dead keeper neither ends nor removes anything."""
+    """Do the clean-up that a dead keeper cannot do: kill its runs, remove its directory."""
     if _connection is None or (
         _connection.alive and not _connection._reap(bound=0)
-    ):  # what it was starting may hold its socket
+    ):  # a child that it was starting may hold its socket open
         return
     _connection.handle_death()
     if _connection._directory is not None:

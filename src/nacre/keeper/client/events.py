@@ -1,4 +1,4 @@
-"""What can happen to a run, as the host hears of it. Values, and how the keeper's report becomes one."""
+"""Events of a run, as the host receives them, and their decoding from the keeper's messages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class OutputChunk(NamedTuple):
 
 
 class TaskRunning(NamedTuple):
-    """A task has not failed at once."""
+    """A background task runs and has not failed at once."""
 
 
 class Adopted(NamedTuple):
-    """It is a task now, known by this process."""
+    """The keeper has made the run, or its leftovers, a task. `pid` and `pgid` identify it."""
 
     pid: int
     pgid: int
@@ -31,27 +31,27 @@ class Adopted(NamedTuple):
 class AdoptionFailed(NamedTuple):
     reason: str
     gone: bool = False
-    """There is nobody to ask any more: it has ended, or its keeper is dead."""
+    """The run has ended, or its keeper is dead: no request can succeed any more."""
 
 
 class StartFailed(NamedTuple):
     errno: int
-    """An errno."""
+    """0 if there is none."""
     reason: str
     duration: float = 0.0
     running: tuple[Process, ...] = ()
     killed_leftovers: tuple[Process, ...] = ()
     hint: str = ""
-    """The remedy, where the errno does not tell it."""
+    """The fix, if the errno does not imply it."""
 
 
 def parse_start_failed(error: OSError) -> StartFailed:
-    """The resource that was lacking."""
+    """Return the event for an error of the operating system."""
     return StartFailed(error.errno or 0, error.strerror or str(error), hint=getattr(error, "hint", ""))
 
 
 class RunStopped(NamedTuple):
-    """The keeper's account of the end."""
+    """The end of a run, as the keeper reports it."""
 
     status: int
     reason: bytes
@@ -59,15 +59,15 @@ class RunStopped(NamedTuple):
     all_sleeping: bool
     running: tuple[Process, ...]
     killed_leftovers: tuple[Process, ...]
-    """What the shell had left running and was ended, as asked."""
+    """Leftovers that were killed, as requested."""
     out_of_memory: bool = False
-    """It was killed, and the kernel has killed for want of memory meanwhile."""
+    """The run was killed by SIGKILL, and the kernel's OOM killer was active meanwhile."""
     notes: tuple[str, ...] = ()
-    """What is known of it where it ran, beside."""
+    """Further information from the engine that ran it."""
 
 
 class KeeperLost(NamedTuple):
-    """The keeper died; what it left of this run has been ended."""
+    """The keeper died; its processes of this run have been killed."""
 
     reason: str
     duration: float
@@ -76,7 +76,7 @@ class KeeperLost(NamedTuple):
 
 
 class Promoted(NamedTuple):
-    """It goes on as a task: the last that its caller hears of it."""
+    """The run keeps running as a task: the last event for its caller."""
 
     task: TaskRef
     duration: float
@@ -90,7 +90,7 @@ RunEvent: TypeAlias = ShellStarted | OutputChunk | AdoptionReply | FinalEvent
 
 
 def parse_stopped(fields: Sequence[bytes]) -> RunStopped:
-    """The fields of an ENDED message."""
+    """Decode the fields of an ENDED message."""
     status, reason, duration, flags, *rows = fields
     asleep, out_of_memory = (flag == 49 for flag in flags)
     return RunStopped(

@@ -1,4 +1,4 @@
-"""What a run is to whoever waits for it: here, on another machine, or never begun at all."""
+"""Interfaces of a run for its caller, whether it is local, remote or never started."""
 
 from __future__ import annotations
 
@@ -9,60 +9,60 @@ from nacre.result import TaskRef
 
 
 class RunHandle(Protocol):
-    """A run that was asked for. Closing it in mid-run is all it takes to cancel."""
+    """A requested run. Closing it before its end kills it."""
 
     @property
     def last_output(self) -> float:
-        """Seconds from its start to the last that it printed."""
+        """Seconds from the start to the last output."""
 
     @property
     def is_active(self) -> bool:
-        """No last word has been heard yet."""
+        """Whether the run has not ended yet."""
 
     async def next(self) -> RunEvent:
         """Return the next event in order; a `FinalEvent` is the last."""
 
     def cancel(self) -> None:
-        """From any thread; the end arrives as usual."""
+        """Kill the run; callable from any thread. The final event follows as usual."""
 
     def close(self) -> None:
-        """Let go. If it still runs, it is ended."""
+        """Release the run; kill it if it is still active."""
 
     def detach(self) -> None:
-        """Of a task: it needs nobody."""
+        """Release a task without killing it."""
 
     def pause(self) -> list[OutputChunk]:
-        """Read no more; gives what was read and not taken yet."""
+        """Stop reading output; return the chunks that were read but not returned by `next`."""
 
     def resume(self) -> None: ...
 
 
 class RemoteEnd(Protocol):
-    """The far end of a run whose process here is only an engine's client."""
+    """The remote end of a run whose local process is only an engine's client program."""
 
     def translate_end(self, word: FinalEvent) -> FinalEvent:
-        """What its last word means, there."""
+        """Translate the final event of the local process into that of the remote command."""
 
     def cancel(self) -> None:
-        """It is about to be ended: what has not begun there must not, from now on."""
+        """Prevent a remote start from now on: the run is about to be killed."""
 
     def close(self) -> None:
-        """Nothing more is heard of it."""
+        """Release the remote end; no more events follow."""
 
 
 @runtime_checkable
 class RemoteRun(Protocol):
-    """A run that is looked after where it is: it goes on as a task there, by itself, and so does what it leaves."""
+    """A run that is supervised where it runs: it, or its leftovers, can become a task there."""
 
     task: TaskRef | None
-    """What goes on, when its last word has been heard."""
+    """The task that keeps running, known after the final event."""
     notes: tuple[str, ...]
     unenforced_rules: frozenset[str]
-    """Rules that the kernel there has not enforced to the end."""
+    """Restrictions that the remote kernel did not enforce until the run ended."""
 
 
 class UnstartedRun:
-    """A run that never was: it could not even be asked for, or was called off before."""
+    """A run that was never started: the request failed or was cancelled before."""
 
     last_output = 0.0
     is_active = False

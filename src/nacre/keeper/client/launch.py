@@ -1,4 +1,4 @@
-"""How the host starts a keeper: a Python that has nothing of the program's but one end of a socket."""
+"""Start a keeper: a Python process that inherits nothing of the host but one end of a socket and a stderr file."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ _INHERITED_VARIABLES = (
     "LC_CTYPE",
     system.PORTABLE_FLAG,
 )
-"""All the environment that the keeper gets: every command of this user may be able to read it."""
+"""The keeper's whole environment: every command of this user may be able to read it."""
 _MIN_OPEN_FILES = 96
-"""What the keeper cannot do without."""
+"""Hard limit of file descriptors that a keeper needs at least."""
 
 
 def spawn_keeper(channel: int, stderr: int) -> int:
-    """OSError: the machine lacks something for it."""
+    """Start a keeper process and return its PID. OSError: a temporary shortage. KeeperFailed: it cannot start here at
+    all."""
     if not sys.executable:
         raise KeeperFailed("nacre's keeper needs a Python interpreter, and sys.executable is empty; set it first.")
     program = os.path.join(os.path.dirname(os.path.dirname(__file__)), "__main__.py")
-    # a host that has closed its standard streams may have our descriptors among them: move them out of the way
+    # A host that has closed its standard streams may have these descriptors at 0 to 2: move them up.
     sources: list[int] = []
     try:
-        # one by one: the first is to be closed again when there is none for the second
+        # One at a time: if there is no descriptor for the second, the first is closed again.
         sources.append(fcntl.fcntl(channel, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
         sources.append(fcntl.fcntl(stderr, fcntl.F_DUPFD_CLOEXEC, MAIN_FD + 1))
         return os.posix_spawn(
@@ -75,7 +76,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def check_machine() -> None:
-    """KeeperFailed: no keeper can work here. Cheap: each keeper is started after it."""
+    """Raise KeeperFailed if no keeper can work on this machine. Cheap, as it runs before each start."""
     if problem := proc_problem():
         raise KeeperFailed(problem)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -90,4 +91,4 @@ def open_pidfd(pid: int) -> int | None:
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
-        return None  # not Linux, or an old one
+        return None  # not Linux, or an old kernel

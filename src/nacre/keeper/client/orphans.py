@@ -1,4 +1,5 @@
-"""What a dead keeper left behind: found by its tag, and ended. The only killing that the host does itself."""
+"""Kill the processes that a dead keeper left behind, found by their tags. The only killing that the host does
+itself."""
 
 from __future__ import annotations
 
@@ -17,8 +18,10 @@ _POLL_INTERVAL_S = 0.002
 
 
 def kill_orphans(first: int, last: int) -> None:
-    """At once, and whoever called it waits: nobody may be left who would come back to it. What does not die in a moment
-    is left to `kill_tagged_orphans`, and so is all of it if there is no descriptor to look with."""
+    """Kill all processes with a tag in the range, synchronously: a caller that awaited this could be cancelled.
+
+    Processes that survive for 0.2 s are left to `kill_tagged_orphans`, as are all if no file descriptor is free.
+    """
     until = time.monotonic() + _KILL_TIMEOUT_S
     with contextlib.suppress(OSError):
         while alive := procfs.find_by_tag(first, last):
@@ -30,12 +33,13 @@ def kill_orphans(first: int, last: int) -> None:
 
 
 async def kill_tagged_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:
-    """Nothing that carries one of these tags is alive afterwards, except what is returned; as far as one can look."""
+    """Kill all processes with a tag in the range; return those that survive for 1 s. Returns nothing if /proc stays
+    unreadable for lack of file descriptors."""
     until = time.monotonic() + UNKILLABLE_AFTER_S
     while True:
         try:
             alive = procfs.find_by_tag(first, last, shell)
-        except OSError:  # no descriptor to look with: others of this process may be about to be closed
+        except OSError:  # no file descriptor: others of this process may be closed soon
             if time.monotonic() > until:
                 return ()
             await asyncio.sleep(0.01)

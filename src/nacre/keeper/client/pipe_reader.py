@@ -1,6 +1,6 @@
-"""The host's ends of a run's pipes: bytes from the event loop to `deliver`, no faster than somebody takes them.
+"""Read a run's pipes on the event loop, no faster than the output is consumed.
 
-Adapts to what comes: small reads and a small pipe for most commands, a large pipe and gathered reads for a flood.
+Adapts to the amount: small reads and a small pipe for most commands, a large pipe and batched reads for a flood.
 """
 
 from __future__ import annotations
@@ -22,32 +22,34 @@ _MAX_UNCONSUMED_BYTES = 4 * PIPE_BYTES
 
 
 class PipeReader:
+    """The host's ends of a run's pipes; `deliver` gets each chunk."""
+
     def __init__(self, loop: AbstractEventLoop, deliver: Callable[[StreamName, bytes], None]) -> None:
         self._loop = loop
         self._deliver = deliver
         self._streams: dict[int, StreamName] = {}
         self._reading: set[int] = set()
         self._busy_pipes: set[int] = set()
-        """Pipes that have been found full."""
+        """File descriptors of pipes that were found full."""
         self._buffer: memoryview | None = None
         self._unconsumed = 0
-        """Bytes delivered and not yet taken."""
+        """Bytes delivered and not yet consumed."""
         self._stopped = False
 
     def open(self, streams: dict[int, StreamName]) -> None:
-        """They are ours from now on; to be read at once, unless somebody else is to read them."""
+        """Take over the pipes by descriptor, and read them unless paused."""
         self._streams = streams
         if not self._stopped:
             self._resume()
 
     def mark_consumed(self, count: int) -> None:
-        """So many of the delivered bytes are in somebody's hands."""
+        """Count delivered bytes as consumed, and read on if reading had paused for them."""
         self._unconsumed -= count
         if self._unconsumed < _MAX_UNCONSUMED_BYTES and len(self._reading) < len(self._streams) and not self._stopped:
             self._resume()
 
     def pause(self) -> None:
-        """Leave what is there for another reader, until `resume`, if that comes."""
+        """Stop reading and leave the data in the pipes for another reader, until `resume`."""
         self._stopped = True
         self._pause()
 
@@ -56,7 +58,7 @@ class PipeReader:
         self._resume()
 
     def drain(self) -> None:
-        """What the pipes hold now, and no more: whoever writes after the shell's end writes to the keeper."""
+        """Deliver what the pipes hold now, and no more: the keeper reads what is written after the shell's exit."""
         self._stopped = True
         self._pause()
         for fd in list(self._streams):
@@ -69,7 +71,8 @@ class PipeReader:
                     self._deliver_batch(fd, data)
 
     def close(self, *, forked: bool = False) -> None:
-        """`forked`: this is a copy, and the event loop is another process's, with which it shares its epoll."""
+        """Close the pipes. `forked`: this is a forked copy, which shares its epoll object with the parent's event
+        loop."""
         self._stopped = True
         if not forked and not self._loop.is_closed():
             self._pause()
@@ -105,8 +108,8 @@ class PipeReader:
             self._pause()
 
     def _gather(self, fd: int) -> bytes:
-        """As much as there is, within reason: a chunk costs more on its way through the event loop than to be read.
-        Several reads into one buffer, because one large read would keep the writer waiting while it copies."""
+        """Read all that is there, up to a limit: passing a chunk through the event loop costs more than reading it.
+        Several reads into one buffer, because one large read would make the writer wait while it copies."""
         room = self._buffer = self._buffer or memoryview(bytearray(_MAX_BATCH_BYTES + _READ_BYTES))
         got = 0
         while got < _MAX_BATCH_BYTES:

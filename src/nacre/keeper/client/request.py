@@ -1,4 +1,4 @@
-"""Asking a keeper for a run: whoever is the keeper just now, as often as it takes to be heard."""
+"""Request a run from the current keeper, and again from the next one if that dies."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from nacre.types import Plan
 
 _RETRY_DELAY_S = 0.002
 _WAKE_AFTER_RETRIES = 50
-"""Tries after which somebody may have stopped it."""
+"""Retries after which the keeper gets SIGCONT: another process may have stopped it."""
 _MAX_KEEPER_DEATHS = 5
-"""Of keepers, one after the other, before they have taken a message: that is nobody's chance."""
+"""Keepers in a row that die before they take a message; more cannot be chance."""
 CANCELLED_BEFORE_START = RunStopped(-1, CANCEL, 0.0, False, (), ())
-"""Before it began."""
+"""Final event of a run that was cancelled before it started."""
 
 
 class RunRequest:
-    """For one run."""
+    """The request for one run."""
 
     def __init__(self, plan: Plan, state: int | None, folder: TaskDirHandle | None) -> None:
         self._plan = plan
@@ -32,11 +32,11 @@ class RunRequest:
         self._deadline = asyncio.get_running_loop().time() + plan.timeout
         self._repeated = False
         self.cancelled = False
-        """It is not to be asked for any more."""
+        """Set to stop requesting the run."""
 
     async def submit(self) -> PendingRun | FinalEvent:
-        """What is lacking for it just now, descriptors most likely, is all that will be heard of it. KeeperFailed: no
-        keeper can be had at all."""
+        """Request the run. A temporary shortage, most likely of file descriptors, is returned as the run's final event.
+        KeeperFailed: no keeper can be started at all."""
         deaths = tries = 0
         while not self.cancelled:
             try:
@@ -53,7 +53,7 @@ class RunRequest:
                     keeper.resume()
                 await asyncio.sleep(_RETRY_DELAY_S)
             except ConnectionError:
-                keeper.handle_death()  # it died since the last run: the next one will do, and what it kept ends with it
+                keeper.handle_death()  # it died since the last run: kill what it kept, and use the next keeper
                 keeper.raise_if_unsupported()
                 deaths += 1
                 if deaths == _MAX_KEEPER_DEATHS:
@@ -66,9 +66,8 @@ class RunRequest:
         return CANCELLED_BEFORE_START
 
     async def resubmit(self) -> PendingRun | FinalEvent | None:
-        """Somebody killed the keeper that was asked, and it had not begun it, so that another may, in the time that is
-        left. None: there is none left, or it has been asked for again already: who keeps killing keepers is to be heard
-        of."""
+        """Request the run from another keeper, within the time left, after its keeper was killed before starting it.
+        Returns None if no time is left, or on the second call: if keepers keep being killed, that is reported."""
         left = self._deadline - asyncio.get_running_loop().time()
         if self._repeated or left <= 0:
             return None

@@ -1,6 +1,6 @@
-"""A run as the host sees it: asked for, started, printing, ended. One per call, on the event loop of that call.
+"""The host's end of a run: requested, started, printing, ended. Belongs to one call and its event loop.
 
-The shell's end is the run's end. Closing it in mid-run is all it takes to cancel: one non-blocking step, no awaiting.
+The run ends when its shell exits. `close` before that kills it: one non-blocking step, nothing to await.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ from nacre.types import Plan
 
 _ENSURE_KILLED_DELAY_S = 0.02
 _KEEPER_TIMEOUT_S = 10.0
-"""Seconds after which a keeper that should have ended a run counts as dead (somebody stopped it)."""
+"""Seconds after which a keeper that should have killed a run counts as dead (another process stopped it)."""
 _MAX_STARVED_RETRIES = 30
-"""How often that time is given again to a keeper that is at work: a storm of processes may leave it next to none."""
+"""Extensions of that time for a keeper that works but gets little CPU time: a process storm may leave it almost
+none."""
 
 
 class LocalRun:
     def __init__(self, pending: PendingRun, plan: Plan, request: RunRequest) -> None:
         self._loop = asyncio.get_running_loop()
         self._request = request
-        """For as long as nobody has heard of it."""
+        """Repeats the request if the keeper dies before it starts the run."""
         self._dedicated_keeper = plan.dedicated_keeper
         self._pid: int | None = None
         self._names: tuple[StreamName, ...] = ("stdout",) if plan.merge else ("stdout", "stderr")
@@ -62,20 +63,20 @@ class LocalRun:
         self._lock = threading.RLock()
         self._closed = False
         self._adoption_reply = False
-        """Whether it can be made a task."""
+        """An adoption request is open; its answer comes as an event."""
         self._adoption: tuple[AdoptMessage, int] | None = None
-        """That question, until it is withdrawn."""
+        """The open request, kept until `cancel_adoption` to send it again."""
         self._recorded = plan.background
-        """It is one from the start: its output is none of ours."""
+        """A task from the start: its keeper reads the output."""
         self._lost = False
         self._lost_run_only = False
-        """Lost, and nothing else is."""
+        """Only this run was lost, not its keeper's other runs."""
         self._lost_before_start = False
-        """Lost before anybody had heard of it."""
+        """Lost before it can have started."""
         self._loss_reason = ""
-        """If not because of the keeper."""
+        """Reason of the loss, if not the keeper's death."""
         self.remote_end: RemoteEnd | None = None
-        """What it is the near end of."""
+        """The remote end, if the local process is an engine's client."""
         self._bound = (
             plan.timeout
             + plan.grace
@@ -86,18 +87,18 @@ class LocalRun:
         self._watchdog: asyncio.TimerHandle | None = None
         self._rounds = 0
         self._keeper_cpu_s = -1.0
-        """The computing of its keeper when it was last found late."""
+        """CPU time of the keeper in seconds when it was last found late."""
         self._listen(pending)
         keepers.register_run(self)
 
     def _listen(self, pending: PendingRun) -> None:
-        """Listen to what is told of it from now on."""
+        """Take the run's channel and wait for its messages."""
         self._keeper, self._control, self._tag, self._private = pending
         self._own_keeper = 0
-        """The process that keeps it, if that is not the host's one keeper."""
+        """PID of the dedicated keeper that has the run; 0: the host's keeper has it."""
         self._listening = True
         self._hearing = True
-        """There is more to be heard on its channel, after its last word too: what becomes of what it left running."""
+        """More messages may come. Even after the end: answers on the adoption of leftovers."""
         self._has_started = self._last_output = self._loop.time()
         self._loop.add_reader(self._control.fileno(), self._on_readable)
         if self._watchdog is not None:
@@ -123,21 +124,22 @@ class LocalRun:
 
     @property
     def last_output(self) -> float:
-        """Seconds from its start to the last that it printed."""
+        """Seconds from the start to the last output."""
         return self._last_output - self._has_started
 
     @property
     def has_started(self) -> bool:
-        """Its process here was seen to start."""
+        """Whether the local process was reported as started."""
         return self._pid is not None
 
     @property
     def is_active(self) -> bool:
-        """No last word has been heard yet."""
+        """Whether the run has not ended yet."""
         return self._listening
 
     def pause(self) -> list[OutputChunk]:
-        """Read no more; gives what was read and not taken yet. What is not read stays, for whoever reads on."""
+        """Stop reading output; return the chunks that were read but not returned by `next`. The rest stays in the pipes
+        for the next reader."""
         self._pipe_reader.pause()
         taken = [happening for happening in self._events if isinstance(happening, OutputChunk)]
         self._events = deque(happening for happening in self._events if not isinstance(happening, OutputChunk))
@@ -148,47 +150,47 @@ class LocalRun:
         self._pipe_reader.resume()
 
     def request_adoption(self, adoption: AdoptMessage, folder: int) -> bool:
-        """Have it made a task; `Adopted` or `AdoptionFailed` is among what happens next. False: there is nobody to
-        ask."""
+        """Ask the keeper to make the run a task; `Adopted` or `AdoptionFailed` follows as an event. Returns False if no
+        keeper can do it any more."""
         try:
             self._control.send(adoption.message(), [folder])
         except OSError:
             if self._may_have_started or not (self._listening or self._lost_before_start):
                 return False
-            self._adoption_reply = True  # whoever hears of it then is asked
+            self._adoption_reply = True  # sent again with the next request
         else:
             self._listen_again()
         self._adoption = adoption, folder
         return True
 
     def cancel_adoption(self) -> None:
-        """An answer that comes all the same is none."""
+        """Ignore an answer that still comes."""
         self._adoption = None
 
     def wake_keeper(self) -> None:
-        """Somebody may have stopped it."""
+        """Send SIGCONT to its keepers: another process may have stopped them."""
         self._signal_own_keeper(signal.SIGCONT)
         self._keeper.resume()
 
     def detach(self) -> None:
-        """Of a task: it needs nobody."""
+        """Release a task without killing it."""
         self._listening = False
         self.close()
 
     def cancel(self) -> None:
-        """From any thread; the end arrives as usual."""
+        """Kill the run; callable from any thread. The final event follows as usual."""
         with self._lock:
             if not self._closed:
                 self._send_cancel()
 
     def close(self) -> None:
-        """Let go. If it still runs, the keeper ends it."""
+        """Release the run; if it is still active, the keeper kills it."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             if self._listening:
-                # said, not only meant: a process that this one forked may hold the channel open
+                # send it: closing is not enough, as a process forked by this one may hold the channel open
                 heard = self._send_cancel()
                 if heard and not self._loop.is_closed():
                     self._loop.call_later(_ENSURE_KILLED_DELAY_S, self._ensure_killed)
@@ -208,7 +210,7 @@ class LocalRun:
                 self.remote_end.close()
 
     def _ensure_killed(self) -> None:
-        """Who was told to end it may have been killed, and have taken the message all the same."""
+        """Kill the run if its keeper was killed after it received the cancel message."""
         if not self._keeper.alive:
             self._keeper.handle_death()
             if self._own_keeper and LINUX and is_exiting(self._own_keeper):
@@ -217,7 +219,7 @@ class LocalRun:
                     remove_tree(self._private)
 
     def _send_cancel(self) -> bool:
-        """False: there is nobody who would hear it."""
+        """Send the cancel message. Returns False if the keeper is gone."""
         self._request.cancelled = True
         if self.remote_end is not None:
             self.remote_end.cancel()
@@ -235,7 +237,7 @@ class LocalRun:
                 os.kill(self._own_keeper, number)
 
     def close_after_fork(self) -> None:
-        """In a forked child: the run goes on in the parent."""
+        """Release the copy in a forked child: the run continues in the parent."""
         self._closed = True
         self._control.close()
         self._pipe_reader.close(forked=True)
@@ -249,11 +251,11 @@ class LocalRun:
         except EOFError:
             self._hearing = False
             self._loop.remove_reader(self._control.fileno())
-            # A dying keeper's descriptors close one after another: look at the main one when all are.
+            # A dying keeper closes its descriptors one after another: check the main one when all are closed.
             self._loop.call_later(_ENSURE_KILLED_DELAY_S, self._on_channel_closed)
 
     def _on_channel_closed(self) -> None:
-        """The keeper has closed this run's channel without a last word."""
+        """Handle a channel that the keeper has closed without reporting the end."""
         alive = self._keeper.alive
         handed = self._own_keeper != 0
         self._lost_before_start = self._listening and not self._may_have_started and (handed or not alive)
@@ -270,7 +272,7 @@ class LocalRun:
 
     @property
     def _may_have_started(self) -> bool:
-        """It may have begun. A task may have without a word, once it was handed over to a keeper of its own."""
+        """Whether the run may have started. A task in a dedicated keeper starts even if nothing was reported."""
         return self._pid is not None or (self._recorded and self._own_keeper != 0)
 
     def _dispatch(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
@@ -303,7 +305,7 @@ class LocalRun:
         if self._recorded:
             self._emit(ShellStarted(pid))
             return
-        if len(fds) < len(self._names):  # another thread has taken those that were kept for it
+        if len(fds) < len(self._names):  # another thread took the descriptors reserved for it
             for fd in fds:
                 os.close(fd)
             self._mark_lost(alone=True, why="this process had no descriptor left for its output")
@@ -322,7 +324,7 @@ class LocalRun:
         self._emit(answer)
 
     def _fail_adoption(self) -> None:
-        """There is nobody left who could."""
+        """Answer an open adoption request with a failure: no process can fulfil it any more."""
         if self._adoption_reply:
             self._answer(AdoptionFailed("it has ended", gone=True))
 
@@ -337,7 +339,8 @@ class LocalRun:
         self._loop.remove_reader(self._control.fileno())
 
     def _on_keeper_timeout(self) -> None:
-        """The keeper should have ended it long ago. Unless it was this event loop that stood still."""
+        """Mark the run as lost: its keeper should have killed it long ago. Reads messages first, in case this event
+        loop stood still."""
         if not self._closed:
             self._on_readable()
             if self._listening and self._is_keeper_starved():
@@ -349,9 +352,9 @@ class LocalRun:
             )
 
     def _is_keeper_starved(self) -> bool:
-        """Whether its keeper is late because it gets no processor, rather than stopped or stuck."""
+        """Return whether the keeper is late because it gets no CPU time, not because it is stopped or stuck."""
         pid = self._own_keeper or self._keeper.pid
-        seen = read_process(pid) if LINUX else None  # none where /proc hides it (hidepid)
+        seen = read_process(pid) if LINUX else None  # None where /proc hides it (hidepid)
         if not LINUX or self._rounds >= _MAX_STARVED_RETRIES or (seen is not None and seen.state in "TtZX"):
             return False
         self._rounds += 1
@@ -363,8 +366,8 @@ class LocalRun:
         return self._keeper_cpu_s != before or (seen is not None and seen.state == "R")
 
     def _mark_lost(self, *, alone: bool, why: str = "") -> None:
-        """The keeper is gone without a word about this run, or does not answer in time; or `why`. `alone`: what else it
-        keeps is well."""
+        """Give up the run: its keeper died or is late, or for the reason `why`. `alone`: the keeper's other runs are
+        fine."""
         if self._listening and not self._closed:
             self._stop_listening()
             self._signal_own_keeper(signal.SIGKILL)
@@ -380,8 +383,8 @@ class LocalRun:
         first, last = (self._tag, self._tag) if self._lost_run_only else (self._keeper.prefix, self._keeper.last_tag)
         left = await kill_tagged_orphans(first, last, self._pid)
         if self._private:
-            await run_in_thread(remove_tree, self._private)  # whoever was to keep it is dead, or has never heard of it
-        stumbled = bool(self._keeper.stderr_tail)  # what has made one do so would make the next
+            await run_in_thread(remove_tree, self._private)  # its keeper is dead or never got it
+        stumbled = bool(self._keeper.stderr_tail)  # a crash that this run caused would repeat in the next keeper
         if self._lost_before_start and not stumbled and await self._resubmit():
             return await self.next()
         self._fail_adoption()
@@ -397,7 +400,7 @@ class LocalRun:
         return await self.next()
 
     async def _resubmit(self) -> bool:
-        """Whether there is more to be heard of it."""
+        """Request the run again. Returns whether further events follow."""
         asked = await self._request.resubmit()
         if asked is None:
             return False
@@ -434,11 +437,11 @@ class LocalRun:
 
 
 async def start(plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None) -> LocalRun | UnstartedRun:
-    """Hand a plan to the keeper. `state` is a file for the shell's last directory and environment, `folder` that of a
-    task.
+    """Hand a plan to the keeper and return the run.
 
-    What is lacking for it just now, descriptors most likely, is the run's first and last word. KeeperFailed: no keeper
-    can be had at all.
+    `state`: file for the shell's final working directory and environment. `folder`: directory of a task. A temporary
+    shortage, most likely of file descriptors, gives a run that has failed. KeeperFailed: no keeper can be started at
+    all.
     """
     request = RunRequest(plan, state, folder)
     pending = await request.submit()
