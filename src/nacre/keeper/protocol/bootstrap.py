@@ -115,9 +115,9 @@ def bootstrap_script(
     `long`: the command is passed as a file, and the pipe only carries the start signal. `session`: report the final
     state. `stages`: report the exit status of each command of the last pipeline. `startup`: BASH_ENV is set. `files`:
     soft limit of file descriptors, where only the shell itself can set it. `waits`: wait for the shell's jobs before
-    exit. `mark`: path of a FIFO, quoted for bash, to which the shell writes its exit status; if killed by a
-    signal, it may write another one, or none. The FIFO is opened for reading and writing: its reader may have been killed a moment before, and
-    opening a FIFO without a reader would block.
+    exit. `mark`: path of a FIFO, quoted for bash, to which the shell writes its exit status; after a signal, it may
+    write another one, or none. The FIFO is opened for reading and writing: its reader may have been killed a moment
+    before, and opening a FIFO without a reader would block.
     """
     before = (_READ_COMMAND_FROM_FILE if long else _READ_COMMAND) + _limit(files) + (_STARTUP if startup else "")
     wait = _WAIT if waits else ""

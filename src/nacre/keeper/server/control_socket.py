@@ -1,7 +1,7 @@
-"""The socket in a task's directory, where anybody who may open it can watch the task, or have it ended.
+"""The control socket in a task's directory: any process that may open it can watch or kill the task.
 
-Lines of text: `watch N` is answered by `at M` as soon as more than N bytes were printed, or by `end`, when the status
-is written; `kill SIGNAL SECONDS` and `eof` by `ok`. Nobody who asks can keep the keeper waiting.
+Lines of text: `watch N` is answered by `at M` once more than N bytes were printed, or by `end` when the status is
+written; `kill SIGNAL SECONDS` and `eof` are answered by `ok`. No client can make the keeper wait.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from nacre.keeper.protocol.task_dir import CONTROL
 from nacre.keeper.protocol.task_log import TaskLog
 from nacre.keeper.server.event_loop import EventLoop
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from typing import Protocol
 
     class TaskCommands(Protocol):
-        """What can be asked for."""
+        """Commands for the task."""
 
         def kill(self, number: int, grace: float, who: str) -> None: ...
         def close_input(self) -> None: ...
@@ -32,6 +32,8 @@ _MAX_GRACE_S = 3600.0
 
 
 class ControlSocket:
+    """The listening socket of a task and its clients."""
+
     __slots__ = ("_clients", "_commands", "_listening", "_log", "_loop", "_task_dir", "_waiting")
 
     def __init__(self, folder: int, loop: EventLoop, log: TaskLog, commands: TaskCommands) -> None:
@@ -40,13 +42,13 @@ class ControlSocket:
         self._log = log
         self._commands = commands
         self._clients: dict[socket.socket, bytes] = {}
-        """What each has said of a line so far."""
+        """Incomplete line that each client has sent."""
         self._waiting: dict[socket.socket, int] = {}
-        """Who waits for more than so many bytes."""
+        """Clients that wait until more than this number of bytes was printed."""
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.setblocking(False)
         mask = os.umask(0o177)
-        os.fchdir(folder)  # a path to it may be longer than the address of a socket can be
+        os.fchdir(folder)  # bind to a relative name: the path may be longer than a socket address can be
         try:
             self._listening.bind(CONTROL)
             self._listening.listen(_MAX_CLIENTS)
@@ -59,7 +61,7 @@ class ControlSocket:
         loop.watch(self._listening, self._accept)
 
     def notify_output(self) -> None:
-        """More was printed."""
+        """Tell waiting clients that more was printed."""
         if self._waiting:
             seen = self._log.total_bytes
             for guest in [guest for guest, count in self._waiting.items() if seen > count]:
@@ -67,11 +69,11 @@ class ControlSocket:
                 self._reply(guest, b"at %d\n" % seen)
 
     def close(self) -> None:
-        """The status is written."""
+        """Tell waiting clients that the status is written, and close all connections."""
         try:
             os.unlink(CONTROL, dir_fd=self._task_dir)
         except OSError:
-            pass  # somebody else has
+            pass  # removed by another process
         self._loop.forget(self._listening)
         self._listening.close()
         for guest in list(self._waiting):
@@ -83,14 +85,14 @@ class ControlSocket:
         try:
             guest, _ = self._listening.accept()
         except OSError:
-            return  # gone again, or no descriptor left for it
+            return  # the client is gone, or no descriptor is free
         guest.setblocking(False)
         if len(self._clients) >= _MAX_CLIENTS:
             idle = next((each for each in self._clients if each not in self._waiting), None)
             if idle is None:
                 guest.close()
                 return
-            self._disconnect(idle)  # he has had his time
+            self._disconnect(idle)  # the oldest idle client makes room
         self._clients[guest] = b""
         self._loop.watch(guest, lambda: self._on_readable(guest))
 
@@ -123,7 +125,7 @@ class ControlSocket:
                     self.notify_output()
                     return
                 case [b"kill", number, grace] if 0 < int(number) < _SIGNAL_COUNT and 0 <= float(grace) <= _MAX_GRACE_S:
-                    who = describe_peer(guest)  # who may be gone when he is answered; he has asked all the same
+                    who = describe_peer(guest)  # before the reply, which closes the socket if the client is gone
                     self._reply(guest, b"ok\n")
                     self._commands.kill(int(number), float(grace), who)
                     return
@@ -139,11 +141,11 @@ class ControlSocket:
         try:
             guest.send(line)
         except OSError:
-            self._disconnect(guest)  # it does not listen
+            self._disconnect(guest)  # it does not read
 
 
 def describe_peer(guest: socket.socket) -> str:
-    """In a few words."""
+    """Describe a client for people."""
     try:
         pid, uid, _ = struct.unpack("3i", guest.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     except (AttributeError, OSError):

@@ -1,6 +1,6 @@
-"""What the host does not read any more is read here: into the log of a task, or to be thrown away.
+"""Read pipes that the host no longer reads: into a task's log, or to discard the data.
 
-Whoever still writes neither blocks nor dies of it.
+Processes that still write neither block nor get SIGPIPE.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from nacre.base.system import PIPE_BYTES, grow_pipe
 from nacre.keeper.server.event_loop import EventLoop
 from nacre.keeper.server.run import Run
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.keeper.server.task_record import TaskRecord
 
 _BUFFER = bytearray(256 * 1024)
 _DEFAULT_PIPE_BYTES = 64 * 1024
-"""What a pipe holds until it is widened."""
+"""Capacity of a pipe until it is enlarged."""
 _FLOOD_PAUSE_S = 0.01
 
 
 def drain(loop: EventLoop, run: Run, *, alone: bool = False) -> None:
-    """`alone`: there are no other runs that would have to wait meanwhile."""
+    """Read the run's pipes on the event loop. `alone`: no other runs would have to wait meanwhile."""
     for fd in run.fds:
         _watch(loop, run, fd, alone)
 
 
 def drain_rest(run: Run, record: TaskRecord) -> None:
-    """What its pipes hold now, and no more: what could not be ended may write forever."""
+    """Write what the pipes hold now to the log, and no more: processes that could not be killed may write forever."""
     for fd in run.fds:
         left = PIPE_BYTES
         try:
@@ -58,6 +58,6 @@ def _read(loop: EventLoop, run: Run, fd: int, alone: bool) -> None:
         run.record.log.write(memoryview(_BUFFER)[:count])
         run.record.control.notify_output()
     if count == len(_BUFFER) and not alone:
-        # a flood: let it wait a little rather than the other runs
+        # a flood: it waits for a moment, so that other runs do not
         loop.forget(fd)
         loop.call_at(time.monotonic() + _FLOOD_PAUSE_S, run.tag, lambda: _watch(loop, run, fd, alone))

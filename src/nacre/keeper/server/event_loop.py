@@ -1,6 +1,6 @@
-"""The keeper's loop: descriptors that have something to say, children that have ended, times that have come.
+"""The keeper's event loop: readable descriptors, exited children, timers.
 
-Calls back, one thing at a time, on one thread. Knows nothing of runs but the numbers that timers are filed under.
+Calls back one at a time, on one thread. Of runs, it knows only the tags of their timers.
 """
 
 from __future__ import annotations
@@ -11,32 +11,34 @@ import socket
 import time
 from heapq import heappop, heappush
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from nacre.keeper.protocol.channel import Channel
 
 _MAX_WAIT_S = 86_400.0
-"""Seconds of one wait: the kernel takes no more than some weeks."""
+"""Seconds of one wait: the kernel accepts no more than some weeks."""
 
 
 class EventLoop:
+    """An event loop with timers that belong to runs."""
+
     def __init__(self, live: Container[int]) -> None:
-        """`live` holds the tags of runs; a timer of any other is void."""
+        """`live` contains the tags of runs; timers of other tags are ignored."""
         self._selector = selectors.DefaultSelector()
         self._is_alive = live
         self._timers: list[tuple[float, int, int, Callable[[], None]]] = []
         self._count = 0
 
     def run_once(self, until: float | None) -> None:
-        """Wait for the next thing to happen, at most until then, and see to it."""
+        """Wait for the next event, at most until the time `until`, and handle what is due."""
         due = min(
             (when for when in (until, self._timers[0][0] if self._timers else None) if when is not None), default=None
         )
         wait = None if due is None else min(max(0.0, due - time.monotonic()), _MAX_WAIT_S)
         for key, _ in self._selector.select(wait):
-            if self._selector.get_map().get(key.fd) is key:  # an earlier event of this turn may have closed it
+            if self._selector.get_map().get(key.fd) is key:  # an earlier event of this round may have closed it
                 key.data()
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
@@ -45,8 +47,8 @@ class EventLoop:
                 action()
 
     def call_at(self, when: float, tag: int, action: Callable[[], None]) -> None:
-        """Call then, if the run still lives."""
-        if self._count % 256 == 0:  # most are deadlines of runs that ended long before
+        """Call `action` at the time `when` if the run still exists."""
+        if self._count % 256 == 0:  # most timers are deadlines of runs that ended long before
             self._timers = sorted(timer for timer in self._timers if timer[2] in self._is_alive)
         self._count += 1
         heappush(self._timers, (when, self._count, tag, action))
@@ -62,7 +64,7 @@ class EventLoop:
             pass  # never watched, or closed
 
     def watch_children(self, action: Callable[[], None]) -> None:
-        """Call when a child has ended, or several."""
+        """Call `action` after children have exited."""
         bell, button = socket.socketpair()
         bell.setblocking(False)
         button.setblocking(False)

@@ -1,4 +1,4 @@
-"""How a process becomes a keeper: it lets go of everything but its socket, and hears no polite signal."""
+"""Main program of a keeper: close all inherited descriptors but its socket, ignore most signals, serve."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _KEPT_SIGNALS = {
     "SIGTRAP",
     "SIGSYS",
 }
-"""All other signals are polite requests, and ignored."""
+"""All other signals are ignored."""
 
 
 def _prepare() -> tuple[int, int]:
-    """Make this process fit to be a keeper; gives the RLIMIT_NOFILE that commands shall have."""
+    """Prepare this process to be a keeper; return the RLIMIT_NOFILE for commands, soft and hard."""
     for fd in open_descriptors():
         if fd > MAIN_FD:
             try:
-                os.close(fd)  # whatever the host had open without close-on-exec
+                os.close(fd)  # open in the host without close-on-exec
             except OSError:
-                pass  # the listing's own
+                pass  # of the listing itself
     os.set_inheritable(MAIN_FD, False)
     os.chdir("/")
     for number in signal.valid_signals() - {getattr(signal, name) for name in _KEPT_SIGNALS}:
@@ -48,7 +48,7 @@ def _prepare() -> tuple[int, int]:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (ValueError, OSError):
-        pass  # macOS says unlimited and does not mean it
+        pass  # macOS reports an unlimited value and rejects it
     null = os.open(os.devnull, os.O_RDWR)
     while os.dup(null) < FIRST_FREE_FD - 1:
         pass
@@ -67,8 +67,8 @@ def main() -> None:
 
 
 def _open_host_pidfd() -> int | None:
-    """A descriptor that tells of its end: a child that it forked may hold our socket open after it is dead."""
+    """Open a pidfd of the host: a child forked by the host may keep the socket open after the host is dead."""
     try:
         return os.pidfd_open(os.getppid()) if LINUX else None
     except OSError:
-        return None  # an old kernel; the socket has to do
+        return None  # an old kernel; the socket has to suffice

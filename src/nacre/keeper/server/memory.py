@@ -1,12 +1,12 @@
-"""Count the memory of a run.
+"""Measure the memory of a run.
 
-Resident pages, page tables, what is swapped out, and files that exist only in memory (`memfd_create`), which need not
-be mapped by anybody. Where processes share much (forks, a database), adding up would count it again and again, so
-before a run is over its limit the kernel is asked for each one's share.
+Counted are resident pages, page tables, swapped-out pages, and files that exist only in memory (`memfd_create`), which
+need not be mapped by any process. Where processes share much memory (forks, a database), a sum would count it
+repeatedly; so before a run counts as over its limit, the kernel's proportional share (PSS) of each process is read.
 
-A file in memory can also be on its way from one process to another, in a socket (SCM_RIGHTS): then nobody has it open.
-While the run has descriptors on their way, as many files that it had open and has no more stay counted, at their last
-size; if fewer such files are known, the others are taken to be like those.
+A file in memory can also be in transit between processes, in a socket (SCM_RIGHTS): then no process has it open. While
+descriptors of the run are in transit, the same number of files that it had open and has no longer stay counted, with
+their last size; if fewer such files are known, the others are assumed to be like those.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 
 from nacre.keeper.protocol.procfs import read_proc_file
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _VSIZE, _RSS = 20, 21
 _TABLE_SHARE = 512
-"""Bytes mapped for each byte of page tables, at least."""
+"""Bytes mapped per byte of page tables, at least."""
 _SMALL_SHARE = 16
-"""Page tables are looked up where they may be more than this part of the limit."""
+"""Page tables are read if they may exceed this fraction of the limit: one sixteenth."""
 _NO_DEVICE = -1
 _memory_device: int | None = None
 
 
 class Memory:
+    """The memory of one run over several measurements."""
+
     __slots__ = ("_files",)
 
     def __init__(self) -> None:
         self._files: dict[int, int] = {}
-        """Sizes of files in memory by inode: open ones, and those that may be on their way."""
+        """Sizes of files in memory by inode: open ones, and those that may be in transit."""
 
     def measure(self, limit: float, members: dict[int, ProcessInfo]) -> float:
-        """Bytes."""
+        """Return the bytes in use. Shared memory is counted only once if the plain sum exceeds `limit`."""
         files = self._count_files(members)
         resident = {pid: int(seen.fields[_RSS]) * _PAGE_BYTES for pid, seen in members.items()}
         mapped = sum(int(seen.fields[_VSIZE]) for seen in members.values())
@@ -53,7 +55,7 @@ class Memory:
         return used
 
     def _count_files(self, pids: Iterable[int]) -> int:
-        """Each once, however many processes have it open."""
+        """Return the bytes of files in memory, each counted once however many processes have it open."""
         open_now: dict[int, int] = {}
         sockets: dict[str, str] = {}
         for pid in pids:
@@ -66,7 +68,7 @@ class Memory:
                     target = os.readlink(f"/proc/{pid}/fd/{name}")
                     if target.startswith("socket:"):
                         sockets[target] = f"/proc/{pid}/fdinfo/{name}"
-                    elif target.startswith("/memfd:"):  # to ask others of their size may take for ever (FUSE)
+                    elif target.startswith("/memfd:"):  # `stat` of other files may block for ever (FUSE)
                         status = os.stat(f"/proc/{pid}/fd/{name}")
                         if status.st_dev == _device() and not status.st_nlink:
                             open_now[status.st_ino] = status.st_blocks * 512
@@ -75,7 +77,7 @@ class Memory:
         used = sum(open_now.values())
         missing = {inode: size for inode, size in self._files.items() if inode not in open_now}
         if missing and (sent := sum(map(_count_descriptors, sockets.values()))):
-            kept = sorted(missing, key=missing.__getitem__)[-sent:]  # no more of them than are on their way
+            kept = sorted(missing, key=missing.__getitem__)[-sent:]  # at most as many as are in transit
             used += sum(missing[inode] for inode in kept) * sent // len(kept)
             open_now |= {inode: missing[inode] for inode in kept}
         self._files = open_now
@@ -83,13 +85,13 @@ class Memory:
 
 
 def _count_descriptors(path: str) -> int:
-    """Those in a socket that nobody has received yet. Kernels before 5.10 do not tell."""
+    """Count the descriptors in a socket that were not received yet. Kernels before 5.10 do not show them."""
     count = read_proc_file(path).partition(b"scm_fds:")[2].split(None, 1)
     return int(count[0]) if count else 0
 
 
 def _device() -> int:
-    """The device on which the kernel keeps files without a name."""
+    """Return the device on which the kernel keeps memfds."""
     global _memory_device
     if _memory_device is None:
         try:
@@ -97,7 +99,7 @@ def _device() -> int:
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.ENOSYS):
                 raise
-            _memory_device = _NO_DEVICE  # denied by a filter, to commands as well: there are no such files
+            _memory_device = _NO_DEVICE  # denied by a seccomp filter, to commands as well: there are no such files
             return _memory_device
         _memory_device = os.fstat(fd).st_dev
         os.close(fd)
@@ -105,19 +107,19 @@ def _device() -> int:
 
 
 def _swap_is_used() -> bool:
-    """Whether the machine has anything swapped out."""
+    """Return whether anything on the machine is swapped out."""
     rows = read_proc_file("/proc/swaps").splitlines()[1:]
     return any(len(fields) > 3 and fields[3] != b"0" for fields in map(bytes.split, rows))
 
 
 def _nonresident_bytes(pid: int) -> int:
-    """Bytes that are not resident: its page tables, and what is swapped out."""
+    """Return the bytes of a process that are not resident: page tables, and swapped-out pages."""
     lines = (line.split() for line in read_proc_file(f"/proc/{pid}/status").splitlines())
     return sum(int(words[1]) * 1024 for words in lines if words and words[0] in (b"VmPTE:", b"VmSwap:"))
 
 
 def _proportional_memory(pid: int, resident: int) -> int:
-    """Its share of what it has in memory; all of it where the kernel will not tell."""
+    """Return the proportional share of its resident memory; all of it where the kernel does not show it."""
     for line in read_proc_file(f"/proc/{pid}/smaps_rollup").splitlines():
         if line.startswith(b"Pss:"):
             return int(line.split()[1]) * 1024

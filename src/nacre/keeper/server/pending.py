@@ -1,4 +1,4 @@
-"""What the host says of a run before that has begun."""
+"""Messages of the host on a run that has not started yet."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from nacre.keeper.protocol.messages import ADOPT, MalformedMessage
 
 
 class CancelledBeforeStart(Exception):
-    """It is not to begin."""
+    """The run was cancelled before it started."""
 
 
 class PendingStart:
+    """A run that is being started."""
+
     __slots__ = ("_control", "_needs_host", "adoption")
 
     def __init__(self, control: Channel, *, waited_for: bool) -> None:
-        """`waited_for`: it is for nobody if its host is gone."""
+        """`waited_for`: cancel the run if its host is gone."""
         self._control = control
         self._needs_host = waited_for
         self.adoption: tuple[bytes, list[int]] | None = None
-        """It is to become a task as soon as it has begun."""
+        """Adoption request, to be handled as soon as the run has started."""
 
     def check(self) -> None:
-        """CalledOff: by now it has been."""
+        """Read messages that have arrived. CancelledBeforeStart: the run was cancelled."""
         try:
             while (message := self._control.receive()) is not None:
                 if not message[0].startswith(ADOPT) or self.adoption is not None:
@@ -35,7 +37,7 @@ class PendingStart:
                 raise CancelledBeforeStart from None
 
     def forget(self) -> None:
-        """It came to nothing."""
+        """Release the adoption request of a run that did not start."""
         if self.adoption is not None:
             close_all(self.adoption[1])
             self.adoption = None

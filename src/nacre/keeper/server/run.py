@@ -1,7 +1,8 @@
-"""A run as the keeper knows it: its shell, its pipes, everything that belongs to it, and how it is ended.
+"""A run in the keeper: its shell, its pipes, its processes, and how it is killed.
 
-The kill ladder: TERM to all of it, `grace` seconds, KILL, look again until nothing is left or `GIVE_UP` seconds have
-passed; what is left then is reported. A run never waits: the keeper's loop calls `climb` when it is due.
+The kill ladder: SIGTERM to all processes, `grace` seconds, SIGKILL, then checks until none is left or
+`UNKILLABLE_AFTER_S` seconds have passed; survivors are reported. Nothing here blocks: the event loop calls `escalate`
+when it is due.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from nacre.keeper.protocol.signals import send_signal, stop_processes, stop_tree
 from nacre.keeper.server.usage import Meter
 from nacre.keeper.spawn.shell import Shell, spawn_kill_script
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
 
 _FREEZE_INTERVAL_S = 0.0005
 _FREEZE_ROUNDS = 5 if LINUX else 0
-"""Each is a look; where that is a `ps`, twenty runs that end at once would keep each other waiting."""
+"""Each round lists all processes. With `ps` instead of /proc, twenty runs that end at once would delay each other."""
 _MAX_KILL_S = 10.0
-"""Seconds after which even a run that brings forth new processes all the time is given up."""
+"""Seconds after which a run that keeps creating processes is given up."""
 _MAX_STARVED_KILL_S = 300.0
-"""The same for one whose processes were killed and wait for a processor to end on."""
+"""Seconds after which a run is given up whose killed processes wait for CPU time to exit."""
 _STOP_FIRST_ABOVE_PROCESSES = 200
-"""Processes of a run that are stopped before anything is looked up about them, if there are more."""
+"""Runs with more processes than this are stopped before anything is read about each process."""
 _CPU_STARVED_AFTER_S = 2.0
-"""Seconds for what a shell left running to get a processor, if it has work to do and has had none."""
+"""Seconds to wait for CPU time for leftovers that have work to do and have had none."""
 _STARTED_TICKS = 2
-"""Ticks of computing, a hundredth of a second each, after which it goes on with what it has to do."""
+"""Ticks (hundredths of a second) of CPU time after which a leftover is considered to be working."""
 _GROWING_ABOVE_PROCESSES = 16
-"""Such processes that are more than these are not about to end: they grow."""
+"""More CPU-starved leftovers than this are a growing tree, not processes about to exit."""
 _RESEND_INTERVAL_S = 1.0
 _MAX_NOTE_BYTES = 1 << 16
 _FIRST_POLL_S = 0.01
@@ -49,6 +50,8 @@ _POLL_INTERVAL_S = 0.05
 
 
 class Run:
+    """A run: the state of one command, its processes and its task, if it is one."""
+
     __slots__ = (
         "adopted",
         "all_sleeping",
@@ -107,85 +110,86 @@ class Run:
         self.pipes = {procfs.pipe_name(fd) for fd in self.fds}
         self.reason = EXIT
         self.signal = int(signal.SIGTERM)
-        """What it is asked to end with."""
+        """First signal when it is killed."""
         self.record: TaskRecord | None = None
-        """It is a task, and this is where that is written down."""
+        """Set if the run is a task: its files."""
         self.task_leader: int | None = None
-        """Of a task that is made of what a shell left running: the one that it is named after; 0 when that is dead."""
+        """For a task made of leftovers: PID of the process that it is named after; 0 once that is dead."""
         self.leader_status: int | None = None
-        """That one's wait status; until it is known, that of the last to die."""
+        """Wait status of `task_leader`; until that is known, of the last leftover to die."""
         self.reported_running = False
-        """Of a task: the host has been told that it goes on."""
+        """For a task: the host was told that it runs."""
         self.stdin_fd: int | None = None
-        """Our end of a task's standard input, while that is open."""
+        """Write end of a task's stdin, while that is open."""
         self.engine_note: int | None = None
-        """Of one that has an ender: where its shell notes what became of it there."""
+        """For a run with a kill script: file in which its shell notes what happened in the engine."""
         self.oom_kills = 0
-        """How many processes the kernel had ended for want of memory when it began, anywhere on the machine."""
+        """Machine-wide count of OOM kills when the run began."""
         self.over_at: float | None = None
-        """Of a task: when nothing of it was left."""
+        """For a task: time at which its last process was gone."""
         self.notes: list[str] = []
-        """Of a task: what was put back of the paths that are protected from it."""
+        """For a task: notes on restored paths."""
         self.all_sleeping = False
         self.memory_suspect = False
-        """It seemed to have too much memory, a moment ago."""
+        """It exceeded its memory limit at the last measurement, to be confirmed by the next."""
         self.meter = Meter()
         self.status: int | None = None
-        """The shell's wait status, once it is dead."""
+        """Wait status of the shell, once it is dead."""
         self.shell_exited_at = self.started_at
-        """When the shell died."""
+        """Time of the shell's death."""
         self.reported_end = False
-        """The host has been told."""
+        """The end was reported to the host."""
         self.sigkill_at: float | None = None
-        """Set while the ladder is climbed."""
+        """Time of SIGKILL; set while the run is being killed."""
         self.kill_started_at: float | None = None
         self.survivors = 0
-        """How many of its processes were alive at the last look since KILL."""
+        """Number of processes alive at the last check since SIGKILL."""
         self.killed_pids: set[int] = set()
-        """Processes that were sent KILL."""
+        """Processes that were sent SIGKILL."""
         self.script_called_at = 0.0
-        """When its ender was last called."""
+        """Time of the last start of the kill script."""
         self.script_pids: set[int] = set()
-        """Processes that were started to end it."""
+        """PIDs of kill scripts."""
         self.adopted: set[int] = set()
-        """Processes of this run that have become children of the keeper."""
+        """Orphans of this run that have become children of the keeper."""
         self.unexeced_forks: set[int] = set()
-        """Forks of the shell that were sent TERM before they became another program."""
+        """Forks of the shell that were sent SIGTERM before they execed."""
         self.nested_tags: set[int] = set()
-        """Tags of other keepers that run inside this run."""
+        """Tags of other keepers' runs inside this run."""
         self.leftovers = b""
-        """For the report: what the shell had left running, when that is ended."""
+        """Leftovers that were killed, encoded for the report."""
         self.exit_rechecks_left = 6
-        """How often to look again before something counts as left over: it may be about to end (`exec > >(tee log)`),
-        or be a fork about to become another program."""
+        """Checks left until processes count as leftovers: they may be about to exit (`exec > >(tee log)`), or be forks
+        about to exec."""
         self.ticks_seen: dict[int, int] = {}
-        """By pid: how many ticks something that the shell left running had computed when it was first looked at."""
+        """By PID: CPU ticks of a leftover when it was first checked."""
         self.groups: set[int] = {shell.pid}
-        """Process groups seen in this run; all that finds an orphan where there is no subreaper."""
+        """Process groups seen in this run: the only way to find an orphan where there is no subreaper."""
 
-    # what belongs to it
+    # processes
 
     @property
     def roots(self) -> set[int]:
-        """Those of its processes that are children of the keeper."""
+        """PIDs of its processes that are children of the keeper."""
         return set(self.adopted) if self.status is not None else {self.pid, *self.adopted}
 
     def members(self, most: int | None = None) -> dict[int, ProcessInfo]:
-        """Everything of this run that is alive, parents first. `most`: at least one more is enough, if there are."""
+        """Return all live processes of the run, parents first. `most`: stop counting at one more than this."""
         if not LINUX:
             return self._members_by_ps()
         return procfs.descendants(self.roots, most)
 
     def remaining(self, adopt: Callable[[], bool]) -> dict[int, ProcessInfo]:
-        """The same, before it is said to be nothing: who has died since `adopt` looked has left us what it started."""
+        """Return `members`, but look again before reporting none: a process that died since `adopt` ran has left its
+        children to the keeper."""
         members = self.members()
         while not members and adopt():
             members = self.members()
         return members
 
     def should_recheck(self, members: dict[int, ProcessInfo]) -> bool:
-        """Whether to look again before this counts as left over. A look at what waits for a processor does not count:
-        on a busy machine it takes as long as it takes."""
+        """Return whether to check again before these processes count as leftovers. Checks during which a process waits
+        for CPU time are not counted: on a busy machine they take as long as they take."""
         if not members or not self.exit_rechecks_left:
             return False
         starving = (
@@ -219,7 +223,8 @@ class Run:
         return mine
 
     def _looks_empty(self) -> bool:
-        """Nobody holds its pipes and its process group is empty: not worth a `ps`, which costs ten runs."""
+        """Return whether no process holds its pipes and its process group is empty: saves a `ps`, which costs as much
+        as ten runs."""
         if self.sigkill_at is not None:
             return False
         poll = select.poll()
@@ -233,13 +238,14 @@ class Run:
             return True
         return False
 
-    # how it is ended
+    # killing
 
     def start_termination(self, reason: bytes, adopt: Callable[[], bool]) -> None:
-        """The first rung. Once: what is started from now on is clean-up, and a second TERM would end that too.
+        """Begin to kill the run. Only once: processes started from now on are clean-up, which a second SIGTERM would
+        kill.
 
-        Everything is stopped first, until no more of it turns up: a child that is being forked just now would miss the
-        TERM, and its shell would wait for it instead of running its trap.
+        All processes are stopped first, until no new one turns up: a child that is being forked would miss the SIGTERM,
+        and its shell would wait for it instead of running its trap.
         """
         self.reason = reason
         if self.start.kill_script and self.status is not None:
@@ -249,7 +255,7 @@ class Run:
             self.sigkill_at = self.script_called_at + self.grace + KILL_SCRIPT_TIMEOUT_S
             return
         if reason.startswith(LIMIT) or self.signal == signal.SIGKILL:
-            self.sigkill_at = time.monotonic()  # what runs wild gets no time to run on
+            self.sigkill_at = time.monotonic()  # a run over its limit gets no grace
             return
         members = self.members(_STOP_FIRST_ABOVE_PROCESSES)
         if LINUX and len(members) > _STOP_FIRST_ABOVE_PROCESSES:
@@ -276,7 +282,7 @@ class Run:
         self.sigkill_at = time.monotonic() + self.grace
 
     def _run_kill_script(self) -> bool:
-        """Have it ended where it is. False: there is no process to be had for that."""
+        """Start the kill script. Returns False if no process is available for it."""
         wild = self.reason.startswith(LIMIT) or self.signal == signal.SIGKILL
         try:
             number, grace = (signal.SIGKILL, 0.0) if wild else (self.signal, self.grace)
@@ -286,7 +292,7 @@ class Run:
         return True
 
     def _resend_kill_script(self, now: float, members: dict[int, ProcessInfo]) -> None:
-        """An ender may have come before there was anything to end."""
+        """Repeat the kill script: the first one may have run before there was anything to kill."""
         if (
             self.start.kill_script
             and now > self.script_called_at + _RESEND_INTERVAL_S + self.grace
@@ -297,7 +303,7 @@ class Run:
             self._run_kill_script()
 
     def hasten(self, number: int, grace: float) -> None:
-        """It is about to end."""
+        """Shorten the remaining time of a run that is being killed."""
         assert self.sigkill_at is not None
         if not self.start.kill_script:
             self.sigkill_at = min(self.sigkill_at, time.monotonic() + (0 if number == signal.SIGKILL else grace))
@@ -306,8 +312,8 @@ class Run:
             self._run_kill_script()
 
     def _stop_all(self, adopt: Callable[[], bool]) -> set[int]:
-        """Everything of it that can be found, until there is nothing new: what is being forked just now is missed by
-        any single look, and a fork bomb by all of them."""
+        """Stop all its processes, until no new one turns up: a single listing misses what is being forked, and a fork
+        bomb escapes all of them."""
 
         def find_roots() -> set[int]:
             adopt()
@@ -318,22 +324,23 @@ class Run:
         return stop_tree(find_roots)
 
     def _kill_all(self, stopped: set[int]) -> None:
-        """All of it stands still."""
+        """Kill processes that are all stopped."""
         for pid in stopped:
             send_signal(pid, signal.SIGKILL)
         now = time.monotonic()
         if stopped - self.killed_pids and now < (self.sigkill_at or now) + _MAX_KILL_S:
-            self.kill_started_at = now  # it still grew
+            self.kill_started_at = now  # the tree was still growing
         self.killed_pids |= stopped
 
     def resend_signal(self, members: dict[int, ProcessInfo]) -> None:
-        """A fork that has become another program since: bash may have taken the TERM for its own, and forgotten it."""
+        """Resend the signal to forks that have execed since: bash may have taken the SIGTERM as its own, and dropped
+        it."""
         for pid in [pid for pid in self.unexeced_forks if pid in members and not procfs.has_not_execed(members[pid])]:
             self.unexeced_forks.discard(pid)
             send_signal(pid, self.signal)
 
     def escalate(self, now: float, adopt: Callable[[], bool]) -> float | None:
-        """When to look again; None when there is nothing more to do."""
+        """Take the next step of killing. Returns when to check again; None when nothing is left to do."""
         assert self.sigkill_at is not None
         stopped = self._stop_all(adopt) if LINUX and now >= self.sigkill_at else set[int]()
         members = self.remaining(adopt)
@@ -344,22 +351,22 @@ class Run:
             self._resend_kill_script(now, members)
             return min(now + _POLL_INTERVAL_S, self.sigkill_at)
         if self.kill_started_at is None:
-            self.kill_started_at = now  # the first KILL, however late: the machine may have slept
+            self.kill_started_at = now  # the first SIGKILL, however late: the machine may have slept
         elif self._is_unkillable(now, members):
             return None
         if LINUX:
             self.nested_tags |= {tag for tag in map(procfs.tag_of, members) if tag is not None} - {self.tag}
             self._kill_all(stopped)
         for group in {seen.pgid for seen in members.values()}:
-            # the whole group at once: one by one, something that forks could stay ahead of us
+            # the whole group at once: a process that forks could outrun signals sent one by one
             send_signal(-group, signal.SIGKILL)
         for pid in members:
             send_signal(pid, signal.SIGKILL)
         return now + _FIRST_POLL_S
 
     def _is_unkillable(self, now: float, members: dict[int, ProcessInfo]) -> bool:
-        """Whether what was killed will not end. While some of it does, the rest will too, and what waits for a
-        processor when it gets one."""
+        """Return whether the survivors will not exit. As long as some of them do, the rest may follow, and those that
+        wait for CPU time when they get it."""
         assert self.sigkill_at is not None
         assert self.kill_started_at is not None
         fewer, self.survivors = len(members) < self.survivors, len(members)
@@ -368,32 +375,32 @@ class Run:
         return now > self.kill_started_at + UNKILLABLE_AFTER_S or now > self.sigkill_at + _MAX_STARVED_KILL_S
 
     def report_running(self) -> None:
-        """A task goes on, whatever has become of its shell."""
+        """Report to the host that the task runs, even if its shell has exited."""
         if not self.reported_running:
             self.reported_running = True
             try:
                 self.control.send(RUNNING)
             except OSError:
-                pass  # nobody waits to hear it
+                pass  # no listener
 
     def close_input(self) -> None:
-        """Nothing more comes on its standard input."""
+        """Close stdin: the task reads EOF."""
         if self.stdin_fd is not None:
             os.close(self.stdin_fd)
             self.stdin_fd = None
 
     def note_end(self, pid: int, status: int) -> None:
-        """One of what the shell had left running is dead."""
+        """Note the wait status of a dead leftover."""
         if self.task_leader != 0:
             self.leader_status = status
         if self.task_leader == pid:
             self.task_leader = 0
 
-    # what the host hears
+    # reports to the host
 
     def read_engine_note(self) -> bool:
-        """Of what its shell has noted: the limit that it was over, where that is counted elsewhere. Whether it has run
-        out of memory there."""
+        """Read the engine's note: take over the limit that the run exceeded there, and return whether it ran out of
+        memory there."""
         lines = [] if self.engine_note is None else os.pread(self.engine_note, _MAX_NOTE_BYTES, 0).splitlines()
         limit = [line for line in lines if line.startswith(LIMIT)]
         if limit and self.reason == EXIT:
@@ -402,17 +409,18 @@ class Run:
 
     @property
     def was_killed(self) -> bool:
-        """Its shell, or what that waited for last, by a KILL that is none of ours."""
+        """Whether its shell, or the last process that the shell waited for, was killed by a SIGKILL that nacre did not
+        send."""
         status = self.status if self.task_leader is None else self.leader_status
         return self.reason == EXIT and status in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
 
     @property
     def was_signalled(self) -> bool:
-        """Its shell, by a signal that is none of ours."""
+        """Whether its shell was killed by a signal that nacre did not send."""
         return self.reason == EXIT and self.status is not None and os.WIFSIGNALED(self.status)
 
     def report(self, members: dict[int, ProcessInfo], *, out_of_memory: bool) -> None:
-        """Say how it ended. The host may be gone: then nobody needs to know."""
+        """Report the end to the host, if that still exists."""
         self.reported_end = True
         status = -1 if self.status is None else self.status
         took = (self.shell_exited_at if self.status is not None else time.monotonic()) - self.started_at
@@ -426,12 +434,13 @@ class Run:
 def encode_ended(
     status: int, reason: bytes, took: float, *, asleep: bool = False, out_of_memory: bool = False
 ) -> bytes:
-    """The report, but for its rows. The status of a shell whose end was not seen, or that there never was, is -1."""
+    """Encode the report without its process rows. `status` is -1 if the shell's exit was not seen or it never
+    started."""
     return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason, took, asleep, out_of_memory)
 
 
 def _encode_processes(state: bytes, members: dict[int, ProcessInfo]) -> bytes:
-    """For the report."""
+    """Encode the process rows of a report."""
     rows = [
         b"\0%b %d %d %b" % (state, seen.pid, seen.pgid, procfs.command_line(seen).encode("utf-8", "replace"))
         for seen in members.values()

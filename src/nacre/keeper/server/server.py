@@ -1,12 +1,12 @@
-"""The keeper: starts runs, and ends them when asked, late or abandoned.
+"""The keeper: starts runs, and kills them on request, at their timeout, or when they are abandoned.
 
-Takes START messages from the host; answers each on the run's own channel with STARTED or FAILED, then ENDED. A channel
-that closes means nobody waits any more: a run in progress is ended, what an ended run left behind is drained. ADOPT on
-it makes the run a task: from then on its output goes to its log and its end is written down. When the host is gone
-everything is ended that is not detached, and with its last duty the keeper goes.
+It takes START messages from the host, and answers each on the run's own channel with STARTED or FAILED, then ENDED.
+When that channel closes, nothing waits any more: an active run is killed, the pipes of an ended one are drained. ADOPT
+on it makes the run a task: its output goes to its log and its outcome to its status file. When the host is gone, all
+runs that are not detached are killed; the keeper exits after its last run.
 
-A run that may outlive all that gets a keeper of its own, forked off this one, which hears of nothing else until it has
-ended, and of the next one then, if it has not become a task.
+A run that may outlive the host gets a dedicated keeper, forked off this one. It serves that run only, and the next one
+afterwards if the run did not become a task.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from nacre.keeper.server.task_record import TaskRecord, oom_kills
 from nacre.keeper.spawn.fork_keeper import IDLE
 
 _USAGE_POLL_S = 0.05
-"""Seconds between two looks at what a run costs."""
+"""Seconds between two measurements of a run's resource usage."""
 _UNREPORTED_USAGE_POLL_S = 0.01
-"""The same for a run some of whose computing nobody is told of: a look tells."""
+"""Seconds between two measurements of a run with CPU time that the kernel reports to no process."""
 _HOST_POLL_S = 0.5
-"""Seconds between two looks for a host that cannot be watched."""
+"""Seconds between two checks for a host without a pidfd."""
 _HOST_GONE = b"the end of its host"
 _DEDICATED_POLL_S, _MAX_DEDICATED_POLL_S = 0.0002, 0.002
 _STARTUP_POLL_S = 0.001
 _MAX_STARTUP_S = 0.5
-"""Seconds after which a task that has not ended is said to be going, whatever it does."""
+"""Seconds after which a task that has not ended is reported as running in any case."""
 
 
 class KeeperServer(RunStarter):
@@ -61,14 +61,14 @@ class KeeperServer(RunStarter):
         super().__init__(files)
         self.host_channel = main
         self.host = host
-        """A descriptor of the host's process, if there is such a thing here."""
+        """A pidfd of the host, where there are pidfds."""
         self.dedicated = alone
-        """For one run at a time, or for a task."""
+        """This keeper serves one run at a time, or a task."""
         self.directories: list[bytes] = []
-        """Private directories, to be removed at the end."""
+        """Private directories, removed when the keeper exits."""
 
     def listen(self) -> None:
-        """To the host, to its end, and to that of children. OSError: something is lacking for it."""
+        """Watch the host's channel, the host process and child processes. OSError: no resources for it."""
         self.loop.watch(self.host_channel, self.on_host_message)
         self.loop.watch_children(self.reap)
         if self.host is not None:
@@ -99,20 +99,20 @@ class KeeperServer(RunStarter):
             remove_tree(directory)
 
     def prepare_standby(self, like: StartMessage) -> None:
-        """For a command like this one."""
+        """Start what a run like this one needs: a shell or a dedicated keeper."""
         if self.resources_short:
             return
         try:
             if like.dedicated and not self.dedicated:
                 self.standby_keepers.prefork(like, self)
-            elif not like.private_dir:  # which is never the same again: no shell would fit
+            elif not like.private_dir:  # the directory differs each time: no shell would match
                 self.standby_shells.prepare(
                     like, self.decode_environment(like), self.open_files_limit, self.decode_ruleset(like)
                 )
         except OSError as error:
-            self.free_standby(error)  # the command itself will say what is wrong
+            self.free_standby(error)  # the next command itself reports the failure
 
-    # what the host says
+    # messages of the host
 
     def on_host_message(self) -> None:
         fds: list[int] = []
@@ -128,7 +128,7 @@ class KeeperServer(RunStarter):
                 if self.stopping:
                     return
         except MalformedMessage:
-            close_all(fds)  # the run's own channel among them, which says it all
+            close_all(fds)  # includes the run's channel, whose closing tells the host
             if self.dedicated:
                 self.close_host_channel()
         except EOFError:
@@ -138,9 +138,11 @@ class KeeperServer(RunStarter):
                 self.on_host_gone()
 
     def on_start(self, start: StartMessage, message: bytes, fds: list[int]) -> None:
-        """What is private to it is this keeper's from now on, or that of the one that it is handed over to."""
+        """Start a run or hand it over to a dedicated keeper. Its private directory belongs to that keeper from now
+        on."""
         if not fds:
-            self.free_standby(too_many())  # its channel found no free descriptor and is gone; the next one's may
+            # The run's channel was dropped for lack of a descriptor; that must not happen to the next one.
+            self.free_standby(too_many())
         if start.dedicated and not self.dedicated:
             if not (fds and self.start_in_dedicated_keeper(start, message, fds)):
                 remove_private_tmpdir(start.private_dir)
@@ -156,13 +158,12 @@ class KeeperServer(RunStarter):
 
     def finish(self, run: Run) -> None:
         if self.dedicated:
-            self.return_to_pool(
-                run.private_tmpdir
-            )  # before its end is told: who hears of that may have another run at once
+            # Before its end is reported: the host may then request the next run at once.
+            self.return_to_pool(run.private_tmpdir)
         super().finish(run)
 
     def return_to_pool(self, scratch: bytes = b"") -> None:
-        """To the keeper that this one was forked off, for another run, unless something is left of the last one."""
+        """Return to the pool of the keeper that forked this one, unless something is left of the last run."""
         if self.stopping:
             return
         try:
@@ -173,17 +174,17 @@ class KeeperServer(RunStarter):
                 self.host_channel.send(IDLE)
                 return
         except OSError:
-            pass  # one is not empty; or nobody is there any more
+            pass  # a directory is not empty, or the other keeper is gone
         self.close_host_channel()
 
     def close_host_channel(self) -> None:
-        """It has what it is for."""
+        """Serve no further runs."""
         self.stopping = True
         self.loop.forget(self.host_channel)
         self.host_channel.close()
 
     def start_in_dedicated_keeper(self, start: StartMessage, message: bytes, fds: list[int]) -> bool:
-        """Whether somebody has taken it over."""
+        """Hand the run over to a dedicated keeper; return whether one took it."""
         try:
             try:
                 self.standby_keepers.assign(start, message, fds, self)
@@ -199,20 +200,21 @@ class KeeperServer(RunStarter):
         return True
 
     def start(self, start: StartMessage, fds: list[int]) -> None:
-        """Takes what it keeps out of `fds`."""
+        """Start a run. Takes the descriptors that it keeps out of `fds`."""
         control = Channel(socket.socket(fileno=fds.pop(0)))
         early = PendingStart(control, waited_for=not start.task)
         record: TaskRecord | None = None
         commands = RunCommands(self)
         held = noted = None
         try:
-            early.check()  # what a host has given up is not to keep waiting what it has not, only to be ended
+            early.check()  # a run that the host has given up must not delay others, only to be killed
             text, stdin, state, folder = self.unpack_fds(start, fds)
             if folder is not None:
                 record = TaskRecord(
                     os.dup(folder), start.task, start.log_cap, self.loop, commands, protection=start.protection
                 )
-                held = None if stdin is None else _open_input(folder)  # or it would be at its end before it begins
+                # Keep a writer open, or stdin would be at EOF from the start.
+                held = None if stdin is None else _open_input(folder)
             noted = os.dup(state) if start.kill_script and state is not None else None
             shell = self.start_shell(start, control, early, record, text, stdin, state)
         except (OSError, ValueError, CancelledBeforeStart) as error:
@@ -241,7 +243,7 @@ class KeeperServer(RunStarter):
             self.loop.call_at(
                 run.started_at + _USAGE_POLL_S, run.tag, lambda: self.measure(run, confinement.watched_limits)
             )
-        run.oom_kills = oom_kills()  # it takes a while to ask, so not before it runs
+        run.oom_kills = oom_kills()  # slow to read, so not before the run has started
         if record is not None:
             drain(self.loop, run, alone=self.dedicated)
             self.report_when_running(run)
@@ -263,8 +265,8 @@ class KeeperServer(RunStarter):
             self.handle_run_message(run, *message)
 
     def handle_run_message(self, run: Run, message: bytes, fds: list[int]) -> None:
-        """Anything the host says on a run's channel means: end it; but for ADOPT. So does silence for good, unless it
-        is a task, which needs nobody to wait."""
+        """Kill the run on any message but ADOPT, and on a closed channel, unless it is a task, which needs no
+        listener."""
         try:
             if message.startswith(ADOPT):
                 self.make_task(run, AdoptMessage.parse(message), fds)
@@ -277,12 +279,13 @@ class KeeperServer(RunStarter):
             self.terminate(run, CANCEL)
 
     def time_out(self, run: Run) -> None:
-        """What an ordinary command leaves running when its shell has exited in time is not late."""
+        """Kill the run at its deadline. Leftovers of a shell that exited in time are not late, unless they are a
+        task's."""
         if not run.reported_end and (run.status is None or run.record is not None):
             self.terminate(run, TIMEOUT)
 
     def measure(self, run: Run, watched: list[tuple[bytes, float]]) -> None:
-        """Again and again while it lives; the longer a look takes, the less often."""
+        """Kill the run if it exceeds a limit, else measure again later: the longer measuring takes, the less often."""
         if run.sigkill_at is not None:
             return
         began = time.thread_time()
@@ -290,12 +293,12 @@ class KeeperServer(RunStarter):
         members = run.members(next((int(limit) for name, limit in watched if name == b"processes"), None))
         over = run.meter.find_exceeded_limit(watched, members)
         if over.startswith(b"memory") and not run.memory_suspect:
-            run.memory_suspect = True  # a look at many processes while they fork can count the same memory twice
+            run.memory_suspect = True  # while processes fork, the same memory may be counted twice
             self.loop.call_at(time.monotonic() + EXEC_DELAY_S, run.tag, lambda: self.measure(run, watched))
             return
         run.memory_suspect = False
         if over:
-            stop_processes(members)  # before anything else is looked up: they may leave the keeper next to no time
+            stop_processes(members)  # before anything else is read: they may leave the keeper almost no CPU time
             self.terminate(run, b"%b %b" % (LIMIT, over))
         else:
             least = _UNREPORTED_USAGE_POLL_S if run.meter.loses_time else _USAGE_POLL_S
@@ -317,16 +320,15 @@ class KeeperServer(RunStarter):
     # tasks
 
     def report_when_running(self, run: Run, asleep: bool = False) -> None:
-        """Say that it is going, once it is: what fails at once has ended before. `asleep`: it was, a moment ago."""
+        """Report a task as running once it works or only waits: a command that fails at once exits before. `asleep`: it
+        was waiting at the last check."""
         if run.status is not None:
-            return  # its end is about to be told, or that something of it goes on
+            return  # its end is about to be reported, or that its leftovers keep running
         sleeps = False
         if LINUX and time.monotonic() < run.started_at + _MAX_STARTUP_S:
             stage = has_started_working(run.pid)
             while stage is False and self.dedicated and time.monotonic() < run.started_at + _MAX_DEDICATED_POLL_S:
-                time.sleep(
-                    _DEDICATED_POLL_S
-                )  # the loop's own clock is too coarse, and there is nobody else to wait for it
+                time.sleep(_DEDICATED_POLL_S)  # the event loop's timer is too coarse, and no other run has to wait
                 stage = has_started_working(run.pid)
             sleeps = stage is None
             if not (stage or (sleeps and asleep)):
@@ -337,7 +339,7 @@ class KeeperServer(RunStarter):
         run.report_running()
 
     def make_task(self, run: Run, adoption: AdoptMessage, fds: list[int]) -> None:
-        """Of a run in progress, or of what an ended one has left running."""
+        """Make a task of an active run, or of the leftovers of an ended one."""
         self.adopt()
         members = run.members()
         principal = next(iter(members.values()), None) if run.status is not None else procfs.read_process(run.pid)
@@ -347,7 +349,7 @@ class KeeperServer(RunStarter):
         try:
             if principal is None or (run.reported_end and adoption.live):
                 raise ProcessLookupError(errno.ESRCH, "it has ended")
-            if not fds:  # the kernel drops what finds no free descriptor
+            if not fds:  # the kernel drops descriptors for which no number is free
                 raise too_many()
             record = TaskRecord(
                 os.dup(fds[0]),
@@ -377,7 +379,7 @@ class KeeperServer(RunStarter):
         self.check_run(run)
 
     def watch_parent(self, run: Run, parent: int) -> None:
-        """Where a process cannot be watched: the keeper that this one was forked off ends with the host."""
+        """Watch the keeper that forked this one, which exits with the host. Used where there are no pidfds."""
         if os.getppid() != parent:
             self.on_host_gone()
         else:
@@ -385,7 +387,7 @@ class KeeperServer(RunStarter):
 
 
 def _open_input(folder: int) -> int | None:
-    """Our end of its standard input, which keeps it open; None if it is not one that others can write to."""
+    """Open the write end of a task's stdin, which keeps it open; return None if it has no FIFO."""
     try:
         return os.open(STDIN, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError:

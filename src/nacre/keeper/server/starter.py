@@ -1,6 +1,6 @@
-"""What it takes to start a run: a shell that stands ready, or a new one, and a word to the host before it begins.
+"""Start runs: take a standby shell or start a new one, and report to the host before the command begins.
 
-Where something is lacking, what stands ready gives way. Knows neither how runs are asked for nor how they end.
+If resources are short, standby processes are stopped. How runs are requested and how they end is handled elsewhere.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from nacre.keeper.spawn.shell import Shell, spawn
 from nacre.keeper.spawn.standby_keepers import StandbyKeepers
 from nacre.keeper.spawn.standby_shells import IDLE_TIMEOUT_S
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nacre.sandbox.kernel.ruleset import Ruleset
 
 _STANDBY_EXIT_TIMEOUT_S = 1.0
-"""Seconds for what stands ready to be gone."""
+"""Seconds to wait until standby processes have exited."""
 _EXIT_POLL_S = 0.0002
 
 
@@ -36,23 +36,23 @@ class RunStarter(Supervisor):
     def __init__(self, files: tuple[int, int]) -> None:
         super().__init__()
         self.open_files_limit = files
-        """The RLIMIT_NOFILE that commands get."""
+        """RLIMIT_NOFILE of commands, soft and hard."""
         self.standby_keepers = StandbyKeepers()
         self.short_until = 0.0
-        """Until then nothing is started ahead."""
+        """Until then, nothing is started ahead."""
         self.environment: tuple[bytes, dict[bytes, bytes]] = b"", {}
-        """The last one, in both forms."""
+        """The last environment, encoded and decoded."""
         self.last_ruleset: tuple[bytes, Ruleset | None] = b"", None
-        """The last one, in both forms."""
+        """The last ruleset, encoded and decoded."""
 
     @property
     def resources_short(self) -> bool:
-        """There is hardly enough for what is asked for."""
+        """Whether resources were short a short while ago."""
         return time.monotonic() < self.short_until
 
     def free_standby(self, error: OSError) -> bool:
-        """If something is lacking: what stands ready goes, and for a while there is no more of it. Whether that is
-        worth another try."""
+        """If the error is a resource shortage, stop all standby processes and start no more for a while. Returns
+        whether that freed any, so that a retry makes sense."""
         if error.errno not in SHORTAGE_HINTS:
             return False
         self.short_until = time.monotonic() + IDLE_TIMEOUT_S
@@ -60,18 +60,19 @@ class RunStarter(Supervisor):
         self.standby_keepers.stop_all()
         ready, until = self.has_standby(), time.monotonic() + _STANDBY_EXIT_TIMEOUT_S
         while self.has_standby() and time.monotonic() < until:
-            time.sleep(_EXIT_POLL_S)  # until it is reaped it counts
+            time.sleep(_EXIT_POLL_S)  # a zombie still counts
             self.reap()
         return ready
 
     def has_standby(self) -> bool:
-        """Whether there is a shell or a keeper that was started ahead and has no command."""
+        """Return whether there is an idle shell or keeper that was started ahead."""
         return bool(self.standby_shells.pids) or None in self.keepers.values()
 
     def unpack_fds(self, start: StartMessage, fds: list[int]) -> Iterator[int | None]:
-        """Text, stdin, state and folder, each if it was sent. OSError: not all have arrived."""
+        """Return command file, stdin, state and task directory, None for those not sent. OSError: some did not
+        arrive."""
         wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
-        if len(fds) < sum(wanted):  # the kernel drops what finds no free descriptor
+        if len(fds) < sum(wanted):  # the kernel drops descriptors for which no number is free
             self.free_standby(too_many())
             raise too_many()
         if len(fds) > sum(wanted):
@@ -89,15 +90,17 @@ class RunStarter(Supervisor):
         stdin: int | None,
         state: int | None,
     ) -> Shell:
-        """Say that it is started, and let it begin. OSError: it could not be, and has not. CalledOff: nor is it to.
+        """Report a run as started, then let it begin. OSError: it could not be started. CancelledBeforeStart: it was
+        cancelled.
 
-        In this order: what nobody has heard of has not begun, and may be asked for again. But it is up and at its gate
-        before the host is woken, which on a few processors would be in its way.
+        In this order: a run that was not reported has not begun, and may be requested again. But its shell is up and
+        waits for its start signal before the host is woken, which would compete with it on a machine with few
+        processors.
         """
         shell = self.standby_shells.take(start)
         if shell is None or not shell.send_command(start):
             if shell is not None:
-                shell.kill()  # somebody killed it just now
+                shell.kill()  # another process has killed it just now
             shell = self.spawn(start, text, stdin, state)
             shell.send_command(start)
         try:
@@ -107,7 +110,7 @@ class RunStarter(Supervisor):
             message = b"%b\0%d\0%d" % (STARTED, shell.pid, os.getpid())
             control.send(message, shell.pipes if record is None else ())
         except (OSError, CancelledBeforeStart) as error:
-            if record is None or not isinstance(error, ConnectionError):  # a task needs nobody to wait for it
+            if record is None or not isinstance(error, ConnectionError):  # a task needs no listener
                 shell.kill()
                 raise
         shell.open_start_pipe(start)
@@ -155,7 +158,7 @@ class RunStarter(Supervisor):
         try:
             control.send(message, fds)
         except OSError:
-            pass  # nobody waits any more; the channel's end is noticed in the loop
+            pass  # no listener; the event loop notices the closed channel
 
 
 def too_many() -> OSError:

@@ -1,4 +1,4 @@
-"""Has a shell got anywhere yet? What fails at once has not, however long that takes on a busy machine."""
+"""Check whether a new shell has got to work, as opposed to a command that fails at once on a busy machine."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from nacre.keeper.protocol.bootstrap import SHELL_MARKER
 
 _KEEPER_PROGRAMS = f"bash\0-c\0{SHELL_MARKER}".encode()
 _WORKING_CPU_TICKS = 2
-"""Ticks of computing, a hundredth of a second each, after which it is busy with something."""
+"""Ticks (hundredths of a second) of CPU time after which a process is considered to be working."""
 
 
 def has_started_working(shell: int) -> bool | None:
-    """It has become or started another program, or has computed for a while. None: it does nothing but wait."""
+    """Return whether the shell has execed or started another program, or has used some CPU time. None: all processes
+    sleep."""
     asleep = True
     for pid in (shell, *procfs.children_of(shell)):
         seen = procfs.read_process(pid)
-        words = procfs.read_proc_file(f"/proc/{pid}/cmdline")  # none if it is gone, or about to be
+        words = procfs.read_proc_file(f"/proc/{pid}/cmdline")  # empty if it is gone or exiting
         if words and (not words.startswith(_KEEPER_PROGRAMS) or procfs.cpu_ticks(pid) >= _WORKING_CPU_TICKS):
             return True
         asleep = asleep and bool(words) and seen is not None and seen.is_sleeping

@@ -1,6 +1,6 @@
-"""What a keeper has in its care: runs in progress, what they left behind, and how each of them comes to its end.
+"""Supervise runs: reap and assign processes, check for the end of each run, kill it, clean up after it.
 
-Owns no conversation with anybody: the host's is `serve`, that of a task's guests is `control`.
+The conversation with the host is in `server`, that with clients of a task in `control_socket`.
 """
 
 from __future__ import annotations
@@ -25,52 +25,54 @@ from nacre.keeper.server.task_status import status_of
 from nacre.keeper.spawn.standby_shells import StandbyShells
 
 EXEC_DELAY_S = 0.005
-"""Seconds until a fork has surely become the program it is to run."""
+"""Seconds after which a fork has surely execed the program that it is to run."""
 _MAX_REMEMBERED_TAGS = 1000
 _PS_POLL_INTERVAL_S = 1.0
-"""Seconds between two looks at what is left of a task, where nobody tells us of its end."""
+"""Seconds between two checks for leftovers of a task, where no event reports their end."""
 
 
 def remember_tag(tags: dict[int, None], tag: int) -> None:
-    """Among the last ones."""
+    """Add a tag and forget the oldest."""
     tags[tag] = None
     if len(tags) > _MAX_REMEMBERED_TAGS:
         del tags[next(iter(tags))]
 
 
 class Supervisor:
+    """The runs of a keeper and all its child processes."""
+
     def __init__(self) -> None:
         self.runs: dict[int, Run] = {}
-        """By tag: in progress, or with processes left over."""
+        """Active runs and those with leftovers, by tag."""
         self.shells: dict[int, Run] = {}
-        """By pid, while the shell lives."""
+        """Runs whose shell is alive, by its PID."""
         self.adopted: dict[int, Run | None] = {}
-        """Orphans by pid; None for one that no run can be found for."""
+        """Orphans by PID; None if no run could be found for one."""
         self.recently_killed: dict[int, None] = {}
-        """Tags of the last runs that were ended: whatever turns up with one is ended too."""
+        """Tags of the last runs that were killed: processes that turn up with one are killed, too."""
         self.limited_runs: set[int] = set()
-        """Tags of runs whose costs are counted: while there are any, the keeper must not have to wait."""
+        """Tags of runs whose resource usage is measured; while there are any, the keeper runs with real-time
+        priority."""
         self.keepers: dict[int, tuple[int | None, bytes] | None] = {}
-        """Keepers that were forked off, by pid, and what each of them keeps: its tag, if it ends with its keeper, and
-        its private directory."""
+        """Dedicated keepers by PID. For each with a run: the run's tag, if the run must be killed when its keeper dies,
+        and its private directory."""
         self.kill_script_tags: dict[int, None] = {}
-        """Tags of the last runs that have an ender: only what stays in their session is theirs. What an engine's
-        program has made a daemon sees to containers, and ends when they do."""
+        """Tags of the last runs with a kill script. Of those, only processes in the run's session belong to the run:
+        daemons of an engine's program manage containers, and exit with them."""
         self.restorers: dict[int, Run | None] = {}
-        """By pid: programs that put back the protected paths of a task that has ended; None for one that was given
-        up."""
+        """Programs that restore the protected paths of an ended task, by PID; None if given up."""
         self.engine_daemons: set[int] = set()
-        """Those, by pid."""
+        """PIDs of daemons of engine programs."""
         self.stopping = False
-        """Nothing more will be asked for."""
+        """The host is gone, or the keeper serves no further runs."""
         self.standby_shells = StandbyShells()
         self.next_start_hint: StartMessage | None = None
-        """What the next command will probably be like, once a run has ended."""
+        """Start message of an ended run that the next one is likely to resemble."""
         self.children = procfs.own_children()
         self.loop = EventLoop(self.runs)
 
     def kill_remaining(self) -> None:
-        """The last duty: whatever is below us now belongs to nobody else."""
+        """Kill all remaining descendants before the keeper exits."""
         until = time.monotonic() + UNKILLABLE_AFTER_S
         while time.monotonic() < until:
             members = procfs.descendants(set(self.children()) - self.keepers.keys() - self.engine_daemons)
@@ -116,12 +118,11 @@ class Supervisor:
             touched.append(run)
         if touched:
             self.adopt()
-            for run in dict.fromkeys(touched):  # once, however many of it have died
+            for run in dict.fromkeys(touched):  # once for each run, however many of its processes have died
                 self.check_run(run)
 
     def on_keeper_exit(self, kept: tuple[int | None, bytes] | None, status: int) -> None:
-        """One that was forked off is dead. If it was killed, what it kept is nobody's now: it ends, and what is private
-        to it goes."""
+        """Handle the exit of a dedicated keeper. If it was killed, kill its run and remove its private directory."""
         if kept is not None and status:
             tag, private = kept
             if tag is not None:
@@ -129,7 +130,7 @@ class Supervisor:
             remove_private_tmpdir(private)
 
     def adopt(self) -> bool:
-        """Find out whose the orphans are that have come to us. Whether there were any."""
+        """Assign new orphans to their runs; return whether there were any."""
         found = False
         for pid in self.children():
             if pid not in self.shells and pid not in self.adopted:
@@ -137,7 +138,7 @@ class Supervisor:
         return found
 
     def adopt_one(self, pid: int) -> bool:
-        """Find out whose this child is. False: nobody's, by intention."""
+        """Assign a child to its run. Returns False for children that belong to no run on purpose."""
         if pid in self.standby_shells.pids or pid in self.keepers or pid in self.restorers:
             return False
         if self.kill_script_tags and self.is_engine_daemon(pid):
@@ -150,8 +151,8 @@ class Supervisor:
         return True
 
     def adopt_dead(self) -> None:
-        """Find out whose the next child to be reaped is, if it is new: an orphan may be dead before anybody has looked,
-        and what it has computed counts."""
+        """Assign the next child to be reaped, if it is new: an orphan may die before it was seen, and its CPU time
+        counts."""
         dead = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if dead is not None and dead.si_pid not in self.shells and dead.si_pid not in self.adopted:
             self.adopt_one(dead.si_pid)
@@ -168,12 +169,12 @@ class Supervisor:
     def owner_of(self, pid: int) -> Run | None:
         tag = procfs.tag_of(pid)
         if tag in self.recently_killed and tag not in self.runs:
-            send_signal(pid, signal.SIGKILL)  # it slipped through the ladder
+            send_signal(pid, signal.SIGKILL)  # it escaped the kill ladder
             return None
         if tag in self.runs:
             return self.runs[tag]
-        # The tag is gone (`su` resets all limits, and so may the command). Its session or its pipes may still tell;
-        # and where there is only one run, it can be nobody else's.
+        # The tag is gone: `su` resets all limits, and the command may, too. Its session or its pipes may identify it;
+        # and if there is only one run, it belongs to that.
         seen = procfs.read_process(pid)
         pipes = procfs.pipes_of(pid)
         for run in self.runs.values():
@@ -182,11 +183,11 @@ class Supervisor:
         return next(iter(self.runs.values())) if len(self.runs) == 1 else None
 
     def check_run(self, run: Run) -> None:
-        """Something of this run has died, or some time has passed: is it over?"""
+        """Check whether the run is over, after one of its processes has died or some time has passed."""
         if run.tag not in self.runs:
             return
         if run.sigkill_at is not None:
-            if not run.roots:  # else the next look tells, in a moment: one after each death would be a look for each
+            if not run.roots:  # else the next timed check sees it: a check after each death would be expensive
                 self.escalate(run)
         elif run.reported_end:
             self.watch_leftovers(run)
@@ -203,20 +204,20 @@ class Supervisor:
                 self.finish(run)
 
     def watch_leftovers(self, run: Run) -> None:
-        """Its shell is gone, and it goes on as long as something of it lives."""
+        """Finish a run whose shell has exited once none of its processes is alive."""
         if not run.remaining(self.adopt):
             self.finish(run)
         elif run.record is not None and not LINUX:
             self.loop.call_at(time.monotonic() + _PS_POLL_INTERVAL_S, run.tag, lambda: self.check_run(run))
 
     def kill(self, run: Run, number: int, grace: float, who: str) -> None:
-        """Somebody wants it to end."""
+        """Kill a task, as `who` has requested."""
         if run.over_at is not None:
-            return  # it has
+            return  # it has ended
         if run.sigkill_at is None:
             run.signal, run.grace = number, grace
             self.terminate(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
-        else:  # it is about to: sooner, then
+        else:  # it is being killed: hasten that
             run.hasten(number, grace)
             self.escalate(run, timed=True)
 
@@ -229,7 +230,8 @@ class Supervisor:
             self.escalate(run, timed=True)
 
     def escalate(self, run: Run, *, timed: bool = False) -> None:
-        """`timed`: this call keeps the ladder's clock; others are only a look because something died."""
+        """Take the next step of killing. `timed`: this call keeps the ladder's timer; others only check because a
+        process died."""
         self.adopt()
         again = run.escalate(time.monotonic(), self.adopt)
         if again is None:
@@ -244,19 +246,20 @@ class Supervisor:
         oom = _is_out_of_memory(run)
         if over and run.record is not None:
             if self.restores(run):
-                return  # what it did to protected paths is undone before its end is told
+                return  # changes to protected paths are undone before the end is reported
             self.write_task_status(run, members, oom)
         if not run.reported_end:
             run.report(members, out_of_memory=oom)
             if run.was_signalled:
-                self.standby_shells.discard_all()  # whoever did it may be about to do the same to every child of ours
+                self.standby_shells.discard_all()  # whoever sent it may be about to signal all children of the keeper
             if run.start.standby_ok and not self.stopping:
                 self.next_start_hint = run.start
         if over:
             self.forget_run(run)
 
     def reap_task_leader(self, run: Run) -> None:
-        """How it ended, of whom a task is named after: it may be dead since a moment ago, and not reaped yet."""
+        """Take the wait status of the process that a task is named after: it may have died just now and not be reaped
+        yet."""
         if not run.task_leader or run.task_leader not in run.adopted:
             return
         pid, status, usage = os.wait4(run.task_leader, os.WNOHANG)
@@ -267,7 +270,7 @@ class Supervisor:
             run.meter.reap(pid, usage.ru_utime + usage.ru_stime)
 
     def write_task_status(self, run: Run, members: dict[int, procfs.ProcessInfo], oom: bool) -> None:
-        """The end of a task."""
+        """Write the outcome of a task."""
         record, run.record = run.record, None
         assert record is not None
         assert run.over_at is not None
@@ -279,7 +282,7 @@ class Supervisor:
         )
 
     def restores(self, run: Run) -> bool:
-        """Whether the protected paths of an ended task are being put back; started if there is anything to compare."""
+        """Return whether the protected paths of an ended task are being restored; start that if there is a snapshot."""
         assert run.record is not None
         if run.over_at is None:
             run.over_at = time.monotonic()
@@ -302,7 +305,7 @@ class Supervisor:
         self.finish(run)
 
     def give_up_restoring(self, run: Run, pid: int) -> None:
-        """It hangs, and may not even die."""
+        """Give up a restoring program that hangs. It may even be unkillable."""
         if self.restorers.get(pid) is not run:
             return
         self.restorers[pid] = None
@@ -334,7 +337,7 @@ def _kill_by_tag(tag: int) -> None:
         try:
             left = procfs.find_by_tag(tag, tag)
         except OSError:
-            return  # the whole system has no descriptor left to look with
+            return  # the whole system is out of descriptors
         if not left:
             return
         for pid in left:
@@ -343,12 +346,13 @@ def _kill_by_tag(tag: int) -> None:
 
 
 def _is_out_of_memory(run: Run) -> bool:
-    """The machine's count says nothing of what was killed in a container."""
+    """Return whether the run ran out of memory. The machine's OOM counter does not cover containers: they use the
+    engine's note."""
     return run.read_engine_note() if run.start.kill_script else run.was_killed and oom_kills() > run.oom_kills
 
 
 class RunCommands:
-    """What a task's guests can have done."""
+    """Commands that clients may give to a task."""
 
     __slots__ = ("_supervisor", "run")
 

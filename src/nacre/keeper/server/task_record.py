@@ -1,7 +1,7 @@
-"""A task as its keeper writes it down: which processes it is made of, what it prints, how it ends.
+"""The files of a task, as its keeper writes them: its processes, its output, its outcome.
 
-Every file is complete from the moment it has its name. The status needs no room on the disk: that was taken when the
-task was made. Written without `json`, which a keeper that has lived for weeks may no longer find where it was.
+Every file is complete from the moment it has its name. The status needs no free disk space: that was reserved when the
+task was created. Written without `json`: a keeper that has lived for weeks may no longer find that module's file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nacre.keeper.protocol.task_log import TaskLog
 from nacre.keeper.server.control_socket import ControlSocket
 from nacre.keeper.server.event_loop import EventLoop
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.keeper.protocol.procfs import ProcessInfo
     from nacre.keeper.server.control_socket import TaskCommands
@@ -28,6 +28,8 @@ _FILE = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TaskRecord:
+    """A task's directory, log and control socket."""
+
     __slots__ = ("_known_by", "control", "detached", "log", "protection", "task", "task_dir")
 
     def __init__(
@@ -42,11 +44,11 @@ class TaskRecord:
         detached: bool = True,
         protection: bytes = b"",
     ) -> None:
-        """`folder` is its to close, whatever comes. OSError: it is none to write to."""
+        """Take ownership of `folder`, even on failure. OSError: the directory is not writable."""
         self.task_dir = folder
         self.task = task
         self.detached = detached
-        """It does not end with its host."""
+        """Whether the task outlives its host."""
         self.protection = protection
         """See `StartMessage.protection`."""
         self._known_by = 0, 0
@@ -62,7 +64,7 @@ class TaskRecord:
             raise
 
     def write_process_file(self, pid: int, pgid: int, tag: int) -> None:
-        """Say which processes it is made of. OSError: it cannot be said."""
+        """Write the file that lists the task's processes. OSError: it cannot be written."""
         self._known_by = pid, pgid
         fields = {
             "boot": json_string(boot_id()),
@@ -81,7 +83,7 @@ class TaskRecord:
         os.rename(draft, PROCESS, src_dir_fd=self.task_dir, dst_dir_fd=self.task_dir)
 
     def discard(self) -> None:
-        """It has come to nothing; its folder is somebody else's to remove."""
+        """Close everything of a task that did not start; its creator removes the directory."""
         self.control.close()
         self.log.close()
         os.close(self.task_dir)
@@ -97,7 +99,7 @@ class TaskRecord:
         out_of_memory: bool,
         notes: list[str],
     ) -> None:
-        """`outcome`: its kind and its fields as JSON; `words`: the same for people; `notes`: what was put back."""
+        """Finish log and status. `outcome`: kind and fields as JSON; `words`: for people; `notes`: restored paths."""
         words = f"{words}, out of memory" if out_of_memory else words
         when = "" if " after " in words else f" after {took:.1f} s"
         pieces = self.log.finish(f"[nacre: {words}{when}]")
@@ -128,7 +130,7 @@ class TaskRecord:
         if notes:
             status["notes"] = f"[{json_string(_NOTED)}]"
         whole = json_object(status | {"running": f"[{', '.join(rows)}]"})
-        if len(whole) > _MAX_STATUS_BYTES:  # beyond what was taken ahead: then without some of the names
+        if len(whole) > _MAX_STATUS_BYTES:  # more than was reserved: drop process rows
             while rows and len(whole) > _MAX_STATUS_BYTES:
                 rows.pop()
                 whole = json_object(status | {"running": f"[{', '.join(rows)}]"})
@@ -136,10 +138,10 @@ class TaskRecord:
         with_notes = json_object(status | {"running": f"[{', '.join(rows)}]", "notes": noted})
         try:
             if not (notes and self._write_status(with_notes)) and not self._write_status(whole):
-                raise OSError  # without the notes there is room, unless its file is gone
+                raise OSError  # without the notes there is room, unless the file is gone
             os.rename(RESERVED, STATUS, src_dir_fd=self.task_dir, dst_dir_fd=self.task_dir)
         except OSError:
-            pass  # somebody has removed its folder: then nobody wants to know
+            pass  # the directory was removed: the status is not needed
         try:
             os.unlink(os.path.join(os.fsencode(f"../{LIVE}"), self.task), dir_fd=self.task_dir)
         except OSError:
@@ -148,7 +150,8 @@ class TaskRecord:
         os.close(self.task_dir)
 
     def _write_status(self, whole: bytes) -> bool:
-        """Where its space was taken. False: it takes more than there is on the disk. OSError: it is not there."""
+        """Write the status into its reserved space. Returns False if the disk has no room for it. OSError: the file is
+        gone."""
         fd = os.open(RESERVED, _FILE, dir_fd=self.task_dir)
         try:
             if os.pwrite(fd, whole, 0) < len(whole):
@@ -162,13 +165,13 @@ class TaskRecord:
 
 
 def oom_kills() -> int:
-    """How many processes the kernel has ended for want of memory, anywhere on this machine."""
+    """Return the number of processes that the kernel's OOM killer has killed since boot, on the whole machine."""
     found = procfs.read_proc_file("/proc/vmstat").partition(b"\noom_kill ")[2].split(None, 1) if LINUX else []
     return int(found[0]) if found else 0
 
 
 def json_string(text: str) -> str:
-    """As JSON has it."""
+    """Encode a string as JSON, in ASCII."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     plain = (c if " " <= c <= "~" else _escape(c) for c in escaped)
     return f'"{"".join(plain)}"'

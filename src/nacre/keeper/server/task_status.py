@@ -1,4 +1,4 @@
-"""How a task ended, as its status says it: the outcome's kind and fields as JSON, and a few words for people. Pure."""
+"""The outcome of a task for its status file: kind and fields as JSON, and a few words for people. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from nacre.keeper.server.task_record import json_string
 
 
 def status_of(run: Run) -> tuple[dict[str, str], str]:
+    """Return the outcome of an ended task, and its description."""
     kind, _, rest = run.reason.partition(b" ")
     match kind:
         case _ if kind == TIMEOUT:

@@ -1,9 +1,9 @@
-"""Count what a run costs over all its processes, and name the limit that it exceeds.
+"""Measure the resource usage of a run over all its processes, and find the limit that it exceeds.
 
-By /proc. Computing: the kernel adds the time of a child to its parent's when that waits for it, and loses it when
-nobody does (SIGCHLD is ignored). So each look notes the time of every process, and what a process had when it was last
-seen stays counted: with its parent, as far as that has not got it from the kernel. Orphans come to the keeper, which
-reaps them and hears all of their time. The sum is never more than the truth.
+By /proc. CPU time: the kernel adds a child's time to its parent's when the parent waits for it, and loses it when no
+process does (SIGCHLD is ignored). So each measurement notes the time of every process, and the last known time of a
+process that is gone stays counted: with its parent, as far as the parent has not got it from the kernel. Orphans become
+children of the keeper, which reaps them and gets all of their time. The sum is never more than the true value.
 
 Memory: see `memory.py`.
 """
@@ -16,7 +16,7 @@ from nacre.base.system import LINUX
 from nacre.keeper.protocol.procfs import cpu_seconds, read_process
 from nacre.keeper.server.memory import Memory
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,55 +25,56 @@ if TYPE_CHECKING:
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _UTIME, _STIME, _CUTIME, _CSTIME, _START = 11, 12, 13, 14, 19
 _LOST_S = 0.02
-"""Seconds of children that a parent has not got: more than the kernel's own rounding."""
+"""Seconds of children's time that a parent may miss: more than the kernel's rounding."""
 
 
 class ProcessUsage:
-    """The computing of one process, in seconds."""
+    """CPU time of one process, in seconds."""
 
     __slots__ = ("gone", "parent", "start", "total", "waited")
 
     def __init__(self, start: bytes) -> None:
         self.start = start
-        """With its number, tells it from a later one."""
+        """Start time: distinguishes it from a later process with the same PID."""
         self.parent = 0
         self.waited = 0.0
-        """Seconds of children that it has waited for, by the kernel."""
+        """Seconds of children that it has waited for, as the kernel counts them."""
         self.gone = 0.0
         """Seconds of children that are gone, as last seen."""
         self.total = 0.0
 
 
 class Meter:
-    """Counts the cost of one run. Call `look` again and again."""
+    """The resource usage of one run. Call `find_exceeded_limit` repeatedly."""
 
     __slots__ = ("_accounts", "_keeper", "_memory", "cpu_seconds")
 
     def __init__(self) -> None:
         self.cpu_seconds = 0.0
-        """Seconds of computing of processes that the keeper has reaped."""
+        """CPU time in seconds of processes that the keeper has reaped."""
         self._accounts: dict[int, ProcessUsage] = {}
-        """By number, parents before their children."""
+        """By PID, parents before their children."""
         self._keeper = os.getpid()
         self._memory = Memory()
 
     @property
     def loses_time(self) -> bool:
-        """Whether it has children that nobody waits for: what they compute after the last look is lost."""
+        """Whether some children are never waited for: their CPU time after the last measurement is lost."""
         return any(account.gone > account.waited + _LOST_S for account in self._accounts.values())
 
     def reap(self, pid: int, seconds: float) -> None:
-        """The keeper has reaped one of its processes, which has computed so long with its waited-for children."""
+        """Add the CPU time of a process that the keeper has reaped, including the children that it had waited for."""
         account = self._accounts.pop(pid, None)
         self.cpu_seconds += seconds if account is None else max(seconds, account.total)
 
     def find_exceeded_limit(self, watched: Iterable[tuple[bytes, float]], members: dict[int, ProcessInfo]) -> bytes:
-        """The limit that is exceeded, and by what: `memory 536870912 612368384.0`; nothing if none is.
+        """Return the exceeded limit with its value and the amount used, as `memory 536870912 612368384.0`; empty if
+        none.
 
-        The cheap ones first: a storm of processes has to be noticed before it starves the keeper.
+        Cheap checks come first: a process storm must be noticed before it starves the keeper.
         """
         limits = dict(watched)
-        if not LINUX:  # listed by `ps`: their figures are in /proc, if there is one
+        if not LINUX:  # from `ps`: the details are in /proc, if there is one
             members = {pid: read_process(pid) or seen for pid, seen in members.items()}
         for name in (b"processes", b"threads", b"cpu", b"memory"):
             if name in limits:
@@ -116,8 +117,8 @@ def _update(account: ProcessUsage, seen: ProcessInfo) -> None:
 
 
 def _own_time(seen: ProcessInfo) -> float:
-    """Seconds that its threads have computed."""
+    """Return the CPU time of its threads in seconds."""
     try:
         return cpu_seconds(seen.pid)
-    except OSError:  # gone, or a kernel that does not tell: as it was a moment ago, in hundredths
+    except OSError:  # gone, or not supported by the kernel: use the last value, in hundredths of a second
         return (int(seen.fields[_UTIME]) + int(seen.fields[_STIME])) / _TICKS_PER_S

@@ -1,6 +1,6 @@
-"""Work done in a child process that is gone when the answer is there: as `aside`, for what a thread cannot do.
+"""Run a function in a forked child, for work that `run_in_throwaway_thread` cannot do.
 
-A user namespace can only be entered by a process with one thread. What the child has started becomes a child of this
+Only a single-threaded process can enter a user namespace. Processes that the child has started become children of this
 process, which is a subreaper.
 """
 
@@ -10,7 +10,7 @@ import errno
 import os
 import signal
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,7 +18,8 @@ _MAX_ANSWER_BYTES = 256
 
 
 def run_in_fork(work: Callable[[], tuple[int, tuple[int, int]]]) -> tuple[int, tuple[int, int]]:
-    """Its answer: a process number, and the device and inode of a directory. OSError: as `work` raised it."""
+    """Run `work` in a child, wait for its exit and return the result: a PID, and the device and inode of a directory.
+    OSError as `work` raised it."""
     answers, mine = os.pipe()
     try:
         child = os.fork()
@@ -39,7 +40,8 @@ def run_in_fork(work: Callable[[], tuple[int, tuple[int, int]]]) -> tuple[int, t
 
 
 def _answer(work: Callable[[], tuple[int, tuple[int, int]]], to: int) -> None:
-    """In the child. Never returns: it is still in the loop of its parent."""
+    """Run `work` in the child and write its result. Never returns: the child is still inside the parent's event
+    loop."""
     try:
         signal.set_wakeup_fd(-1)
         try:

@@ -1,4 +1,4 @@
-"""A keeper of its own for one run: forked off, so that it is ready at once, and in nobody else's way."""
+"""Fork a dedicated keeper for one run: it is ready at once, and no other run is in its way."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from nacre.keeper.protocol.messages import FAILED, MAIN_FD, StartMessage
 from nacre.keeper.protocol.procfs import boot_id, reserve_fd
 from nacre.keeper.spawn.shell import FIRST_FREE_FD, RESERVED_FD
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.keeper.server.server import KeeperServer
 
 IDLE = b"free"
-"""It has no run any more, and nothing is left of the one that it had."""
+"""Message of a dedicated keeper that has no run any more, and nothing left of the last one."""
 _HANDOVER_TIMEOUT_S = 10.0
-"""Seconds for a run to be handed over, which only a keeper that was stopped can take."""
+"""Seconds to wait for the run to be handed over; only a stopped keeper takes that long."""
 
 
 def fork_keeper(parent: KeeperServer, like: StartMessage | None, *, ahead: bool = False) -> tuple[Channel, int]:
-    """Our end of its channel, and its number. OSError: there is no process to be had."""
+    """Fork a keeper; return this process's end of its channel, and its PID. OSError: no process is available."""
     channel, theirs = Channel.pair()
     try:
         pid = os.fork()
@@ -41,7 +41,7 @@ def fork_keeper(parent: KeeperServer, like: StartMessage | None, *, ahead: bool 
         _child_main(parent, theirs, like, ahead=ahead)
         os._exit(0)
     finally:
-        os._exit(1)  # whatever it was, it is nothing for the loop of our parent, in which we still are
+        os._exit(1)  # whatever was raised must not reach the parent's event loop, inside which the child still is
 
 
 def _child_main(parent: KeeperServer, channel: socket.socket, like: StartMessage | None, *, ahead: bool) -> None:
@@ -56,18 +56,18 @@ def _child_main(parent: KeeperServer, channel: socket.socket, like: StartMessage
 
 
 def _reset_after_fork(parent: KeeperServer, channel: socket.socket) -> KeeperServer:
-    """Let go of all that is our parent's, and be a keeper. Its objects are never touched again, nor freed: they hold
-    numbers of descriptors that may be ours by now. OSError: something is lacking for it."""
+    """Close what belongs to the parent, and become a keeper. The parent's objects are never used again, nor freed: they
+    hold descriptor numbers that may belong to this process by now. OSError: no resources for it."""
     signal.set_wakeup_fd(-1)
     os.setsid()
-    os.close(MAIN_FD)  # our parent may have had no descriptor left, and then there is none to look with
+    os.close(MAIN_FD)  # first: the parent may have had no descriptor left, but listing them needs one
     kept = {channel.fileno(), parent.host}
     for fd in open_descriptors():
         if fd >= FIRST_FREE_FD and fd not in kept:
             try:
                 os.close(fd)
             except OSError:
-                pass  # the listing's own
+                pass  # of the listing itself
     for fd in (MAIN_FD, RESERVED_FD):
         os.dup2(0, fd, inheritable=False)
     reserve_fd(RESERVED_FD)
@@ -75,18 +75,18 @@ def _reset_after_fork(parent: KeeperServer, channel: socket.socket) -> KeeperSer
     become_subreaper(b"nacre-task")
     keeper = type(parent)(Channel(channel), parent.open_files_limit, parent.host, alone=True)
     keeper.environment, keeper.last_ruleset = parent.environment, parent.last_ruleset
-    boot_id()  # known from now on
+    boot_id()  # cached from now on
     keeper.listen()
     return keeper
 
 
 def _report_failure(channel: socket.socket, error: OSError, *, ahead: bool) -> None:
-    """Tell the run that this was forked for what is lacking, and remove what was made for it. One forked ahead has none
-    yet: it takes no more, and tells only one that was handed over meanwhile."""
+    """Report the shortage to the run that this keeper was forked for, and remove its private directory. A keeper forked
+    ahead has no run yet: it accepts no more, and reports only to a run that was handed over meanwhile."""
     if ahead:
         channel.shutdown(socket.SHUT_RDWR)
     os.dup2(0, MAIN_FD)
-    os.close(MAIN_FD)  # there must be a descriptor free for the run's channel
+    os.close(MAIN_FD)  # the run's channel needs a free descriptor
     poll, main, message = select.poll(), Channel(channel), None
     poll.register(channel, select.POLLIN)
     try:

@@ -1,8 +1,8 @@
-"""Start in, shell out: it waits at its gate until `release` hands it the command.
+"""Start a shell for a start message. It waits for the start signal of `open_start_pipe` before it runs the command.
 
-The shell gets a session of its own, no terminal, default signal dispositions, and a fixed prelude as its `-c` text:
-the command itself comes through a pipe, so that it stands in nobody's argument list (`pkill -f word` would hit its own
-shell), may be of any length, and starts only when the keeper has set its limits.
+The shell gets its own session, no terminal, default signal dispositions, and a fixed bootstrap script as its `-c`
+argument. The command itself comes through a pipe: so it is in no process's argument list (`pkill -f word` would hit its
+own shell), may be of any length, and starts only when the keeper has set its limits.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ from nacre.keeper.protocol.signals import DEFAULT_SIGNALS
 from nacre.keeper.spawn.child_process import run_in_fork
 from nacre.keeper.spawn.thread import run_in_throwaway_thread
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.sandbox.kernel.ruleset import Ruleset
 
 
 FIRST_FREE_FD = 64
-"""The keeper keeps every descriptor below this one occupied: no descriptor to be moved is ever a target."""
+"""All descriptors below this one are occupied in the keeper: so no descriptor passed to a shell has the number of one
+of its targets there."""
 RESERVED_FD = 62
-"""One of those that is no target either."""
+"""An occupied descriptor that is no such target either."""
 
 _NICE = os.getpriority(os.PRIO_PROCESS, 0)
 
 
 class Shell:
-    """A shell at its gate, and our ends of its pipes."""
+    """A shell that waits for its start signal, and the keeper's ends of its pipes."""
 
     __slots__ = ("directory", "err", "out", "pid", "private_tmpdir", "start_pipe")
 
@@ -56,24 +57,24 @@ class Shell:
     ) -> None:
         self.pid = pid
         self.directory = directory
-        """Device and inode of where it stands."""
+        """Device and inode of its working directory."""
         self.out = out
         self.err = err
         self.start_pipe = gate
         self.private_tmpdir = scratch
-        """Its private TMPDIR, if it has one."""
+        """Path of its private TMPDIR; empty for none."""
 
     @property
     def pipes(self) -> list[int]:
-        """What it prints to, for whoever reads it."""
+        """Read ends of its stdout and stderr."""
         return [fd for fd in (self.out, self.err) if fd is not None]
 
     def send_command(self, start: StartMessage) -> bool:
-        """Let it read what it is to run, up to the gate. False: there is nobody any more."""
+        """Set its tag and write the command to its pipe. Returns False if the shell is dead."""
         if LINUX:
             _tag(self.pid, start.tag)
         if start.deferred:
-            return True  # it takes nothing before it is released
+            return True  # it reads nothing before the start signal
         try:
             os.write(self.start_pipe, start.text or b"")
         except BrokenPipeError:
@@ -81,24 +82,25 @@ class Shell:
         return True
 
     def open_start_pipe(self, start: StartMessage) -> None:
-        """Open the gate: from here on it is the command's. Somebody may have killed it just now, as at any moment."""
+        """Send the start signal: the command starts. A shell that was killed meanwhile is ignored here."""
         try:
             go = START if start.text else START_FROM_FILE
             os.write(self.start_pipe, START_DEFERRED + (start.text or b"") + go if start.deferred else go)
         except BrokenPipeError:
-            pass  # its end will be seen
+            pass  # its exit will be noticed
         finally:
             os.close(self.start_pipe)
 
     def discard(self) -> None:
-        """It will not be needed: with its gate closed it runs nothing, and exits."""
+        """Close the pipes of a shell that is not needed: without a start signal it exits and runs nothing."""
         os.close(self.start_pipe)
         for fd in self.pipes:
             os.close(fd)
         remove_private_tmpdir(self.private_tmpdir)
 
     def kill(self) -> None:
-        """The same for one that is not reaped yet: somebody may have stopped it, and then it would not see that."""
+        """Discard a shell that is not reaped yet, and send it SIGKILL: if it is stopped, it would not see the closed
+        pipe."""
         self.discard()
         os.kill(self.pid, signal.SIGKILL)
 
@@ -112,7 +114,7 @@ def spawn(
     state: int | None = None,
     confinement: Ruleset | None = None,
 ) -> Shell:
-    """`files` is the RLIMIT_NOFILE that it gets. OSError: it could not be started; nothing is left open."""
+    """Start a shell. `files`: its RLIMIT_NOFILE. OSError: it could not be started; nothing is left open."""
     opened: list[int] = []
     scratch = b""
 
@@ -130,7 +132,7 @@ def spawn(
             os.set_blocking(err, False)
         gate_end, gate = pipe()
         moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, START_PIPE_FD)]
-        # bash cannot put back a descriptor that is beyond its limit, and says so
+        # bash cannot restore a redirected descriptor above its limit, and prints an error
         asked = start.report_pipestatus and (start.reports_state or not 0 <= files[0] <= STATE_FD)
         told = state if asked or start.reports_state or not start.report_pipestatus else None
         moves += [(fd, target) for fd, target in ((text, TEXT_FD), (told, STATE_FD)) if fd is not None]
@@ -187,11 +189,11 @@ def spawn(
             pid, directory = run_in_fork(begin) if confinement.user_namespace else run_in_throwaway_thread(begin)
         if LINUX:
             if _NICE:
-                os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # lost where this process takes precedence
+                os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # not inherited where this process has real-time priority
             try:
                 _limit(pid, [(resource.RLIMIT_NOFILE, files)])
             except OSError:
-                pass  # a kernel that lets nobody set another's limits: more descriptors than usual
+                pass  # a kernel that denies prlimit for other processes: the shell gets more descriptors than usual
             _limit(pid, limits)
         for fd in (out, err, gate):
             if fd is not None:
@@ -206,8 +208,8 @@ def spawn(
 
 
 def spawn_kill_script(start: StartMessage, number: int, grace: float) -> int:
-    """A process that ends what signals from here do not reach. It belongs to the run, by its tag. OSError: none to be
-    had."""
+    """Start the process that kills what signals from here do not reach, and return its PID. It has the run's tag.
+    OSError: no process is available."""
     env = environment_of(start.env)
     null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
     pid = os.posix_spawn(
@@ -225,19 +227,20 @@ def spawn_kill_script(start: StartMessage, number: int, grace: float) -> int:
 
 
 def _with_deferred_names(env: dict[bytes, bytes], deferred: bytes) -> dict[bytes, bytes]:
-    """The same, with other names for those that a shell is only to have when it is released."""
+    """Return the environment with a prefix before the names of variables that the shell gets only with the start
+    signal."""
     names = {name for name in deferred.split(b"=") if not name.startswith(FUNCTION_PREFIX)}
     return {DEFERRED_PREFIX + name if name in names else name: value for name, value in env.items()}
 
 
 def device_and_inode(path: str | bytes) -> tuple[int, int]:
-    """What a path leads to now."""
+    """Return device and inode of the path's current target."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino
 
 
 def _limits_of(confinement: Ruleset | None) -> list[tuple[int, tuple[int, int]]]:
-    """OSError: no descriptor is left to look with."""
+    """Return the resource limits of a ruleset. OSError: no descriptor is left to read the number of threads."""
     if confinement is None:
         return []
     limits = [(number, (value, value)) for number, value in confinement.limits]
@@ -250,7 +253,7 @@ def _limits_of(confinement: Ruleset | None) -> list[tuple[int, tuple[int, int]]]
                 raise OSError(errno.ENFILE, os.strerror(errno.ENFILE))
             now = int(fields[3].partition(b"/")[2])
             # The kernel counts all threads of the user. The margin lets the keeper's count come first: a run over its
-            # limit is reported as such, not as a fork that failed.
+            # limit is reported as such, not as a failed fork.
             bound = now + int(most) + MIN_THREADS
             limits.append((resource.RLIMIT_NPROC, (bound, bound)))
     return limits
@@ -268,7 +271,8 @@ def _limit(pid: int, limits: list[tuple[int, tuple[int, int]]]) -> None:
 
 
 def _tag(pid: int, tag: int) -> None:
-    """Without it (a hard limit below the tag, a kernel that forbids it) orphans are told apart by other means."""
+    """Set the tag. If that fails (a hard limit below the tag, a kernel that denies it), orphans are assigned by other
+    means."""
     try:
         hard = resource.prlimit(pid, RLIMIT_LOCKS)[1]
         if hard == resource.RLIM_INFINITY or tag <= hard:

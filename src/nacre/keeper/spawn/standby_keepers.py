@@ -1,12 +1,13 @@
-"""Heirs: keepers of their own for runs that may outlive this one, before they have a run and after.
+"""Standby keepers: dedicated keepers without a run, started ahead or returned after a run.
 
-Most such runs end without having become a task, and leave nothing. Then their keeper comes back, with a shell at its
-gate: who has one command run after the other has one heir, and all that is started for a command is its shell. A task
-keeps its keeper; so another is forked ahead, because a program that starts one task soon starts another. They are given
-up after a while, like the spare; all but one of them sooner.
+A run that may become a background task gets a dedicated keeper. Most such runs end without becoming one and leave
+nothing; then their keeper returns to this pool, with a standby shell. So a host that runs one command after another has
+one standby keeper, and all that is started for a command is its shell. A task holds its keeper; so another is forked
+ahead, because a program that starts one task soon starts another. Idle keepers are stopped after `IDLE_TIMEOUT_S`, all
+but one of them after `EXTRA_TIMEOUT_S`.
 
-The run hears who is to keep it before that one does, and from that one what it lacks, if it cannot. So a channel that
-closes without a word has reached nobody.
+A run's channel names the keeper before that keeper gets the run; a keeper that lacks resources for it reports that
+there. So if the channel closes without any message, no keeper has got the run.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from nacre.keeper.protocol.procfs import is_exiting
 from nacre.keeper.spawn.fork_keeper import fork_keeper
 from nacre.keeper.spawn.standby_shells import EXTRA_TIMEOUT_S, IDLE_TIMEOUT_S
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.keeper.server.server import KeeperServer
 
 ASSIGNED = b"handed"
-"""To whom a run is handed over, told before it is."""
+"""Message on a run's channel that names its future keeper, sent before the run is handed over."""
 _MAX_STANDBY_KEEPERS = 8
-"""That may come back. Beyond that, each goes with its run."""
+"""Keepers that may return to the pool; further ones exit after their run."""
 
 
 class StandbyKeepers:
@@ -38,31 +39,31 @@ class StandbyKeepers:
 
     def __init__(self) -> None:
         self._idle: list[tuple[Channel, int]] = []
-        """In waiting, the last to come back last. That one is next, so that there are no more than are needed."""
+        """Idle keepers, last returned last. The last one is taken first, so that surplus ones expire."""
         self._busy: dict[int, Channel] = {}
-        """By pid: those that have a run, and may come back."""
+        """By PID: keepers that have a run and may return."""
         self._last_request_at = 0.0
-        """When one was last wanted."""
+        """Time at which one was last needed."""
 
     def prefork(self, like: StartMessage, parent: KeeperServer) -> None:
-        """Fork one that is ready for a run like this one. OSError: there is no process to be had."""
+        """Fork a keeper that is ready for a run like this one. OSError: no process is available."""
         self._last_request_at = time.monotonic()
         if not self._idle:
             self._idle.append(fork_keeper(parent, like, ahead=True))
 
     def assign(self, start: StartMessage, message: bytes, fds: list[int], parent: KeeperServer) -> None:
-        """Hand a run over. OSError: there is nobody to take it."""
+        """Hand a run over to a keeper. OSError: none could take it."""
         self._last_request_at = time.monotonic()
         if not self._idle:
             for pid in list(self._busy):
-                self._on_readable(pid, start, parent)  # it may have come back just now
+                self._on_readable(pid, start, parent)  # it may have returned just now
         while self._idle:
             channel, pid = self._idle.pop()
             try:
                 if LINUX and is_exiting(pid):
-                    raise ProcessLookupError  # somebody killed it; it would still take messages
+                    raise ProcessLookupError  # it was killed, although its socket still accepts messages
                 _hand_over(channel, pid, message, fds)
-                os.kill(pid, signal.SIGCONT)  # somebody may have stopped it
+                os.kill(pid, signal.SIGCONT)  # another process may have stopped it
             except OSError:
                 channel.close()  # or it could not get ready
             else:
@@ -87,7 +88,7 @@ class StandbyKeepers:
             parent.next_start_hint = _next_hint(start)
 
     def _on_readable(self, pid: int, start: StartMessage, parent: KeeperServer) -> None:
-        """Of one that was lent: it has come back, or will not."""
+        """Handle a message of a busy keeper: it has returned to the pool, or never will."""
         channel = self._busy[pid]
         try:
             if channel.receive() is None:
@@ -106,7 +107,7 @@ class StandbyKeepers:
             channel.close()
 
     def next_expiry(self) -> float | None:
-        """When to give one up."""
+        """Return the time at which an idle keeper is to be stopped."""
         if not self._idle:
             return None
         return self._last_request_at + (IDLE_TIMEOUT_S if len(self._idle) == 1 else EXTRA_TIMEOUT_S)
@@ -121,18 +122,18 @@ class StandbyKeepers:
             self._stop_one()
 
     def _stop_one(self) -> None:
-        """It will not be needed: with its channel closed it goes."""
+        """Stop the longest idle keeper: it exits when its channel is closed."""
         self._idle.pop(0)[0].close()
 
 
 def _owned_by(start: StartMessage) -> tuple[int | None, bytes]:
-    """What ends with its keeper, if somebody kills that, and what goes then. What an ender reaches has a pipe for
-    that."""
+    """Return the tag to kill and the directory to remove if the keeper is killed. A run with a kill script has no tag
+    here: it notices the keeper's death by a pipe."""
     return None if start.kill_script else start.tag, start.private_dir
 
 
 def _next_hint(start: StartMessage) -> StartMessage | None:
-    """What the next one will be like."""
+    """Return a start message that the next one is likely to resemble."""
     return start if start.standby_ok else None
 
 
@@ -141,7 +142,7 @@ def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> No
     try:
         control.send(b"%b\0%d" % (ASSIGNED, pid))
     except ConnectionError:
-        pass  # nobody waits for it any more, as whoever is to keep it will see
+        pass  # no listener any more: the run's keeper will notice
     finally:
         control.socket.detach()
     channel.send(message, fds)

@@ -1,12 +1,12 @@
-"""The spare: a shell started ahead, waiting at its gate for the next command that fits it.
+"""Standby shells: started ahead, and waiting for the next command that matches.
 
-An agent's commands come one after another with the same directory and environment; all they differ in is the text,
-and that comes through the gate anyway. Starting bash is most of what a command costs. One spare, never with
-what a caller passed for one call only, given up after `IDLE_TIMEOUT_S` seconds, when its directory is no longer
-what the path leads to, when something that is open or closed to it has been replaced, when somebody has tidied away its
-private directory, or when it has died.
+An agent's commands come one after another with the same directory and environment. They differ only in the script,
+which comes through the start pipe anyway, and starting bash is most of a command's cost. There is one standby shell. It
+never has what a caller passed for one call only. It is discarded after `IDLE_TIMEOUT_S` seconds, when the path of its
+directory leads elsewhere, when a file that its sandbox opens or closes was replaced, when its private directory was
+removed, or when it has died.
 
-Commands that come without a pause would find it still starting: for as long as they do, there are two.
+Commands that come without a pause would find it still starting: while they do, there are two.
 """
 
 from __future__ import annotations
@@ -19,36 +19,38 @@ from collections import deque
 from nacre.keeper.protocol.messages import StartMessage
 from nacre.keeper.spawn.shell import Shell, device_and_inode, spawn
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.sandbox.kernel.ruleset import Ruleset
 
 IDLE_TIMEOUT_S = 60.0
 _SHELL_READY_AFTER_S = 0.01
-"""Seconds: a shell that is taken sooner may not have been ready, or would not have been if it were the only one."""
+"""Seconds. A shell that is taken sooner may not have been ready, or would not be ready if there were only one."""
 EXTRA_TIMEOUT_S = 1.0
-"""Seconds after the last command until the second one is given up."""
+"""Seconds after the last command until the second shell is discarded."""
 
 
 class StandbyShells:
+    """The pool of standby shells, all for the same start message."""
+
     __slots__ = ("_closed", "_last_request_at", "_shells", "_start_message", "_wanted", "pids")
 
     def __init__(self) -> None:
         self._shells: deque[tuple[Shell, float]] = deque()
-        """And when each was started, the oldest first. All alike."""
+        """Shells with their start times, oldest first."""
         self._wanted = 1
         self._start_message: StartMessage | None = None
         self._last_request_at = 0.0
-        """When one was last wanted."""
+        """Time at which one was last needed."""
         self._closed: dict[bytes, tuple[int, ...]] = {}
-        """What is open or closed to it, as it was before."""
+        """Identities of the files that its sandbox opens or closes, as they were before."""
         self.pids: set[int] = set()
-        """Spares that are alive: the one in waiting, and those dismissed."""
+        """PIDs of standby shells that are alive: waiting or discarded."""
 
     def prepare(
         self, like: StartMessage, env: dict[bytes, bytes], files: tuple[int, int], confinement: Ruleset | None
     ) -> None:
-        """Start what fits commands like this one. OSError: it could not be started."""
+        """Start shells for commands like this one. OSError: one could not be started."""
         self._last_request_at = time.monotonic()
         if not self._shells or not self._matches(like):
             self.discard_all()
@@ -60,7 +62,7 @@ class StandbyShells:
             self.pids.add(shell.pid)
 
     def take(self, start: StartMessage) -> Shell | None:
-        """The spare, if it fits."""
+        """Return a standby shell if one matches."""
         if not self._shells or not self._matches(start):
             return None
         shell, born = self._shells[0]
@@ -87,7 +89,7 @@ class StandbyShells:
         )
 
     def on_exit(self, pid: int) -> bool:
-        """Whether it was one of ours."""
+        """Return whether the process was a standby shell."""
         if pid not in self.pids:
             return False
         self.pids.discard(pid)
@@ -97,7 +99,7 @@ class StandbyShells:
         return True
 
     def next_expiry(self) -> float | None:
-        """When to give one up."""
+        """Return the time at which a shell is to be discarded."""
         if not self._shells:
             return None
         return self._last_request_at + (IDLE_TIMEOUT_S if len(self._shells) == 1 else EXTRA_TIMEOUT_S)
@@ -112,19 +114,19 @@ class StandbyShells:
             self._discard_youngest()
 
     def _discard_youngest(self) -> None:
-        """The youngest."""
         shell, _ = self._shells.pop()
         shell.kill()
 
 
 def _path_identities(confinement: Ruleset) -> dict[bytes, tuple[int, ...]]:
-    """Of what is opened to it, which file it is; of what is closed, whether it has changed since."""
+    """Return the identity of each path in the ruleset: which file it is, and for closed ones also the time of
+    change."""
     found = {path: _path_identity(path)[:2] for _, path in confinement.grants if not path.startswith(b"/dev/")}
     return found | {path: _path_identity(path) for kind, path in confinement.mounts if kind in (b"close", b"hide")}
 
 
 def _path_identity(path: bytes) -> tuple[int, ...]:
-    """Tells one file from another that takes its place, with its number perhaps."""
+    """Return what distinguishes a file from another that replaces it, even with the same inode number."""
     try:
         found = os.stat(path, follow_symlinks=False)
     except OSError:
@@ -133,7 +135,7 @@ def _path_identity(path: bytes) -> tuple[int, ...]:
 
 
 def _is_running(shell: Shell) -> bool:
-    """Neither dead nor stopped. Its end, if that is what it is, stays to be reaped."""
+    """Return whether the shell is neither dead nor stopped. If it is dead, it stays to be reaped."""
     try:
         return os.waitid(os.P_PID, shell.pid, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is None
     except ChildProcessError:
@@ -148,7 +150,7 @@ def _cwd_matches(shell: Shell, cwd: bytes) -> bool:
 
 
 def _has_private_tmpdir(shell: Shell) -> bool:
-    """Its private directory is there, if it has one. No other ever has the same name."""
+    """Return whether its private TMPDIR still exists, if it has one. The name is never used twice."""
     if not shell.private_tmpdir:
         return True
     try:

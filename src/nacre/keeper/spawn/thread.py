@@ -1,8 +1,8 @@
-"""Work done aside: on a thread of its own that is gone when the answer is there.
+"""Run a function in a new thread that is gone when its result is returned.
 
-What binds a thread (namespaces, Landlock, a filter, capabilities) then binds nobody but what it has started. It has to
-be gone: a thread that lived on inside a command's bounds could be signalled and read from there, and with it this
-process.
+Restrictions of a thread (namespaces, Landlock, seccomp, capabilities) then apply only to the processes that it has
+started. The thread has to be gone: if it lived on inside a command's restrictions, the command could signal and read
+it, and thereby this process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 
 _EXIT_POLL_S = 0.00002
 
-TYPE_CHECKING = False  # see wire.py
+TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run_in_throwaway_thread(work: Callable[[], T]) -> T:
-    """What it gives or raises; BlockingIOError when there is no thread to be had."""
+    """Run `work`, wait for its thread to exit, and return or raise as it did. BlockingIOError: no thread is available."""
     answers: list[T] = []
     errors: list[BaseException] = []
     numbers: list[int] = []
@@ -45,7 +45,7 @@ def run_in_throwaway_thread(work: Callable[[], T]) -> T:
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
     done.acquire()
     while os.path.exists(f"/proc/self/task/{numbers[0]}"):
-        time.sleep(_EXIT_POLL_S)  # not just a yield: a keeper that precedes others would yield to nobody
+        time.sleep(_EXIT_POLL_S)  # not just a yield: a keeper with real-time priority would yield to no other process
     if errors:
         raise errors[0]
     return answers[0]
