@@ -162,6 +162,7 @@ class Bash:
     def run_events(
         self, request: Request, ctx: ToolContext, carry: SessionHooks | None = None
     ) -> AsyncGenerator[Event, None]:
+        """Run a command as `stream` does, for a session. `carry`: the session's hooks."""
         ctx = self._with_profile_access(ctx)
         watch = reporter_for(self.observers, request, ctx, self.profile)
         events = self._run_events(request, ctx, carry, watch)

@@ -24,9 +24,11 @@ class Cancel:
 
     @property
     def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
         return self._is_cancelled
 
     def cancel(self) -> None:
+        """Kill all runs whose context holds this switch. Further calls do nothing."""
         with self._lock:
             self._is_cancelled = True
             callbacks = tuple(self._callbacks.values())

@@ -70,6 +70,7 @@ class CommandFailed(NacreError):
 
     @property
     def exit_code(self) -> int | None:
+        """Exit code of the command; None if it did not exit by itself (see `Result.outcome`)."""
         return self.result.exit_code
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -31,6 +31,7 @@ class Signalled:
 
     @property
     def name(self) -> str:
+        """Name of the signal, such as `SIGTERM`."""
         try:
             return signal.Signals(self.signal).name
         except ValueError:
@@ -197,6 +198,7 @@ class Process:
     command: str
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         return {"pid": self.pid, "pgid": self.pgid, "command": self.command}
 
 
@@ -219,6 +221,7 @@ class TaskRef:
     output_file: str
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
         return {"id": self.id, "pid": self.pid, "pgid": self.pgid, "output_file": self.output_file}
 
 
@@ -316,14 +319,17 @@ class Result:
 
     @property
     def timed_out(self) -> bool:
+        """Whether nacre killed the run at its timeout."""
         return isinstance(self.outcome, TimedOut)
 
     @property
     def stdout(self) -> str:
+        """Standard output as text."""
         return self.out.text
 
     @property
     def stderr(self) -> str:
+        """Standard error as text."""
         return self.err.text
 
     @property
@@ -407,6 +413,7 @@ class Chunk:
 
     @property
     def text(self) -> str:
+        """The output as UTF-8, with invalid bytes replaced."""
         return self.data.decode("utf-8", "replace")
 
 

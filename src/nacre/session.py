@@ -44,7 +44,7 @@ _VARIABLES_UNKNOWN_NOTE = "The shell could not tell all its variables: those of 
 
 
 class Session:
-    """A conversation with a working directory and environment of its own. Calls run one after another."""
+    """A conversation: working directory and environment persist between calls. Calls run one after another."""
 
     def __init__(
         self,

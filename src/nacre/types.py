@@ -193,7 +193,7 @@ class Plan:
     own_code: tuple[str, ...] = ()
     """Paths of `mounted` that are not compared: nacre's own code, which is too large, and nacre's own output."""
     removed_env: tuple[str, ...] = ()
-    """Variables that the run may not have, for an engine that adds an environment of its own."""
+    """Variables that the run may not have, for an engine that adds its own environment."""
     deferred: tuple[str, ...] = ()
     """Variables of `env` that came with the request. bash gets them after the tag and the limits are set."""
     engine_data: Any = None
@@ -203,7 +203,7 @@ class Plan:
     pipeline_commands: tuple[str, ...] = ()
     """Commands of the last pipeline, if the shell can report the exit status of each."""
     dedicated_keeper: bool = False
-    """Whether the run gets a keeper process of its own, because it may outlive this process."""
+    """Whether the run gets a dedicated keeper, because it may outlive this process."""
     background: bool = False
     """Whether the run is a task from the start."""
     open_stdin: bool = False

@@ -24,6 +24,7 @@ class Decision(StrEnum):
 
     @property
     def strictness(self) -> int:
+        """Rank of the decision: 0 for `allow`, 1 for `ask`, 2 for `refuse`."""
         return ("allow", "ask", "refuse").index(self.value)
 
 
@@ -94,14 +95,17 @@ class Verdict:
 
     @property
     def allowed(self) -> bool:
+        """Whether the command may run without asking."""
         return self.decision is Decision.ALLOW
 
     @property
     def refused(self) -> bool:
+        """Whether the command is refused."""
         return self.decision is Decision.REFUSE
 
     @property
     def rule(self) -> str:
+        """Id of the strictest finding's rule; `not-plain` without findings; empty if allowed."""
         return self.findings[0].rule if self.findings else NOT_PROVEN_HARMLESS_ID if not self.allowed else ""
 
     @property
@@ -123,11 +127,13 @@ class Verdict:
 
     @property
     def instead(self) -> str:
+        """Suggested alternative of the strictest finding; empty if allowed."""
         if self.findings:
             return self.findings[0].instead
         return "use plain commands of the allowed list, or ask the user" if not self.allowed else ""
 
     def to_dict(self) -> dict[str, object]:
+        """Return plain data."""
         return {
             "decision": self.decision.value,
             "rule": self.rule,

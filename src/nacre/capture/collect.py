@@ -70,6 +70,7 @@ class Collector:
 
     @property
     def total_bytes(self) -> int:
+        """Bytes printed so far."""
         return self._both.total_bytes + sum(map(len, self._cut.values()))
 
     def replay(self) -> Iterator[bytes]:
@@ -81,11 +82,13 @@ class Collector:
         yield b"".join(self._cut.values())
 
     def notes(self) -> list[str]:
+        """Return a note if output is missing from the spill file because of an error."""
         if self._spill is None or not self._spill.problem:
             return []
         return [f"The output that is left out could not be written to {self._spill.path}: {self._spill.problem}."]
 
     def close(self) -> Spill | None:
+        """Close the spill file and return it; None if there is none."""
         if self._spill is None:
             return None
         return self._spill.finish()

@@ -31,6 +31,7 @@ class HeadTailBuffer:
         self.total_bytes = 0
 
     def add(self, data: bytes) -> None:
+        """Add a chunk; drop old chunks beyond the limit."""
         self.total_bytes += len(data)
         if self._head_room:
             _append(self._head, data[: self._head_room])
@@ -48,6 +49,7 @@ class HeadTailBuffer:
         return b"".join((*self._head, *self._tail))
 
     def to_captured(self) -> Captured:
+        """Return what is kept, cut between characters, with the counts of what was dropped."""
         head = b"".join(self._head)
         tail = b"".join(self._tail)
         if len(head) + min(len(tail), self._tail_max) >= self.total_bytes:

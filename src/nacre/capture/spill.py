@@ -17,7 +17,7 @@ _BLOCK_BYTES = 1024 * 1024
 
 
 class SpillFile:
-    """A spill file, created on construction. Errors go to `problem`; no method raises OSError."""
+    """A spill file, created on construction. I/O errors go to `problem` and are not raised."""
 
     __slots__ = ("_cap", "_fd", "_is_created", "complete", "path", "problem", "written_bytes")
 
@@ -44,6 +44,7 @@ class SpillFile:
         self.problem = getattr(error, "strerror", None) or str(error)
 
     def write(self, data: bytes) -> None:
+        """Append data, as far as size limit and disk allow."""
         if self._fd is None:
             self.complete = False
             return

@@ -115,7 +115,7 @@ class KeeperConnection:
 
     @property
     def death_reason(self) -> str:
-        """Describes how a dead keeper ended."""
+        """Description of how a dead keeper ended."""
         exited = self._status is not None and os.WIFEXITED(self._status)
         did = f"exited with {os.WEXITSTATUS(self._status or 0)}" if exited else "was killed"
         return f"nacre's keeper process {did}{': ' + self.stderr_tail if self.stderr_tail else ''}"

@@ -9,10 +9,14 @@ from nacre.result import Process, StreamName, TaskRef
 
 
 class ShellStarted(NamedTuple):
+    """The shell was started; its PID."""
+
     pid: int
 
 
 class OutputChunk(NamedTuple):
+    """Output of a run."""
+
     stream: StreamName
     data: bytes
 
@@ -29,12 +33,16 @@ class Adopted(NamedTuple):
 
 
 class AdoptionFailed(NamedTuple):
+    """The request to make a run, or its leftovers, a task failed."""
+
     reason: str
     gone: bool = False
     """The run has ended, or its keeper is dead: no request can succeed any more."""
 
 
 class StartFailed(NamedTuple):
+    """The run could not be started."""
+
     errno: int
     """0 if there is none."""
     reason: str

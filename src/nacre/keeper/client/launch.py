@@ -88,6 +88,7 @@ def check_machine() -> None:
 
 
 def open_pidfd(pid: int) -> int | None:
+    """Return a pidfd of a process, where there are pidfds."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -114,7 +114,7 @@ class StartMessage:
     )
 
     standby_ok: bool
-    """Whether a shell may be started ahead for a next command like this one. False for a run with files of its own."""
+    """Whether a shell may be started ahead for a next command like this one. False for a run with its own files."""
     text: bytes | None
     """The command. None: it is too long for the message and comes as a file."""
     env: bytes
@@ -122,7 +122,7 @@ class StartMessage:
     ruleset: bytes
     """Restrictions for the kernel, as `Ruleset.encode` writes them; empty for none."""
     dedicated: bool
-    """Whether the run gets a keeper process of its own."""
+    """Whether the run gets a dedicated keeper."""
     private_dir: bytes
     """A directory that is removed with that keeper."""
     task: bytes

@@ -211,6 +211,7 @@ def has_not_execed(seen: ProcessInfo) -> bool:
 
 
 def tag_of(pid: int) -> int | None:
+    """Return the tag of a process; None if it has none or is gone."""
     row = read_proc_file(f"/proc/{pid}/limits").partition(_LOCKS_ROW)[2].split(None, 1)
     return int(row[0]) if row and row[0].isdigit() else None
 

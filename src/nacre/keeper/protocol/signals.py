@@ -23,6 +23,7 @@ _GIVE_UP_CPU_S = 2.0
 
 
 def send_signal(pid: int, number: int) -> None:
+    """Send a signal and ignore errors."""
     try:
         os.kill(pid, number)
     except OSError:

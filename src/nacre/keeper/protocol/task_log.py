@@ -59,6 +59,7 @@ class TaskLog:
         return self._head + sum(self._segments.values())
 
     def write(self, data: bytes | memoryview) -> None:
+        """Append output. An error leaves a gap and is not raised."""
         rest = memoryview(data)
         while rest:
             if self.problem and time.monotonic() < self._retry_at:

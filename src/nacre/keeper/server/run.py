@@ -131,7 +131,7 @@ class Run:
         """For a task: notes on restored paths."""
         self.all_sleeping = False
         self.memory_suspect = False
-        """It exceeded its memory limit at the last measurement, to be confirmed by the next."""
+        """Whether the last measurement exceeded the memory limit, to be confirmed by the next."""
         self.meter = Meter()
         self.status: int | None = None
         """Wait status of the shell, once it is dead."""

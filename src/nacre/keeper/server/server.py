@@ -306,6 +306,7 @@ class KeeperServer(RunStarter):
             self.loop.call_at(time.monotonic() + pause, run.tag, lambda: self.measure(run, watched))
 
     def on_host_gone(self) -> None:
+        """Kill all runs that do not outlive the host, and stop serving."""
         self.stopping = True
         if self.host is not None:
             self.loop.forget(self.host)

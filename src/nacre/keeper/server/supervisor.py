@@ -84,6 +84,7 @@ class Supervisor:
             time.sleep(EXEC_DELAY_S)
 
     def reap(self) -> None:
+        """Reap all dead children, and check the runs to which they belonged."""
         touched: list[Run] = []
         while True:
             try:
@@ -167,6 +168,7 @@ class Supervisor:
         return seen is None or run is None or (seen.sid != run.pid and pid not in run.script_pids)
 
     def owner_of(self, pid: int) -> Run | None:
+        """Return the run to which an orphan belongs."""
         tag = procfs.tag_of(pid)
         if tag in self.recently_killed and tag not in self.runs:
             send_signal(pid, signal.SIGKILL)  # it escaped the kill ladder
@@ -222,6 +224,7 @@ class Supervisor:
             self.escalate(run, timed=True)
 
     def terminate(self, run: Run, reason: bytes) -> None:
+        """Begin to kill a run, unless it is being killed or over."""
         if run.sigkill_at is None and run.over_at is None:
             self.adopt()
             stays = run.status is not None and run.record is None
@@ -240,6 +243,7 @@ class Supervisor:
             self.loop.call_at(again, run.tag, lambda: self.escalate(run, timed=True))
 
     def finish(self, run: Run) -> None:
+        """End a run whose shell has exited or that was killed: restore paths, write the status, report, clean up."""
         self.reap_task_leader(run)
         members = run.members()
         over = not members or run.sigkill_at is not None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run_in_throwaway_thread(work: Callable[[], T]) -> T:
-    """Run `work`, wait for its thread to exit, and return or raise as it did. BlockingIOError: no thread is available."""
+    """Run `work`, wait for its thread to exit, return or raise as it did. BlockingIOError: no thread is available."""
     answers: list[T] = []
     errors: list[BaseException] = []
     numbers: list[int] = []
