@@ -1,1 +1,1 @@
-"""Access mode in, what the kernel will enforce out; and the calls that make it so."""
+"""Sandboxing: turns an access mode into kernel restrictions and applies them."""

@@ -1,8 +1,8 @@
-"""Whether the system call `clone3` is denied in the one way that no C library copes with. Loaded when a start has
+"""Detect a seccomp profile that denies `clone3` with EPERM, an error that no C library handles. Loaded when a start has
 failed, and by `nacre doctor`.
 
-glibc starts processes and threads with `clone3`, and goes back to `clone` only where the answer is ENOSYS. A seccomp
-profile that is older than the call answers EPERM.
+glibc starts processes and threads with `clone3` and falls back to `clone` only on ENOSYS. A seccomp profile that is
+older than the system call answers EPERM.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from nacre.errors import KeeperFailed
 
 _CLONE3 = 435
-"""Its number, on every architecture."""
+"""System call number, the same on every architecture."""
 
 REMEDY = (
     "A seccomp profile denies clone3 with EPERM, where ENOSYS is the right answer: no process or thread can be "
@@ -24,7 +24,8 @@ REMEDY = (
 
 
 def is_clone3_denied() -> bool:
-    """By a call that starts nothing: its arguments are too short, which an allowed clone3 says (EINVAL)."""
+    """Call `clone3` with a size of 0 and return True on EPERM. Where the call is allowed it fails with EINVAL; either
+    way no process is started."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -35,7 +36,7 @@ def is_clone3_denied() -> bool:
 
 
 def no_thread() -> KeeperFailed | BlockingIOError:
-    """The error to raise where a thread could not be started."""
+    """Return the error to raise after a thread could not be started."""
     if is_clone3_denied():
         return KeeperFailed(REMEDY)
     return BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))

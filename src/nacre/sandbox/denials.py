@@ -1,9 +1,9 @@
-"""What a confined command was denied: its output and its plan in, sentences for the model out.
+"""Explain to the model which access rule blocked a sandboxed command, judged by its output and its plan.
 
-Programs say that something was denied, never by whom. A path they name is tested against the plan and against what
-this user might do unconfined. What only may have been a write, or may have been elsewhere, is called likely; what may
-as well have been a missing permission is not mentioned. The output is anybody's text: of it, only a path comes back,
-whole, quoted and escaped.
+Programs report that something was denied, never by which mechanism. Each path that they name is tested against the
+plan and against this user's own permissions. If the access was only possibly a write, or the path only possibly the
+right one, the denial is marked likely. Anything that may as well be a missing file permission is not reported. The
+output is untrusted text: of it, only paths reach the result, each whole, quoted and escaped.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _DENIED = re.compile(
     r"\b(?:EACCES|EPERM|EROFS|EBUSY)\b"
 )
 _CLOSED = re.compile(r"(?i:Read-only file system|Device or resource busy)|\b(?:EROFS|EBUSY)\b")
-"""What a protected path answers: it is a mount of its own."""
+"""Errors of a protected path, which is a separate mount."""
 _PERM = re.compile(r"(?i:Operation not permitted)|\bEPERM\b")
-"""Of the filter that keeps permissions, owners and times. Landlock has another word."""
+"""Error of the seccomp filter that denies changes of mode, owner and times. Landlock answers EACCES."""
 _BUSY = re.compile(r"(?i:Device or resource busy)|\bEBUSY\b")
 _NETWORK = re.compile(
     r"(?i)could(?: not|n't) (?:resolve|connect)|name resolution|getaddrinfo|/dev/(?:tcp|udp)/|socket\.py\", line|"
@@ -54,7 +54,8 @@ _RUN = re.compile(r"_execute_child|\bexecv|\bspawn|\bexec\b|cannot execute")
 _RUNNERS = re.compile(
     r"^(?:/\S*/)?(?:(?:ba|da|z|k)?sh|env|xargs|make|find|nohup|time|timeout|nice): |^\S+: (?:line )?\d+: "
 )
-"""Who starts programs, and says of one that is not executable what it says of a file that may not be written."""
+"""Programs that start others, and report a file without execute permission with the message of one that is not
+writable."""
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b|\s(?:-C|--directory)")
 _QUOTED = re.compile(
     r"'([^'\n]{1,4096})'|\"([^\"\n]{1,4096})\"|\u2018([^\u2018\u2019\n]{1,4096})\u2019|`([^`'\n]{1,4096})[`']"
@@ -62,21 +63,21 @@ _QUOTED = re.compile(
 _ABSOLUTE = re.compile(r"(?:^|[\s:=(])(/[^\s:'\",;)]+)")
 _KILL = re.compile(r"kill: \((\d{1,20})\)")
 _LINES = 200
-"""The last ones are looked at."""
+"""Number of output lines that are searched, counted from the end."""
 _MAX_LINE_CHARS = 10_000
-"""A path the kernel takes has at most 4096 bytes, and some messages name two. The rest of a longer line is ignored."""
+"""A kernel path has at most 4096 bytes, and some messages name two. The rest of a longer line is ignored."""
 _MAX_LINES_CHARS = 400_000
-"""Over all lines: a program may print anything, and whatever is done with it has a bound."""
+"""Limit over all lines: a program may print any amount, and the work done on it must be bounded."""
 _MAX_COMPLAINTS = 50
 _MAX_COMPLAINTS_CHARS = 100_000
 _MAX_WORDS = 8
 _MAX_DENIALS = 3
 _PATH_MAX, _NAME_MAX = 4096, 255
-"""Bytes, which are at least so many characters, that the kernel takes for a path, and for one name in it."""
+"""Kernel limits in bytes on a path and on one name in it. A string of n characters has at least n bytes."""
 _MAX_PATH_CHARS = 4200
-"""Enough for any path the kernel takes, in quotes; only one that is mostly escapes is longer."""
+"""Enough for any kernel path in quotes, unless most of its characters are escaped."""
 _PATH_END_CHARS = 2000
-"""The end of such a path, which tells most, is kept."""
+"""Characters kept from the end of a longer path: the end says most."""
 _MAX_LISTED_PORTS = 5
 _SEARCHED_COMMAND_CHARS = 100_000
 """Characters of the command that are searched for a path."""
@@ -87,13 +88,14 @@ _MAX_CONVERSATIONS = 1000
 
 class Denial(NamedTuple):
     rule: str
-    """As in `Result.enforced`."""
+    """Name of the rule, as in `Result.enforced`."""
     action: str
     likely: bool = False
 
 
 class _PathCandidate(NamedTuple):
-    """What may be a path: it was marked as one, or stands where one would, or ends a sentence there."""
+    """Part of a line that may be a path. `marked`: in quotes or absolute. `bare`: all the text before the complaint.
+    `guess`: the last word of that text."""
 
     text: str
     kind: Literal["marked", "bare", "guess"] = "marked"
@@ -105,7 +107,7 @@ class _Context(NamedTuple):
     text: str
     """The command."""
     runs: bool
-    """Somebody complains that a program could not be started."""
+    """The output contains a complaint that a program could not be started."""
 
 
 _NEEDS = "say what you need and why."
@@ -116,7 +118,8 @@ _INSTEAD = {
 
 
 def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -> list[str]:
-    """At most a few, each once; none for a success, whatever it printed."""
+    """Return sentences about what the sandbox denied to a command: at most three, each once. Empty for a command that
+    exited with 0, whatever it printed."""
     wanted = plan.sandbox_request
     if wanted is None or outcome == Exited(0):
         return []
@@ -126,7 +129,7 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
     text = plan.text[:_SEARCHED_COMMAND_CHARS].decode("utf-8", "replace")
     scene = _Context(plan, wanted, text, runs=any(_RUN.search(line) for line in lines))
     for line in _last_lines(complaints, _MAX_COMPLAINTS, _MAX_COMPLAINTS_CHARS):
-        with contextlib.suppress(OSError):  # a path that we may not even look at
+        with contextlib.suppress(OSError):  # a path that we may not even stat
             for denial in _in_line(line, scene):
                 if denial.rule in plan.enforced:
                     found[denial] = None
@@ -138,7 +141,7 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
 
 
 def _last_lines(lines: list[str], max_lines: int, max_chars: int) -> list[str]:
-    """The last lines, as many as fit both bounds, each cut to its own."""
+    """Return the last lines that fit both limits, each cut to `_MAX_LINE_CHARS`."""
     kept: list[str] = []
     for line in reversed(lines[-max_lines:]):
         kept.append(line[: min(_MAX_LINE_CHARS, max_chars)])
@@ -167,7 +170,7 @@ def _is_network(line: str) -> bool:
 
 
 def _in_line(line: str, scene: _Context) -> Iterator[Denial]:
-    """What one line of output may be about."""
+    """Yield the denials that one line of output may report."""
     if _DENIED.search(line):
         if match := _KILL.search(line):
             yield Denial("signals", f"signalling process {match[1]}, which is not of this command")
@@ -184,8 +187,8 @@ def _in_line(line: str, scene: _Context) -> Iterator[Denial]:
 
 
 def _words(line: str) -> Iterator[_PathCandidate]:
-    """Words in quotes and absolute paths; where there are none, what stands before the complaint. Never the name of who
-    complains."""
+    """Yield what may be a path: quoted words and absolute paths; if there are none, the text before the complaint. The
+    name of the complaining program is skipped."""
     name, _, rest = _DENIED.split(line)[0].partition(": ")
     rest = rest.strip(": ")
     if rest:
@@ -199,7 +202,7 @@ def _words(line: str) -> Iterator[_PathCandidate]:
     if words:
         yield from map(
             _PathCandidate, words[-1:] if re.search(r"\bcopy\b", line) else words
-        )  # what is copied is only read
+        )  # the source of a copy is only read
     elif rest and not _is_network(line) and not set(rest) & set("'\"`\u2018\u2019"):
         *others, last = rest.split(": ")
         if others and _METADATA.search(last):
@@ -210,7 +213,7 @@ def _words(line: str) -> Iterator[_PathCandidate]:
 
 
 def _path(word: str, cwd: str) -> str | None:
-    """Only if there could be such a file."""
+    """Resolve a word to a path. None if no file could exist there: no such directory, or too long."""
     path = os.path.normpath(os.path.join(cwd, word))
     if not word or "\0" in path or len(path) >= _PATH_MAX or not os.path.isdir(os.path.dirname(path)):
         return None
@@ -218,10 +221,11 @@ def _path(word: str, cwd: str) -> str | None:
 
 
 def _denial_of_metadata(line: str, paths: list[str], scene: _Context) -> Iterator[Denial]:
-    """No path is named: after a `cd` into the private TMPDIR there would be none to test."""
+    """Yield a denied change of mode, owner or times. The action names no path: after a `cd` into the private TMPDIR no
+    path could be tested."""
     evident = _METADATA.search(line) is not None
     if evident and _OWNERS.search(line) and os.geteuid() != 0:
-        return  # no user may give a file away
+        return  # an unprivileged user cannot change the owner of a file anyway
     owners = [owner for path in paths if (owner := _owner(path)) is not None]
     if any(owner != os.geteuid() for owner in owners) or not (evident or owners):
         return
@@ -230,7 +234,7 @@ def _denial_of_metadata(line: str, paths: list[str], scene: _Context) -> Iterato
         where = ", also in $TMPDIR" if scene.plan.private_tmpdir else ""
     elif _CLOSED.search(line) and not any(is_below(os.path.realpath(p), r) for p in paths for r in workspace.roots):
         where = " outside the workspace"
-    elif _PERM.search(line) and _MODES.search(line):  # all that the filter keeps of a mode there
+    elif _PERM.search(line) and _MODES.search(line):  # the only mode bit that the filter denies there
         yield Denial("kernel", "setting the set-user-ID bit of a file", likely=True)
         return
     else:
@@ -239,7 +243,7 @@ def _denial_of_metadata(line: str, paths: list[str], scene: _Context) -> Iterato
 
 
 def _owner(path: str) -> int | None:
-    """None if it is not there: the private TMPDIR is being removed by now."""
+    """Return the owner; None if the file does not exist: the private TMPDIR is being removed by now."""
     try:
         return os.lstat(path).st_uid
     except OSError:
@@ -247,7 +251,7 @@ def _owner(path: str) -> int | None:
 
 
 def _denial_of_path(word: _PathCandidate, path: str, line: str, scene: _Context) -> Iterator[Denial]:
-    """What the plan has to say about a path; nothing if this user could not have done it anyway."""
+    """Yield what the plan denies about a path; nothing if this user could not have done it without a sandbox either."""
     real, workspace = os.path.realpath(path), scene.wanted.workspace
     if any(is_below(real, hidden) for hidden in scene.wanted.hidden):
         yield Denial("hidden", f"reading {_quote_path(path)}")
@@ -276,14 +280,14 @@ def _protection_reason(real: str, scene: _Context) -> str:
 
 
 def _is_likely_a_write(word: str, path: str, line: str, scene: _Context) -> bool | None:
-    """Likely, or for certain (False), or nothing speaks for it (None)."""
+    """Return False for a certain write, True for a likely one, None if nothing indicates a write."""
     if _is_written(word, line, scene):
         return False
     said = line.replace(word, "")
     if _READ.search(said):
         return None
     if not os.path.lexists(path):
-        return False  # whoever had wanted to read it would complain of something else
+        return False  # a failed read of a missing file reports a different error
     if not _may(path, stat.S_IRUSR):
         return None
     may_be_a_start = scene.runs or _RUNNERS.search(line) is not None
@@ -291,7 +295,7 @@ def _is_likely_a_write(word: str, path: str, line: str, scene: _Context) -> bool
 
 
 def _is_written(word: str, line: str, scene: _Context) -> bool:
-    """By the words around it, or by a redirection in the command."""
+    """Return whether the words around it, or a redirection in the command, show a write to this path."""
     said = line.replace(word, "")
     said = said.partition(": ")[2] or said  # `make` and `link` are programs, too
     if _WRITE.search(said):
@@ -300,14 +304,14 @@ def _is_written(word: str, line: str, scene: _Context) -> bool:
 
 
 def _is_target(word: _PathCandidate, path: str, line: str, scene: _Context) -> bool:
-    """Whether what does not exist is a path at all, and not a sentence."""
+    """Return False for a path that does not exist and is probably part of a sentence."""
     if os.path.lexists(path) or word.text in scene.text:
         return True
     return " " not in word.text and (word.kind != "guess" or _is_written(word.text, line, scene))
 
 
 def _quote_path(path: str) -> str:
-    """As data: whole, on one line, in quotes."""
+    """Quote a path as data: on one line, in quotes, its middle left out if it is very long."""
     shown = repr(path)
     if len(shown) <= _MAX_PATH_CHARS:
         return shown
@@ -315,7 +319,7 @@ def _quote_path(path: str) -> str:
 
 
 def _is_private_tmpdir(path: str, plan: Plan) -> bool:
-    """The private TMPDIR, as the keeper names it."""
+    """Return whether a path is in the private TMPDIR, recognised by the name that the keeper gives it."""
     return plan.private_tmpdir and _PRIVATE_TMPDIR.search(path) is not None
 
 
@@ -323,7 +327,8 @@ _PRIVATE_TMPDIR = re.compile(r"/nacre-[^/]+/tmp-\d+(?:/|$)")
 
 
 def _may(path: str, right: int) -> bool:
-    """As this user, without root's powers. `right` as the owner has it."""
+    """Return whether this user has a right by the mode bits, without root's capabilities. `right` is the owner's
+    bit."""
     try:
         status = os.stat(path)
     except OSError:
@@ -336,7 +341,7 @@ def _may(path: str, right: int) -> bool:
 
 
 def _could_write(path: str) -> bool:
-    """The file, or its directory where there is none yet (or it was to go)."""
+    """Return whether this user may write the file, or its directory if it does not exist (or was to be removed)."""
     directory = os.path.dirname(path)
     try:
         if os.statvfs(directory).f_flag & os.ST_RDONLY:
@@ -359,7 +364,8 @@ _lock = threading.Lock()
 
 
 def _repeat_note(conversation: str, deed: str) -> str:
-    """How often this conversation has run into it. Those without a name may be any number of them."""
+    """Return a note with the number of attempts in this conversation, from the third on. Empty for a run without a
+    conversation name: these may belong to any number of conversations."""
     if not conversation:
         return ""
     with _lock:

@@ -1,4 +1,4 @@
-"""What a confined command may do, in words for the model that writes it: what is enforced, and nothing else. Pure."""
+"""Describe to the model what a sandboxed command may do: what is enforced, and nothing else. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _REMOVED_NOTE = "; new ones are removed afterwards"
 
 
 def describe(wanted: SandboxRequest, enforced: Collection[str], *, scratch: bool) -> str:
-    """A paragraph for the description of the tool. `enforced` as in a result."""
+    """Return a paragraph for the tool description. `enforced` is as in `Result.enforced`; `scratch`: the command has a
+    private TMPDIR."""
     workspace, unheld = wanted.workspace, ""
     parts = [_writes(wanted, scratch=scratch)] if "writes" in enforced else []
     parts += _network(wanted, enforced)
@@ -28,7 +29,7 @@ def describe(wanted: SandboxRequest, enforced: Collection[str], *, scratch: bool
         parts.append(_metadata(wanted, scratch=scratch))
     if "protected" in enforced or "protected-existing" in enforced:
         parts.append(f"{AGENT_CONFIG} can only be read{_REMOVED_NOTE if 'protected-existing' in enforced else ''}.")
-    elif workspace is not None:  # not by the kernel
+    elif workspace is not None:  # compared and restored by nacre, not enforced by the kernel
         unheld = f"{AGENT_CONFIG} are put back if changed."
     if "hidden" in enforced:
         parts.append(f"These cannot be read: {', '.join(wanted.hidden)}.")

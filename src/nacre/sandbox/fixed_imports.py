@@ -1,9 +1,9 @@
-"""Keeps what a command makes in a workspace from being imported in place of something else.
+"""Keeps files that a command creates in a workspace from shadowing this process's imports.
 
-A program that lies in the workspace (`python agent.py`, `python -m nacre`) has it on `sys.path`, mostly first: a file
-`json.py` that a command makes there would be what this process imports later. So the standard library, and whatever
-the project has no module of the same name for, is looked for in all other places first. What the project does have is
-found as before: it can be changed like any other file of the workspace.
+A program in the workspace (`python agent.py`, `python -m nacre`) has the workspace on `sys.path`, mostly first: a
+`json.py` that a command creates there would be imported by this process later. So the standard library, and every
+module that the project does not have, is searched on the rest of `sys.path` first. Modules that the project has are
+found as before: commands may change them like any other file of the workspace.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from nacre.sandbox.workspace import is_below
 
 
 class _FixedFinder:
-    """One for the whole process, before the one that knows `sys.path`."""
+    """A meta path finder, one per process, placed before `PathFinder`."""
 
     def __init__(self) -> None:
         self.open: dict[str, None] = {}
-        """Entries of `sys.path` in which commands can write, as they stand there."""
+        """Entries of `sys.path` in which commands can write, spelled as they are there; a dict used as an ordered
+        set."""
         self.project: set[str] = set()
-        """Modules that were there before the first such command."""
+        """Top-level names that existed in these entries before the first command that could write there."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if path is not None or (name in self.project and name not in sys.stdlib_module_names):
-            return None  # part of a package, which is found where that is; or the project's own
+            return None  # a submodule, found through its package; or the project's own module
         spec = PathFinder.find_spec(name, [entry for entry in sys.path if entry not in self.open], target)
         return None if spec is None or spec.loader is None else spec
 
@@ -47,7 +48,7 @@ _finder = _FixedFinder()
 
 
 def fix_imports(roots: Iterable[str], protected: Iterable[str]) -> None:
-    """Before a command can write in `roots`, but for `protected`. Real paths."""
+    """Install or extend the finder. Call before a command can write in `roots`, except `protected`. All real paths."""
     entries = _open_entries(tuple(sys.path), tuple(roots), tuple(protected))
     for entry in entries:
         _finder.add(entry)
@@ -58,7 +59,8 @@ def fix_imports(roots: Iterable[str], protected: Iterable[str]) -> None:
 
 @lru_cache(maxsize=16)
 def _open_entries(path: tuple[str, ...], roots: tuple[str, ...], protected: tuple[str, ...]) -> tuple[str, ...]:
-    """An empty one is the current directory, wherever that is when something is imported."""
+    """Return the entries of `path` that are writable: below a root and not protected. An empty entry always is: it
+    means the working directory at import time."""
     real = {entry: os.path.realpath(entry) for entry in path if entry}
     return tuple(
         entry

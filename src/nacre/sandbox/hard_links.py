@@ -1,7 +1,7 @@
-"""Hidden files in, their other names (hard links) out, as far as these can be found. Looks, changes nothing.
+"""Find other names (hard links) of hidden files, within bounds. Reads only.
 
-A mount hides one name of a file; the file can be read by each of the others. The kernel tells how many names a file
-has, not where they are, so directories are searched, and only when a hidden file has more names than are hidden.
+A mount hides one name of a file; the file stays readable by its others. The kernel reports how many names a file has,
+not where they are. So directories are searched, and only when a hidden file has more names than are hidden.
 """
 
 from __future__ import annotations
@@ -14,31 +14,33 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 _MAX_DIRECTORIES = 1000
-"""Directories that are searched in all, the nearest first."""
+"""Maximum number of directories searched, the nearest first."""
 
 
 _Identity: TypeAlias = tuple[int, int]
-"""Device and inode."""
+"""Device and inode number."""
 
 
 class _File(NamedTuple):
     path: str
     names: int
-    """How many it has."""
+    """Its link count."""
     known: set[tuple[_Identity | None, str]]
-    """Names that are hidden."""
+    """Names that are hidden, as directory and name in it."""
 
 
 class OtherNames(NamedTuple):
     found: tuple[str, ...]
-    """Names to be hidden as well."""
+    """Names to hide as well."""
     exposed: tuple[str, ...]
-    """Hidden files that can be read by a name that was not found."""
+    """Hidden files that stay readable by a name that was not found."""
 
 
 def find_other_names(hidden: Iterable[str], near: Iterable[str], points: Collection[str] = ()) -> OtherNames:
-    """Search the directories `near` and below, and those of the hidden files. `points`: where something is mounted,
-    which is no name of its own. Files inside a hidden directory are not looked at: only those named themselves."""
+    """Search the directories `near` and below, and those of the hidden files, for other names of the hidden files.
+
+    `points` are mount points: a path where something is mounted is not a separate name. Only hidden paths that are
+    files themselves are considered, not files inside a hidden directory."""
     paths = dict.fromkeys(hidden)
     files: dict[_Identity, _File] = {}
     for path in paths:
@@ -63,7 +65,8 @@ def find_other_names(hidden: Iterable[str], near: Iterable[str], points: Collect
 
 
 def _place(path: str) -> tuple[_Identity | None, str]:
-    """A directory and a name in it: a directory that is mounted twice has two paths, and the same names."""
+    """Return a directory's identity and a name in it. A directory that is mounted twice has two paths but the same
+    names."""
     directory, name = os.path.split(path)
     status = _status(directory)
     return None if status is None else _identity(status), name
@@ -81,7 +84,8 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _identity_among(entry: os.DirEntry[str], wanted: set[_Identity]) -> _Identity | None:
-    """The number of an inode comes with the listing; only where it fits is the file itself looked at."""
+    """Return the identity of an entry if it is in `wanted`. The directory listing holds inode numbers: only on a match
+    is lstat() called."""
     if not any(entry.inode() == inode for _, inode in wanted):
         return None
     status = _status(entry.path)
@@ -89,7 +93,7 @@ def _identity_among(entry: os.DirEntry[str], wanted: set[_Identity]) -> _Identit
 
 
 def _entries(tops: Iterable[str], skipped: Collection[str]) -> Iterator[os.DirEntry[str]]:
-    """Everything in these directories and below, level by level; no link is followed."""
+    """Yield every entry in and below these directories, breadth first. Symbolic links are not followed."""
     waiting = deque(dict.fromkeys(os.path.realpath(top) for top in tops))
     seen: set[str] = set()
     while waiting and len(seen) < _MAX_DIRECTORIES:

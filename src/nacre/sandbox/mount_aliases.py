@@ -1,7 +1,7 @@
-"""Paths in, the other paths by which mounts show the same files out. Looks at /proc and these paths, changes nothing.
+"""Find the other paths by which mounts show the same files. Reads /proc and these paths, changes nothing.
 
-A file system that is mounted in two places, by a bind mount as a rule, has two paths for each of its files: what is
-hidden under one of them would be read under the other.
+A file system that is mounted in two places, usually by a bind mount, has two paths for each of its files: a file
+hidden under one path could be read under the other.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class Mount(NamedTuple):
     number: int
     device: str
     root: str
-    """The directory (or file) of the file system that is shown."""
+    """Directory (or file) of the file system that is mounted."""
     point: str
-    """The directory (or file) at which it is mounted."""
+    """Mount point, a directory or file."""
 
 
 def read_mounts() -> list[Mount]:
-    """Those that this process sees. OSError: /proc does not tell."""
+    """Return the mounts of this process's mount namespace. Raises OSError if /proc cannot be read."""
     return [
         Mount(entry.number, entry.device.decode(), os.fsdecode(entry.root), os.fsdecode(entry.point))
         for entry in read_mount_table()
@@ -32,10 +32,10 @@ def read_mounts() -> list[Mount]:
 
 
 def other_paths(paths: Iterable[str], mounts: Iterable[Mount]) -> Iterator[str]:
-    """By which the files of these paths, which are real and absolute, can be reached as well; each once.
+    """Yield each other path that reaches the files of these paths, once. `paths` are real and absolute.
 
-    A file system that is mounted somewhere below one of these paths is not followed to the other places where it is
-    mounted: a directory may hold mounts of all that the machine has (that of a chroot, say)."""
+    A file system that is mounted below one of these paths is not followed to its other mount points: a directory may
+    hold mounts of everything on the machine (a chroot, for example)."""
     by_number = {mount.number: mount for mount in mounts}
     seen = set(paths)
     for path in tuple(seen):
@@ -52,13 +52,14 @@ def other_paths(paths: Iterable[str], mounts: Iterable[Mount]) -> Iterator[str]:
                 found = other.point
             else:
                 continue
-            if found not in seen and _mount_number(found) == other.number:  # else another mount is over it
+            if found not in seen and _mount_number(found) == other.number:  # else another mount covers it
                 seen.add(found)
                 yield found
 
 
 def paths_inside(paths: Iterable[str], roots: Collection[str], mounts: list[Mount]) -> list[str]:
-    """The other paths of these that lie below a root. Nearly always there are none, and no path is looked at."""
+    """Return the other paths of these that are below a root. Nearly always empty, and then found without a system
+    call."""
     near = {m.device for m in mounts for root in roots if is_below(m.point, root) or is_below(root, m.point)}
     shown = [mount.device for mount in mounts]
     if not any(shown.count(device) > 1 for device in near):
@@ -67,10 +68,10 @@ def paths_inside(paths: Iterable[str], roots: Collection[str], mounts: list[Moun
 
 
 def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
-    """/dev, and the other paths by which its devices can be reached: those of a chroot, as a rule."""
+    """Return /dev and the other paths that reach its devices, usually those of a chroot."""
     own = {mount.device for mount in mounts if is_below(mount.point, DEVICES)}
     if not any(mount.device in own and not is_below(mount.point, DEVICES) for mount in mounts):
-        return (DEVICES,)  # nearly always, and without a look at any path
+        return (DEVICES,)  # nearly always, and without a system call
     return (DEVICES, *other_paths((DEVICES, f"{DEVICES}/pts"), mounts))
 
 
@@ -83,14 +84,14 @@ def _join_path(top: str, rest: str) -> str:
 
 
 def _mount_above(path: str, mounts: Iterable[Mount]) -> Mount | None:
-    """By the names alone, for a path that this user cannot reach: another path of it may be open to him. The last of
-    several at one place lies over the others."""
+    """Return the mount that holds a path, judged by the names alone. For a path that this user cannot open: another
+    path to it may be open to the user. The last of several mounts at one point covers the others."""
     above = [mount for mount in mounts if is_below(path, mount.point)]
     return max(reversed(above), key=lambda mount: len(mount.point), default=None)
 
 
 def _mount_number(path: str) -> int:
-    """The number of the mount that a path is on; 0 if this user can reach nothing there."""
+    """Return the ID of the mount that a path is on; 0 if this user cannot open it."""
     try:
         fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

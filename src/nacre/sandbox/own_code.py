@@ -1,7 +1,7 @@
 """Finds nacre's own code inside a workspace: the package, the environment of the Python that runs it, and its bytecode.
 
-This program loads modules from there while commands run, and runs them unconfined; so does the next start of Python
-(`.pth` files, `pyvenv.cfg`). Looks at the file system, changes nothing.
+This process imports modules from there while commands run, and runs them outside the sandbox; so does the next start
+of Python (`.pth` files, `pyvenv.cfg`). Reads the file system, changes nothing.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from nacre.base.frozen import frozen
 from nacre.sandbox.workspace import is_below
 
 _PARTS_OF_PREFIX = ("pyvenv.cfg", "bin", "lib", "lib64")
-"""Parts of an environment that Python loads or runs; the rest of its directory may be the project itself."""
+"""Parts of an environment that Python loads or executes; the rest of its directory may be the project itself."""
 _MAX_LINKS = 40
-"""Links that Linux follows in one path before it gives up."""
+"""Symbolic links that Linux follows in one path before it fails with ELOOP."""
 
 
 @frozen(kw_only=True)
 class OwnCode:
-    """Inside the directories that a command may write."""
+    """nacre's own code inside the directories that a command may write."""
 
     paths: tuple[str, ...] = ()
-    """Real paths that have to stay as they are."""
+    """Real paths that must not change."""
     links: tuple[str, ...] = ()
-    """Links by which this program finds its code. No mount holds a link."""
+    """Symbolic links on the way to this program's code. A mount cannot protect a link."""
     bytecode: tuple[str, ...] = ()
-    """Directories of `sys.pycache_prefix` that no mount can hold: they do not exist yet, or contain the workspace."""
+    """Directories of `sys.pycache_prefix` that no mount can protect: they do not exist yet, or contain the
+    workspace."""
 
 
 def find_own_code(roots: Iterable[str]) -> OwnCode:
-    """`roots` are real paths."""
+    """Return nacre's own code inside `roots`, which are real paths."""
     tops = tuple(roots)
     prefixes = (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)
     places, links = _places(prefixes)
@@ -53,11 +54,11 @@ def find_own_code(roots: Iterable[str]) -> OwnCode:
     return OwnCode(paths=kept, links=tuple(loose), bytecode=tuple(bytecode))
 
 
-@lru_cache(maxsize=8)  # this program stays where it is; to look takes longer than all the rest of a plan
+@lru_cache(maxsize=8)  # this process's prefixes do not change; finding them takes longer than the rest of a plan
 def _places(prefixes: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The real paths, and every link on the way to them."""
+    """Return the real paths of package and prefixes, and every symbolic link on the way to them."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    while not os.path.exists(package):  # inside an archive
+    while not os.path.exists(package):  # the package is in an archive
         package = os.path.dirname(package)
     user = getattr(sys.modules.get("site"), "USER_SITE", None)
     named = [package, *prefixes, *([user] if isinstance(user, str) and os.path.isdir(user) else [])]
@@ -67,7 +68,7 @@ def _places(prefixes: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]
 
 
 def _parts(place: str, roots: tuple[str, ...]) -> list[str]:
-    """The paths to protect: the whole place, unless it is the workspace itself, or holds it."""
+    """Return the paths to protect: the whole directory, or its known parts if it is or contains the workspace."""
     if any(_is_inside(place, root) for root in roots):
         return [place]
     parts = [os.path.join(place, name) for name in _PARTS_OF_PREFIX]
@@ -75,13 +76,13 @@ def _parts(place: str, roots: tuple[str, ...]) -> list[str]:
 
 
 def _split_cache(cache: str, places: tuple[str, ...], roots: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The directories inside the roots from which Python loads bytecode, those that a mount can hold and the others.
+    """Return the bytecode directories inside the roots: those that a mount can protect, and the others.
 
-    Python does not check who wrote a `.pyc` file: one with the right time and size takes the place of a module."""
+    Python does not check who wrote a `.pyc` file: one with the right time and size is loaded instead of its module."""
     if any(_is_inside(cache, root) for root in roots):
         return ([cache], []) if os.path.isdir(cache) else ([], [cache])
     if cache == "/":
-        return [], []  # bytecode is beside its source then, and protected with it
+        return [], []  # bytecode is next to its source then, and protected with it
     # the cache repeats the whole path of each source file, so a workspace below it may be part of the cache
     copies = [cache + place for place in places]
     return [], [copy for copy in copies if any(is_below(copy, root) or is_below(root, copy) for root in roots)]
@@ -92,7 +93,7 @@ def _is_inside(path: str, root: str) -> bool:
 
 
 def links_on_the_way(path: str) -> list[str]:
-    """The real place of every link that is followed to get to an absolute path; links that lead to links as well."""
+    """Return the real path of every symbolic link followed to reach an absolute path, links to links included."""
     found: list[str] = []
     real, names = "/", path.split("/")[::-1]
     while names and len(found) < _MAX_LINKS:
@@ -105,7 +106,7 @@ def links_on_the_way(path: str) -> list[str]:
         step = os.path.join(real, name)
         try:
             target = os.readlink(step)
-        except OSError:  # no link
+        except OSError:  # not a link
             real = step
             continue
         found.append(step)

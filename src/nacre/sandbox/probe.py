@@ -1,4 +1,4 @@
-"""What this kernel can enforce, by asking it: once, without a trace in this process."""
+"""Detects what this kernel can enforce: once per process, by trying it on a throw-away thread or process."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ _PROBE_TIMEOUT_S = 5.0
 
 @frozen(kw_only=True)
 class Kernel:
-    """All that `plan` must know of a machine."""
+    """Features of a machine's kernel, as far as `resolve` needs them."""
 
     machine: str
     landlock: int = 0
-    """Its ABI; 0 for none."""
+    """Landlock ABI version; 0 for none."""
     seccomp: bool = False
+    """seccomp filters can be installed, and their system call numbers are known for this machine."""
     mounts: bool = False
-    """Whether we may have mount namespaces, which takes root."""
+    """Mount namespaces can be created: as root, or with `user_namespace`."""
     terminals: bool = False
-    """Whether a mount namespace can have pseudo-terminals of its own."""
+    """A mount namespace can have private pseudo-terminals."""
     user_namespace: bool = False
-    """Whether those mounts take a user namespace, since we are not root."""
+    """Mounts are made in a user namespace, since this process is not root."""
     networks: bool = False
-    """Whether we may have network namespaces."""
+    """Network namespaces can be created."""
     missing: str = ""
-    """Why there is no Landlock, and what to do about it."""
+    """Reason why there is no Landlock, and how to get it."""
 
     @property
     def confines(self) -> bool:
-        """Whether `restricted` and `workspace` are offered."""
+        """True if access modes `restricted` and `workspace` are available."""
         return self.landlock > 0
 
 
 @cache
 def kernel() -> Kernel:
-    """This one."""
+    """Return the features of this kernel, probed once; log a warning if it cannot sandbox commands."""
     found = probe()
     if not found.confines:
         logging.getLogger("nacre").warning("Commands cannot be confined here. %s", found.missing)
@@ -54,6 +55,7 @@ def kernel() -> Kernel:
 
 
 def probe() -> Kernel:
+    """Return the features of this kernel. Does not look for user namespaces: see `with_user_namespace`."""
     machine = os.uname().machine
     if sys.platform != "linux":
         return Kernel(machine=machine, missing=f"Confinement needs Linux with Landlock; this is {sys.platform}.")
@@ -75,7 +77,7 @@ def probe() -> Kernel:
 
 
 def with_user_namespace(kernel: Kernel) -> Kernel:
-    """The same where mounts are made in a user namespace, if that is allowed here."""
+    """Return `kernel` with mounts made in a user namespace, where it has none otherwise and this is allowed here."""
     if kernel.mounts or not kernel.confines:
         return kernel
     has = _in_user_namespace()
@@ -86,7 +88,8 @@ def with_user_namespace(kernel: Kernel) -> Kernel:
 
 @cache
 def _in_user_namespace() -> frozenset[str]:
-    """The features of a user namespace here, tried by another process, since this one may have threads."""
+    """Return which of `mounts` and `terminals` work in a user namespace. Tried in a new process: this one may have
+    several threads."""
     if not sys.executable:
         return frozenset()
     program = os.path.join(os.path.dirname(__file__), "kernel", "try_user_namespace.py")
@@ -106,7 +109,7 @@ def _in_user_namespace() -> frozenset[str]:
         os.close(write)
     with open(read, encoding="ascii", errors="replace") as answer:
         words = frozenset(answer.read().split())
-    with contextlib.suppress(ChildProcessError):  # this program ignores SIGCHLD
+    with contextlib.suppress(ChildProcessError):  # the host program ignores SIGCHLD
         os.waitpid(pid, 0)
     return words
 
@@ -123,7 +126,7 @@ def _missing(error: OSError) -> str:
 
 
 def _has_seccomp(machine: str) -> bool:
-    """Whether filters can be installed, and we know the numbers to put into them."""
+    """Return whether filters can be installed and this machine's system call numbers are known."""
     if machine not in ARCHITECTURES or sys.maxsize < 2**32:
         return False
     try:
@@ -136,7 +139,8 @@ def _has_seccomp(machine: str) -> bool:
 
 
 def _namespaces() -> tuple[bool, bool, bool]:
-    """Mounts, terminals, networks; tried for real, on a thread that ends: a container may hold any of it back."""
+    """Return whether mount namespaces, private terminals and network namespaces work. Each is tried on a thread that
+    exits: a container may forbid any of them."""
     if os.geteuid() != 0:
         return False, False, False
     from nacre.sandbox.kernel import apply
@@ -148,7 +152,7 @@ def _namespaces() -> tuple[bool, bool, bool]:
             (apply.new_mount_namespace, apply.mount_private_terminals, apply.new_network_namespace)
         ):
             if index == 1 and not answers[0]:
-                continue  # it would mount where everybody sees it
+                continue  # it would mount in the namespace of the whole system
             try:
                 try_it()
             except OSError:

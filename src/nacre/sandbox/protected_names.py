@@ -1,8 +1,8 @@
-"""The names that are protected in a workspace, each with its reason. Data only.
+"""Names that are protected in a workspace, each with its reason. Data only.
 
-A name is here because some program of the user reads it without being told to, and runs what it says or takes orders
-from it: an agent at its next start, an editor that opens the folder, a shell or git at its next prompt. Files that do
-something only when the user calls for them (Makefile, package.json, conftest.py) are ordinary work and are not here.
+A name is listed if a program of the user reads it unasked, and runs programs or follows instructions from it: an agent
+at its next start, an editor that opens the folder, a shell or git at its next prompt. Files that have an effect only
+when the user runs them (Makefile, package.json, conftest.py) are ordinary work and are not listed.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 GIT = ".git"
-"""Stands for everything in git directories that makes git run programs; `workspace.py` knows where that is."""
+"""Stands for all files in git directories that make git run programs; `workspace.py` finds them."""
 BARE = "HEAD"
-"""Stands for a bare repository at the root itself, which git cannot take for one without this file."""
+"""Stands for a bare repository at the root itself: without this file git does not take a directory for one."""
 OWN_CODE = "nacre"
-"""Stands for nacre's own code and the environment of the Python that runs it; `own_code.py` knows where that is."""
+"""Stands for nacre's own code and the environment of the Python that runs it; `own_code.py` finds them."""
 
 
 class ProtectedName(NamedTuple):
@@ -117,7 +117,7 @@ AT_ROOTS = (
     ProtectedName(".hg/hgrc-not-shared", _MERCURIAL),
     ProtectedName(".jj/repo/config.toml", "jj runs the programs that it names"),
 )
-"""In the workspace itself, and in each directory of `writable`."""
+"""Names in the working directory, and in each directory of `writable`."""
 
 _SHELLS = """.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .zshrc .zshenv .zprofile
 .zlogin .zlogout .kshrc .cshrc .tcshrc .login .config/fish""".split()
@@ -136,22 +136,22 @@ IN_HOME = (
     *(ProtectedName(name, _TOOL) for name in _TOOLS),
     *(ProtectedName(name, _COMMANDS) for name in (".local/bin", ".cargo/bin", "bin")),
 )
-"""In the user's home directory, as far as that is in the workspace."""
+"""Names in the user's home directory, as far as that is in the workspace."""
 
 OF_VARIABLES = (
     ("CLAUDE_CONFIG_DIR", ("settings.json", "CLAUDE.md")),
     ("CODEX_HOME", ("config.toml", "hooks.json", "AGENTS.md")),
 )
-"""Settings of agents that a variable of the user has moved elsewhere."""
+"""Environment variables with which the user moves an agent's settings, and the names protected there."""
 
 TABLE = (ProtectedName(GIT, _GIT), ProtectedName(BARE, _BARE), ProtectedName(OWN_CODE, _OWN_CODE), *AT_ROOTS, *IN_HOME)
 
 
 def is_unprotected(name: str, unprotected: tuple[str, ...]) -> bool:
-    """Whether a caller has freed it, or a directory on the way to it."""
+    """Return whether the caller unprotected this name, or a directory above it."""
     return any(name == each or name.startswith(f"{each}/") for each in unprotected)
 
 
 def known_names() -> tuple[str, ...]:
-    """All that can be freed: the names of the table, and the first part of each."""
+    """Return every name that can be unprotected: the names of the table, and the first part of each."""
     return tuple(dict.fromkeys(part for each in TABLE for part in (each.name, each.name.partition("/")[0])))

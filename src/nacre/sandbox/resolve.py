@@ -1,7 +1,7 @@
-"""Access mode and kernel in; what will be enforced, and the name of each part of it, out. Pure.
+"""Resolves an access mode and a kernel to the restrictions that will be enforced, each with its name. Pure.
 
-A mode promises something. What this kernel cannot keep of it is an `AccessUnavailable`, unless the caller takes less;
-what it keeps beyond the promise is named all the same.
+Each mode promises certain parts. If this kernel cannot enforce them all, `AccessUnavailable` is raised unless the
+caller allows partial enforcement. Parts enforced beyond the promise are named as well.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from nacre.types import GIB, Limits, Network
 ConfinedAccess: TypeAlias = Literal["restricted", "workspace"]
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-"""Writing to one of these changes nothing."""
+"""Devices that a write does not change."""
 _TERMINALS = ("/dev/ptmx", "/dev/pts")
 SHARED_MEMORY = "/dev/shm"  # where POSIX shared memory is
 _READABLE_DEVICES = (SHARED_MEMORY, "/dev/mqueue", "/dev/hugepages")
-"""All of /dev that may be read beside `DEVICES`. A terminal that could be opened would become the controlling one of a
-new session, and `/dev/tty`, which is granted, would then lead to it."""
+"""Devices in /dev that may be read in addition to `DEVICES`. Terminals are left out: one that can be opened would
+become the controlling terminal of a new session, and `/dev/tty`, which is granted, would then lead to it."""
 
 _THREADS_PER_PROCESS = 4
 
@@ -43,11 +43,12 @@ CACHES = {
     "GOCACHE": ("~/.cache/go-build", "go-build"),
     "CCACHE_DIR": ("~/.cache/ccache", "ccache"),
 }
-"""Tools that fail without a cache they can write, by the variable that moves it: where it is, where it goes."""
+"""Caches without which a tool fails if they are not writable. Key: the variable that moves the cache. Values: its
+default path, and its new path in the private TMPDIR."""
 
 
 def caches_to_move(env: Mapping[str, str], workspace: Workspace) -> tuple[tuple[str, str], ...]:
-    """Caches that are out of reach, unless the caller has moved them himself."""
+    """Return variable and new path of each cache outside the workspace that the caller has not moved already."""
     home = env.get("HOME", "")
     return tuple(
         (name, below)
@@ -58,7 +59,7 @@ def caches_to_move(env: Mapping[str, str], workspace: Workspace) -> tuple[tuple[
 
 @frozen(kw_only=True)
 class SandboxRequest:
-    """The access that a caller asks for, every path real and absolute."""
+    """The access that a caller requests. Every path is real and absolute."""
 
     access: ConfinedAccess
     network: Network = False
@@ -67,53 +68,56 @@ class SandboxRequest:
     workspace: Workspace | None = None
     hidden: tuple[str, ...] = ()
     exposed: tuple[str, ...] = ()
-    """Hidden files that another name shows: see `other_names.py`."""
+    """Hidden files that are readable by another name: see `hard_links.py`."""
     readable_siblings: tuple[str, ...] = ()
-    """Everything but devices and what is hidden."""
+    """All paths that may be read if some are hidden: everything except devices, hidden paths and their parents."""
     top_directories: tuple[str, ...] = ()
-    """Everything but devices."""
+    """All paths that may be read if none is hidden: everything except devices."""
     own_code: tuple[str, ...] = ()
-    """Among what the workspace protects: where nacre itself is run from, which has to be out of reach."""
+    """Paths in `workspace.protected` that nacre itself runs from. They must not be writable."""
     own_directories: tuple[str, ...] = ()
-    """The same for where nacre writes tasks and output."""
+    """Paths in `workspace.protected` that nacre writes tasks and output to. They must not be writable."""
     caches: tuple[tuple[str, str], ...] = ()
-    """Variables to point into the private TMPDIR, and where there."""
+    """Variables to point into the private TMPDIR, each with its path there."""
 
     @property
     def own(self) -> tuple[str, ...]:
-        """Paths of nacre's own: protected by mounts alone, since it is too much to be compared, or nacre writes it."""
+        """Paths that belong to nacre. Only mounts protect them: they are too large to compare, or nacre writes to
+        them."""
         return (*self.own_code, *self.own_directories)
 
 
 @frozen(kw_only=True)
 class SandboxPlan:
-    """The access that can be enforced here."""
+    """The access that can be enforced on this machine."""
 
     ruleset: bytes
-    """As the keeper takes it."""
+    """Encoded `Ruleset`, for the keeper."""
     request: SandboxRequest | None = None
     enforced: tuple[str, ...]
+    """Names of the enforced parts, as in `Result.enforced`."""
     compared_paths: tuple[str, ...] = ()
-    """Protected paths that no kernel guards here: compared before and after."""
+    """Protected paths that the kernel does not protect here: compared before and after the run."""
     writable_roots: tuple[str, ...] = ()
     """Directories in which the command may write."""
     repositories: tuple[str, ...] = ()
-    """Git directories in which it may leave no links, and no steps that run programs."""
+    """Git directories in which the command may leave no links and no unfinished operations that run programs."""
     mounted: tuple[str, ...] = ()
-    """Protected paths that mounts hold: one comes off when somebody outside replaces what is there."""
+    """Protected paths that mounts protect. A mount is detached when a process outside replaces the path."""
     covered: tuple[str, ...] = ()
-    """Hidden paths that mounts alone hide."""
+    """Hidden paths that only mounts hide."""
     own_code: tuple[str, ...] = ()
-    """Paths among `mounted` that are not compared: see `SandboxRequest.own`."""
+    """Paths in `mounted` that are not compared: see `SandboxRequest.own`."""
     description: str = ""
-    """For the model, where `wanted` does not tell all."""
+    """Text for the model, if `request` does not tell everything."""
     engine_data: object = None
-    """A value that an engine needs again when it starts the run."""
+    """A value that an engine needs when it starts the run."""
 
 
-@lru_cache(maxsize=64)  # an agent's commands are confined alike
+@lru_cache(maxsize=64)  # an agent's commands all have the same access
 def resolve(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> SandboxPlan:
-    """AccessUnavailable: less than the mode promises."""
+    """Return the restrictions for a request. Raises AccessUnavailable if the kernel enforces less than the mode
+    promises and the caller does not allow that."""
     if not kernel.confines:
         raise _unavailable(
             wanted.access, kernel.missing, "Use access='unrestricted' where the command may do anything."
@@ -164,6 +168,7 @@ def _unavailable(access: str, reason: str, hint: str) -> AccessUnavailable:
 
 
 def own_code_exposed(path: str, reason: str) -> AccessUnavailable:
+    """Return the error for a workspace that contains nacre's own code. `reason` ends the message."""
     return AccessUnavailable(
         "own_code_in_workspace",
         f"nacre itself runs from {path!r}, inside the workspace, so the command was not run: it could change the code "
@@ -176,7 +181,7 @@ def own_code_exposed(path: str, reason: str) -> AccessUnavailable:
 
 
 def network_rules(network: Network) -> tuple[str, ...]:
-    """Rules that keep a promise about the network, the best first; the others keep only part of it."""
+    """Return the rules for a network setting. The first keeps the whole promise, the others only part of it."""
     if isinstance(network, tuple):
         return (f"network-ports:{','.join(map(str, network))}",)
     return ("network-loopback", "network") if network == "loopback" else () if network else ("network", "tcp")
@@ -187,11 +192,11 @@ def _required_parts(wanted: SandboxRequest) -> list[str]:
 
 
 def _enforced_parts(wanted: SandboxRequest, kernel: Kernel) -> list[str]:
-    """Each part of it by name, in the order a reader wants it."""
+    """Return the names of the parts that are enforced, in the order to show them."""
     abi, seccomp = kernel.landlock, kernel.seccomp
     restricted = wanted.access == "restricted"
     parts = {
-        "writes": abi >= 3 or seccomp,  # older ones let a file be truncated
+        "writes": abi >= 3 or seccomp,  # before ABI 3, Landlock cannot deny truncation
         **_network_parts(wanted.network, kernel),
         "unix-sockets": seccomp and not wanted.unix_sockets,
         "abstract-sockets": abi >= 6 or (seccomp and not wanted.unix_sockets),
@@ -210,7 +215,8 @@ def _enforced_parts(wanted: SandboxRequest, kernel: Kernel) -> list[str]:
 
 
 def _protected_parts(wanted: SandboxRequest, kernel: Kernel) -> dict[str, bool]:
-    """No mount can hold a path that does not exist, or is a link: those are compared before and after."""
+    """Return the part for protected paths. No mount can protect a path that is missing or a link: these are
+    compared."""
     if wanted.workspace is None or not kernel.mounts:
         return {}
     return {"protected-existing" if wanted.workspace.missing else "protected": True}
@@ -234,14 +240,15 @@ def _compared_paths(wanted: SandboxRequest, kernel: Kernel) -> tuple[str, ...]:
 
 
 def _in_roots(wanted: SandboxRequest) -> tuple[str, ...]:
-    """Landlock gives and cannot take back: only a mount can hide what is inside what may be written."""
+    """Return the hidden paths inside writable roots. Only a mount can hide them: Landlock cannot except a path from a
+    grant."""
     roots = () if wanted.workspace is None else wanted.workspace.roots
     return tuple(path for path in wanted.hidden if any(is_below(path, root) for root in roots))
 
 
 def _hidden_by_landlock(wanted: SandboxRequest, kernel: Kernel) -> bool:
-    """Whether Landlock keeps hidden paths from being read. With mounts it does as well where it can: one comes off when
-    somebody outside replaces what it covers."""
+    """Return whether Landlock denies reading hidden paths. It does so in addition to mounts where it can, because a
+    mount is detached when a process outside replaces the path that it covers."""
     inside = _in_roots(wanted)
     return bool(wanted.hidden) and (len(inside) < len(wanted.hidden) if kernel.mounts else not inside)
 
@@ -259,7 +266,7 @@ def _build_ruleset(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> Ru
         grants += [(landlock.EVERYTHING, root) for root in (*workspace.roots, SHARED_MEMORY)]
         mounts += [(WRITABLE, path) for path in sorted({*workspace.roots, *workspace.pinned})]
         mounts.append((SHM, SHARED_MEMORY))
-        if kernel.terminals:  # else these would be the user's own
+        if kernel.terminals:  # else these would be the user's terminals
             grants += [(landlock.READ_FILE | landlock.WRITE_FILE | landlock.IOCTL_DEV, path) for path in _TERMINALS]
             mounts.append((PTS, _TERMINALS[1]))
         mounts += [(READ_ONLY, path) for path in workspace.protected]
@@ -300,25 +307,26 @@ def _filter(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> bytes:
         metadata=restricted,
         shared=not wanted.unix_sockets,
         truncation=kernel.landlock < 3,
-        # where memory is counted: memory in pipes and on its way between processes belongs to nobody
+        # When memory is counted: memory in pipes and in messages between processes belongs to no process.
         pinning=limits.memory is not None,
         passing=limits.memory is not None and restricted and not wanted.unix_sockets,
     )
 
 
 def limits_only(limits: Limits) -> SandboxPlan:
-    """Free to do anything, within limits."""
+    """Return a plan without a sandbox that only sets limits."""
     confinement = Ruleset()
     add_limits(confinement, limits)
     return SandboxPlan(ruleset=confinement.encode(), enforced=("limits",))
 
 
 def add_limits(confinement: Ruleset, limits: Limits) -> None:
-    """Add what one run may cost: counted by the keeper over all its processes, and set for each as a second line."""
+    """Add a run's limits: the keeper checks each over all processes, and setrlimit sets a second bound per process."""
     rows: list[tuple[int, int]] = [(resource.RLIMIT_CORE, 0)]
     if limits.memory is not None:
         confinement.watched_limits.append((b"memory", limits.memory))
-        # what a process asks for, not what it uses: more than it may have, or programs fail that would not need it all
+        # RLIMIT_DATA counts requested memory, not used memory: allow more than the limit, since programs request more
+        # than they use
         rows.append((resource.RLIMIT_DATA, limits.memory + max(limits.memory, GIB)))
     if limits.cpu is not None:
         confinement.watched_limits.append((b"cpu", float(limits.cpu)))

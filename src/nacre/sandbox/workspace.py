@@ -1,7 +1,7 @@
-"""A directory in, its workspace out: what may be written there, and what in it may not. Looks, changes nothing.
+"""Finds the workspace of a directory: the paths that may be written, and the exceptions in it. Reads only.
 
-A `.git` file, which tells where a linked worktree's repository is, is a file like any other, and anybody may have
-written it: it is believed only when the repository points back.
+A `.git` file, which names the repository of a linked worktree or a submodule, is an ordinary file that any command may
+have written. It is trusted only if the repository points back.
 """
 
 from __future__ import annotations
@@ -17,28 +17,29 @@ from nacre.base.frozen import frozen
 from nacre.sandbox.protected_names import AT_ROOTS, BARE, GIT, IN_HOME, OF_VARIABLES, is_unprotected
 
 _OF_GIT = ("hooks", "config", "config.worktree", "commondir")
-"""What makes git run programs, or look for that elsewhere: it believes a `commondir` in any repository."""
+"""Names that make git run programs, or look for these elsewhere: git honours a `commondir` in any repository."""
 _OF_WORKTREE = ("config.worktree", "commondir", "gitdir")
+"""Names in a linked worktree's git directory, for the same reason."""
 _MAX_SUBMODULE_DIRECTORIES = 1000
-"""Directories that are searched for repositories of submodules, or of linked worktrees."""
+"""Maximum number of directories searched for git directories of submodules, and of linked worktrees."""
 _MAX_HIDDEN_FILES = 10_000
-"""Hidden files that are looked at for other names of theirs."""
+"""Maximum number of hidden files that are checked for other names."""
 
 
 @frozen(kw_only=True)
 class Workspace:
-    """Real, absolute paths."""
+    """A workspace. All paths are real and absolute."""
 
     roots: tuple[str, ...]
-    """Everything below may be written."""
+    """Directories that may be written, with everything below."""
     pinned: tuple[str, ...] = ()
-    """Directories in it that lead to what is protected or hidden: moving them away would move the protection."""
+    """Directories in the roots that lead to protected or hidden paths: moving one away would move the protection."""
     protected: tuple[str, ...] = ()
-    """May only be read."""
+    """Existing paths that may only be read."""
     missing: tuple[str, ...] = ()
-    """May not be made; or links, which may not be changed. No mount can hold either."""
+    """Paths that may not be created, and links that may not be changed. A mount can protect neither."""
     repositories: tuple[str, ...] = ()
-    """Git directories that may be written, or be made: looked through for what a command may not leave there."""
+    """Git directories that may be written or created. They are searched for what a command may not leave there."""
 
 
 def discover(
@@ -48,7 +49,8 @@ def discover(
     hidden: Iterable[str] = (),
     unprotected: Iterable[str] = (),
 ) -> Workspace:
-    """`protected` beyond what always is; `hidden` by its real name; `unprotected`: names of the table."""
+    """Return the workspace of `cwd`. `writable` adds roots, `protected` adds protected paths. `hidden` are real paths.
+    `unprotected` are names of the table in `protected_names.py` to leave writable."""
     here = os.path.realpath(cwd)
     given = tuple(dict.fromkeys([here, *(os.path.realpath(path) for path in writable)]))
     roots = dict.fromkeys(given)
@@ -60,7 +62,7 @@ def discover(
         kept += [path for root in given for path in _makes_bare(root)]
     directories: dict[str, None] = {}
     pointer = _find_git(here)
-    if pointer is not None and not os.path.islink(pointer):  # a link to anywhere may have been left by the last command
+    if pointer is not None and not os.path.islink(pointer):  # the last command may have left a link to anywhere
         for directory in dict.fromkeys(reversed(_directories(pointer))):
             if os.path.isdir(directory) and _is_ours(directory):
                 roots[directory] = directories[directory] = None
@@ -92,7 +94,7 @@ def discover(
 
 
 def _protected_names(roots: tuple[str, ...], freed: tuple[str, ...]) -> list[str]:
-    """The table's names, where each of them is looked for."""
+    """Return the paths of the table's names in each root, in the home directory, and where variables move settings."""
     at_roots, in_home = _names(freed)
     found = [f"{root.rstrip('/')}/{name}" for root in roots for name in at_roots]
     home = os.path.realpath(os.path.expanduser("~"))
@@ -110,13 +112,13 @@ def _protected_names(roots: tuple[str, ...], freed: tuple[str, ...]) -> list[str
 
 @lru_cache(maxsize=16)
 def _names(freed: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those of roots, and those of the home directory."""
+    """Return the protected names of roots and of the home directory, without those that the caller unprotected."""
     at_roots = tuple(each.name for each in AT_ROOTS if not is_unprotected(each.name, freed))
     return at_roots, tuple(each.name for each in IN_HOME if not is_unprotected(each.name, freed))
 
 
 def _writable_repositories(given: Iterable[str], found: Iterable[str], tops: Collection[str]) -> tuple[str, ...]:
-    """Those of submodules and linked worktrees as well, which lie in them."""
+    """Return the git directories inside `tops`, including those of submodules and linked worktrees in them."""
     every = dict.fromkeys([*found, *(f"{root.rstrip('/')}/.git" for root in given)])
     for directory in tuple(every):
         every |= dict.fromkeys([*_worktrees(directory), *_modules(directory)])
@@ -124,8 +126,8 @@ def _writable_repositories(given: Iterable[str], found: Iterable[str], tops: Col
 
 
 def _makes_bare(root: str) -> list[str]:
-    """The missing names without which git takes no directory for a repository: HEAD, as a rule. Where a project has a
-    file of that name, those that are missing beside it; `config`, `objects` and `refs` alone are ordinary names."""
+    """Return the missing names without which git does not take a directory for a bare repository: usually HEAD. If the
+    project has a file HEAD, return the other missing names; `config`, `objects` and `refs` alone are ordinary names."""
     if not os.path.lexists(os.path.join(root, BARE)):
         return [os.path.join(root, BARE)]
     beside = [os.path.join(root, name) for name in ("objects", "refs", "commondir")]
@@ -137,7 +139,7 @@ def _is_real_directory(path: str) -> bool:
 
 
 def _gitlink_directories(pointer: str) -> list[str]:
-    """The directories in which git looks from a `.git`, believed or not: protecting one gives nothing away."""
+    """Return the directories that git follows from a `.git`, trusted or not: protecting more paths is always safe."""
     own = os.path.realpath(pointer)
     if os.path.isfile(own):
         target = _target(own, "gitdir: ", os.path.dirname(own))
@@ -149,12 +151,12 @@ def _gitlink_directories(pointer: str) -> list[str]:
 
 
 def _is_repository(directory: str) -> bool:
-    """A bare one, or what is in a `.git`."""
+    """Return whether a directory has the contents of a repository: a bare one, or a `.git` directory."""
     return os.path.isfile(os.path.join(directory, "HEAD")) and os.path.isdir(os.path.join(directory, "objects"))
 
 
 def _repository_parts(directory: str) -> list[str]:
-    """What in it makes git run programs, there and in its worktrees and submodules."""
+    """Return the paths that make git run programs, in a repository and in its worktrees and submodules."""
     kept = [os.path.join(directory, name) for name in _OF_GIT]
     for linked in _worktrees(directory):
         kept += [os.path.join(linked, name) for name in _OF_WORKTREE]
@@ -167,7 +169,8 @@ def _repository_parts(directory: str) -> list[str]:
 
 
 def _directories_to(path: str, tops: Collection[str]) -> list[str]:
-    """Every directory from the nearest of these, which is none of them, down to a path; none if it is in none."""
+    """Return every directory between one of `tops` (excluded) and a path, from the top down; none if no top is above
+    it."""
     found: list[str] = []
     above = os.path.dirname(path)
     while above not in tops:
@@ -179,12 +182,12 @@ def _directories_to(path: str, tops: Collection[str]) -> list[str]:
 
 
 def _can_be_pinned(path: str, roots: Iterable[str]) -> bool:
-    """Real directories only: a mount would follow a link."""
+    """Return whether a path is a real directory in a root. Links are excluded: a mount would follow them."""
     return os.path.isdir(path) and os.path.realpath(path) == path and any(is_below(path, root) for root in roots)
 
 
 def _kind(path: str) -> int:
-    """The type bits of its mode; 0 if there is nothing."""
+    """Return the file type bits of a path's mode; 0 if it does not exist."""
     try:
         return stat.S_IFMT(os.lstat(path).st_mode)
     except OSError:
@@ -192,17 +195,18 @@ def _kind(path: str) -> int:
 
 
 def is_below(path: str, root: str) -> bool:
+    """Return whether `path` is `root` or below it. Compares names only."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def _resolve_parent(path: str) -> str:
-    """Its directory, that is: the last part may be a link itself, or not exist."""
+    """Resolve the directory of a path only: the last part may be a link, or not exist."""
     head, tail = os.path.split(path.rstrip("/") or "/")
     return os.path.join(os.path.realpath(head), tail)
 
 
 def _find_git(here: str) -> str | None:
-    """The nearest `.git` from here up, as git looks for it."""
+    """Return the nearest `.git` in this directory or above, as git finds it."""
     while True:
         pointer = os.path.join(here, ".git")
         if os.path.lexists(pointer):
@@ -214,7 +218,8 @@ def _find_git(here: str) -> str | None:
 
 
 def _directories(pointer: str) -> tuple[str, str]:
-    """The repository's directory, and this worktree's own: mostly the same. The pointer itself if it leads nowhere."""
+    """Return the repository's directory and this worktree's git directory, mostly the same. Return the pointer itself
+    twice if it is not trusted."""
     if os.path.islink(pointer):
         return os.path.realpath(pointer), os.path.realpath(pointer)
     if not os.path.isfile(pointer):
@@ -237,7 +242,7 @@ def _points_back(own: str, tree: str) -> bool:
 
 
 def _tree_of(module: str) -> str | None:
-    """Where a submodule's files are, by its own word."""
+    """Return the working tree of a submodule according to its own configuration."""
     for line in _lines(os.path.join(module, "config")):
         name, _, value = line.partition("=")
         if name.strip() == "worktree":
@@ -246,7 +251,7 @@ def _tree_of(module: str) -> str | None:
 
 
 def _target(file: str, before: str, base: str) -> str | None:
-    """The path that a one-line file holds."""
+    """Return the path in a one-line file, after the prefix `before` and relative to `base`; None if there is none."""
     for line in _lines(file)[:1]:
         if line.startswith(before) and line[len(before) :].strip():
             return os.path.realpath(os.path.join(base, line[len(before) :].strip()))
@@ -262,7 +267,7 @@ def _lines(file: str) -> list[str]:
 
 
 def _modules(common: str) -> list[str]:
-    """The repositories of submodules, which lie as deep as their names have parts, and of theirs."""
+    """Return the git directories of submodules, at any depth: names may contain slashes, and submodules submodules."""
     found: list[str] = []
     todo, looks = [os.path.join(common, "modules")], 0
     while todo and looks < _MAX_SUBMODULE_DIRECTORIES:
@@ -271,7 +276,7 @@ def _modules(common: str) -> list[str]:
             for entry in os.scandir(directory):
                 if not entry.is_dir(follow_symlinks=False):
                     continue
-                # by what is protected itself: a command could take its HEAD away
+                # recognised by its protected names: a command could remove its HEAD
                 is_one = any(os.path.lexists(os.path.join(entry.path, name)) for name in _OF_GIT)
                 found += [entry.path] if is_one else []
                 todo.append(os.path.join(entry.path, "modules") if is_one else entry.path)
@@ -279,7 +284,7 @@ def _modules(common: str) -> list[str]:
 
 
 def _worktrees(common: str) -> list[str]:
-    """The directories that it has for linked worktrees."""
+    """Return the git directories of linked worktrees."""
     try:
         with os.scandir(os.path.join(common, "worktrees")) as entries:
             return [
@@ -292,7 +297,8 @@ def _worktrees(common: str) -> list[str]:
 
 
 def _is_ours(directory: str) -> bool:
-    """Somebody else's repository above us is none of ours."""
+    """Return whether this user or root owns a directory. A repository above it that another user owns is not
+    trusted."""
     try:
         return os.stat(directory).st_uid in (os.geteuid(), 0)
     except OSError:
@@ -303,15 +309,16 @@ DEVICES = "/dev"
 
 
 def list_tops() -> tuple[str, ...]:
-    """Everything there is but devices: what is in `/`, links aside, which lead to one of these."""
+    """Return all paths in `/` except devices and links, whose targets are in one of the others."""
     with os.scandir("/") as entries:
         return tuple(sorted(each.path for each in entries if each.path != DEVICES and not each.is_symlink()))
 
 
 def readable_siblings(hidden: Iterable[str], devices: tuple[str, ...] = (DEVICES,)) -> tuple[str, ...]:
-    """Everything there is but devices and what is hidden: the neighbours of each, and of each directory that leads to
-    it. No links: one of them may lead back to what is hidden, and what the others lead to is there under its own name.
-    No other names of a hidden file either: what is granted is the file, by whatever name."""
+    """Return all paths except devices and hidden ones: the siblings of each, and of each directory that leads to it.
+
+    Links are left out: one may lead to a hidden path, and the targets of the others are listed under their own names.
+    Other names of a hidden file are left out too: a grant applies to the file, whatever its name."""
     hidden = tuple(hidden)
     closed = (*hidden, *devices)
     spines: set[str] = set()
@@ -323,7 +330,7 @@ def readable_siblings(hidden: Iterable[str], devices: tuple[str, ...] = (DEVICES
     for directory in sorted({os.path.dirname(path) for path in spines}):
         if any(is_below(directory, path) for path in closed):
             continue
-        with contextlib.suppress(OSError):  # what we cannot list, the command cannot either
+        with contextlib.suppress(OSError):  # a directory that we cannot list, the command cannot list either
             found += [each for each in os.scandir(directory) if each.path not in spines and not each.is_symlink()]
     several = {each.path: status for each in found if (status := _if_it_has_more_names(each.path)) is not None}
     secret = _identities(hidden) if several else set()
@@ -347,7 +354,8 @@ def _if_it_has_more_names(path: str) -> os.stat_result | None:
 
 
 def _identities(hidden: Iterable[str]) -> set[tuple[int, int]] | None:
-    """Of hidden files with more than one name; None if they are too many to look at."""
+    """Return the identities of hidden files with more than one name; None if there are more than `_MAX_HIDDEN_FILES`
+    hidden files."""
     found: set[tuple[int, int]] = set()
     looks = 0
     for top in hidden:

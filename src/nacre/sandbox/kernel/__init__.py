@@ -1,1 +1,1 @@
-"""Restrictions of one run, applied by system calls. Runs in the keeper process."""
+"""System calls that apply the restrictions of one run. Runs in the keeper process."""

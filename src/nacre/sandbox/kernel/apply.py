@@ -1,7 +1,7 @@
-"""A Confinement in, this thread confined: for good, with everything it starts. The keeper calls it on a throw-away one.
+"""Applies a Ruleset to the calling thread: for good, and for everything it starts. The keeper uses a throw-away thread.
 
-First what needs power (namespaces, mounts), then what forbids it. Any failure is an OSError, and nothing may be started
-from a thread that failed half way.
+Steps that need privileges (namespaces, mounts) come first, restrictions that forbid them after. Any failure raises
+OSError; nothing may be started from a thread that failed half way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nacre.sandbox.kernel.libc import call, prctl
 from nacre.sandbox.kernel.ruleset import HIDDEN, PTS, READ_ONLY, SHM, WRITABLE, Ruleset
 from nacre.sandbox.kernel.syscalls import NUMBERS
 
-TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
+TYPE_CHECKING = False  # loaded by the keeper: importing `typing` would add 5 ms to its start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,7 +23,7 @@ _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _PR_CAPBSET_DROP, _CAP_SYS_RESOURCE = 24, 24
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITIES = 0x20080522
-"""The third version of what `capset` takes."""
+"""Version 3 of the `capset` header (_LINUX_CAPABILITY_VERSION_3)."""
 _CLONE_NEWNS, _CLONE_NEWNET = 0x20000, 0x40000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
@@ -31,7 +31,7 @@ _MOUNT_ATTR_RDONLY = 1
 
 
 def apply(wanted: Ruleset, scratch: bytes) -> None:
-    """`scratch` is the private TMPDIR that was made for this run, or nothing."""
+    """Apply `wanted` to this thread. `scratch` is the path of the run's private TMPDIR, or empty. Raises OSError."""
     if wanted.user_namespace:
         from nacre.sandbox.kernel.user_namespace import enter_user_namespace
 
@@ -53,7 +53,7 @@ def apply(wanted: Ruleset, scratch: bytes) -> None:
 
 
 def install_filter(program: bytes) -> None:
-    """A filter for this thread. It needs `no_new_privs`."""
+    """Install a seccomp filter for this thread. Requires `no_new_privs`."""
     import ctypes
 
     code = ctypes.create_string_buffer(program, len(program))
@@ -62,14 +62,15 @@ def install_filter(program: bytes) -> None:
 
 
 def set_capabilities(mask: int) -> None:
-    """Effective and permitted; none are inherited."""
+    """Set the effective and permitted capabilities; clear the inheritable ones."""
     low, high = mask & 0xFFFFFFFF, mask >> 32
     head = struct.pack("Ii", _CAPABILITIES, 0)
     call(_numbers()["capset"], head, struct.pack("6I", low, low, 0, high, high, 0))
 
 
 def keep_limits() -> None:
-    """root may raise any limit: not without this one capability, which no program that it starts can get back."""
+    """Drop CAP_SYS_RESOURCE, with which root could raise any limit, also from the bounding set: no program that this
+    thread starts can get it back."""
     permitted = _permitted_capabilities()
     if permitted & (1 << _CAP_SYS_RESOURCE):
         prctl(_PR_CAPBSET_DROP, _CAP_SYS_RESOURCE)
@@ -98,7 +99,7 @@ def _restrict(wanted: Ruleset, scratch: bytes) -> None:
             try:
                 landlock.allow_below(ruleset, path, rights & files)
             except FileNotFoundError:
-                pass  # nothing to grant; whatever is made there later is not writable
+                pass  # nothing to grant; a file created there later is not writable
         if scratch:
             landlock.allow_below(ruleset, os.path.realpath(scratch), landlock.EVERYTHING & files)
         for port in wanted.ports if network else ():
@@ -148,20 +149,20 @@ def _mount(wanted: Ruleset, scratch: bytes) -> None:
 
 
 def _mount_memory(wanted: Ruleset, paths: list[bytes]) -> None:
-    # what is in it belongs to no process, so that nobody else counts it
+    # Files in a tmpfs belong to no process, so no per-process count includes them: limit its size.
     size = b"".join(b",size=%d" % most for name, most in wanted.watched_limits if name == b"memory")
     for path in paths:
         mount(b"none", path, b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777" + size)
 
 
 def _rebind_covered(paths: list[bytes], cover: Callable[[], None]) -> None:
-    """Mount what covers these paths, a workspace in /dev/shm say, and bind each again where it was."""
+    """Cover /dev/shm, then bind each of these paths (a workspace in /dev/shm, for example) to its old place again."""
     handles = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in sorted(paths)]
     try:
         cover()
         for path, handle in handles:
             if os.path.exists(path):
-                continue  # in one that was bound just now
+                continue  # inside a path that was just bound
             source = b"/proc/self/fd/%d" % handle
             if os.path.isdir(source):
                 os.makedirs(path)
@@ -175,13 +176,14 @@ def _rebind_covered(paths: list[bytes], cover: Callable[[], None]) -> None:
 
 
 def mount_private_terminals(path: bytes = b"/dev/pts") -> None:
-    """Pseudo-terminals of this mount namespace alone; those of others are not there."""
+    """Mount a devpts instance that only this mount namespace has; terminals of other processes are not visible in
+    it."""
     mount(b"none", path, b"devpts", _MS_NOSUID | _MS_NOEXEC, b"newinstance,ptmxmode=0666,mode=0620")
     mount(path + b"/ptmx", b"/dev/ptmx", b"", _MS_BIND)
 
 
 def new_mount_namespace() -> None:
-    """A mount namespace for this thread; what happens in it is seen by nobody else."""
+    """Move this thread into a new mount namespace, whose mounts no other namespace sees."""
     call(_numbers()["unshare"], _CLONE_NEWNS)
     mount(b"none", b"/", b"", _MS_REC | _MS_PRIVATE)
 
@@ -200,8 +202,8 @@ def _set_mount(path: bytes, *, add: int = 0, clear: int = 0, how: int = 0) -> No
 
 
 def _is_covered(path: bytes, number: int) -> bool:
-    """Another mount lies above this one, on it or on a directory that leads to it, so that no path reaches it; or none
-    that this user may go, as in a user namespace."""
+    """Return whether no path reaches this mount: another one covers it or a directory above it, or this user may not
+    search a directory on the way (possible in a user namespace)."""
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -214,8 +216,8 @@ def _is_covered(path: bytes, number: int) -> bool:
 
 
 def _writable_mounts() -> list[tuple[int, bytes]]:
-    """Number and path of each."""
-    entries = read_mount_table("/proc/thread-self/mountinfo")  # other threads of the keeper have another namespace
+    """Return mount ID and mount point of each writable mount."""
+    entries = read_mount_table("/proc/thread-self/mountinfo")  # other threads of the keeper are in another namespace
     return [(entry.number, entry.point) for entry in entries if b"ro" not in entry.options.split(b",")]
 
 
@@ -223,7 +225,7 @@ _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
 def new_network_namespace() -> None:
-    """With nothing in it but a loopback of its own."""
+    """Move this thread into a new network namespace that has only a loopback interface."""
     import fcntl
     import socket
 

@@ -1,7 +1,6 @@
-"""Landlock, by its three system calls. Which rights there are depends on the kernel's ABI; `handled_rights` knows
-which.
+"""Landlock, through its three system calls. `handled_rights` knows which rights each ABI version has.
 
-Everything here binds the calling thread, and what it starts, for ever.
+Restrictions apply to the calling thread and everything it starts, for good.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ import struct
 from nacre.sandbox.kernel.libc import call
 from nacre.sandbox.kernel.syscalls import NUMBERS
 
-TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
+TYPE_CHECKING = False  # loaded by the keeper: importing `typing` would add 5 ms to its start
 if TYPE_CHECKING:
     from typing import Any
 
 _syscall: Any = None
 
 MAX_ABI = 8
-"""Later kernels are used like this one."""
+"""Later ABI versions are used like this one."""
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(6))
 MAKE_CHAR, MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_BLOCK, MAKE_SYM = (1 << bit for bit in range(6, 13))
@@ -32,9 +31,9 @@ DEVICES = MAKE_CHAR | MAKE_BLOCK
 """Never granted."""
 WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_SYM | DEVICES
 EVERYTHING = (READING | WRITING | REFER | TRUNCATE) & ~DEVICES
-"""In a place of one's own."""
+"""For directories that belong to the command: its workspace and its private TMPDIR."""
 ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-"""What can be granted for something that is no directory."""
+"""Rights that can be granted on a file that is not a directory."""
 
 BIND_TCP, CONNECT_TCP = 1, 2
 ABSTRACT_SOCKETS, SIGNALS = 1, 2
@@ -43,18 +42,19 @@ _ADDS_RULE_FOR_PATH, _ADDS_RULE_FOR_PORT = 1, 2
 _ASK_VERSION = 1
 _PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FIXED = (b"", b"/dev")
-"""Directories that no command changes: of a path in one of them only the last part could be a link."""
+"""Directories that no command can change: of a path directly in one of them, only the last part could be a link."""
 _ANY = next(iter(NUMBERS.values()))  # all three calls have the same number everywhere
 _CREATE, _ADD, _RESTRICT = (_ANY[f"landlock_{name}"] for name in ("create_ruleset", "add_rule", "restrict_self"))
 
 
 def abi() -> int:
-    """What this kernel has. OSError says why it has none: ENOSYS (not built in), EOPNOTSUPP (switched off)."""
+    """Return the ABI version of this kernel. Raises OSError if it has none: ENOSYS (not built in), EOPNOTSUPP
+    (disabled)."""
     return call(_CREATE, 0, 0, _ASK_VERSION)
 
 
 def handled_rights(abi: int) -> tuple[int, int, int]:
-    """All that this ABI can forbid: rights on files, rights on the network, scopes."""
+    """Return everything this ABI version can restrict: file rights, network rights, scopes."""
     files = READING | WRITING
     if abi >= 2:
         files |= REFER
@@ -66,15 +66,17 @@ def handled_rights(abi: int) -> tuple[int, int, int]:
 
 
 def create(files: int, network: int, scopes: int) -> int:
-    """A ruleset that forbids all of this; a descriptor."""
+    """Create a ruleset that forbids all of these; return its file descriptor."""
     attributes = struct.pack("QQQ", files, network, scopes)
     size = 24 if scopes else 16 if network else 8  # an old kernel knows only the first field
     return call(_CREATE, attributes, size, 0)
 
 
 def allow_below(ruleset: int, path: bytes, rights: int) -> None:
-    """Grant rights on a file, or on everything below a directory. FileNotFoundError: not there under this name; a link
-    is not followed, wherever on the way it is, since it may have been put there after somebody looked."""
+    """Grant rights on a file, or on everything below a directory.
+
+    Raises FileNotFoundError if nothing exists under this name. A symbolic link anywhere in the path counts as missing:
+    it may have been created after the path was checked."""
     fd = os.open(path, _PLACE)
     try:
         mode = os.fstat(fd).st_mode
@@ -89,7 +91,7 @@ def allow_below(ruleset: int, path: bytes, rights: int) -> None:
 
 
 def _add_rule(ruleset: int, rule: bytes) -> None:
-    """As `call`, in a third of its time: a confinement has some thirty of these."""
+    """Add a rule for a path in a third of the time that `call` takes: a sandbox has about thirty of these."""
     global _syscall
     if _syscall is None:
         from ctypes import CDLL, c_char_p, c_int, c_long
@@ -103,9 +105,10 @@ def _add_rule(ruleset: int, rule: bytes) -> None:
 
 
 def allow_port(ruleset: int, port: int, rights: int) -> None:
+    """Grant network rights on a TCP port."""
     call(_ADD, ruleset, _ADDS_RULE_FOR_PORT, struct.pack("QQ", rights, port), 0)
 
 
 def restrict_thread(ruleset: int) -> None:
-    """From here on. The thread must have given up new privileges."""
+    """Enforce the ruleset on this thread from now on. Requires `no_new_privs`."""
     call(_RESTRICT, ruleset, 0)

@@ -1,10 +1,10 @@
-"""System calls that Python has no name for. OSError when one fails."""
+"""System calls that Python has no function for. They raise OSError on failure."""
 
 from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
+TYPE_CHECKING = False  # loaded by the keeper: importing `typing` would add 5 ms to its start
 if TYPE_CHECKING:
     from ctypes import CDLL, Array, c_char
 
@@ -12,7 +12,8 @@ _libc: CDLL | None = None
 
 
 def call(number: int, *arguments: int | bytes | Array[c_char]) -> int:
-    """Bytes are passed by address; a buffer is for what the kernel writes."""
+    """Make the system call `number` and return its result. Bytes are passed by address; the kernel may write to a
+    buffer."""
     global _libc
     import ctypes
 
@@ -28,7 +29,7 @@ def call(number: int, *arguments: int | bytes | Array[c_char]) -> int:
 
 
 def prctl(option: int, value: int, address: bytes | int = 0) -> None:
-    """Python has no name for it."""
+    """Call prctl(2), for which Python has no function."""
     import ctypes
 
     if ctypes.CDLL(None, use_errno=True).prctl(option, ctypes.c_ulong(value), address, 0, 0) < 0:

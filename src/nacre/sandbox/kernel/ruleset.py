@@ -1,24 +1,25 @@
-"""What the kernel is to enforce for one run, as host and keeper tell it each other. Pure.
+"""The restrictions that the kernel enforces for one run, in the encoding that host and keeper exchange. Pure.
 
-Every part is one field, `name=value`; the whole travels as bytes, so that two runs are confined alike exactly when
-their bytes are equal.
+Each part is one field, `name=value`. Two runs are sandboxed alike exactly if their encoded bytes are equal.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # loaded by the keeper: see keeper/wire.py
+TYPE_CHECKING = False  # loaded by the keeper: importing `typing` would add 5 ms to its start
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 WRITABLE, READ_ONLY, HIDDEN, SHM, PTS = b"open", b"close", b"hide", b"memory", b"terminals"
-"""What a mount does to a path: leave it writable, make it read-only, cover it, make it shared memory or terminals of
-one's own."""
+"""Kinds of mounts: leave a path writable, make it read-only, hide it, mount private shared memory on it, or private
+pseudo-terminals."""
 
 MIN_THREADS = 256
-"""Threads that a run may have, however few processes it may have: one Java program has tens."""
+"""Lower bound of a run's thread limit, however low its process limit: one Java program has dozens of threads."""
 
 
 class Ruleset:
+    """The restrictions of one run. Every attribute is off or empty by default."""
+
     __slots__ = (
         "drop_privileges",
         "filter",
@@ -53,32 +54,35 @@ class Ruleset:
         watched: Iterable[tuple[bytes, float]] = (),
     ) -> None:
         self.drop_privileges = powerless
-        """No new privileges, no capabilities."""
+        """Set no_new_privs and drop all capabilities."""
         self.landlock = landlock
-        """What it forbids: rights on files, rights on TCP, scopes."""
+        """Landlock rights to forbid: on files, on TCP, scopes."""
         self.grants = [*grants]
-        """Rights on files that it gives back, each below a path. A path that does not exist is left out."""
+        """Landlock file rights to grant below a path. A path that does not exist is skipped."""
         self.ports = [*ports]
-        """That may be connected to."""
+        """TCP ports that may be connected to."""
         self.filter = filter
-        """For seccomp."""
+        """The seccomp program; empty for none."""
         self.read_only_root = closed
-        """In a mount namespace of its own, where everything is read-only but what `mounts` opens."""
+        """Make everything read-only except the `WRITABLE` paths in `mounts`, in a private mount namespace."""
         self.mounts = [*mounts]
+        """Kind and path of each mount."""
         self.user_namespace = user_namespace
-        """Mounts are made in a user namespace of its own: we may make none otherwise."""
+        """Make the mounts in a private user namespace, because nacre has no privileges."""
         self.loopback = loopback
-        """In a network namespace of its own."""
+        """Use a private network namespace with only a loopback interface."""
         self.private_tmpdir = scratch
-        """Where to make the private TMPDIR; empty for none."""
+        """Directory to create the private TMPDIR in; empty for none."""
         self.redirects = [*redirects]
-        """Variables that point into the TMPDIR, and where."""
+        """Environment variables that point into the private TMPDIR, each with its path there."""
         self.limits = [*limits]
-        """Resource limits: number and value."""
+        """Resource limits (setrlimit): number and value."""
         self.watched_limits = [*watched]
-        """What the keeper counts over the whole run: `memory` (bytes), `cpu` (seconds), `processes`, `threads`."""
+        """Limits that the keeper checks over all processes of the run: `memory` (bytes), `cpu` (seconds), `processes`,
+        `threads`."""
 
     def encode(self) -> bytes:
+        """Return the bytes that `decode` reads."""
         fields: list[bytes] = []
         if self.drop_privileges:
             fields.append(b"powerless=")
@@ -104,7 +108,7 @@ class Ruleset:
 
     @classmethod
     def decode(cls, data: bytes) -> Ruleset:
-        """ValueError: these are no bytes of ours."""
+        """Parse the output of `encode`. Raises ValueError for anything else."""
         made = cls()
         for field in data.split(b"\0") if data else []:
             name, _, value = field.partition(b"=")

@@ -1,9 +1,8 @@
-"""What must not be asked of the kernel, as a program that the kernel itself runs before every system call. Pure.
+"""Builds the seccomp program that the kernel runs before every system call. Pure.
 
-Landlock speaks of files, TCP and signals; this closes the rest. A program is a search tree over the numbers of the
-calls that matter, each leaf a few tests of the arguments; everything else is allowed. It fails with an error that
-programs know how to take, and ends a program only when it speaks for another architecture, where numbers mean
-something else.
+Landlock covers files, TCP and signals; this denies the rest. A program is a binary search tree over system call
+numbers whose leaves test a few arguments; calls that are not in it are allowed. A denied call fails with an errno that
+programs handle. The process is killed only if it uses another architecture, where the numbers have other meanings.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Literal, TypeAlias
 from nacre.sandbox.kernel.syscalls import ARCHITECTURES, NUMBERS
 
 Sockets: TypeAlias = Literal["none", "tcp", "internet"]
-"""What may be opened beside socket pairs: nothing, TCP (to ports that Landlock names), anything that reaches the
-network."""
+"""Sockets that may be opened in addition to socket pairs: none, TCP (to ports that Landlock allows), or any that
+reaches the network."""
 
 _EPERM, _ENOSYS = 1, 38
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
@@ -25,10 +24,10 @@ _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_KIND = 1, 5, 0xF
 _IPPROTO_TCP = 6
 _MSG_FASTOPEN = 0x20000000
 _NAMESPACES = 0x7E020000
-"""Every CLONE_NEW… but the one for time, which `clone` cannot make."""
+"""Every CLONE_NEW* flag except CLONE_NEWTIME, which `clone` does not accept."""
 _O_ACCMODE, _O_TRUNC = 0o3, 0o1000
 _O_MAKES_FILE = 0o100 | 0o20000000
-"""O_CREAT, and the bit that only O_TMPFILE has: without these the mode is not looked at, and may be anything."""
+"""O_CREAT, and the bit that only O_TMPFILE has: without these the kernel ignores the mode, which may be anything."""
 _S_ISUID = 0o4000
 _FUTEX_PRIVATE, _FUTEX_COMMAND = 0x80, 0x7F
 _FUTEX_REQUEUES = (3, 4, 11, 12)
@@ -50,11 +49,12 @@ _KILL: InstructionBlock = [(_RETURN, 0, 0, 0x80000000)]
 
 
 def _deny(error: int = _EPERM) -> InstructionBlock:
+    """Return a block that fails the call with this errno."""
     return [(_RETURN, 0, 0, 0x00050000 | error)]
 
 
 def _argument(index: int) -> Instruction:
-    """Its lower half: everything we look at is an `int` to the kernel."""
+    """Load the lower 32 bits of an argument: the kernel takes every argument that is tested here as an `int`."""
     return (_LOAD, 0, 0, 16 + 8 * index)
 
 
@@ -67,7 +67,7 @@ def _if_any_bit(mask: int, then: InstructionBlock, otherwise: InstructionBlock) 
 
 
 def _allow_values(index: int, *values: int, then: InstructionBlock = ALLOW) -> InstructionBlock:
-    """Denied unless the argument is one of these."""
+    """Deny the call unless the argument is one of these."""
     block = _deny()
     for value in values:
         block = _if_equal(value, then, block)
@@ -75,13 +75,13 @@ def _allow_values(index: int, *values: int, then: InstructionBlock = ALLOW) -> I
 
 
 def _if_null(index: int, then: InstructionBlock, otherwise: InstructionBlock) -> InstructionBlock:
-    """An address, so both halves of it."""
+    """Branch on a null pointer. It is an address, so both halves are compared."""
     upper_half = (_LOAD, 0, 0, 16 + 8 * index + 4)
     return [_argument(index), *_if_equal(0, [upper_half, *_if_equal(0, then, otherwise)], otherwise)]
 
 
 def _deny_values(index: int, *values: int) -> InstructionBlock:
-    """Denied if the argument is one of these."""
+    """Deny the call if the argument is one of these."""
     block = ALLOW
     for value in values:
         block = _if_equal(value, _deny(), block)
@@ -89,7 +89,7 @@ def _deny_values(index: int, *values: int) -> InstructionBlock:
 
 
 def _deny_bits(index: int, mask: int) -> InstructionBlock:
-    """Denied if the argument has one of these bits."""
+    """Deny the call if the argument has one of these bits set."""
     return [_argument(index), *_if_any_bit(mask, _deny(), ALLOW)]
 
 
@@ -102,32 +102,34 @@ _POWERS = (
     "init_module finit_module delete_module kexec_load kexec_file_load reboot syslog uselib _sysctl "
     "settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname iopl ioperm modify_ldt"
 ).split()
-"""Ways round everything else, or matters of the machine. No command of an agent needs one of these."""
+"""Calls that bypass the other restrictions, or administer the machine. No command of an agent needs one of these."""
 
 _METADATA = (
     "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat file_setattr "
     "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"
 ).split()
-"""Landlock lets these pass on any file of the user."""
+"""Changes of metadata, which Landlock allows on any file of the user."""
 
 _SHARED = (
     "shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl "
     "mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr"
 ).split()
-"""Memory and queues that other programs of the user share. A queue in /dev/mqueue can be opened like any file, and only
-these calls take messages from it."""
+"""Shared memory and message queues, which other programs of the user share. A queue in /dev/mqueue can be opened like
+any file, but only these calls take messages from it."""
 
 _SET_MODE = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
-"""Calls that give a file its mode, beside `open`, and which argument that is. `mkdir` takes no set-user-ID bit."""
+"""Calls that set the mode of a file, except `open`, with the index of that argument. `mkdir` ignores the set-user-ID
+bit."""
 
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _TERMINAL = (_TIOCSTI, _TIOCLINUX)
-"""Typing into a terminal on its user's behalf."""
+"""Requests that insert input into a terminal as if its user had typed it."""
 _OF_FILES, _KIND = (0x58, 0x66, 0x72, 0x76, 0x94, 0x97, 0xCF, 0xF5), 0xFF00
-"""Kinds of requests with which file systems change files, or make and delete whole trees, through a descriptor that is
-only readable: flags, versions, attributes, encryption, verity, subvolumes."""
+"""Types of ioctl requests with which file systems change files, or create and delete whole trees, through a descriptor
+that is open for reading only: flags, versions, attributes, encryption, verity, subvolumes."""
 _READING_IOCTLS = (0x80086601, 0x80046601, 0x80087601, 0x80047601, 0x801C581F, 0xC020660B, 0x80047210, 0x81009431)
-"""Those of them that only ask: GETFLAGS, GETVERSION, FSGETXATTR, FIEMAP, FAT's GET_ATTRIBUTES, GETFSLABEL."""
+"""Requests of these types that only read: GETFLAGS, GETVERSION, FSGETXATTR, FIEMAP, FAT's GET_ATTRIBUTES,
+GETFSLABEL."""
 
 
 def _sockets(sockets: Sockets, *, unix: bool) -> InstructionBlock:
@@ -145,7 +147,8 @@ def _sockets(sockets: Sockets, *, unix: bool) -> InstructionBlock:
 
 
 def _pairs(*, unix: bool) -> InstructionBlock:
-    """A pair of datagram sockets may send to any other address too: it is as good as `socket`."""
+    """Allow only connected kinds of socket pairs. A datagram socket of a pair can send to any other address, so it is
+    as powerful as `socket`."""
     if unix:
         return ALLOW
     kinds = _if_equal(_SOCK_STREAM, ALLOW, _if_equal(_SOCK_SEQPACKET, ALLOW, _deny()))
@@ -153,7 +156,8 @@ def _pairs(*, unix: bool) -> InstructionBlock:
 
 
 def _tag_stays() -> InstructionBlock:
-    """Other limits may be lowered, and any be asked for. This one is how the keeper knows whose a process is."""
+    """Deny setting RLIMIT_LOCKS, the tag by which the keeper knows which run a process belongs to. Other limits may be
+    lowered, and any limit may be read."""
     return [_argument(1), *_if_equal(_RLIMIT_LOCKS, _if_null(2, ALLOW, _deny()), ALLOW)]
 
 
@@ -172,8 +176,9 @@ def _ioctls(*, metadata: bool) -> InstructionBlock:
 
 
 def _futexes() -> InstructionBlock:
-    """Waiting in memory that a file backs takes no more than to read that file: a command could move those who wait
-    there to a place where nobody wakes them. Programs only do this among their own threads."""
+    """Deny requeueing on shared futexes. Read access is enough to wait in memory that a file backs: a command could
+    move the waiters of other programs to a futex that no process wakes. Programs requeue only among their own
+    threads."""
     block = ALLOW
     for command in _FUTEX_REQUEUES:
         block = _if_equal(command, _deny(_ENOSYS), block)
@@ -181,9 +186,11 @@ def _futexes() -> InstructionBlock:
 
 
 def _opens(index: int, *, truncation: bool, set_user_id: bool) -> InstructionBlock:
-    """`truncation`: deny reading and truncating in one call, which old Landlocks take for reading; and truncating with
-    the fourth access mode, which opens for neither reading nor writing, and which they take for nothing at all.
-    `set_user_id`: deny making a file that has this bit; the mode follows the flags."""
+    """Build the block for `open` or `openat`. `index` is the argument with the flags, which the mode follows.
+
+    `truncation`: deny opening for reading with O_TRUNC, which Landlock before ABI 3 treats as reading; and O_TRUNC with
+    access mode 3, which opens for neither reading nor writing and which it treats as no access at all.
+    `set_user_id`: deny creating a file with the set-user-ID bit."""
     block = ALLOW
     if set_user_id:
         block = _if_any_bit(_O_MAKES_FILE, _deny_bits(index + 1, _S_ISUID), ALLOW)
@@ -203,45 +210,48 @@ def rules(
     pinning: bool = False,
     passing: bool = False,
 ) -> dict[str, InstructionBlock]:
-    """By the name of the call. True opens `unix` sockets, and closes `metadata`, `shared` memory, `truncation`,
-    `pinning` of memory in pipes, `passing` of descriptors. Where metadata is open, the set-user-ID bit is closed."""
+    """Return the block of instructions for each system call that is not simply allowed, by name.
+
+    True for `unix` allows unix sockets. True for the others denies: `metadata` changes, `shared` memory, `truncation`,
+    `pinning` memory in pipes, `passing` descriptors between processes. If `metadata` is False, only setting the
+    set-user-ID bit is denied."""
     found = dict.fromkeys(_POWERS, _deny())
-    found["clone3"] = _deny(_ENOSYS)  # its flags are out of sight; without it the C library uses `clone`
+    found["clone3"] = _deny(_ENOSYS)  # a filter cannot read its flags; on ENOSYS libc uses `clone`
     found["clone"] = _deny_bits(0, _NAMESPACES)
     found["socket"] = _sockets(sockets, unix=unix)
     found["socketpair"] = _allow_values(0, _AF_UNIX, then=_pairs(unix=unix))
-    found["fcntl"] = _deny_values(1, _F_SETLEASE)  # on a file that is only read it keeps everybody else from writing
+    found["fcntl"] = _deny_values(1, _F_SETLEASE)  # a lease needs read access only, and keeps others from writing
     found["ioctl"] = _ioctls(metadata=metadata)
-    # priorities and limits of processes outside: these take a process number, and 0 is the caller; or the caller's
-    # user, with all that belongs to him, where it is said so
+    # Priorities and limits of processes outside: these calls take a PID or a process group, where 0 is the caller's.
+    # PRIO_USER stays denied: there, 0 would mean every process of the caller's user.
     found["setpriority"] = _allow_values(1, 0, then=_allow_values(0, _PRIO_PROCESS, _PRIO_PGRP))
     found["ioprio_set"] = _allow_values(1, 0, then=_allow_values(0, _IOPRIO_WHO_PROCESS, _IOPRIO_WHO_PGRP))
     found["prlimit64"] = _allow_values(0, 0, then=_tag_stays())
     found["setrlimit"] = _deny_values(0, _RLIMIT_LOCKS)
     for name in ("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"):
         found[name] = _allow_values(0, 0)
-    if sockets == "tcp":  # data with the first packet needs no `connect`, which is all that Landlock watches
+    if sockets == "tcp":  # MSG_FASTOPEN sends data without `connect`, which is what Landlock checks
         found["sendto"] = found["sendmmsg"] = _deny_bits(3, _MSG_FASTOPEN)
         found["sendmsg"] = _deny_bits(2, _MSG_FASTOPEN)
-        if not unix:  # without `bind`, which Landlock watches, it picks a port by itself
+        if not unix:  # without `bind`, which Landlock checks, it chooses a free port
             found["listen"] = _deny()
     if sockets != "internet" and not unix:
-        found["bind"] = _deny()  # one of a pair could take an abstract name that a service outside needs
+        found["bind"] = _deny()  # a socket of a pair could take an abstract name that a service outside needs
     found["futex"] = _futexes()
     found["futex_requeue"] = _deny(_ENOSYS)
     if metadata:
         found |= dict.fromkeys(_METADATA, _deny())
-    else:  # a set-user-ID file of root's that stays in a workspace makes root of whoever runs it
+    else:  # a set-user-ID file of root left in a workspace gives root's privileges to any user who runs it
         found |= {name: _deny_bits(index, _S_ISUID) for name, index in _SET_MODE.items()}
     if shared:
         found |= dict.fromkeys(_SHARED, _deny())
-    if pinning:  # one byte keeps a huge page of memory that no process has mapped; there is always `write`
+    if pinning:  # one byte pins a huge page that no process has mapped; programs fall back to `write`
         found["vmsplice"] = _deny(_ENOSYS)
-    if passing:  # whether a message has descriptors is out of sight; without them there are `send` and `write`
+    if passing:  # a filter cannot see whether a message has descriptors; otherwise `send` and `write` suffice
         found["sendmsg"] = found["sendmmsg"] = _deny()
     if truncation:
         found["truncate"] = _deny()
-    if truncation or not metadata:  # the flags and the mode of `openat2` are out of sight; programs have another way
+    if truncation or not metadata:  # a filter cannot read flags and mode of `openat2`; programs fall back
         found["openat2"] = _deny(_ENOSYS)
         found["open"] = _opens(1, truncation=truncation, set_user_id=not metadata)
         found["openat"] = _opens(2, truncation=truncation, set_user_id=not metadata)
@@ -260,7 +270,7 @@ def program(
     pinning: bool = False,
     passing: bool = False,
 ) -> bytes:
-    """As the kernel wants it."""
+    """Return the filter as the bytes of an array of `struct sock_filter`. The arguments are those of `rules`."""
     numbers = NUMBERS[machine]
     wanted = rules(
         sockets=sockets,
@@ -286,7 +296,7 @@ def program(
 
 
 def _search(leaves: Sequence[tuple[int, InstructionBlock]]) -> InstructionBlock:
-    """Half of the numbers at a time: a linear list would cost every call of every program."""
+    """Build a binary search tree: a linear list would slow down every system call of every program."""
     if len(leaves) == 1:
         number, block = leaves[0]
         return _if_equal(number, block, ALLOW)

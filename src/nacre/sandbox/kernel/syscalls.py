@@ -1,14 +1,14 @@
-"""Numbers of system calls, by the name of the machine. Only those that some filter of ours names.
+"""System call numbers by machine name, for the calls that our filters name.
 
-From the kernel's tables, which never change once published; a test compares them with the headers of this system.
+Taken from the kernel's tables, which never change once published; a test compares them with this system's headers.
 """
 
 from __future__ import annotations
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""What the kernel calls them in a filter (AUDIT_ARCH_*)."""
+"""Architecture values in a seccomp filter (AUDIT_ARCH_*)."""
 
-# since 5.1 a call has the same number everywhere
+# since Linux 5.1, new calls have the same number on every architecture
 _EVERYWHERE = {
     "io_uring_setup": 425,
     "io_uring_enter": 426,

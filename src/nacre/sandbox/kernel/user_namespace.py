@@ -1,6 +1,6 @@
-"""A user namespace, in which somebody without privileges may mount: for a process with one thread, for good.
+"""A user namespace, in which a process without privileges may mount: only for a process with one thread, and for good.
 
-The user keeps his own number there. Every other user, root among them, is shown as `nobody`.
+The user keeps their user ID in it. Every other user, including root, appears as `nobody`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ _PR_SET_DUMPABLE = 4
 
 
 def enter_user_namespace() -> None:
-    """OSError: it is forbidden here, or this process has more than one thread."""
+    """Move this process into a new user namespace. Raises OSError if that is forbidden here or it has several
+    threads."""
     from nacre.sandbox.kernel.libc import prctl
 
     uid, gid = os.geteuid(), os.getegid()
     call(NUMBERS[os.uname().machine]["unshare"], _CLONE_NEWUSER)
-    prctl(_PR_SET_DUMPABLE, 1)  # else its files in /proc belong to root
+    prctl(_PR_SET_DUMPABLE, 1)  # else the files of this process in /proc belong to root
     try:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{uid} {uid} 1")
