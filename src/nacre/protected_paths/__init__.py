@@ -1,4 +1,4 @@
-"""Remember protected paths before a run, compare them after it, put them back and report it."""
+"""Protected paths: recorded before a run, compared after it, restored and reported."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ __all__ = ["PathSnapshot", "Protection", "restore_snapshot", "take_snapshot"]
 
 
 async def take_snapshot(plan: Plan) -> Protection | None:
-    """Beside the event loop, if there is anything to remember. OSError: there is no descriptor to look with."""
+    """Record the state of the paths that `plan` protects, in a new thread. Return None if it protects none that need
+    recording. Raises OSError if there is no file descriptor to read them with."""
     looks = plan.compared_paths or plan.repositories or plan.mounted or plan.covered
     return await run_in_thread(Protection, plan) if looks else None
 
 
 async def restore_snapshot(protection: Protection, *, goes_on: bool = False) -> list[str]:
-    """Beside the event loop; once begun it is done to the end, even if nobody waits any more. `goes_on`: the run does,
-    as a task."""
+    """Restore the protected paths in a new thread and return a sentence for each change. Once started it runs to the
+    end, even if the caller is cancelled. `goes_on`: the run continues as a task."""
     return await run_in_thread(protection.restore, goes_on=goes_on)

@@ -1,4 +1,4 @@
-"""When a file was made, which Python does not tell on Linux: `statx`, through the C library."""
+"""Creation times of files, which Python does not report on Linux: calls `statx` in the C library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BTIME_OFFSET = 80
 
 
 def birth_ns(path: str) -> int:
-    """Nanoseconds since 1970; 0 where the kernel, the C library or the file system does not know."""
+    """Return the creation time in nanoseconds since 1970; 0 if kernel, C library or file system does not know it."""
     if (statx := _statx()) is None:
         return 0
     found = ctypes.create_string_buffer(_STATX_BYTES)
@@ -30,5 +30,5 @@ def birth_ns(path: str) -> int:
 
 @lru_cache(maxsize=1)
 def _statx() -> Any:
-    """None: an old C library, or another system."""
+    """Return the C function; None with an old C library, or on another system."""
     return getattr(ctypes.CDLL(None), "statx", None)

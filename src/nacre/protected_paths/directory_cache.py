@@ -1,4 +1,4 @@
-"""Cache the listings of directories until they change: looking again costs one `lstat` each."""
+"""Directory listings, cached until the directory changes: checking one costs one `lstat`."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 _UNSETTLED_NS = 100_000_000
-"""Nanoseconds: a directory that has changed so recently may change again without its times telling."""
+"""Nanoseconds: after a change this recent, another one may leave the directory's timestamps the same."""
 _REMEMBERED_MAX = 10_000
 _ENTRIES_MAX = 5000
-"""Entries of one directory of a workspace that are read. All of a git directory are."""
+"""Entries read of one directory of a workspace. Git directories are read completely."""
 _LINKS_MAX = 2000
 _DIRECTORIES_MAX = _SHARED_MAX = 20_000
-"""Links, directories and files with other names that are remembered of one directory."""
+"""Limits on the links, directories and hard-linked files that are kept of one directory."""
 _REPOSITORY_NAMES = frozenset((".git", "HEAD", "commondir", "objects", "refs"))
-"""Names by which git knows a repository."""
+"""Names by which git recognises a repository."""
 
 
 class DirectoryListing(NamedTuple):
     inode: int
     changed_ns: int
-    """Its ctime, which nobody can set back."""
+    """Its ctime, which no program can set back."""
     directories: tuple[str, ...]
-    """Their paths, in it; links are none."""
+    """Paths of its subdirectories; links to directories are not included."""
     links: dict[str, str]
-    """Paths of symbolic links, and where each leads."""
+    """Path and target of each symbolic link."""
     shared: dict[str, int]
-    """Paths of files that have other names as well, and their inodes. Only for git directories."""
+    """Path and inode of each file that has other names (hard links). Only for git directories."""
     is_repository: bool
     """It looks like a git directory."""
     has_git: bool
-    """Something called `.git` is in it, which is not among the directories."""
+    """It has an entry `.git`, which is not in `directories`."""
     is_whole: bool
-    """Nothing was left out above."""
+    """No entry was left out above."""
     is_empty: bool
 
 
@@ -45,7 +45,8 @@ _remembered_of_git: dict[str, DirectoryListing] = {}
 
 
 def listing_of(path: str, *, of_git: bool = False) -> DirectoryListing | None:
-    """None: it is no directory, or cannot be read. `of_git`: look at each file for other names."""
+    """Return the listing of a directory; None if it is not a directory or cannot be read. `of_git`: check each file for
+    hard links."""
     remembered = _remembered_of_git if of_git else _remembered
     try:
         status = os.lstat(path)
@@ -87,7 +88,7 @@ def _read(path: str, status: os.stat_result, *, of_git: bool) -> DirectoryListin
                         shared[entry.path] = file.st_ino
                 else:
                     continue
-            except FileNotFoundError:  # gone meanwhile
+            except FileNotFoundError:  # removed meanwhile
                 continue
             is_whole = is_whole and is_room
     if count == _ENTRIES_MAX:
@@ -110,10 +111,10 @@ def _read(path: str, status: os.stat_result, *, of_git: bool) -> DirectoryListin
 def walk_breadth_first(
     tops: Iterable[str], most: int, *, skipped: Collection[str]
 ) -> Iterator[tuple[str, DirectoryListing]]:
-    """Directories below these, the nearest first, as many as `most`; not into git directories or `skipped` ones. Only
-    those are handed out in which a repository may be."""
+    """Yield directories below `tops` that may hold a repository, the nearest first. At most `most` directories are
+    visited; git directories and `skipped` ones are not entered."""
     todo = [*tops]
-    for path in todo:  # which grows meanwhile
+    for path in todo:  # the list grows during the loop
         found = listing_of(path)
         if found is None:
             continue

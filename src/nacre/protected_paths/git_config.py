@@ -1,11 +1,11 @@
-"""A git configuration in, the settings in it that run programs or lead git elsewhere out. Pure.
+"""Finds the settings in a git configuration that run programs or lead git elsewhere. Pure.
 
-The file is read as git's own parser reads it, letter by letter: a second opinion about quotes, comments or continued
-lines would be a place to hide a setting.
+The file is read character by character like git's own parser: any difference in the treatment of quotes, comments or
+continued lines could hide a setting.
 
-`git clone`, `git init` and `git submodule add` write settings that do neither, so a repository that a command has made
-is left alone. In sections in which git looks for programs, all keys count but those that are known to be harmless;
-other sections are harmless, since git knows no program there.
+`git clone`, `git init` and `git submodule add` write only settings that do neither, so repositories that a command
+creates with them are left alone. In sections that can name programs, every key counts except those known to be
+harmless. Other sections are harmless: git runs no program from them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import re
 import string
 
 MAX_BYTES = 256 * 1024
-"""A configuration that is larger is not read, and counts as one that runs programs."""
+"""A larger configuration is not read, and counts as one that runs programs."""
 UNREADABLE = "?"
-"""Stands for what cannot be read as git would."""
+"""Stands for a configuration that cannot be read as git would read it."""
 
 _HARMLESS = {
     "core": """abbrev autocrlf bare bigfilethreshold checkstat commentchar commentstring commitgraph compression eol
@@ -49,7 +49,7 @@ _HARMLESS = {
         "",
     ),
 }
-"""Sections in which git looks for programs, with the keys that name none."""
+"""Sections that can name programs, with their keys that never do."""
 _HARMLESS_KEYS = {section: frozenset(keys.split()) for section, keys in _HARMLESS.items()}
 _HARMLESS_VALUES = {
     "core.fsmonitor": re.compile(r"(?:true|false|yes|no|on|off|0|1)?", re.IGNORECASE),
@@ -67,7 +67,8 @@ _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"'}
 
 
 def settings_that_run_programs(text: str) -> frozenset[str]:
-    """Each as `section.name.key=value`; `UNREADABLE` for what git may read and this does not."""
+    """Return each setting that runs programs or leads git elsewhere as `section.name.key=value`; `UNREADABLE` if git
+    may read the file differently."""
     try:
         settings = read_settings(text)
     except ValueError:
@@ -78,7 +79,7 @@ def settings_that_run_programs(text: str) -> frozenset[str]:
 
 
 def find_setting(text: str, name: str) -> str:
-    """The last value of a setting; empty if there is none, or the text cannot be read."""
+    """Return the last value of a setting; empty if it is not set or the text cannot be read."""
     try:
         values = [value for full, value in read_settings(text) if full == name]
     except ValueError:
@@ -87,9 +88,10 @@ def find_setting(text: str, name: str) -> str:
 
 
 def read_settings(text: str) -> list[tuple[str, str | None]]:
-    """Names, as `section.name.key`, and values, as `git config --list` has them; None for a key without a value.
+    """Return names (`section.name.key`) and values as `git config --list` does; the value is None for a key without
+    `=`.
 
-    ValueError: git would refuse the file, or might read it in another way than this does.
+    Raises ValueError if git would refuse the file, or might read it differently.
     """
     if "\0" in text:
         raise ValueError("a NUL, at which git ends a value")
@@ -112,7 +114,7 @@ def read_settings(text: str) -> list[tuple[str, str | None]]:
 
 
 class _ConfigReader:
-    """The letters of a configuration, one after the other. At the end there is a newline, however often one asks."""
+    """Reads the characters of a configuration one by one. At the end, `next` returns newlines without limit."""
 
     def __init__(self, text: str) -> None:
         self._text = text.replace("\r\n", "\n")
@@ -128,12 +130,12 @@ class _ConfigReader:
         return letter
 
     def skip_line(self) -> None:
-        """A comment ends with its line, whatever the last letter of that is."""
+        """Skip the rest of a comment. It ends with its line, also after a backslash."""
         end = self._text.find("\n", self._at)
         self._at = len(self._text) if end < 0 else end + 1
 
     def read_header(self) -> str:
-        """The rest of `[section]`, `[section.name]` or `[section "name"]`, with a dot at the end."""
+        """Read the rest of `[section]`, `[section.name]` or `[section "name"]`. The name returned ends with a dot."""
         name = ""
         while (letter := self.next()) in _SECTION_LETTERS:
             name += letter.lower()
@@ -161,7 +163,7 @@ class _ConfigReader:
         return "".join(found)
 
     def read_setting(self, stem: str, letter: str) -> tuple[str, str | None]:
-        """The rest of a line that begins with this letter."""
+        """Read the rest of a line that starts with `letter`."""
         key = letter.lower()
         while (letter := self.next()) in _KEY_LETTERS:
             key += letter.lower()
@@ -199,7 +201,7 @@ class _ConfigReader:
 
 
 def _split_name(full: str) -> tuple[str, str, str]:
-    """Section, its name and the key: git looks for the first dot and the last one."""
+    """Split a name into section, subsection and key: as in git, at its first and its last dot."""
     section, _, rest = full.partition(".")
     name, _, key = rest.rpartition(".")
     return section, name, key

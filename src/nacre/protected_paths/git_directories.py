@@ -1,9 +1,10 @@
-"""Git directories: what a command may not leave there. Links, by which git would write elsewhere (the text of the next
-commit into a start-up file), and operations in progress that run programs.
+"""Finds and undoes what a command may not leave in a git directory: links, through which git would write elsewhere (the
+text of the next commit into a start-up file), and operations in progress that run programs.
 
-`objects` is looked at where git writes files of fixed names, not in its 256 directories: what lies there is named by
-its content; so it is in those of git-lfs and git-annex. Hooks are looked at elsewhere. Links that were there before
-stay. Directories are looked at up to a bound; new ones beyond it are moved out of git's way, unseen.
+Of `objects`, only the places where git writes files of fixed names are inspected, not its 256 directories, whose files
+are named by their content; nor are the object directories of git-lfs and git-annex. Hooks are checked in other
+modules. Links that existed before stay. Directories are inspected up to a limit; new ones beyond it are moved away
+without inspection.
 """
 
 from __future__ import annotations
@@ -27,50 +28,51 @@ from nacre.protected_paths.open_path import parent_of
 from nacre.protected_paths.quarantine import QUARANTINED
 
 DIRECTORIES_MAX = 20_000
-"""Directories that are looked at in one git directory."""
+"""Maximum number of directories inspected in one git directory."""
 _PASSES_MAX = 4
 _HEAD_MAX_BYTES = 4096
 _PATH_MAX_BYTES = 4000
-"""Longer paths cannot be looked at; git, which begins in the working tree, may reach them."""
+"""Longer paths cannot be inspected from the root; git, which starts in the working tree, may still reach them."""
 _NOTES_MAX = 20
-"""Sentences about links in one git directory."""
+"""Maximum number of sentences about links in one git directory."""
 NAMES_OF_GIT = frozenset(
     """branches hooks info logs modules objects rebase-apply rebase-merge refs reftable remotes rr-cache sequencer
     worktrees""".split()
 )
-"""Directories that git itself writes in: where there are too many, these are looked at first."""
+"""Directories that git itself writes to: inspected first if there are too many."""
 _OBJECT = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|pack-[0-9a-f]+\.[a-z]+")
 """Names of files that are named by their content."""
 _EDITOR_LOCK = ".#"
-"""Emacs locks a file by a link of this name that leads nowhere."""
+"""Prefix of the dangling symbolic links with which Emacs locks files."""
 
 
 class GitState(NamedTuple):
-    """Entries of a git directory that no run may add."""
+    """Entries of a git directory that a run may not add."""
 
     top: str
-    """The git directory, as it was called."""
+    """Path of the git directory when it was inspected."""
     links: dict[str, str]
-    """Symbolic links by path, and where each leads."""
+    """Path and target of each symbolic link."""
     shared: dict[str, int]
-    """Files that have another name as well, and their inodes."""
+    """Path and inode of each file that has another name (hard link)."""
     programs: Programs
-    """Files of operations in progress, and what each runs."""
+    """Files of operations in progress, each with the programs that it runs."""
     head: bytes | None
-    """The content of its HEAD, if that is a file."""
+    """Content of HEAD, if that is a regular file."""
     looked: list[str]
-    """Directories that were looked at."""
+    """Directories that were inspected."""
     unlooked: list[str]
-    """Directories that were not, as there are too many."""
+    """Directories that were not inspected, because there are too many."""
     crowded: list[str]
-    """Directories with more links or directories than are remembered."""
+    """Directories with more links or subdirectories than `directory_cache` keeps."""
 
 
 NOTHING = GitState("", {}, {}, {}, None, [], [], [])
 
 
 def inspect_git_directory(directory: str, others: frozenset[str]) -> GitState:
-    """As it is now; empty if there is none. `others` are looked at by themselves."""
+    """Return the current state of a git directory; empty if there is none. `others` are git directories inside it that
+    are inspected separately."""
     found = _look(directory, others, DIRECTORIES_MAX)
     if found.unlooked:
         begin = len(directory) + 1
@@ -79,7 +81,7 @@ def inspect_git_directory(directory: str, others: frozenset[str]) -> GitState:
 
 
 def describe_new(directory: str, before: GitState, others: frozenset[str]) -> str:
-    """Something there that is new and would be undone; empty for nothing."""
+    """Describe one new entry that `undo` would remove; empty if there is none."""
     now = inspect_git_directory(directory, others)
     before = _follow_move(before, directory)
     for path, target in now.links.items():
@@ -92,7 +94,7 @@ def describe_new(directory: str, before: GitState, others: frozenset[str]) -> st
 
 
 def undo(directory: str, before: GitState, others: frozenset[str]) -> list[str]:
-    """Remove, rename or move away what is new; a sentence each."""
+    """Remove, rename or move away every new entry. Return a sentence for each."""
     before = _follow_move(before, directory)
     now = _look(directory, others, DIRECTORIES_MAX)
     said: list[str] = []
@@ -114,7 +116,7 @@ def undo(directory: str, before: GitState, others: frozenset[str]) -> list[str]:
 
 
 def _follow_move(before: GitState, directory: str) -> GitState:
-    """The same, after the git directory was moved there."""
+    """Return `before` with its paths changed to `directory`, if the git directory was moved there."""
     begin = len(before.top)
     if before.top in ("", directory):
         return before
@@ -136,13 +138,14 @@ def _look(
     is_first: Callable[[str], bool] | None = None,
     left_out: frozenset[str] = frozenset(),
 ) -> GitState:
-    """`is_first`: directories that are looked at before the others. `left_out`: those that are not at all."""
+    """Inspect up to `most` directories. Those for which `is_first` is true come before the others; those in `left_out`
+    are skipped."""
     planted = GitState(directory, {}, {}, {}, read_file(f"{directory}/HEAD", _HEAD_MAX_BYTES), [], [], [])
     objects, worktrees = f"{directory}/objects", f"{directory}/worktrees/"
     skipped = {*left_out, f"{directory}/hooks", f"{directory}/lfs/objects", f"{directory}/annex/objects"}
     first, later = [directory], list[str]()
     for queue in (first, later):
-        for path in queue:  # which grows meanwhile
+        for path in queue:  # the list grows during the loop
             if len(planted.looked) >= most:
                 planted.unlooked.append(path)
                 continue
@@ -178,12 +181,13 @@ def _look(
 
 
 def _move_crowd(directory: str, before: GitState, others: frozenset[str]) -> tuple[GitState, list[str]]:
-    """Move away what is new and too much to be looked at; the rest, and sentences."""
+    """Move away new entries that are too many to inspect. Return the state without them, and a sentence for each
+    problem."""
     known, were_crowded = {directory, *before.looked}, set(before.crowded)
     kept_out = {*before.unlooked}
     most = (
         2 * DIRECTORIES_MAX if before.unlooked else DIRECTORIES_MAX
-    )  # the look before the next run is to see them all
+    )  # the directories that stay must fit into the inspection before the next run
     with QuarantineDirectory(directory) as box:
         for _ in range(_PASSES_MAX):
             now = _look(directory, others, most, known.__contains__, frozenset(kept_out))
@@ -201,7 +205,7 @@ def _move_crowd(directory: str, before: GitState, others: frozenset[str]) -> tup
                     _empty_directory(path, directory, before, known | others, box)
         else:
             box.failed = box.failed or "there is too much"
-    # in a directory that was crowded before, nobody can tell the user's links
+    # In a directory that was crowded before the run, the user's links cannot be told from new ones.
     for path in [path for path in now.links if os.path.dirname(path) in were_crowded]:
         del now.links[path]
     for path in [path for path in now.shared if os.path.dirname(path) in were_crowded]:
@@ -221,7 +225,7 @@ def _move_crowd(directory: str, before: GitState, others: frozenset[str]) -> tup
 
 
 def _find_topmost_new(path: str, directory: str, known: set[str]) -> str:
-    """The new directory that holds it and lies in one that is known."""
+    """Return the topmost new directory on the way to a path: its parent is known."""
     while (above := os.path.dirname(path)) != directory and above not in known:
         path = above
     return path
@@ -230,7 +234,7 @@ def _find_topmost_new(path: str, directory: str, known: set[str]) -> str:
 def _empty_directory(
     path: str, directory: str, before: GitState, known: set[str] | frozenset[str], box: QuarantineDirectory
 ) -> None:
-    """Move new links and directories away, one after the other: there may be millions."""
+    """Move new links and directories away one by one, without a list of them: there may be millions."""
     skipped = {f"{directory}/{name}" for name in ("hooks", "objects", "lfs", "annex")}
     try:
         with scan_open(path) as (fd, entries):
@@ -257,7 +261,7 @@ def _empty_directory(
 
 
 def _is_object(path: str, directory: str) -> bool:
-    """A local clone has hard links to those."""
+    """Return whether a path is an object file. Local clones share these by hard links."""
     way, _, name = path[len(directory) :].rpartition("/")
     return (way.startswith("/objects/") or (way.startswith("/modules/") and "/objects/" in way)) and bool(
         _OBJECT.fullmatch(name)
@@ -265,7 +269,7 @@ def _is_object(path: str, directory: str) -> bool:
 
 
 def _is_harmless(path: str, target: str) -> bool:
-    """A HEAD of the old kind, which names a branch, or the lock of an editor."""
+    """Return whether a link is a HEAD in git's old format, which points to a branch, or an editor's lock."""
     name = os.path.basename(path)
     if name.startswith(_EDITOR_LOCK):
         return "/" not in target
@@ -273,7 +277,7 @@ def _is_harmless(path: str, target: str) -> bool:
 
 
 def _remove(path: str, target: str, text: bytes | None) -> list[str]:
-    """`text`: what is put there instead."""
+    """Remove a link, or replace it by a file with content `text`."""
     try:
         with parent_of(path) as (parent, name):
             if text is None:
@@ -290,7 +294,7 @@ def _remove(path: str, target: str, text: bytes | None) -> list[str]:
 
 
 def _disarm(path: str, whats: list[str]) -> str:
-    """Take steps that run programs out of a todo list; rename any other file."""
+    """Remove the steps that run programs from a todo list; rename any other file."""
     shown = _shorten(whats[0])
     if os.path.basename(path) != TODO or TOO_LARGE in whats:
         return rename_beside(path, f"{path} would make git run programs or write elsewhere ({shown})")

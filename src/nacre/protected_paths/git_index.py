@@ -1,10 +1,10 @@
-"""A git index in, the paths of its gitlinks out: `git status` looks into the repositories there. Pure.
+"""Reads the paths of gitlinks from a git index: `git status` looks into the repositories there. Pure.
 
-An index with a path that git never writes, such as `../file` or `.git/hooks/x`, counts as one that cannot be read: `git
-restore .` would write there.
+An index with a path that git never writes, such as `../file` or `.git/hooks/x`, counts as unreadable: `git restore .`
+would write there.
 
-Entries are found as git finds them, by the lengths that they state. The size of a hash, 20 or 32 bytes, is not in the
-file: the configuration of the repository has it.
+Entries are located as git does it, by their stated lengths. The hash size, 20 or 32 bytes, is not in the file but in
+the configuration of the repository.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ import struct
 from typing import NamedTuple
 
 _EXTENDED = 0x4000
-"""A flag of an entry that has two more bytes of flags."""
+"""Flag of an entry that has two more bytes of flags."""
 _NAME_MASK = 0xFFF
-"""The length of a name, or that it is longer."""
+"""Bits of the flags with the length of the name; all set if it is longer."""
 _MAY_BE_FORBIDDEN = re.compile(rb"//|/\.(?:\.|[gG][iI][tT])?[/\0]")
-"""In the whole of an index: only paths with one of these, or that begin with a dot or a slash, are looked at."""
+"""Searched in the whole index: only paths that match, or that start with a dot or a slash, are checked one by one."""
 _FORBIDDEN = re.compile(rb"\.(?:[gG][iI][tT])?[/\0]|//")
-"""In the whole of an index, before its paths are looked at one by one."""
+"""Unused: redefined below."""
 _FORBIDDEN = re.compile(rb"(?:^|/)(?:\.\.?|\.git|)(?:/|$)", re.IGNORECASE)
+"""Matches a path that git never writes."""
 _DOT_OR_SLASH = b"./"
 
 
 class Index(NamedTuple):
     gitlinks: tuple[str, ...]
-    """Paths from the top of the working tree."""
+    """Paths relative to the top of the working tree."""
     is_unnamed: bool
-    """A gitlink takes its path from a shared index: it may be any of the paths there."""
+    """A gitlink takes its path from a shared index, so it may be any of the paths there."""
     shared: tuple[str, ...]
-    """Hashes in the names of shared indexes, to which this one only adds."""
+    """Hashes in the file names of the shared indexes that this one extends."""
 
 
 def read_index(data: bytes, hash_size: int, *, with_files: bool = False) -> Index:
-    """ValueError: it cannot be read for sure. `with_files`: count every path as a gitlink."""
+    """Parse an index. Raises ValueError if it cannot be read with certainty. `with_files`: return every path as a
+    gitlink."""
     if not data:
         return Index((), False, ())
     if data[:4] != b"DIRC" or len(data) < 12 + hash_size:
@@ -54,9 +56,9 @@ def read_index(data: bytes, hash_size: int, *, with_files: bool = False) -> Inde
 
 
 def _read_padded(data: bytes, count: int, hash_size: int, with_files: bool) -> tuple[list[bytes], set[int], int]:
-    """Versions 2 and 3. Returns the gitlinks, and where the entries end."""
+    """Read versions 2 and 3. Return the gitlinks, an empty set, and the offset at which the entries end."""
     found: list[bytes] = []
-    unpack = struct.Struct(f">26xB{13 + hash_size}xH").unpack_from  # a byte of the mode, and flags
+    unpack = struct.Struct(f">26xB{13 + hash_size}xH").unpack_from  # a byte of the mode, and the flags
     suspects = (match.start() for match in _MAY_BE_FORBIDDEN.finditer(data))
     suspect = next(suspects, len(data))
     at, fixed = 12, 42 + hash_size
@@ -80,7 +82,8 @@ def _read_padded(data: bytes, count: int, hash_size: int, with_files: bool) -> t
 
 
 def _read_packed(data: bytes, count: int, hash_size: int, with_files: bool) -> tuple[list[bytes], set[int], int]:
-    """Version 4, in which a path begins as the one before. Returns also where it takes nothing from that."""
+    """Read version 4, where each path shares a prefix with the previous one. Return the gitlinks, the offsets of
+    entries that share nothing, and the offset at which the entries end."""
     found: list[bytes] = []
     restarts: set[int] = set()
     unpack = struct.Struct(f">26xB{13 + hash_size}xH").unpack_from
@@ -106,13 +109,14 @@ def _read_packed(data: bytes, count: int, hash_size: int, with_files: bool) -> t
 
 
 def _refuse_forbidden(path: bytes) -> None:
-    """A directory of a sparse index ends with a slash; a path that is in a shared index is empty."""
+    """Raise ValueError for a path that git never writes. A directory of a sparse index ends with a slash; a path that
+    is in a shared index is empty."""
     if path and _FORBIDDEN.search(path.partition(b"\0")[0].removesuffix(b"/")):
         raise ValueError("a path in an index that git does not write")
 
 
 def _read_extensions(data: bytes, at: int, hash_size: int, restarts: set[int]) -> list[str]:
-    """The hashes of shared indexes. ValueError: git might begin to read elsewhere."""
+    """Return the hashes of shared indexes. Raises ValueError if git might start reading at another offset."""
     shared: list[str] = []
     begin, end = at, len(data) - hash_size
     if at > end:
@@ -135,7 +139,7 @@ def _read_extensions(data: bytes, at: int, hash_size: int, restarts: set[int]) -
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Git's offset encoding: a number, and where it ends."""
+    """Decode a number in git's offset encoding. Return it and the offset at which it ends."""
     value = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1

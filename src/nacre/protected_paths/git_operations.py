@@ -1,4 +1,4 @@
-"""Operations that git has in progress: what their state makes it run, or write elsewhere, when they are continued.
+"""Operations in progress in a git directory: the programs or writes elsewhere that continuing them would cause.
 
 | file | by |
 |---|---|
@@ -20,9 +20,9 @@ TODO = "git-rebase-todo"
 TOO_LARGE = "more than is read"
 _TODO_MAX_BYTES = 16 * 1024 * 1024
 _REMOTES_MAX = 1000
-"""Files of remotes that are read; more count as one that runs programs."""
+"""Files of remotes that are read; each further file counts as one that runs programs."""
 _STRATEGIES = frozenset(("", "octopus", "ort", "ours", "recursive", "resolve", "subtree"))
-"""Those that come with git."""
+"""Merge strategies that come with git."""
 _RUNS = re.compile(r"[ \t]*(?:exec|x)[ \t]")
 _APPLY_OPTIONS = re.compile(
     r"(?:'(?:-p\d+|-C\d+|--whitespace=[a-z-]+|--ignore-whitespace|--ignore-space-change|--reject|-3|--3way"
@@ -30,17 +30,17 @@ _APPLY_OPTIONS = re.compile(
 )
 
 Programs = dict[str, tuple[str, ...]]
-"""Paths of files, and what each makes git run."""
+"""Paths of files, each with what it makes git run."""
 
 
 def find_programs(directory: str) -> Programs:
-    """In one of the directories of these names, at the top of a git directory."""
+    """Return the programs that git would run from `directory`, which is in a git directory and has one of `NAMES`."""
     look = _CHECKS[os.path.basename(directory)]
     return {path: found for path, found in look(directory).items() if found}
 
 
 def read_steps(path: str) -> list[str]:
-    """Lines of a todo list; one that says so if it is too large."""
+    """Return the lines of a todo list; only `TOO_LARGE` if it is too large."""
     text = read_file(path, _TODO_MAX_BYTES + 1) or b""
     return text.decode("utf-8", "surrogateescape").split("\n") if len(text) <= _TODO_MAX_BYTES else [TOO_LARGE]
 
@@ -95,7 +95,7 @@ _CHECKS = {
     "branches": _look_at_remotes,
 }
 NAMES = frozenset(_CHECKS)
-"""Directories of a git directory that are looked at."""
+"""Directories of a git directory that are checked."""
 
 
 def _find_steps(path: str) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _check_strategy(name: str | None) -> tuple[str, ...]:
 
 
 def _read_text(path: str) -> str | None:
-    """Empty if there is no such file; None if it is too large."""
+    """Return the content of a file; empty if there is none, None if it is too large."""
     data = read_file(path, MAX_BYTES + 1) or b""
     return data.decode("utf-8", "surrogateescape") if len(data) <= MAX_BYTES else None
 

@@ -1,4 +1,5 @@
-"""Move what a command has left out of git's way, without following links, and without losing it."""
+"""Moves what a command has left in a git directory to names that git ignores, without following links or losing
+data."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from nacre.protected_paths.open_path import DIRECTORY, PathOpener, open_director
 from nacre.protected_paths.quarantine import QUARANTINED
 
 _NAME_MAX_BYTES = 180
-"""Bytes of an old name that a new one keeps: a name has room for 255."""
+"""Bytes of the old name that the new name keeps: the limit on a name is 255."""
 _COPIED_MAX_BYTES = 64 * 1024 * 1024
 
 
 def read_file(path: str, most: int) -> bytes | None:
-    """A regular file, not through a link."""
+    """Return up to `most` bytes of a file; None if it cannot be opened, or is a link."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             return file.read(most)
@@ -25,7 +26,7 @@ def read_file(path: str, most: int) -> bytes | None:
 
 
 def rename_beside(path: str, why: str) -> str:
-    """Give it a name that git does not look for; a sentence that says so."""
+    """Rename a file to a name that git does not look for. Return a sentence that starts with `why`."""
     try:
         with parent_of(path) as (parent, name):
             new = f"{_shorten(name)}{QUARANTINED}"
@@ -38,7 +39,7 @@ def rename_beside(path: str, why: str) -> str:
 
 
 def replace_file(name: str, parent: int, text: bytes, mode: int = 0o644) -> None:
-    """Write a file and put it where another one, or a link, is."""
+    """Write a file and rename it over another file or link."""
     spare = f".nacre-{os.getpid()}-{os.urandom(4).hex()}"
     fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
     try:
@@ -54,12 +55,12 @@ def replace_file(name: str, parent: int, text: bytes, mode: int = 0o644) -> None
 
 
 def separate_file(path: str) -> str:
-    """Make a file that has another name as well one of its own, with the same content; a sentence."""
+    """Replace a file that has other names (hard links) by a copy. Return a sentence; empty if it has no other name."""
     try:
         with parent_of(path) as (parent, name):
             status = os.stat(name, dir_fd=parent, follow_symlinks=False)
             content = read_file(path, _COPIED_MAX_BYTES + 1)
-            if status.st_nlink < 2:  # the other name is gone by now
+            if status.st_nlink < 2:  # the other name was removed meanwhile
                 return ""
             if content is None or len(content) > _COPIED_MAX_BYTES:
                 return rename_beside(path, f"{path} was made another name of a large file: git would write there")
@@ -72,13 +73,13 @@ def separate_file(path: str) -> str:
 
 
 class QuarantineDirectory:
-    """A directory in a git directory, made when the first thing is moved there. Git knows no such name."""
+    """A directory in a git directory for moved entries, created with the first of them. Git ignores its name."""
 
     def __init__(self, directory: str) -> None:
         self.path = f"{directory}/{os.urandom(4).hex()}{QUARANTINED}"
         self.count = 0
         self.failed = ""
-        """Why something could not be moved."""
+        """Reason why an entry could not be moved."""
         self._fd = -1
 
     def __enter__(self) -> QuarantineDirectory:
@@ -89,6 +90,7 @@ class QuarantineDirectory:
             os.close(self._fd)
 
     def move(self, name: str, parent: int, label: str) -> None:
+        """Move an entry of the open directory `parent` here, under a new name made from `label`."""
         try:
             if self._fd < 0:
                 with parent_of(self.path) as (above, own):
@@ -97,7 +99,7 @@ class QuarantineDirectory:
             new = f"{self.count}-{_shorten(label.replace('/', '+'))}"
             try:
                 os.rename(name, new, src_dir_fd=parent, dst_dir_fd=self._fd)
-            except PermissionError:  # a directory that moves has to be writable itself
+            except PermissionError:  # moving a directory needs write permission on it
                 _open_to_owner(name, parent)
                 os.rename(name, new, src_dir_fd=parent, dst_dir_fd=self._fd)
             self.count += 1
@@ -107,6 +109,7 @@ class QuarantineDirectory:
             self.failed = error.strerror or str(error)
 
     def move_paths(self, paths: list[str], top: str) -> None:
+        """Move paths below `top` here. A path that cannot be reached is skipped."""
         with PathOpener() as walk:
             for path in paths:
                 with contextlib.suppress(OSError):
@@ -115,6 +118,7 @@ class QuarantineDirectory:
 
 
 def _open_to_owner(name: str, parent: int) -> None:
+    """Give the owner all permissions on a directory."""
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         os.chmod(f"/proc/self/fd/{fd}", 0o700)
@@ -124,7 +128,7 @@ def _open_to_owner(name: str, parent: int) -> None:
 
 @contextlib.contextmanager
 def scan_open(path: str) -> Iterator[tuple[int, Iterator[os.DirEntry[str]]]]:
-    """A directory, open, and its entries, one after the other."""
+    """Open a directory without following links. Yield its descriptor and an iterator over its entries."""
     with parent_of(path) as (parent, name), open_directory(name, parent) as fd, os.scandir(fd) as entries:
         yield fd, entries
 

@@ -1,8 +1,8 @@
-"""Paths that a mount protects or hides: whether it was on during the whole run.
+"""Detects whether the mount on a protected or hidden path was in place during the whole run.
 
-A mount belongs to a file or directory, not to its name. When somebody outside renames another one over it, or removes
-it, the mount comes off, and the command has the new one without it. When somebody moves it away, or a directory on the
-way to it, the mount goes with it, and comes back with it. The command itself can do neither.
+A mount belongs to a file or directory, not to its name. If a process outside renames another file over it, or removes
+it, the mount is detached and the command sees the new file without it. If it, or a directory above it, is moved away,
+the mount moves along, and returns when it is moved back. The command itself can do neither.
 """
 
 from __future__ import annotations
@@ -17,33 +17,36 @@ from nacre.protected_paths.birth_time import birth_ns
 
 class Marks(NamedTuple):
     identity: tuple[int, int, int]
-    """Device, inode and time of birth: the number of an inode that was removed may be given to the next one at once."""
+    """Device, inode and creation time: the number of a removed inode may be reused at once."""
     changed_ns: int
+    """Time of the last change (ctime)."""
     is_shared: bool
-    """A file that has another name, by which it can be written."""
+    """It is a file with another name (hard link), by which it can be written."""
     content: tuple[int, int, int, int]
-    """Time of the last change of its content, mode and owners. Moving it changes none of these."""
+    """mtime, mode, owner and group. Moving a file changes none of these."""
 
 
 class MountedPaths:
+    """The identity of each path before a run, to compare with afterwards."""
+
     def __init__(self, paths: Iterable[str]) -> None:
         self._before = {path: _file_identity(path) for path in paths}
         self._above = {path: _file_identity(path) for path in _directories_above(self._before)}
 
     @classmethod
     def from_marks(cls, marks: tuple[dict[str, Marks | None], dict[str, Marks | None]]) -> MountedPaths:
-        """One that compares with these."""
+        """Return an object that compares with these marks."""
         mounted = cls(())
         mounted._before, mounted._above = marks
         return mounted
 
     @property
     def marks(self) -> tuple[dict[str, Marks | None], dict[str, Marks | None]]:
-        """Marks of the paths, and of the directories above them."""
+        """Marks of the paths, and of all directories above them."""
         return self._before, self._above
 
     def find_replaced(self) -> list[str]:
-        """Paths at which there is or was something else, or that may have been written by another name."""
+        """Return the paths at which something else is or was, or that may have been written by another name."""
         now = {path: _file_identity(path) for path in (*self._before, *self._above)}
         moved = {path for path in now if self._was_moved(path, now)}
         return [
@@ -53,7 +56,7 @@ class MountedPaths:
         ]
 
     def find_changed(self) -> list[str]:
-        """Paths that are the same and have changed, which only somebody outside can have done."""
+        """Return the paths that were not replaced but have changed, which only a process outside can have done."""
         replaced = set(self.find_replaced())
         now = {path: _file_identity(path) for path in self._before}
         return [
@@ -66,8 +69,8 @@ class MountedPaths:
         ]
 
     def _was_moved(self, path: str, now: dict[str, Marks | None]) -> bool:
-        """Whether it was away and is back: moving it changes nothing but the time of its last change, and that of the
-        directory that it is in."""
+        """Return whether a path was moved away and back: that changes only its ctime, and the ctime of its
+        directory."""
         before, after = self._before.get(path) or self._above.get(path), now[path]
         parent = os.path.dirname(path)
         around, later = self._above.get(parent), now.get(parent)
@@ -88,7 +91,7 @@ def _has_come_off(before: Marks | None, after: Marks | None) -> bool:
 
 
 def _directories_above(paths: Iterable[str]) -> dict[str, None]:
-    """All of them, up to the root directory."""
+    """Return all directories above the paths, up to the root directory."""
     found: dict[str, None] = {}
     for path in paths:
         above = os.path.dirname(path)

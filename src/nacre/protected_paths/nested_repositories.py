@@ -1,8 +1,8 @@
-"""Repositories deeper in a workspace: what a command has put into one that makes git run programs is renamed, and links
-in it are removed, as in that of the workspace.
+"""Repositories deeper in a workspace. New parts that make git run programs are renamed, and new links in them removed,
+as in the workspace's own repository.
 
-Editors and prompts look into them, and so does `git status` above where the index names one. A repository as `git
-clone` and `git submodule add` make it names no program, and is left alone; so is what was there before the command.
+Editors and prompts read them, and so does `git status` above them if the index names one. A repository as `git clone`
+and `git submodule add` create it names no program and is left alone, like everything that existed before the command.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from nacre.protected_paths.quarantine import QUARANTINED
 _DIRECTORIES_MAX = 128
 """Directories of a workspace that are searched, the nearest to its roots first. Gitlinks are followed at any depth."""
 _INDEX_MAX_BYTES = 256 * 1024 * 1024
-"""A larger index counts as one that cannot be read."""
+"""A larger index counts as unreadable."""
 _UNSETTLED_NS = 100_000_000
-"""Nanoseconds: a file that has changed so recently may change again without its times telling."""
+"""Nanoseconds: after a change this recent, another one may leave the file's timestamps the same."""
 _CACHED_MAX = 200
 _KEPT_INDEXES_MAX = 4
 _KEPT_INDEX_MAX_BYTES = 16 * 1024 * 1024
@@ -41,48 +41,52 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 _gitlinks: dict[str, tuple[tuple[int, ...], _Gitlinks]] = {}
-"""By index, valid until that changes."""
+"""Gitlinks by path of the index, with the marks of that file; valid while these are unchanged."""
 _indexes: dict[tuple[str, int, bool], tuple[bytes, Index]] = {}
-"""With their content, for those that have changed so recently that their times do not tell."""
+"""Parsed indexes with their content, for files that changed too recently to rely on their timestamps."""
 _configurations: dict[str, tuple[tuple[int, ...], _Configuration]] = {}
 
 
 _Gitlinks = tuple[str, ...] | None
-"""Paths; None if the index cannot be read for sure."""
+"""Paths; None if the index cannot be read with certainty."""
 
 
 class _Configuration(NamedTuple):
     runs: frozenset[str]
     """Settings that run programs."""
     worktree: str
+    """Value of `core.worktree`; empty if not set."""
     hash_size: int
+    """Bytes of an object hash: 20 or 32."""
 
 
 class Repository(NamedTuple):
-    """A git directory before a run."""
+    """State of a git directory before a run."""
 
     parts: frozenset[str]
-    """Things in it that run programs, by what each says."""
+    """Keys of the parts that run programs. A key holds the content, not the path."""
     planted: GitState
-    """Its links, and operations in progress."""
+    """Its links and operations in progress."""
 
 
 Known = dict[tuple[int, int], Repository]
-"""Git directories by device and inode, so that they may be moved."""
+"""Repositories by device and inode of the git directory, so that they are found again after a move."""
 _UNKNOWN = Repository(frozenset(), NOTHING)
 _NOWHERE = (-1, -1)
 
 
 class RepositoryPart(NamedTuple):
-    """Something that makes git run a program."""
+    """A file that makes git run a program."""
 
     path: str
-    """The file to be renamed."""
+    """The file to rename."""
     what: str
+    """What it does, for a message."""
 
 
 def find_nested_repositories(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:
-    """Those below these roots, as they are now; of these repositories only the index."""
+    """Return the current state of all git directories below the roots. Of `repositories`, which are inspected
+    elsewhere, only an unreadable index is recorded."""
     known: Known = {}
     found, unread = _find(roots, repositories)
     others = frozenset((*repositories, *found))
@@ -97,7 +101,8 @@ def find_nested_repositories(roots: tuple[str, ...], repositories: tuple[str, ..
 
 
 def keep_common(known: Known, earlier: Known) -> Known:
-    """Those parts that an earlier look has found as well: later ones may be those of a run that has not ended."""
+    """Keep only the parts that an earlier search has found as well: later ones may be those of a run that has not
+    ended."""
     return {
         identity: Repository(
             each.parts & earlier.get(identity, _UNKNOWN).parts, earlier.get(identity, _UNKNOWN).planted
@@ -107,7 +112,7 @@ def keep_common(known: Known, earlier: Known) -> Known:
 
 
 def quarantine_new(roots: tuple[str, ...], repositories: tuple[str, ...], before: Known) -> list[str]:
-    """Rename what was not there before; a sentence each."""
+    """Rename what was not there before. Return a sentence for each."""
     said: list[str] = []
     found, unread = _find(roots, repositories)
     others = frozenset((*repositories, *found))
@@ -132,8 +137,8 @@ def _look_into(directory: str, others: frozenset[str]) -> GitState:
 
 
 def _is_looked_at(directory: str) -> bool:
-    """Git takes it for a repository, or `git init` would make one of it. A link or a pointer may lead to any directory,
-    the root included."""
+    """Return whether git takes a directory for a repository, or `git init` would make it one. Other directories are not
+    inspected: a link or a `.git` file may lead to any directory, even the root."""
     listing = listing_of(directory, of_git=True)
     return listing is not None and (listing.is_repository or directory.endswith("/.git"))
 
@@ -142,9 +147,10 @@ def _is_looked_at(directory: str) -> bool:
 
 
 def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
-    """Git directories that are none of these, each with what leads git there, and those whose index cannot be read. A
-    common directory, which a `commondir` names, is one of them; so are those of submodules and worktrees, and those
-    that an index names."""
+    """Return git directories with the path that leads git to each, and those whose index cannot be read.
+
+    The first does not contain `repositories`. It includes common directories, which a `commondir` names, the git
+    directories of submodules and worktrees, and those of gitlinks in an index."""
     own = frozenset(repositories)
     tops = tuple(root for root in roots if root not in own)
     ways = list(repositories)
@@ -155,7 +161,7 @@ def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[s
     unread: dict[str, None] = {}
     ways = list(dict.fromkeys(ways))
     seen = set(ways)
-    for way in ways:  # which grows meanwhile
+    for way in ways:  # the list grows during the loop
         directory = _resolve_gitlink(way)
         if not directory or (way in own and directory != way):
             continue
@@ -177,7 +183,7 @@ def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[s
 
 
 def _find_trees(way: str, directory: str, common: str) -> set[str]:
-    """Find its files: beside the `.git`, or where a linked worktree or its configuration says."""
+    """Return the working trees: next to the `.git`, or where a linked worktree or the configuration names them."""
     trees = {os.path.dirname(way)} if os.path.basename(way) == ".git" else set()
     pointer = os.path.dirname(_text(f"{directory}/gitdir").strip())
     trees |= {pointer} if os.path.isabs(pointer) else set()
@@ -188,14 +194,15 @@ def _find_trees(way: str, directory: str, common: str) -> set[str]:
 
 
 def _list_inner_repositories(directory: str) -> list[str]:
-    """Those of submodules, which lie as deep as their names have parts, and of linked worktrees."""
+    """Return the git directories of submodules, at any depth (their names may contain slashes), and of linked
+    worktrees."""
     top = listing_of(directory, of_git=True)
     if top is None:
         return []
     found: list[str] = []
     names = (f"{directory}/modules", f"{directory}/worktrees")
     todo = [path for path in names if path in top.directories or not top.is_whole]
-    for path in todo:  # which grows meanwhile
+    for path in todo:  # the list grows during the loop
         listing = listing_of(path, of_git=True)
         if listing is None:
             continue
@@ -214,7 +221,7 @@ def _find_common_directory(directory: str) -> str:
 
 
 def _resolve_gitlink(way: str) -> str:
-    """The directory itself, or where a `.git` file or link leads; empty for nothing."""
+    """Return the directory itself, or the target of a `.git` file or link; empty if there is none."""
     try:
         mode = os.lstat(way).st_mode
     except OSError:
@@ -229,11 +236,11 @@ def _resolve_gitlink(way: str) -> str:
     return os.path.realpath(os.path.join(os.path.dirname(way), text[len("gitdir:") :].strip()))
 
 
-# its index
+# the index
 
 
 def _describe_index(directory: str) -> dict[str, RepositoryPart]:
-    """An index that cannot be read for sure may name any repository, and any file."""
+    """Return a part for an index that cannot be read with certainty: it may name any repository and any file."""
     index = f"{directory}/index"
     return {f"index:{_read_marks(index)}": RepositoryPart(index, "an index that is not as git writes it")}
 
@@ -257,7 +264,8 @@ def _read_gitlinks(directory: str, common: str) -> _Gitlinks:
 
 
 def _collect_gitlinks(directory: str, path: str, hash_size: int) -> tuple[tuple[str, ...], bool]:
-    """Also whether they are the same as long as the index is: not if some are in a shared index."""
+    """Return the gitlinks of an index, and whether they stay valid while its file is unchanged: not if some are in a
+    shared index."""
     index = _read_index(path, hash_size)
     found = dict.fromkeys(index.gitlinks)
     for name in index.shared:
@@ -288,11 +296,11 @@ def _remember(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _
     cache[key] = value
 
 
-# what is in one
+# configuration and hooks
 
 
 def _parts_of(directory: str, roots: tuple[str, ...]) -> dict[str, RepositoryPart]:
-    """By what each says, without the place of the repository."""
+    """Return the parts that run programs. Keys hold the content without the path of the repository."""
     parts: dict[str, RepositoryPart] = {}
     for name in ("config", "config.worktree"):
         path = os.path.join(directory, name)
@@ -329,7 +337,7 @@ def _read_configuration(path: str) -> _Configuration:
 
 
 def _read_marks(path: str) -> tuple[int, ...]:
-    """Tell a change of a file, the last one for sure; empty if there is none."""
+    """Return values of a file that differ after a change, at least the last one; empty if there is no file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -342,7 +350,7 @@ def _is_settled(marks: tuple[int, ...]) -> bool:
 
 
 def _hooks(directory: str) -> list[tuple[str, str, int]]:
-    """Those that git might run: programs that are no samples."""
+    """Return path, name and ctime of the hooks that git may run: executable files and links, except samples."""
     found: list[tuple[str, str, int]] = []
     try:
         with os.scandir(directory) as entries:
@@ -358,7 +366,7 @@ def _hooks(directory: str) -> list[tuple[str, str, int]]:
 
 
 def _text(path: str) -> str:
-    """The content of a file; empty if there is none."""
+    """Return the content of a file; empty if it cannot be read."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             return file.read(MAX_BYTES).decode("utf-8", "surrogateescape")
@@ -374,14 +382,14 @@ def _identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-# what is done about it
+# quarantine
 
 
 def _quarantine(way: str, parts: list[RepositoryPart], roots: tuple[str, ...]) -> list[str]:
     said = []
     for path in dict.fromkeys(part.path for part in parts):
         whats = ", ".join(dict.fromkeys(part.what for part in parts if part.path == path))
-        renamed = path if _is_inside(path, roots) else way  # what leads there, not what belongs to others
+        renamed = path if _is_inside(path, roots) else way  # rename what leads there, not files of other users
         said.append(rename_beside(renamed, f"{path} would make git run programs ({whats})"))
     return said
 

@@ -1,4 +1,4 @@
-"""Directories opened from the root on without following a link: a command may have left links anywhere."""
+"""Opens directories from the root down without following links: a command may have left links anywhere."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _HELD_OPEN_MAX = 4
-"""Directories: a host may be short of descriptors."""
+"""Maximum number of open directories: the host may be short of file descriptors."""
 
 
 def raise_if_shortage(error: OSError) -> None:
-    """Raise errors for want of descriptors or memory: a path that could not be looked at is not absent."""
+    """Raise an error caused by a shortage of descriptors or memory: a path that could not be read does not count as
+    missing."""
     if error.errno in SHORTAGE_HINTS:
         raise error
 
 
 class PathOpener:
-    """Looks at many paths that are mostly in the same few directories, which are held open for that. What changes
-    meanwhile is not seen: use it for one look."""
+    """Opens many paths that are mostly in the same few directories, which it keeps open. It does not notice changes
+    made meanwhile: use it for one pass."""
 
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
         self._non_directories: dict[str, str] = {}
-        """Directories that could not be entered, with what is there instead; empty if nothing is, or it is closed."""
+        """Directories that could not be opened, each with the non-directory in its path; empty if there is none, or it
+        cannot be accessed."""
 
     def __enter__(self) -> PathOpener:
         return self
@@ -39,13 +41,14 @@ class PathOpener:
         self._open.clear()
 
     def parent(self, path: str) -> tuple[int, str]:
-        """The directory that holds it, and its name there. OSError: a part of the way is a link, or gone."""
+        """Return a descriptor of the path's directory, and its name there. Raises OSError if a part of the path is a
+        link, or missing."""
         above, _, name = path.rstrip("/").rpartition("/")
         return self._directory(above or "/"), name
 
     def first_non_directory(self, path: str) -> str:
-        """The part of the way to a path that is no directory: a link, which leads anywhere, or a file, by which git can
-        be led just as well. Empty if there is none, or if the way ends before."""
+        """Return the first part of a path that is not a directory: a link, which may lead anywhere, or a file, which
+        may redirect git as well. Empty if there is none, or if a part is missing."""
         above = path.rstrip("/").rpartition("/")[0] or "/"
         try:
             self._directory(above)
@@ -85,7 +88,7 @@ class PathOpener:
 
 
 def _is_there(name: str, parent: int) -> bool:
-    """Something that is no directory."""
+    """Return whether this entry exists and is not a directory."""
     try:
         return not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
     except OSError:
@@ -94,6 +97,7 @@ def _is_there(name: str, parent: int) -> bool:
 
 @contextlib.contextmanager
 def open_directory(name: str, parent: int) -> Iterator[int]:
+    """Open a directory in an open one, without following a link."""
     fd = os.open(name, DIRECTORY, dir_fd=parent)
     try:
         yield fd
@@ -103,12 +107,12 @@ def open_directory(name: str, parent: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def parent_of(path: str) -> Iterator[tuple[int, str]]:
-    """As `PathOpener.parent`, of one path, as it is now."""
+    """Yield `PathOpener.parent` for one path, as it is now."""
     with PathOpener() as walk:
         yield walk.parent(path)
 
 
 def first_non_directory(path: str) -> str:
-    """As `PathOpener.first_non_directory`, as it is now."""
+    """Return `PathOpener.first_non_directory` for one path, as it is now."""
     with PathOpener() as walk:
         return walk.first_non_directory(path)

@@ -1,4 +1,4 @@
-"""Values of a guard as JSON, for a file that another process reads. Reading makes values, and runs nothing."""
+"""Encodes the values of a Protection as JSON, in a file for another process. Decoding runs no code from the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nacre.protected_paths.snapshot import PathEntry
 
 
 class Scope(NamedTuple):
-    """The part of a plan that says what is compared."""
+    """The fields of a plan that say what is compared."""
 
     roots: tuple[str, ...]
     repositories: tuple[str, ...]
@@ -23,14 +23,14 @@ _CLASSES: dict[str, type[Any]] = {each.__name__: each for each in (Scope, PathEn
 
 
 def pack(value: Any) -> bytes:
-    """TypeError: it holds something that is none of builtins and the values of a guard."""
+    """Encode a value. Raises TypeError if it holds anything except builtins and the values of a Protection."""
     import json
 
     return json.dumps(_plain(value), separators=(",", ":")).encode("ascii")
 
 
 def unpack(data: bytes) -> Any:
-    """ValueError: it was not packed."""
+    """Decode a value. Raises ValueError if `data` was not encoded by `pack`."""
     import json
 
     try:
@@ -40,7 +40,7 @@ def unpack(data: bytes) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Each collection is a list that begins with its kind."""
+    """Convert a value to JSON types. Each collection becomes a list that starts with its type name."""
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is bytes:

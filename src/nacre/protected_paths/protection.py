@@ -1,8 +1,9 @@
-"""Everything that is looked at before and after one run, in one value.
+"""The state of everything that is compared before and after one run.
 
-Runs that overlap share what was there before the first of them: a later one would take what another has just planted
-for the user's own, and put it back when that one has removed it. It is forgotten when the last of them has ended. A run
-that goes on as a task is one of them until the task has ended, which is looked up when the next run begins.
+Overlapping runs share the state from before the first of them. Otherwise a later run would record files that another
+has just planted as the user's own, and put them back after the other run had removed them. The shared state is dropped
+when the last of these runs has ended. A run that continues as a task counts until the task has ended, which is checked
+when the next run starts.
 """
 
 from __future__ import annotations
@@ -31,26 +32,28 @@ _DESTINATION = re.compile(
     r"(?:remote|pushremote|pushdefault)[ \t]*=(?![ \t]*[\w.-]+[ \t]*$)[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Lines of a git configuration that say where git checks out, fetches from and pushes to. The name of a remote is none:
-`git switch` writes that for each branch."""
+"""Lines of a git configuration that set where git checks out, fetches from and pushes to. The plain name of a remote
+does not count: `git switch` writes it for each branch."""
 
 _lock = threading.RLock()
 _snapshots: WeakValueDictionary[str, RootSnapshot] = WeakValueDictionary()
-"""By path. One that no run holds any more is gone."""
+"""Snapshots by path. An entry vanishes when no run holds it any more."""
 _running: WeakSet[Protection] = WeakSet()
 
 
 _of_tasks: dict[Protection, Callable[[], bool]] = {}
-"""Those of tasks, each with what tells whether the task has ended."""
+"""Protections of tasks, each with a function that returns whether the task has ended."""
 
 
 class Protection:
+    """State of the paths that a plan protects before a run, and the means to restore them."""
+
     unenforced_rules: frozenset[str] = frozenset()
-    """Rules that the kernel has not enforced to the end; known after `restore`."""
+    """Rules that the kernel did not enforce until the end of the run; known after `restore`."""
 
     def __init__(self, plan: Plan) -> None:
-        """Looks at what is there now, or was before the runs that have not ended. OSError: there was no descriptor to
-        look with."""
+        """Record the current state, or the state from before the runs that have not ended. Raises OSError if there is
+        no file descriptor to read with."""
         self._set_scope(Scope(plan.writable_roots, plan.repositories, plan.own_code))
         _release_ended()
         with _lock:
@@ -70,7 +73,7 @@ class Protection:
         )
 
     def save(self) -> bytes:
-        """All that `load` needs to compare, in another process."""
+        """Encode the state, so that another process can `load` it and compare."""
         with _lock:
             return pack(
                 (
@@ -86,7 +89,7 @@ class Protection:
 
     @classmethod
     def load(cls, data: bytes) -> Protection:
-        """As it was saved. ValueError: it is none."""
+        """Decode the result of `save`. Raises ValueError for anything else."""
         protection = cls.__new__(cls)
         try:
             scope, watched, held, mounted, covered, git, nested = unpack(data)
@@ -103,16 +106,18 @@ class Protection:
 
     @property
     def is_held(self) -> bool:
-        """For a task."""
+        """True while it is held for a task."""
         return self in _of_tasks
 
     def hold(self, has_ended: Callable[[], bool]) -> None:
-        """Later runs share its view until a task has ended; asked when the next of them begins, and only then."""
+        """Let later runs share this state until a task has ended. `has_ended` is called only when the next run
+        starts."""
         with _lock:
             _of_tasks[self] = has_ended
 
     def restore(self, *, goes_on: bool = False) -> list[str]:
-        """Undo what may not stay; a sentence each. It holds nothing afterwards, unless the run `goes_on`."""
+        """Undo every change that is not allowed and return a sentence for each. Releases the state, unless the run
+        `goes_on` as a task."""
         with _lock:
             said = [*self._guard.restore(self._is_harmless_change), *self._settle_mounted()]
             for directory, before in self._git.items():
@@ -124,7 +129,7 @@ class Protection:
         return said
 
     def release(self) -> None:
-        """The run has ended, or never began: later ones need not share its view."""
+        """Drop the state after the run has ended, or was never started: later runs no longer share it."""
         _running.discard(self)
         _of_tasks.pop(self, None)
         self._guard = self._is_held = PathSnapshot((), ())
@@ -140,7 +145,7 @@ class Protection:
                 said += [undone] if (undone := self._is_held.restore_one(path)) else []
         for path in self._mounted.find_changed():
             if path in self._scope.own_code:
-                continue  # nacre writes there itself
+                continue  # nacre itself writes there
             said.append(f"{path} was changed from outside while the command ran, which could not; it stays so.")
         for path in self._covered.find_replaced():
             unheld.add("hidden")
@@ -152,8 +157,8 @@ class Protection:
         return self._is_harmless(path, self._guard)
 
     def _is_harmless(self, path: str, snapshot: PathSnapshot) -> bool:
-        """A configuration of git that runs no more programs than before, and leads git nowhere else, stays, whoever has
-        changed it: git replaces the file at each `git config` of the user."""
+        """Return whether a change may stay: that of a git configuration which runs no additional programs and leads git
+        nowhere else. It does not matter who made it: each `git config` of the user replaces the file."""
         if path not in self._configurations or (before := snapshot.file(path)) is None:
             return False
         now = _read_unlinked(path, mode=before[0])
@@ -171,7 +176,8 @@ class Protection:
         return git_directories.inspect_git_directory(directory, self._repositories)
 
     def _find_nested_repositories(self) -> Known:
-        """A path that another run may have made since is not known to be the user's."""
+        """Return nested repositories without the parts that another run may have created: they may not be the
+        user's."""
         found = find_nested_repositories(self._scope.roots, self._scope.repositories)
         for other in _running:
             if not set(other._scope.roots).isdisjoint(self._scope.roots):
@@ -180,7 +186,7 @@ class Protection:
 
 
 def _read_unlinked(path: str, mode: int) -> bytes | None:
-    """The content of a file of this mode that has no other name, by a way without links; None for anything else."""
+    """Return the content of a file; None if its mode differs, it has another name, or a link is in its path."""
     try:
         with parent_of(path) as (parent, name), open(os.open(name, _FILE, dir_fd=parent), "rb") as file:
             status = os.fstat(file.fileno())
@@ -190,7 +196,7 @@ def _read_unlinked(path: str, mode: int) -> bytes | None:
 
 
 def _release_ended() -> None:
-    """Of tasks that have ended."""
+    """Release the protections of tasks that have ended."""
     for protection, has_ended in list(_of_tasks.items()):
         if has_ended():
             with _lock:
@@ -198,7 +204,7 @@ def _release_ended() -> None:
 
 
 def _reset_after_fork() -> None:
-    """After a fork: the runs are the parent's."""
+    """After a fork, start empty: the runs belong to the parent."""
     global _lock
     _lock = threading.RLock()
     _of_tasks.clear()

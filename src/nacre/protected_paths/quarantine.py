@@ -1,7 +1,7 @@
-"""Move what may not stay to a name that no program looks for. Nothing is lost: it may be the user's.
+"""Renames what may not stay, so that no program looks for it. Nothing is lost: it may be the user's.
 
-The name ends in `.nacre-quarantined`, so that neither git nor an agent takes it for a hook, a rule or a configuration.
-It holds a digest of the content: the same content is kept once, however often a command makes it.
+New names end in `.nacre-quarantined`, so that neither git nor an agent takes the file for a hook, a rule or a
+configuration. They contain a digest of the content: identical content is kept once, however often a command creates it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from nacre.keeper.protocol.private_tmpdir import remove_below
 from nacre.protected_paths.open_path import open_directory
 
 QUARANTINED = ".nacre-quarantined"
-"""The end of the names of what has been moved out of the way."""
+"""Suffix of quarantined names."""
 _DIGEST_CHARACTERS = 8
-"""Of the digest, in a name; the whole content is compared."""
+"""Characters of the digest in a name. The comparison uses the whole digest."""
 _NAME_MAX_BYTES = 255 - _DIGEST_CHARACTERS - len(QUARANTINED) - 1
 _DIGEST_MAX_BYTES = 1024 * 1024
 _DIGEST_MAX_ENTRIES = 200
-"""What is larger is renamed without a look into it, which takes no longer for a million files than for one."""
+"""Larger files and directories are renamed without reading them: that takes the same time for a million files."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def quarantine(moved: str, name: str, parent: int) -> str:
-    """Move `moved`, an entry of the open directory `parent` that was called `name`. Returns a sentence about it; none
-    if it is the same as what is called `name` now. A link is removed, since its target says all there is to it, and so
-    are other names of a file, pipes, and what is empty."""
+    """Quarantine `moved`, an entry of the open directory `parent` whose name was `name`. Return a sentence about it;
+    empty if it is identical to the present `name`. Links are removed, since the sentence has the target; so are extra
+    hard links, pipes, sockets, devices, and anything empty."""
     status = os.stat(moved, dir_fd=parent, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         target = os.readlink(moved, dir_fd=parent)
@@ -74,7 +74,8 @@ def _is_there(name: str, parent: int) -> bool:
 
 
 def _digest(name: str, parent: int) -> str:
-    """Of all that is in it, without permissions and times; empty if it is too much, not to be read, or not there."""
+    """Return a digest of types, names and contents, without permissions and times. Empty if there is too much, or it
+    cannot be read."""
     rows: list[bytes] = []
     try:
         return _hash(rows) if _read(name, parent, rows, _DIGEST_MAX_BYTES) is not None else ""
@@ -83,13 +84,14 @@ def _digest(name: str, parent: int) -> str:
 
 
 def _hash(rows: list[bytes]) -> str:
-    from hashlib import sha256  # takes long to load, and is hardly ever needed
+    from hashlib import sha256  # slow to import and hardly ever needed
 
     return sha256(b"".join(b"%d:%b" % (len(row), row) for row in rows)).hexdigest()
 
 
 def _read(name: str, parent: int, rows: list[bytes], room: int) -> int | None:
-    """The bytes of `room` that are left; None if it is too much, or neither file nor directory nor link."""
+    """Add the content to `rows`. Return the bytes of `room` that are left; None if it is too much, or neither a file, a
+    directory nor a link."""
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     rows.append(b"%o" % stat.S_IFMT(status.st_mode))
     if len(rows) > _DIGEST_MAX_ENTRIES * 3:

@@ -1,7 +1,7 @@
-"""Compare the protected paths of a task that has ended, put them back, and write down what was done.
+"""Compares the protected paths of a task that has ended, restores them, and writes notes about it.
 
-A program of its own, which the task's keeper starts with the task's directory open: a keeper that may live for weeks
-loads next to nothing itself. `restore` is the same for who finds a task whose keeper was killed.
+The task's keeper starts this as a separate program with the task's directory open, because a keeper may live for weeks
+and should import next to nothing. The host calls `restore` for a task whose keeper was killed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import fcntl
 import os
 import sys
 
-if __name__ == "__main__":  # as the keeper's Python, without `site`
+if __name__ == "__main__":  # started with the keeper's Python, without `site`
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from nacre.keeper.protocol.restore_paths import FOLDER_FD
@@ -25,16 +25,17 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def digest_of(saved: bytes) -> str:
-    from hashlib import sha256  # takes long to load, and only tasks in a workspace need it
+    """Return the SHA-256 digest of a saved protection, in hexadecimal."""
+    from hashlib import sha256  # slow to import, and only tasks in a workspace need it
 
     return sha256(saved).hexdigest()
 
 
 def restore(folder: int, digest: str | None = None) -> bool:
-    """In an open directory of a task. False: somebody else is at it. `digest`: that of what was saved; None where only
-    the user can have written there.
+    """Restore the paths of the task whose directory is open as `folder`. Return False if another process is doing it.
 
-    OSError, ValueError: what was saved cannot be read, or is not what was saved.
+    `digest` is that of the saved protection; None if only the user can have written there. Raises OSError or ValueError
+    if the saved protection cannot be read, or was changed.
     """
     with open(os.open(PROTECTION, _FILE, dir_fd=folder), "rb") as saved:
         try:
@@ -52,7 +53,7 @@ def restore(folder: int, digest: str | None = None) -> bool:
 
 
 def write_notes(folder: int, notes: list[str]) -> None:
-    """Sentences, each ended by a NUL, which no path holds."""
+    """Write sentences, each terminated by a NUL, which no path contains."""
     if len(notes) > _MAX_NOTES:
         notes = [*notes[:_MAX_NOTES], f"{len(notes) - _MAX_NOTES} more protected paths were put back."]
     draft = f"{NOTES}.new"

@@ -1,8 +1,8 @@
-"""Paths that no kernel guards here: remembered before a run, compared after it, put back, and said.
+"""Paths that the kernel does not protect here: recorded before a run, compared after it, restored and reported.
 
-Between the two a change stands: this is a net, not a wall, and is not among what `Result.enforced` names. The command
-may have left links anywhere, so every path is walked from the root without following one. What takes the place of a
-protected path is kept under another name (`quarantine`): nobody can tell what the user did from what the command did.
+A change stands until the run ends: this is no enforcement, and is not listed in `Result.enforced`. The command may have
+left links anywhere, so every path is opened from the root without following links. A changed path is kept under
+another name (`quarantine`), because changes by the user and by the command cannot be told apart.
 """
 
 from __future__ import annotations
@@ -22,66 +22,68 @@ from nacre.protected_paths.open_path import (
     parent_of,
     raise_if_shortage,
 )
-from nacre.protected_paths.quarantine import QUARANTINED as QUARANTINED  # for who takes it from here
+from nacre.protected_paths.quarantine import QUARANTINED as QUARANTINED  # re-exported
 from nacre.protected_paths.quarantine import quarantine
 
 _MAX_CONTENT_BYTES = 8 * 1024 * 1024
-"""Bytes that are remembered in all; of what is beyond, only that it has changed can be said."""
+"""Limit on the content that is recorded in all. Beyond it, a change is detected but cannot be undone."""
 _MAX_ENTRIES = 5000
-"""Files and directories that are remembered in all; a directory beyond is not looked into."""
+"""Limit on the files and directories that are recorded in all; a directory beyond it is not entered."""
 _CONTENTS_MAX = 1000
 _CONTENT_MAX_BYTES = 8 * 1024
-"""Files whose content is remembered from run to run: as many, and no larger."""
+"""Contents are cached from run to run: at most `_CONTENTS_MAX` files, each at most this large."""
 _UNSETTLED_NS = 100_000_000
-"""Nanoseconds: a file that has changed so recently may change again without its times telling."""
+"""Nanoseconds: after a change this recent, another one may leave the file's timestamps the same."""
 _contents: dict[tuple[int, ...], bytes] = {}
 _MAX_DEPTH = 32
-"""Directories in directories that are looked into."""
+"""Depth of directories that are entered."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Not waiting: by now it may be a pipe."""
+"""Non-blocking: the file may have become a pipe."""
 
 
 class PathEntry(NamedTuple):
-    """A file, a link, or a directory with what is in it."""
+    """A file, a link, or a directory with its entries."""
 
     mode: int
     marks: tuple[int, ...]
-    """Tell a change: inode, size and times; of a file whose content is held its inode and its number of names, of a
-    directory that was looked into nothing."""
+    """Values that differ after a change: inode, size and times. For a file with recorded content, its inode and link
+    count. For a directory that was entered, empty."""
     content: bytes | None
-    """Of a file, or the target of a link; None if it is too large, or neither."""
+    """Content of a file, or target of a link; None if it is too large, or neither."""
     below: dict[str, PathEntry]
+    """Entries of a directory, by name."""
 
     @property
     def whole(self) -> bool:
-        """Whether it could be made again."""
+        """True if it can be created again from this entry."""
         if stat.S_ISDIR(self.mode):
             return not self.marks and all(node.whole for node in self.below.values())
         return self.content is not None
 
 
 class RootSnapshot:
-    """The content of a path before any run that may change it began."""
+    """State of a path before the first run that may change it."""
 
     __slots__ = ("__weakref__", "node", "obstacle")
 
     def __init__(self, node: PathEntry | None, obstacle: str) -> None:
         self.node = node
         self.obstacle = obstacle
-        """The obstacle on the way to it."""
+        """The non-directory in its path; empty if there is none. See `PathOpener.first_non_directory`."""
 
 
 class PathSnapshot:
-    """What is at some paths now."""
+    """The state of some paths, to compare with later."""
 
     def __init__(
         self, paths: Iterable[str], roots: Iterable[str], shared: MutableMapping[str, RootSnapshot] | None = None
     ) -> None:
-        """`roots` is where the command may write: what stands in the way of a path is removed below them only.
-        `shared`: snapshots of runs that have not ended, which are taken for this one, too, and given to later ones.
+        """Record the state of `paths`. Below `roots`, where the command may write, `restore` also removes obstacles in
+        the path. `shared` holds the snapshots of runs that have not ended: they are used for this run, and new ones are
+        added.
 
-        OSError: there was no descriptor to look with. What is not seen for that is not absent: after the run it would
-        be removed as something new.
+        Raises OSError if there is no file descriptor to read with. A path that could not be read must not count as
+        missing: after the run it would be removed as new.
         """
         self._roots = tuple(root.rstrip("/") + "/" for root in roots)
         self._content_bytes_left, self._entries = _MAX_CONTENT_BYTES, _MAX_ENTRIES
@@ -95,35 +97,37 @@ class PathSnapshot:
 
     @classmethod
     def from_roots(cls, before: dict[str, RootSnapshot], roots: Iterable[str]) -> PathSnapshot:
-        """One that compares with these."""
+        """Return a snapshot that compares with these states."""
         snapshot = cls((), roots)
         snapshot._before = before
         return snapshot
 
     @property
     def snapshots(self) -> dict[str, RootSnapshot]:
+        """State of each path."""
         return self._before
 
     def restore(self, stays: Callable[[str], bool] = lambda _: False) -> list[str]:
-        """Undo what has changed since; a sentence each. `stays`: whether a change to this path may."""
+        """Undo all changes and return a sentence for each. `stays(path)` returns whether a change to a path is
+        allowed."""
         with PathOpener() as walk:
             changed = [path for path in self._before if self._has_changed(path, walk) and not stays(path)]
         return [said for path in changed if (said := self.restore_one(path))]
 
     def file(self, path: str) -> tuple[int, bytes] | None:
-        """The mode and the content of a file; None if they are not known."""
+        """Return mode and content of a file; None if they were not recorded."""
         snapshot = self._before.get(path)
         if snapshot is None or snapshot.node is None or snapshot.node.content is None:
             return None
         return snapshot.node.mode, snapshot.node.content
 
     def restore_one(self, path: str) -> str:
-        """Undo what has changed there; a sentence, or nothing."""
+        """Undo the changes at one path. Return a sentence; empty if there were none."""
         snapshot = self._before.get(path)
         return "" if snapshot is None else self._restore_entry(path, snapshot)
 
     def _has_changed(self, path: str, walk: PathOpener) -> bool:
-        """The cheap look at all of them, before any is touched."""
+        """Return whether a path has changed. Cheap, and done for all paths before any is restored."""
         try:
             if walk.first_non_directory(path) != self._before[path].obstacle:
                 return True
@@ -149,8 +153,8 @@ class PathSnapshot:
         return f"{path} is protected: it was {deed}, and has been {done}.{kept and ' '}{kept}"
 
     def _remove_obstacle(self, path: str) -> str:
-        """Remove what was put where a directory that leads to the path was, or was not. Returns the rest of a sentence;
-        empty if there was nothing."""
+        """Remove a link or file that took the place of a directory in the path. Return the rest of a sentence; empty if
+        there was none."""
         try:
             obstacle = first_non_directory(path)
             if not obstacle or obstacle == self._before[path].obstacle or not obstacle.startswith(self._roots):
@@ -184,7 +188,7 @@ class PathSnapshot:
         return PathEntry(mode, (status.st_ino, status.st_nlink), content, {})
 
     def _read_children(self, name: str, parent: int, depth: int) -> dict[str, PathEntry] | None:
-        """What is in a directory; None where it is closed to us, or more or deeper than anybody needs."""
+        """Read the entries of a directory; None if it cannot be read, or has more or deeper entries than the limits."""
         if depth == _MAX_DEPTH:
             return None
         try:
@@ -194,7 +198,7 @@ class PathSnapshot:
                     return None
                 found: dict[str, PathEntry] = {}
                 for child in names:
-                    with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+                    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
                         found[child] = self._make_entry(child, fd, depth + 1)
                 return found
         except OSError as error:
@@ -203,12 +207,12 @@ class PathSnapshot:
 
 
 def _marks(status: os.stat_result) -> tuple[int, ...]:
-    """The last one cannot be set back."""
+    """Return inode, size, mtime and ctime. The ctime cannot be set back."""
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _remembered_content(name: str, parent: int, status: os.stat_result, most: int) -> bytes | None:
-    """As `_content`, without reading a file again that has not changed."""
+    """Return `_content`, from the cache if the file has not changed."""
     marks = (status.st_dev, *_marks(status))
     content = _contents.get(marks)
     if content is None:
@@ -222,7 +226,7 @@ def _remembered_content(name: str, parent: int, status: os.stat_result, most: in
 
 
 def _content(name: str, parent: int, status: os.stat_result, most: int) -> bytes | None:
-    """None: it is more, closed to us, or no file."""
+    """Return the content of a file or target of a link; None if it is larger than `most`, not readable, or neither."""
     try:
         if stat.S_ISLNK(status.st_mode):
             return os.fsencode(os.readlink(name, dir_fd=parent))
@@ -247,7 +251,7 @@ def _describe_change_at(path: str, before: PathEntry | None) -> str:
 
 
 def _describe_change(before: PathEntry | None, parent: int, name: str) -> str:
-    """What has been done to it; empty for nothing."""
+    """Return `made`, `changed` or `removed`; empty if there was no change."""
     try:
         if before is None:
             os.stat(name, dir_fd=parent, follow_symlinks=False)
@@ -258,12 +262,12 @@ def _describe_change(before: PathEntry | None, parent: int, name: str) -> str:
 
 
 def _is_unchanged(node: PathEntry, name: str, parent: int) -> bool:
-    """Looks at no more than was there before. OSError: it is gone."""
+    """Compare with a recorded entry, without reading more than was there. Raises OSError if it was removed."""
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     if status.st_mode != node.mode:
         return False
     if node.content is not None:
-        # another file with the same content is as good, unless it can be written by another name
+        # a replaced file with the same content is fine, unless it can be written by another name
         same_names = status.st_nlink == 1 or node.marks == (status.st_ino, status.st_nlink)
         return same_names and _content(name, parent, status, len(node.content)) == node.content
     if node.marks:
@@ -281,7 +285,7 @@ def _is_unchanged(node: PathEntry, name: str, parent: int) -> bool:
 
 
 def _names(fd: int, most: int) -> list[str] | None:
-    """What is in an open directory; None if it is more."""
+    """Return the names in an open directory; None if there are more than `most`."""
     found: list[str] = []
     with os.scandir(fd) as entries:
         for entry in entries:
@@ -292,8 +296,8 @@ def _names(fd: int, most: int) -> list[str] | None:
 
 
 def _restore(name: str, before: PathEntry | None, parent: int) -> tuple[PathEntry | None, str]:
-    """A new one is made beside it first: whoever looks finds one or the other. Returns what is there now, and a
-    sentence about the other one, if there was any."""
+    """Restore an entry. The new one is created under a temporary name first: readers see the old one or the new one.
+    Return the new entry, and a sentence about the replaced one, if any."""
     if before is not None and not before.whole:
         raise OSError(27, "it was too large to be remembered")
     spare = f".nacre-{os.getpid()}-{os.urandom(4).hex()}"
@@ -309,7 +313,7 @@ def _restore(name: str, before: PathEntry | None, parent: int) -> tuple[PathEntr
 
 
 def _make(name: str, node: PathEntry, parent: int) -> PathEntry:
-    """The same again, with the inodes that it has now."""
+    """Create an entry again. Return it with its new inodes."""
     below_now: dict[str, PathEntry] = {}
     if stat.S_ISLNK(node.mode):
         os.symlink(os.fsdecode(node.content or b""), name, dir_fd=parent)
