@@ -1,5 +1,5 @@
-"""The guard of other agents: what an agent's hook is told in, what the agent understands out.
+"""`nacre hook`: checks the shell commands of other agents, called by the hook of each agent.
 
-One module for each agent's dialect, pure; `answer` puts the question to the checker; the settings files of the agents
-are the business of `places`, `in_json`, `in_toml` and `files`.
+`agents` has one pure module per agent's protocol. `handle` passes each command to the checker. `install` edits the
+agents' settings files.
 """

@@ -1,7 +1,7 @@
-"""What a hook was asked, and what it said, as a line of the audit trail. Nobody keeps one: nothing is loaded.
+"""Records each request of a hook and its answer in the audit trail. Loaded only if the user keeps one.
 
-The fields are those of a run, as far as a hook knows them: whether the command ran, and how it ended, only the agent
-does. `outcome.kind` is `passed`, `asked` or `refused`.
+The fields are those of a run, as far as a hook knows them: only the agent knows whether the command ran, and its exit
+status. `outcome.kind` is `passed`, `asked` or `refused`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def keep_record(
     config: Config, agent: str, conversation: str, request: HookRequest, verdict: Verdict, reply: HookReply
 ) -> None:
-    """Where the setting `audit` says. What cannot be written changes no answer."""
+    """Append a record to the file that the setting `audit` names. A failed write does not change the answer."""
     trail = audit_at(config.get("audit"))
     if trail is None:
         return

@@ -1,6 +1,6 @@
-"""The bytes that a hook was given in, the reply out. Never raises: what goes wrong is refused.
+"""Answers a hook call: payload bytes in, reply out. Never raises: on any failure the command is refused.
 
-Knows no agent by name: `PROTOCOLS` are asked in turn whether it is theirs.
+Contains no agent's name: each of `PROTOCOLS` in turn tries to recognise the payload.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from nacre.verdict import Verdict
 
 PROTOCOLS: tuple[AgentProtocol, ...] = (cursor, gemini, codex, claude_code)
-"""The one that sends most first: Claude Code's payload is a part of Codex's."""
+"""Most specific first: Claude Code's payload is a subset of Codex's."""
 MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
-"""Bytes of a payload; no command line is as long."""
+"""Maximum size of a payload; no command line is as long."""
 _HELP = "Nothing was run. `nacre hook --help` says what it understands"
 
 
 def answer(payload: bytes, *, ask: bool = True) -> HookReply:
-    """With `ask=False`, what a person would be asked about is refused."""
+    """Return the reply to a payload. With `ask=False`, a command that needs approval is refused."""
     try:
         fields = decode_payload(payload)
         if isinstance(fields, BadPayload):
@@ -42,7 +42,7 @@ def answer(payload: bytes, *, ask: bool = True) -> HookReply:
 
 
 def check_command(request: HookRequest, config: Config | None) -> Verdict:
-    """Check the command with what is configured for its directory; `config` None: nothing is configured."""
+    """Check a command with the policy of `config`; None: the default policy."""
     policy = DEFAULT if config is None else config.policy
     return check_script(request.command, cwd=request.cwd, policy=policy, ask_plain=False)[1]
 
@@ -73,13 +73,13 @@ def _answer_as(dialect: AgentProtocol, fields: dict[str, Any], *, ask: bool) -> 
 
 
 def _conversation(fields: dict[str, Any]) -> str:
-    """By whatever name the agent has for it."""
+    """Return the agent's name for the conversation; empty if it sent none."""
     names = (fields.get("session_id"), fields.get("conversation_id"))
     return next((name for name in names if isinstance(name, str)), "")
 
 
 def decode_payload(payload: bytes) -> dict[str, Any] | BadPayload:
-    """A JSON object, in UTF-8, whose fields stand in it once."""
+    """Decode a JSON object in UTF-8 without duplicate names."""
     import json
 
     if len(payload) > MAX_PAYLOAD_BYTES:
@@ -100,7 +100,7 @@ def decode_payload(payload: bytes) -> dict[str, Any] | BadPayload:
 
 
 def _reject_constant(name: str) -> None:
-    """Python reads `NaN` and `Infinity`, which no JSON has."""
+    """Reject `NaN` and `Infinity`, which Python accepts and JSON does not have."""
     raise ValueError(f"{name} is no number there")
 
 
@@ -109,7 +109,7 @@ class _DuplicateKey(Exception):
 
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two values under one name, one reader takes the first, another the last."""
+    """Reject duplicate names: some readers take the first value, others the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()

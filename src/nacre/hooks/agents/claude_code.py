@@ -1,8 +1,8 @@
 """Claude Code: a `PreToolUse` hook.
 
-Contract: https://code.claude.com/docs/en/hooks. Exit 2 stops the call, and Claude reads stderr. `ask` is said in JSON,
-with exit 0; whether anybody is asked depends on the permission mode (see `_ASKS`). A refusal is never said in JSON:
-versions of the agent have passed over it where a permission rule allowed the call, and none has passed over exit 2.
+Contract: https://code.claude.com/docs/en/hooks. Exit code 2 stops the call, and Claude reads stderr. `ask` is JSON with
+exit code 0; whether a person is prompted depends on the permission mode (see `_ASKS`). A refusal is never sent as JSON:
+versions of the agent have ignored that where a permission rule allowed the call, and none has ignored exit code 2.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 NAME = "claude-code"
 _SHELLS = ("Bash", "Monitor")
-"""`Monitor` runs a command too, and hands out what it prints."""
+"""`Monitor` runs a command too, and returns its output."""
 _ASKS = ("default", "acceptEdits", "plan")
-"""Modes in which a person is there to be asked. In the others (`bypassPermissions`, `auto`, `dontAsk`) versions of the
-agent have taken "ask" for "run it". Without a person, in `claude -p`, the agent refuses by itself."""
+"""Permission modes in which a person is there to be prompted. In the others (`bypassPermissions`, `auto`, `dontAsk`)
+versions of the agent have taken "ask" for "run it". Without a person, in `claude -p`, the agent itself refuses."""
 
 
 def recognises(fields: PayloadFields) -> bool:
-    """Codex sends the same, and more: it has to be asked first."""
+    """Return whether the payload may be Claude Code's. Codex sends the same fields and more, so try `codex` first."""
     return "hook_event_name" in fields and "session_id" in fields
 
 
@@ -48,7 +48,7 @@ def read(fields: PayloadFields) -> ParsedPayload:
     if isinstance(given, OtherEvent | BadPayload):
         return given
     if fields["tool_name"] == "Monitor" and "command" not in given:
-        return OtherEvent(event)  # it listens to a socket
+        return OtherEvent(event)  # it listens to a socket instead of running a command
     asks = fields.get("permission_mode") in _ASKS
     return command_in(given, cwd=fields.get("cwd"), asks=asks, event=event)
 

@@ -1,9 +1,8 @@
 """Codex: a `PreToolUse` hook.
 
-Contract: https://developers.openai.com/codex/hooks and the schemas in `codex-rs/hooks/schema`. What it sends looks like
-Claude Code's, with `turn_id` and `model` beside it; the tool is called `Bash` whatever shell tool the model has. Exit 2
-stops the call, if there is a reason on stderr. There is no "ask": Codex reports it as unsupported, and runs the
-command.
+Contract: https://developers.openai.com/codex/hooks and the schemas in `codex-rs/hooks/schema`. The payload is Claude
+Code's plus `turn_id` and `model`; the tool is always called `Bash`, whichever shell tool the model has. Exit code 2
+stops the call if there is a reason on stderr. There is no "ask": Codex reports it as unsupported and runs the command.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ NAME = "codex"
 
 
 def recognises(fields: PayloadFields) -> bool:
-    """In doubt it is Codex, not Claude Code: here nothing is left to a question."""
+    """Return whether the payload is Codex's. In doubt it is, and not Claude Code's: then nothing is left to a
+    prompt."""
     return "hook_event_name" in fields and ("turn_id" in fields or "model" in fields)
 
 

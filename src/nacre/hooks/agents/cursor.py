@@ -1,10 +1,10 @@
-"""Cursor: a `beforeShellExecution` hook; `preToolUse` too, which is how it runs hooks that were made for Claude Code.
+"""Cursor: a `beforeShellExecution` hook, and `preToolUse`, with which it runs hooks made for Claude Code.
 
-Contract: https://cursor.com/docs/hooks. A hook that may permit has to say JSON: no output is a failure, which stops the
-command where the hook is marked `failClosed`. So no opinion is `"allow"`, the weakest of what several hooks may say:
-Cursor's own rules still apply after it. A refusal is JSON, whose messages reach the model and the person, with exit 2,
-which stops the command whatever becomes of the JSON. "ask" is kept in `beforeShellExecution` alone: in `preToolUse` it
-is accepted, and the tool runs.
+Contract: https://cursor.com/docs/hooks. A hook for a permission must print JSON: no output is a failure, which stops
+the command if the hook is marked `failClosed`. So "no opinion" is `"allow"`, the weakest answer when there are several
+hooks: Cursor's own rules still apply after it. A refusal is JSON, whose messages reach the model and the person, with
+exit code 2, which stops the command even if the JSON is ignored. "ask" is honoured only in `beforeShellExecution`: in
+`preToolUse` it is accepted, and the tool runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Gemini CLI: a `BeforeTool` hook.
 
-Contract: https://geminicli.com/docs/hooks/reference. Exit 2 stops the call, and the model reads stderr. Hooks can allow
-and deny; there is no "ask" among their decisions, and where the agent does ask without a person there, it waits for
-ever.
+Contract: https://geminicli.com/docs/hooks/reference. Exit code 2 stops the call, and the model reads stderr. Hooks can
+allow and deny, but not ask; when the agent itself asks and no person is there, it waits for ever.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _EVENTS = (
     "BeforeToolSelection",
     "PreCompress",
 )
-"""Those that no other agent has."""
+"""Event names that no other agent has."""
 _SHELLS = ("run_shell_command",)
 _DIRECTORY = ("dir_path", "directory")
-"""Where the command runs, seen from the agent's directory; the first is the newer name."""
+"""Names of the argument with the command's directory, relative to the agent's; the first is the newer name."""
 
 
 def recognises(fields: PayloadFields) -> bool:

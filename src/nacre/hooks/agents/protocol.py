@@ -1,8 +1,7 @@
-"""What every dialect has in common: the nouns, and how a refusal sounds. Pure.
+"""Types and helpers that all hook protocols share. Pure.
 
-A payload is one of three things: `HookRequest`, a shell command that an agent is about to run; `OtherEvent`, something
-else that happens in a known agent; `BadPayload`, what cannot be understood, and is refused for that. A `HookReply` is
-all that a hook can say.
+A payload is one of three: `HookRequest`, a shell command that an agent is about to run; `OtherEvent`, another event of
+a known agent; `BadPayload`, invalid and therefore refused. The answer is a `HookReply`.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     PayloadFields: TypeAlias = Mapping[str, Any]
 
 EXIT_BLOCK = 2
-"""The exit code that stops the call, in all of them. Any other but 0 lets it pass, with a warning."""
+"""Exit code that stops the call, for every agent. Any other except 0 lets it pass with a warning."""
 MAX_REASON_CHARS = 2000
-"""Characters of a reason: a model reads it, and one command can hold megabytes."""
+"""Maximum length of a reason: a model reads it, and one command can hold megabytes."""
 
 MAX_COMMAND_CHARS = 256 * 1024
-"""Characters. Linux takes half of it as an argument, and to read megabytes would take longer than agents wait."""
+"""Twice what Linux accepts as one argument. Checking megabytes would take longer than agents wait."""
 
 
 @frozen
@@ -34,29 +33,30 @@ class HookRequest:
 
     command: str
     cwd: str | None
-    """Where; None: not said, so it is where the hook itself runs."""
+    """Working directory; None if the payload has none: then that of the hook itself applies."""
     asks: bool = False
-    """The agent would put a question to a person, here and now."""
+    """The agent can prompt a person about this call."""
     event: str = ""
+    """Name of the hook event."""
 
 
 @frozen
 class OtherEvent:
-    """Not about a shell command."""
+    """An event that is not about a shell command."""
 
     event: str
 
 
 @frozen
 class BadPayload:
-    """Not to be understood."""
+    """A payload that is invalid."""
 
     reason: str
 
 
 @frozen
 class HookReply:
-    """What a hook can say."""
+    """The answer of a hook: exit code, stdout and stderr."""
 
     code: int
     out: str = ""
@@ -64,19 +64,19 @@ class HookReply:
 
 
 NO_REPLY = HookReply(0)
-"""No opinion: the agent goes on as if there were no hook."""
+"""No opinion: the agent continues as if there were no hook."""
 
 
 if TYPE_CHECKING:
     ParsedPayload: TypeAlias = HookRequest | OtherEvent | BadPayload
 
     class AgentProtocol(Protocol):
-        """What a module of a dialect has."""
+        """The interface of a module in `agents`."""
 
         NAME: str
 
         def recognises(self, fields: PayloadFields, /) -> bool:
-            """Is it this agent that says so?"""
+            """Return whether this agent has sent the payload."""
 
         def read(self, fields: PayloadFields, /) -> ParsedPayload: ...
 
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 
 
 def tool_input(fields: PayloadFields, shells: tuple[str, ...], event: str) -> PayloadFields | OtherEvent | BadPayload:
-    """The arguments of a tool that is about to be called, if it is one of these."""
+    """Return the arguments of the tool that is about to be called, if it is one of `shells`."""
     tool = fields.get("tool_name")
     if not isinstance(tool, str):
         return BadPayload("it does not say which tool is called")
@@ -99,7 +99,7 @@ def tool_input(fields: PayloadFields, shells: tuple[str, ...], event: str) -> Pa
 
 
 def command_in(fields: PayloadFields, *, cwd: object, asks: bool, event: str) -> HookRequest | BadPayload:
-    """`fields`: the arguments of a shell tool."""
+    """Return the command in `fields`, the arguments of a shell tool, as a request."""
     command = fields.get("command")
     if not isinstance(command, str):
         return BadPayload("the call of a shell has no `command`" if command is None else "its `command` is no text")
@@ -117,7 +117,7 @@ def command_in(fields: PayloadFields, *, cwd: object, asks: bool, event: str) ->
 
 
 def refusal_text(verdict: Verdict, *, asks: bool) -> str:
-    """For the model, or for the person who is asked: what, why, and what to do instead."""
+    """Return the reason, rule and alternative, for the model or for the person who is prompted."""
     text = f"nacre ({verdict.rule}): {verdict.reason}"
     if verdict.decision is Decision.ASK and not asks:
         text = f"{text.rstrip('.')}. It needs a person's word, which this hook cannot get: ask the user to run it."
@@ -125,10 +125,12 @@ def refusal_text(verdict: Verdict, *, asks: bool) -> str:
 
 
 def shorten_reason(text: str) -> str:
+    """Replace unprintable characters and limit the length."""
     text = "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
     return text if len(text) <= MAX_REASON_CHARS else f"{text[: MAX_REASON_CHARS - 1]}…"
 
 
 def refusal(reason: str) -> HookReply:
-    """As all but Cursor want it. Never without a reason: two of them let the command run where there is none."""
+    """Return the reply that refuses a call, for every agent except Cursor. It always has a reason: without one, two of
+    the agents run the command."""
     return HookReply(EXIT_BLOCK, err=f"{shorten_reason(reason) or 'nacre refused this command.'}\n")

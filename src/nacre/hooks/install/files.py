@@ -1,6 +1,6 @@
-"""Settings files on the disk: read, replaced as a whole, and what they were before kept beside them.
+"""Reads and replaces settings files, and keeps a backup of the original next to them.
 
-A link stays a link, a mode stays a mode, and a file is never half written.
+Links and modes are preserved, and a file is replaced atomically.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _BACKUP_SUFFIX = ".before-nacre"
 
 
 def read(path: str) -> bytes | None:
-    """None: there is no such file."""
+    """Return the content; None if there is no such file."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -22,12 +22,12 @@ def read(path: str) -> bytes | None:
 
 
 def backup_path(path: str) -> str:
-    """Where the file is kept as it was before."""
+    """Return the path of the backup."""
     return os.path.realpath(path) + _BACKUP_SUFFIX
 
 
 def write(path: str, data: bytes | None, *, like: str | None = None) -> None:
-    """None: the file goes. `like`: whose mode it gets; its own, if it is there."""
+    """Write a file atomically; remove it if `data` is None. It keeps its mode, or gets that of `like`."""
     path = os.path.realpath(path)
     if data is None:
         os.unlink(path)

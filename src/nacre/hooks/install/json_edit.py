@@ -1,9 +1,9 @@
-"""An entry into a JSON settings file, and out of it: text in, text out, everything else as it was. Pure.
+"""Adds an entry to a JSON settings file or removes it, and leaves the rest as it is. Text in, text out. Pure.
 
-`add` puts one object at the end of the array below a path of names, and makes what is missing of the path. `remove`
-takes entries out, and with them what they leave empty. Comments, order, indentation and line ends stay; what the file
-did not have is written as the rest of it is. Raises `JsoncSyntaxError` for what cannot be read, `CannotEdit` for what
-is something else there.
+`add` appends one object to the array at a path of names, and creates missing parts of the path. `remove` takes entries
+out, together with containers that become empty. Comments, order, indentation and line endings are preserved; new text
+is formatted like the rest of the file. Raises `JsoncSyntaxError` for invalid text, `CannotEdit` if the path has other
+types.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ HookEntry = Mapping[str, object]
 
 
 class CannotEdit(ValueError):
-    """The file says something else where the entry would stand."""
+    """The file has a value of another type at the path of the entry."""
 
 
 def entries(text: str, path: tuple[str, ...]) -> list[object]:
-    """What the array below the path has; nothing, if there is none."""
+    """Return the elements of the array at the path; empty if there is none."""
     node: JsoncNode = parse(text)
     for name in path:
         if not isinstance(node, JsoncContainer) or not node.is_object:
@@ -37,7 +37,7 @@ def entries(text: str, path: tuple[str, ...]) -> list[object]:
 
 
 def add(text: str, path: tuple[str, ...], entry: HookEntry, defaults: HookEntry) -> str:
-    """`defaults`: what the file has to say beside it, unless it says something there."""
+    """Append an entry to the array at the path. `defaults` are top-level members to add if the file lacks them."""
     if not text.strip():
         made: dict[str, object] = {**entry}
         value: object = [made]
@@ -45,7 +45,7 @@ def add(text: str, path: tuple[str, ...], entry: HookEntry, defaults: HookEntry)
             value = {name: value}
         assert isinstance(value, dict)
         return json.dumps({**defaults, **value}, indent=2) + "\n"
-    entries(text, path)  # is everything what it should be?
+    entries(text, path)  # raises if the types are wrong
     for name, said in defaults.items():
         root = parse(text)
         if isinstance(root, JsoncContainer) and root.get(name) is None:
@@ -65,7 +65,7 @@ def add(text: str, path: tuple[str, ...], entry: HookEntry, defaults: HookEntry)
 
 
 def _verify_added(text: str, path: tuple[str, ...], entry: HookEntry) -> str:
-    """What cannot be found again was not added."""
+    """Raise CannotEdit unless the entry can be read back."""
     try:
         there = entry in entries(text, path)
     except ValueError:
@@ -76,7 +76,7 @@ def _verify_added(text: str, path: tuple[str, ...], entry: HookEntry) -> str:
 
 
 def remove(text: str, path: tuple[str, ...], ours: Callable[[object], bool]) -> str:
-    """Without the entries that are ours. One that has others' among its `hooks` keeps those."""
+    """Remove the entries for which `ours` is true. An entry with `hooks` of others keeps those."""
     while True:
         found = _find(parse(text), path, ours)
         if found is None:
@@ -85,7 +85,7 @@ def remove(text: str, path: tuple[str, ...], ours: Callable[[object], bool]) -> 
 
 
 def _find(root: JsoncNode, path: tuple[str, ...], ours: Callable[[object], bool]) -> tuple[JsoncContainer, Item] | None:
-    """The outermost thing that is nothing but ours, and what it stands in."""
+    """Return the outermost item that contains nothing except our entry, and its container; None if there is none."""
     trail: list[tuple[JsoncContainer, Item]] = []
     node = root
     for name in path:
@@ -115,7 +115,7 @@ def _find(root: JsoncNode, path: tuple[str, ...], ours: Callable[[object], bool]
 
 
 def _insert_item(text: str, many: JsoncContainer, key: str, value: object) -> str:
-    """At the end of many, in lines of its own unless they stand in one line."""
+    """Append an item to a container, on separate lines unless the others are on one line."""
     newline = "\r\n" if "\r\n" in text else "\n"
     spread = not many.items or "\n" in text[many.start : many.items[0].start] or _ends_in_comment(text, many)
     written = json.dumps(value, indent=_unit(text) if spread else None, ensure_ascii=False)
@@ -130,7 +130,7 @@ def _insert_item(text: str, many: JsoncContainer, key: str, value: object) -> st
         written = f"{json.dumps(key)}: {written}"
     last = many.items[-1] if many.items else None
     if last is not None and last.comma >= 0:
-        written += ","  # as they do it
+        written += ","  # the file uses trailing commas
     text = text[: many.content_end] + before + written + after + text[many.content_end :]
     if last is not None and last.comma < 0:
         text = text[: last.end] + "," + text[last.end :]
@@ -138,7 +138,7 @@ def _insert_item(text: str, many: JsoncContainer, key: str, value: object) -> st
 
 
 def _ends_in_comment(text: str, many: JsoncContainer) -> bool:
-    """One that ends with its line: what would be added to the line would be a part of it."""
+    """Return whether the last item is followed by a `//` comment: text added to that line would become part of it."""
     return bool(many.items) and "//" in text[many.items[-1].end : many.content_end].rpartition("\n")[2]
 
 
@@ -157,12 +157,13 @@ def _remove_item(text: str, many: JsoncContainer, item: Item) -> str:
 
 
 def _unit(text: str) -> str:
+    """Return the indentation of one level."""
     found = re.search(r"[\[{][ \t]*\r?\n([ \t]+)\S", text)
     return found[1] if found else "  "
 
 
 def _indent(text: str, at: int) -> str:
-    """Of the line in which something stands."""
+    """Return the indentation of the line that contains this offset."""
     line = text.rfind("\n", 0, at) + 1
     found = re.compile(r"[ \t]*").match(text, line)
     assert found is not None

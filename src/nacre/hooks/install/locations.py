@@ -1,4 +1,4 @@
-"""Where each agent has its hooks, and what is written there. Data, and paths that follow from it; looks at no disk."""
+"""Locations and content of each agent's hook settings. Data, and paths derived from it; reads no files."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from nacre.hooks.install.json_edit import HookEntry
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """The settings files of one agent. In a list of files, the first that exists is used, else the last."""
+    """The settings files of one agent. The first of `files` that exists is used, else the last."""
 
     agent: str
     variable: str
-    """Names its directory, if it is set."""
+    """Environment variable that names the agent's directory."""
     home: str
-    """Below the home directory, if it is not."""
+    """Directory below the home directory, if the variable is not set."""
     project: str
-    """Below that of a project."""
+    """Directory below that of a project."""
     files: tuple[str, ...]
     path: tuple[str, ...]
-    """To the array of hooks."""
+    """Names that lead to the array of hooks."""
     matcher: str = ""
+    """Pattern for tool names; empty if the format has none."""
     extra: tuple[tuple[str, object], ...] = ()
-    """What else is said of the command."""
+    """Further members of the hook."""
     defaults: tuple[tuple[str, object], ...] = ()
-    """What the file must say for itself."""
+    """Top-level members that the file must have."""
     afterwards: str = ""
-    """What the person has to do."""
+    """Note on what the user has to do after the installation."""
 
     def paths(self, *, env: Mapping[str, str], home: str, project: str | None) -> list[str]:
+        """Return the paths of the agent's settings files: in `project`, or in the user's directory if that is None."""
         if project is not None:
             folder = os.path.join(project, self.project)
         else:
@@ -41,6 +43,7 @@ class AgentSettings:
         return [os.path.join(folder, name) for name in self.files]
 
     def entry(self, command: str) -> HookEntry:
+        """Return the entry for the array of hooks that runs `command`."""
         handler = {"type": "command", "command": command, **dict(self.extra)}
         if self.matcher:
             return {"matcher": self.matcher, "hooks": [handler]}
@@ -100,13 +103,15 @@ _STANDALONE = "PYTHONPATH="
 
 
 def command_line(program: str, *, ask: bool) -> str:
-    """What an agent runs, with the shell. If `program` cannot be run at all, that has to be a refusal too: with any
-    other code than 2, all of them would let the command pass. Nor may the project bring modules of its own into it."""
+    """Return the shell command that an agent runs as its hook. If `program` cannot be run at all, `exit 2` refuses:
+    with any other exit code all agents let the command pass. An empty PYTHONPATH keeps modules of the project out of
+    it."""
     return f"{_STANDALONE} {shlex.quote(program)} hook{'' if ask else ' --no-ask'} || exit 2"
 
 
 def is_ours(command: object) -> bool:
-    """Does it call `nacre hook`, wherever that is, or was it written by `command_line` for whatever program?"""
+    """Return whether a command calls `nacre hook` in any directory, or was written by `command_line` for any
+    program."""
     if not isinstance(command, str) or "hook" not in command:
         return False
     try:

@@ -1,6 +1,6 @@
-"""The bytes of a settings file in, those with our hook in it (or without it) out. Pure.
+"""Adds our hook to the bytes of a settings file, or removes it. Pure.
 
-None is a file that does not exist. What cannot be read, or has no place for a hook, raises `CannotEdit`.
+None stands for a file that does not exist. Raises `CannotEdit` for a file that is invalid or has no place for a hook.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _MARK = "\ufeff"
 
 
 def installed_commands(settings: AgentSettings, path: str, data: bytes | None) -> list[str]:
-    """Our commands in it."""
+    """Return our hook commands in the file."""
     if data is None:
         return []
     text, _ = _text(data)
@@ -29,7 +29,7 @@ def installed_commands(settings: AgentSettings, path: str, data: bytes | None) -
 
 
 def with_hook(settings: AgentSettings, path: str, data: bytes | None, command: str) -> bytes:
-    """With the hook, once, and with this command."""
+    """Return the file with our hook in it exactly once, running `command`."""
     there = installed_commands(settings, path, data)
     if data is not None and there == [command]:
         return data
@@ -43,7 +43,7 @@ def with_hook(settings: AgentSettings, path: str, data: bytes | None, command: s
 
 
 def without_hook(settings: AgentSettings, path: str, data: bytes | None) -> bytes | None:
-    """Everything else as it is; None, if nothing else would be left of a file that we have made."""
+    """Return the file without our hook; None if nothing would be left of a file that we created."""
     there = installed_commands(settings, path, data)
     if data is None or not there:
         return data
@@ -59,7 +59,7 @@ def without_hook(settings: AgentSettings, path: str, data: bytes | None) -> byte
 
 
 def _commands(entry: object) -> list[str]:
-    """Ours in an entry: its own, or those of its `hooks`."""
+    """Return our commands in an entry: its own, or those of its `hooks`."""
     if not isinstance(entry, dict):
         return []
     inner = entry.get("hooks")
@@ -69,7 +69,7 @@ def _commands(entry: object) -> list[str]:
 
 
 def _text(data: bytes) -> tuple[str, str]:
-    """Without the mark that some editors put first, and the mark."""
+    """Decode the file. Return its text without the byte order mark that some editors write, and that mark."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

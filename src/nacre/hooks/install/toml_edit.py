@@ -1,7 +1,7 @@
-"""An entry into Codex's `config.toml`, and out of it: text in, text out, everything else as it was. Pure.
+"""Adds an entry to Codex's `config.toml` or removes it, and leaves the rest as it is. Text in, text out. Pure.
 
-It is appended, between two lines that say whose it is, and nothing before them is touched. Where that would not say the
-same (hooks in an inline table), `CannotEdit` is raised, as for a file that is no TOML.
+The entry is appended between two marker comments; nothing before it is changed. Raises `CannotEdit` if the appended
+text would not be part of the hooks (they are in an inline table), or the file is not valid TOML.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _END = "# <<< nacre hook"
 
 
 def commands(text: str) -> list[str]:
-    """Of the hooks that are asked before a tool is used."""
+    """Return the commands of all `PreToolUse` hooks."""
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -42,6 +42,7 @@ def _array_at(said: dict[str, object], *path: str) -> list[object]:
 
 
 def add(text: str, matcher: str, command: str) -> str:
+    """Append a `PreToolUse` hook."""
     before = commands(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [
@@ -68,13 +69,13 @@ def add(text: str, matcher: str, command: str) -> str:
 
 
 def remove(text: str) -> str:
-    """Without what `add` has put there."""
+    """Remove the text between the markers of `add`, and one empty line before it."""
     begin = text.find(_BEGIN)
     end = text.find(_END, begin)
     if begin < 0 or end < 0:
         return text
     end = text.find("\n", end) + 1 or len(text)
-    for blank in ("\r\n", "\n"):  # the empty line before it
+    for blank in ("\r\n", "\n"):  # the empty line before the marker
         if text[:begin].endswith(blank) and (begin == len(blank) or text[: begin - len(blank)].endswith("\n")):
             begin -= len(blank)
             break
@@ -82,4 +83,4 @@ def remove(text: str) -> str:
 
 
 def _quote_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML has the same strings, but for DEL
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML has JSON's strings, but for DEL
