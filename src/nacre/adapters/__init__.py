@@ -1,5 +1,5 @@
-"""The rim: nacre as the tools, shells and sandboxes of other people's frameworks. One module each.
+"""Adapters: nacre as the tools, shells and sandboxes of agent frameworks. One module per framework.
 
-An adapter translates and does nothing else. It is the only one that imports its framework, and says how to install it
-where that is missing.
+An adapter only translates. It is the only module that imports its framework, and if that is missing, the ImportError
+says how to install it.
 """

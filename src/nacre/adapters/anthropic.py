@@ -1,10 +1,10 @@
-"""Anthropic SDK: its `bash_20250124` tool over a session, and nacre's own tools, both for its asynchronous tool runner.
+"""Anthropic SDK: its `bash_20250124` tool with a session, and nacre's own tools, both for its asynchronous tool runner.
 
     runner = client.beta.messages.tool_runner(model=…, messages=…, tools=[BashTool(), *task_tools()])
 
-`BashTool` keeps directory and exported variables from call to call. Each call is still a shell of its own, so there is
-none that could hang. `restart` forgets all that, and ends what still runs. What needs a person's word goes to the
-context's `approve`. A call that cannot be meant is a result with `is_error`; a refusal and an exit code are not.
+`BashTool` keeps working directory and exported variables between calls. Each call still runs in a separate shell, so no
+shell can hang. `restart` resets them and kills what still runs. Commands that need approval go to the context's
+`approve`. An invalid call is a result with `is_error`; a refusal or a non-zero exit status is not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _RESTARTED = "The shell was restarted: its directory and variables are those of 
 
 
 class BashTool(BetaAsyncBuiltinFunctionTool):
-    """The bash that the model was trained with: `command`, or `restart`. One per conversation; calls take turns."""
+    """The bash tool that the model was trained with: `command`, or `restart`. Use one per conversation; calls are
+    serialised."""
 
     def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
         self._bash = bash or Bash()
@@ -48,7 +49,7 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
         given = self._ctx.cancel
         self._forget = None if given is None else given.on_cancel(self._switch.cancel)
         self.session = Session(self._bash, replace(self._ctx, cancel=self._switch))
-        """Where it is now, and what it has exported."""
+        """Current working directory and exported variables."""
 
     def to_dict(self) -> Any:
         return {"type": "bash_20250124", "name": "bash"}
@@ -72,10 +73,10 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
 
     async def _restart(self, *, beside: bool) -> str:
         switch, begun, forget = self._switch, self._begun, self._forget
-        self._begin()  # first: whatever becomes of the rest, the next call has a new one
+        self._begin()  # first: even if the rest fails, the next call gets a new session
         if forget is not None:
             forget()
-        switch.cancel()  # what runs, and what waits for its turn
+        switch.cancel()  # cancels the running call and those that wait
         async with self._turn:
             ended = [id for id in begun if await self._ends(id)]
         said = [_RESTARTED]
@@ -106,19 +107,20 @@ class _Tool(BetaAsyncBuiltinFunctionTool):
 
 
 def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[_Tool]:
-    """nacre's own `Bash` and the tools for tasks."""
+    """Return nacre's own `Bash` tool and, unless `tasks=False`, the tools for background tasks. Raises
+    AccessUnavailable if the access of `ctx` cannot be enforced on this machine."""
     box = Toolbox(bash, ctx, caller=CALLER, tasks=tasks)
     return [_Tool(box, each) for each in box.definitions]
 
 
 def task_tools(ctx: ToolContext | None = None) -> list[_Tool]:
-    """Only those for tasks, to go with `BashTool`."""
+    """Return only the tools for background tasks, to use with `BashTool`."""
     box = Toolbox(None, ctx, caller=CALLER)
     return [_Tool(box, each) for each in box.definitions if each.name != box.name]
 
 
 def _content_of(answer: Answer) -> str:
-    """A call that cannot be meant is a result with `is_error`."""
+    """Return the text of an answer. Raises ToolError if the call was invalid: the SDK sets `is_error` for it."""
     if answer.error:
         raise ToolError(answer.text)
     return answer.text

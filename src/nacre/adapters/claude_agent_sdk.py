@@ -2,9 +2,9 @@
 
     options = ClaudeAgentOptions(mcp_servers={"nacre": server()}, allowed_tools=allowed_tools(), tools=[])
 
-What needs a person's word goes to the context's `approve`. A call that cannot be meant is a result with `is_error`; a
-refusal and an exit code are not. The SDK's own helper for such servers would answer a call that does not fit the schema
-in its words; this one lets the tools say what to do instead.
+Commands that need approval go to the context's `approve`. An invalid call is a result with `is_error`; a refusal or a
+non-zero exit status is not. The SDK's own helper for such servers would reject calls that do not fit the schema with
+its own message; here the tools reject them, and say what to do instead.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ CALLER = "claude-agent-sdk"
 
 
 def server(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> McpSdkServerConfig:
+    """Return the configuration of the server, for `mcp_servers`. `tasks=False` leaves out the tools for background
+    tasks. Raises AccessUnavailable if the access of `ctx` cannot be enforced on this machine."""
     box = Toolbox(bash, ctx, caller=CALLER, tasks=tasks)
     listed = [
         types.Tool(name=each.name, description=each.description, input_schema=dict(each.schema))
@@ -47,5 +49,5 @@ def server(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: b
 
 
 def allowed_tools(bash: Bash | None = None, *, tasks: bool = True) -> list[str]:
-    """The tools' names as the agent knows them, for `allowed_tools`."""
+    """Return the tool names as the agent knows them, for its option `allowed_tools`."""
     return [f"mcp__{NAME}__{each.name}" for each in Toolbox(bash, tasks=tasks).definitions]

@@ -1,10 +1,10 @@
-"""deepagents: a sandbox backend. Its file tools are commands too, so that what confines those confines them.
+"""deepagents: a sandbox backend. Its file tools run as commands, so the same sandbox applies to them.
 
     agent = create_deep_agent(model, backend=NacreBackend(ctx=ToolContext(working_dir=".", access="workspace")))
 
-A refused command exits with 126, and its output says why. What a model writes, edits or deletes with the file tools is
-judged like a command that does it. The scripts that deepagents itself has for its file tools are not: no model wrote
-them.
+A refused command exits with 126, and its output says why. Writing, editing or deleting a file with the file tools is
+checked like a command that does it. The scripts with which deepagents implements these tools are not checked: no model
+wrote them.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ except ImportError as error:
     raise missing_extra("deepagents", error) from error
 
 MAX_DOWNLOAD_BYTES = 64 * MIB
-"""Bytes of a file that can be downloaded."""
+"""Maximum size of a file that can be downloaded."""
 _COMPLAINT_BYTES = 64 * 1024
-"""Bytes that are enough for a complaint."""
+"""Enough for an error message."""
 
 
 class _Sandbox(BaseSandbox):
-    """What deepagents needs to do the rest by its own scripts."""
+    """The operations on which deepagents builds the others with its own scripts."""
 
     def __init__(self, bash: Bash, ctx: ToolContext, id: str) -> None:
         self._bash = bash
@@ -63,7 +63,7 @@ class _Sandbox(BaseSandbox):
         return block_on(self.aexecute(command, timeout=timeout))
 
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """`timeout=0`: as long as the profile allows."""
+        """Run a command. `timeout=0`: the longest that the profile allows."""
         limit = float("inf") if timeout == 0 else timeout
         try:
             result = await self._bash.run(Request(command, timeout=limit, merge=True), self._ctx)
@@ -108,9 +108,12 @@ class _Sandbox(BaseSandbox):
 
 
 class NacreBackend(_Sandbox):
+    """A deepagents backend that runs commands with nacre. Raises AccessUnavailable if the access of `ctx` cannot be
+    enforced on this machine."""
+
     def __init__(self, bash: Bash | None = None, ctx: ToolContext | None = None) -> None:
         bash, ctx = bash or Bash(), with_caller("deepagents", ctx)
-        bash.constraints(ctx)  # what cannot be enforced here is known now
+        bash.constraints(ctx)  # raises now if the access cannot be enforced here
         super().__init__(bash, ctx, f"nacre-{os.urandom(4).hex()}")
         unchecked = copy(bash)
         unchecked.profile = replace(bash.profile, policy=EVERYTHING)
@@ -162,7 +165,7 @@ class NacreBackend(_Sandbox):
         return await self._scripts.aedit(file_path, old_string, new_string, replace_all)
 
     async def _refusal(self, path: str) -> str | None:
-        """Why a command that writes this file would be refused."""
+        """Return the reason if a command that writes this file would be refused; else None."""
         try:
             result = await self._run(touch_request(path), _COMPLAINT_BYTES)
         except InvalidRequest as error:
@@ -177,14 +180,14 @@ def _absolute(path: str) -> str:
 
 
 def _code(error: OSError | InvalidRequest) -> str:
-    """In the words of its protocol, where it has any."""
+    """Return the error code of the deepagents protocol; the message if it has none."""
     match error:
         case FileNotFoundError():
             return "file_not_found"
         case IsADirectoryError():
             return "is_directory"
         case PermissionError(strerror=str(said)) if said.startswith("["):
-            return said  # refused, and why
+            return said  # refused, with the reason
         case PermissionError():
             return "permission_denied"
         case InvalidRequest() | NotADirectoryError():

@@ -3,10 +3,10 @@
     Task(dataset=…, solver=[use_tools(bash()), generate()], sandbox="nacre")
     Task(…, sandbox=SandboxEnvironmentSpec("nacre", NacreSandboxConfig(access="workspace")))
 
-Each sample has a directory of its own, which goes with it, as does everything that it has left running. Commands are
-checked, and confined as far as the configuration says; a refused one exits with 126, and stderr says why. Files are
-the evaluation's own business: confined like commands, since they go through them, and not checked. It shares this
-machine's file system and kernel: for code that one would not run at all, take a virtual machine.
+Each sample gets its own directory, which is removed after it, together with all processes that are still running.
+Commands are checked, and sandboxed as configured; a refused one exits with 126, and stderr says why. File operations of
+the evaluation run as commands in the same sandbox, but are not checked. File system and kernel are those of this
+machine: for untrusted code, use a virtual machine.
 """
 
 from __future__ import annotations
@@ -50,27 +50,30 @@ except ImportError as error:
     raise missing_extra("inspect-ai", error) from error
 
 _COMPLAINT_BYTES = 65_536
-"""Bytes that are enough for a complaint."""
+"""Enough for an error message."""
 _FILE_TIMEOUT_S = 600.0
-"""Seconds that reading or writing a file may take."""
+"""Timeout of reading or writing a file."""
 _SYSTEM = "/usr/bin:/bin:/usr/sbin:/sbin"
-"""Where the program that changes the user is looked for: what goes ahead of a command is nobody else's choice."""
+"""PATH for the program that changes the user. It is fixed: no other setting may choose what runs before a command."""
 
 
 class NacreSandboxConfig(BaseModel):
-    """How the commands of a sample are held."""
+    """Configuration of a sample's sandbox."""
 
     model_config = {"frozen": True, "extra": "forbid"}
 
     access: Access = "unrestricted"
+    """Access mode, as in `ToolContext`."""
     network: bool | Literal["loopback"] | tuple[int, ...] = False
-    """For `workspace`, as in `ToolContext`."""
+    """Network access with `workspace`, as in `ToolContext`."""
     user: str | None = None
-    """Who runs what names nobody. Only root can choose, and only for commands that are not confined."""
+    """User for operations that name none. Only root can choose one, and only with access="unrestricted"."""
 
 
 @sandboxenv(name="nacre")
 class NacreSandboxEnvironment(SandboxEnvironment):
+    """The sandbox environment `nacre`. `policy` decides which commands may run."""
+
     def __init__(self, config: NacreSandboxConfig | None = None, *, policy: Policy = DEFAULT.policy) -> None:
         super().__init__()
         self._config = config or NacreSandboxConfig()
@@ -79,15 +82,16 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         who = self._account(None)
         self._own = tempfile.mkdtemp(prefix="nacre-sandbox-")
         self.directory = os.path.join(self._own, "work")
-        """Where commands start, and relative paths begin."""
+        """Working directory of commands, and base of relative paths."""
         self.state = os.path.join(self._own, "state")
+        """Directory of background tasks."""
         os.mkdir(self.directory)
         if who is not None:
             shutil.chown(self.directory, who.pw_uid, who.pw_gid)
 
     @classmethod
     async def task_init(cls, task_name: str, config: SandboxEnvironmentConfigType | None) -> None:
-        """What cannot be enforced here fails the task, not each of its commands."""
+        """Fail the task, instead of each command, if the configuration cannot be enforced on this machine."""
         made = _configuration(config)
         Bash().constraints(ToolContext(access=made.access, network=made.network))
         _account(made.user, made.access)
@@ -114,10 +118,10 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         return NacreSandboxConfig(**config)
 
     def default_polling_interval(self) -> float:
-        return 0.2  # it is near
+        return 0.2  # the sandbox is local
 
     async def close(self) -> None:
-        """End what is left running, and remove the directory."""
+        """Kill all running tasks and remove the directory."""
         try:
             tasks = Tasks(self.state)
             for task in tasks.list(all=False):
@@ -136,6 +140,12 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         timeout_retry: bool = True,
         concurrency: bool = True,
     ) -> ExecResult[str]:
+        """Run a command and return its result.
+
+        Raises OutputLimitExceededError, TimeoutError, SandboxUnavailableError if it could not be started,
+        PermissionError if the program is not executable, FileNotFoundError if `cwd` is missing, ValueError for an
+        invalid argument.
+        """
         most = SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE
         request = self._request(cmd, user, env=env, cwd=cwd, stdin=input, timeout=timeout)
         async with taking_turns("subprocesses", _at_once()) if concurrency else nullcontext():
@@ -155,6 +165,7 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         return ExecResult(said.code == 0, said.code, said.stdout, said.stderr)
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
+        """Write a file and create missing directories. Raises an OSError."""
         data = contents.encode() if isinstance(contents, str) else contents
         check(await self._on_file(write_request(self._path(file), data), _COMPLAINT_BYTES), file)
 
@@ -165,6 +176,8 @@ class NacreSandboxEnvironment(SandboxEnvironment):
     async def read_file(self, file: str, text: Literal[False]) -> bytes: ...
 
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
+        """Return the content of a file. Raises an OSError, OutputLimitExceededError, or UnicodeDecodeError if
+        `text`."""
         most = SandboxEnvironmentLimits.MAX_READ_FILE_SIZE
         result = await self._on_file(read_request(self._path(file)), most)
         if result.out.total_bytes > most:
@@ -174,7 +187,7 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         return data.decode() if text else data
 
     async def _on_file(self, request: Request, most: int) -> Result:
-        """By whoever runs what names nobody."""
+        """Run a file operation as the configured user."""
         if self._account(None) is None:
             return await self._run(self._own_bash, request, most)
         by_user = self._request(["bash", "-c", request.command], None, env=dict(request.env), stdin=request.stdin)
@@ -183,7 +196,7 @@ class NacreSandboxEnvironment(SandboxEnvironment):
     async def _is_runnable(
         self, program: str, user: str | None, *, env: dict[str, str] | None, cwd: str | None
     ) -> bool:
-        """It was there, and could be run: then it was its own word that it could not go on."""
+        """Return whether the program exists and is executable: then exit status 126 is the program's own."""
         looks = self._request(["bash", "-c", 'type -P -- "$0"', program], user, env=env, cwd=cwd)
         return (await self._run(self._own_bash, looks, _COMPLAINT_BYTES)).exit_code == 0
 
@@ -213,12 +226,13 @@ class NacreSandboxEnvironment(SandboxEnvironment):
         stdin: str | bytes | None = None,
         timeout: float | None = None,
     ) -> Request:
-        """`exec`: the first word is a program, whatever it may mean to a shell."""
+        """Build the request. `exec`: the first word is a program, even if it is also a builtin or function of the
+        shell."""
         if not words:
             raise ValueError("there is no command")
         account, env = self._account(user), dict(env or {})
         if account is not None:
-            os.chmod(self._own, 0o711)  # whoever it is may come to where he works
+            os.chmod(self._own, 0o711)  # the user must be able to reach the working directory
             ids = ["--reuid", str(account.pw_uid), "--regid", str(account.pw_gid), "--init-groups"]
             words = [_changes_user(), *ids, "--", *words]
             env = {"HOME": account.pw_dir, "USER": account.pw_name, "LOGNAME": account.pw_name, **env}
@@ -240,7 +254,8 @@ def _configuration(config: SandboxEnvironmentConfigType | None) -> NacreSandboxC
 
 
 def _account(user: str | None, access: Access) -> pwd.struct_passwd | None:
-    """Whom to become; None: we are. SandboxUserUnsupportedError: nobody can."""
+    """Return the account to switch to; None if it is the current one. Raises SandboxUserUnsupportedError if it cannot
+    be used."""
     if user is None:
         return None
     try:
@@ -257,7 +272,7 @@ def _account(user: str | None, access: Access) -> pwd.struct_passwd | None:
 
 
 def _at_once() -> int:
-    """How many subprocesses an evaluation may have: its `max_subprocesses`, which has no public name."""
+    """Return the limit on parallel subprocesses: the evaluation's `max_subprocesses`, which has no public name."""
     try:
         from inspect_ai.util._subprocess import max_subprocesses_context_var
     except ImportError:
@@ -266,7 +281,8 @@ def _at_once() -> int:
 
 
 def _changes_user() -> str:
-    """It becomes the command, so that nothing stands between that and who waits for it; and the checker knows it."""
+    """Return the path of setpriv. It execs the command, so no extra process stays in between; and the checker knows
+    it."""
     found = shutil.which("setpriv", path=_SYSTEM)
     if found is None:
         raise SandboxUserUnsupportedError("setpriv (of util-linux) is needed to run commands as somebody else")

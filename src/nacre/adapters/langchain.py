@@ -1,9 +1,9 @@
-"""LangChain: tools whose content is the text for the model, and whose artifact is the same as data.
+"""LangChain: tools whose content is the text for the model, and whose artifact is the answer as data.
 
     agent = create_agent(model, tools=tools(ctx=ToolContext(working_dir=".")))
 
-A call that cannot be meant is a tool message with status "error". What needs a person's word goes to the context's
-`approve`; in a graph, `ToolContext(approve=interrupt_for_approval)` interrupts it.
+An invalid call is a tool message with status "error". Commands that need approval go to the context's `approve`; in a
+graph, `ToolContext(approve=interrupt_for_approval)` interrupts it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ except ImportError as error:
 
 
 def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[BaseTool]:
+    """Return the `Bash` tool and, unless `tasks=False`, the tools for background tasks. Raises AccessUnavailable if the
+    access of `ctx` cannot be enforced on this machine."""
     box = Toolbox(bash, ctx, caller="langchain", tasks=tasks)
     return [_tool(box, each) for each in box.definitions]
 
@@ -50,8 +52,9 @@ def _tool(box: Toolbox, definition: Definition) -> BaseTool:
 
 
 def interrupt_for_approval(verdict: Verdict) -> bool:
-    """For `ToolContext.approve`: interrupts the graph, and takes what it is resumed with for the answer."""
-    from langgraph.types import interrupt  # whoever runs a graph has it
+    """Interrupt the graph, and return True if it is resumed with True. For `ToolContext.approve`. The payload of the
+    interrupt has rule, reason, command and cwd."""
+    from langgraph.types import interrupt  # installed wherever graphs run
 
     approval_request = verdict.approval_request
     about = {} if approval_request is None else {"command": approval_request.command, "cwd": approval_request.cwd}

@@ -3,10 +3,10 @@
     agent = Agent(name="coder", tools=tools(ctx=ToolContext(working_dir=".")))
     agent = Agent(name="coder", tools=[shell_tool(ctx=ToolContext(working_dir="."))])
 
-What needs a person's word interrupts the run, and runs once that call has been approved in the run's state; where the
-context has an `approve` of its own, that is asked instead. Arguments that are no JSON object interrupt it as well: the
-SDK wants a person's word for what it cannot show to whoever decides. A tool's output is text here, and has no mark for
-errors: a call that cannot be meant is answered with one that begins with `Error`.
+A command that needs approval interrupts the run, and runs after that call was approved in the run's state; if the
+context has `approve`, that is called instead. Arguments that are not a JSON object interrupt the run as well: the SDK
+requires approval for anything that it cannot pass to `needs_approval`. Tool output is text without an error flag: the
+answer to an invalid call starts with `Error`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ except ImportError as error:
 
 CALLER = "openai-agents"
 _DEFAULT_MAX_CHARS = 30_000
-"""Characters of what an action gives back that does not say how many."""
+"""Limit for an action that sets none."""
 
 
 def tools(bash: Bash | None = None, ctx: ToolContext | None = None, *, tasks: bool = True) -> list[Tool]:
+    """Return the `Bash` tool and, unless `tasks=False`, the tools for background tasks. Raises AccessUnavailable if the
+    access of `ctx` cannot be enforced on this machine."""
     box = Toolbox(bash, ctx, caller=CALLER, tasks=tasks)
     return [_tool(box, each) for each in box.definitions]
 
@@ -61,7 +63,7 @@ def _tool(box: Toolbox, definition: Definition) -> FunctionTool:
     async def needs_approval(run: RunContextWrapper[Any], arguments: dict[str, Any], call: str) -> bool:
         return box.needs_approval(name, arguments) is not None
 
-    # A function only where it may say yes: what is no object cannot be shown to one, and would interrupt the run.
+    # Pass a function only if it may return True: with one, arguments that are not an object would interrupt the run.
     can_ask = name == box.name and box.ctx.approve is None
 
     return FunctionTool(
@@ -69,20 +71,21 @@ def _tool(box: Toolbox, definition: Definition) -> FunctionTool:
         description=definition.description,
         params_json_schema=dict(definition.schema),
         on_invoke_tool=invoke,
-        strict_json_schema=False,  # what may be left out is not "required or null", as strict schemas want it
+        strict_json_schema=False,  # strict schemas have no optional arguments, only nullable ones
         needs_approval=needs_approval if can_ask else False,
     )
 
 
 def _approve(box: Toolbox, run: RunContextWrapper[Any], tool: str, call: str) -> Approve | None:
-    """What the run's state says of this very call; None: as the context has it, which may be that nobody is asked."""
+    """Return the decision in the run's state about this call; None to use the context's `approve`, if there is one."""
     said = None if box.ctx.approve is not None else run.is_tool_approved(tool, call)
     return None if said is None else lambda _: said is True
 
 
 def shell_tool(bash: Bash | None = None, ctx: ToolContext | None = None, *, name: str = "shell") -> ShellTool:
-    """The API's own shell tool, run here. Each command of an action is a shell of its own, one after the other, each
-    with the action's time. They share the length that it allows; what is left out is left out of the middle."""
+    """Return the API's own shell tool, executed on this machine. Each command of an action runs in a separate shell,
+    one after the other, each with the action's timeout. They share its limit on output; the middle of longer output is
+    left out."""
     box = Toolbox(bash, ctx, caller=CALLER, tasks=False)
 
     async def execute(request: ShellCommandRequest) -> ShellResult:
@@ -100,7 +103,7 @@ def shell_tool(bash: Bash | None = None, ctx: ToolContext | None = None, *, name
     async def needs_approval(run: RunContextWrapper[Any], action: ShellActionRequest, call: str) -> bool:
         if box.ctx.approve is not None:
             return False
-        with suppress(InvalidRequest):  # its output says what is wrong
+        with suppress(InvalidRequest):  # the output reports the error
             return any(box.request_needs_approval(Request(command)) is not None for command in action.commands)
         return False
 
@@ -121,8 +124,8 @@ async def _run(bash: Bash, command: str, milliseconds: int | None, ctx: ToolCont
 
 
 def _fit_streams(result: Result, share: int) -> CommandStreams:
-    """In so many characters, if that is enough to say anything. Neither stream takes more than half from the other, and
-    what nacre has to say is not cut."""
+    """Return the streams in `share` characters together, unless that is too short to be of use. Neither stream takes
+    more than half from the other, and nacre's own notes are not shortened."""
     said = read_streams(result)
     if len(said.stdout) + len(said.stderr) <= share:
         return said

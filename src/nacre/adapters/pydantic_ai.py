@@ -2,10 +2,10 @@
 
     agent = Agent(model, toolsets=[NacreToolset(ctx=ToolContext(working_dir="."))])
 
-A call that cannot be meant is a `ModelRetry`, and more than `max_retries` of them in a row end the run. What is refused
-is a failed result that costs no retry: the model is to do something else, not the same again. With `approvals=True`
-what needs a person's word ends the run with `DeferredToolRequests`, and runs when the run goes on with their approval.
-A result's metadata is the answer as data.
+An invalid call is a `ModelRetry`; more than `max_retries` in a row end the run. A refusal is a failed result that does
+not count as a retry: the model should do something else, not try again. With `approvals=True`, a command that needs
+approval ends the run with `DeferredToolRequests`, and runs when the run is resumed with an approval. The metadata of a
+result is the answer as data.
 """
 
 from __future__ import annotations
@@ -50,12 +50,19 @@ except ImportError as error:
 
 CALLER = "pydantic-ai"
 _PREVIEW_BYTES = 64 * KIB
-"""Bytes of a stream that is too long, for whoever asks how it began."""
+"""Bytes at the start of a stream that are reported if it is too long."""
 _OBJECT = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
-"""What is in it, the tools themselves look at: they say more about it, and the same everywhere."""
+"""Accepts any object. The tools validate the arguments themselves, with the same detailed errors in all adapters."""
 
 
 class NacreToolset(AbstractToolset[Any]):
+    """The `Bash` tool and the tools for background tasks.
+
+    `tasks=False` leaves out the latter. `approvals=True` defers commands that need approval, unless the context has
+    `approve`. `max_retries` limits invalid calls in a row. Raises AccessUnavailable if the access of `ctx` cannot be
+    enforced on this machine.
+    """
+
     def __init__(
         self,
         bash: Bash | None = None,
@@ -102,7 +109,7 @@ class NacreToolset(AbstractToolset[Any]):
         return ToolReturn(return_value=answer.text, metadata=dict(answer.data))
 
     def _approve(self, ctx: RunContext[Any], asked: list[Verdict]) -> Approve | None:
-        """None: as the context has it."""
+        """Return the function to approve with; None to use the context's `approve`."""
         if not self._approvals or self._box.ctx.approve is not None:
             return None
 
@@ -114,7 +121,7 @@ class NacreToolset(AbstractToolset[Any]):
 
 
 def _approval_request(verdict: Verdict) -> dict[str, Any]:
-    """What whoever approves has to see."""
+    """Return what the person who approves must see."""
     about: dict[str, Any] = {"rule": verdict.rule, "reason": verdict.reason}
     if verdict.approval_request is not None:
         about["command"] = verdict.approval_request.command
@@ -124,10 +131,10 @@ def _approval_request(verdict: Verdict) -> dict[str, Any]:
 
 
 class NacreWorkspace:
-    """A directory of this machine as a workspace backend: its commands are checked, confined and owned by nacre, and
-    end with whoever waits for them. Files go through commands too, so that what confines those confines them.
+    """A directory of this machine as a workspace backend. nacre checks and sandboxes its commands, and kills them when
+    the caller stops waiting. File operations run as commands in the same sandbox.
 
-    Without a `working_dir` there is a new one from the first operation on, which stays until somebody removes it.
+    Without a `working_dir`, the first operation creates a directory. It is not removed.
     """
 
     def __init__(
@@ -137,7 +144,7 @@ class NacreWorkspace:
         self._explicit_directory = None if working_dir is None else os.path.abspath(working_dir)
         self._resolved = ""
         self._bash = copy(bash or Bash())
-        # who wants a time limit, says so with each command
+        # no default timeout: callers set one per command
         self._bash.profile = replace(self._bash.profile, timeout=math.inf, max_timeout=math.inf)
         self._ctx = ctx
         self._max_bytes = 10 * MIB if ctx.limits.output is None else ctx.limits.output
@@ -168,6 +175,11 @@ class NacreWorkspace:
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> CommandResult:
+        """Run a command and return its exit status and whole output.
+
+        Raises WorkspaceOutputLimitError, WorkspaceTimeoutError, WorkspaceUnavailableError if the directory is gone,
+        WorkspaceError if the command did not run to an exit status, TypeError or ValueError for invalid arguments.
+        """
         if isinstance(command, str) is not shell:
             raise TypeError("a string needs shell=True, a sequence of words shell=False")
         if timeout is not None and math.isinf(timeout):
@@ -179,12 +191,12 @@ class NacreWorkspace:
             result = await run_bounded(self._bash, request, replace(self._ctx, working_dir=place), self._max_bytes)
         except InvalidRequest as error:
             raise ValueError(str(error)) from error
-        self._place()  # a result from a place that is gone is none
+        self._place()  # raises if the directory is gone: such a result is void
         return _to_command_result(result, self._max_bytes)
 
 
 def _to_command_result(result: Result, most: int) -> CommandResult:
-    """As the contract has it: an exit code of the command's own, and output that is whole; anything else raises."""
+    """Convert a result as the contract demands: exit status and whole output, or an exception."""
     if max(result.out.total_bytes, result.err.total_bytes) > most:
         text = (
             f"the command was ended: it printed more than {most:,} bytes. Let it print to a file, and read parts of it"

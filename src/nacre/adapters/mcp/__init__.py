@@ -1,5 +1,6 @@
-"""`nacre mcp`: the tool as a server of the Model Context Protocol, over stdio or streamable HTTP.
+"""`nacre mcp`: nacre's tools as a Model Context Protocol server, over stdio or streamable HTTP.
 
-Settings in, a server on the official SDK out. Needs `pip install 'nacre[mcp]'`; only modules of this folder import the
-SDK, and only when a server is made. `wire` guards the standard streams before that.
+Builds a server on the official SDK from its settings. Needs `pip install 'nacre[mcp]'`; only modules of this package
+import the SDK, and only when a server is created. `transport.private_stdio` takes over the standard streams before
+that.
 """

@@ -1,4 +1,4 @@
-"""The logs of tasks as resources: `nacre://tasks/ID/log`, masked, and of a long one its beginning and its end."""
+"""Task logs as resources: `nacre://tasks/ID/log`, with secrets masked; of a long log, its start and its end."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ TEMPLATE = "nacre://tasks/{id}/log"
 _URI = re.compile(r"nacre://tasks/([^/?#]+)/log")
 _KIND = "text/plain"
 _MAX_LOG_BYTES = 1024 * 1024
-"""Bytes of a log that are given."""
+"""Maximum size of a log as a resource."""
 _MAX_LISTED_TASKS = 100
 _MAX_TITLE_CHARS = 80
 _NOT_FOUND = -32002
-"""As revisions before 2026-07-28 have it."""
+"""Error code for a missing resource in revisions before 2026-07-28."""
 
 
 def templates() -> list[ResourceTemplate]:
+    """Return the URI template for task logs."""
     about = "What a background task has printed, by the id of the task."
     return [ResourceTemplate(name="task log", uri_template=TEMPLATE, description=about, mime_type=_KIND)]
 
 
 def logs(tasks: Tasks, redactor: Redactor) -> list[Resource]:
-    """Those of the latest tasks, the newest first."""
+    """Return the logs of the latest tasks, the newest first."""
     found = [task for task in tasks.list() if task.outcome is not None]
     return [
         Resource(
@@ -48,6 +49,7 @@ def logs(tasks: Tasks, redactor: Redactor) -> list[Resource]:
 
 
 def log(uri: str, tasks: Tasks, redactor: Redactor, version: str) -> TextResourceContents:
+    """Return the content of a log. Raises MCPError if there is no such task, or it cannot be read."""
     found = _URI.fullmatch(uri)
     missing = INVALID_PARAMS if version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND
     if found is None:

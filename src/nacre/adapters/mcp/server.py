@@ -1,4 +1,4 @@
-"""Settings → a server of the official SDK, ready to be put on a transport."""
+"""Builds a server of the official SDK from the settings, ready to connect to a transport."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from nacre.tasks import Tasks
 
 
 def server_for(settings: ServerSettings, *, max_running: int | None = None) -> Server[Any]:
-    """`InvalidRequest`: what was asked for cannot be had here."""
+    """Return a server. `max_running` limits the commands that run at once. Raises InvalidRequest if the settings cannot
+    be satisfied on this machine."""
     bash = Bash(settings.profile, observers=settings.observers, max_running=max_running)
     tasks = Tasks(settings.context.output_dir)
     runner = RunTool(settings, bash, tasks)

@@ -1,4 +1,4 @@
-"""What a server was started with. A frozen value."""
+"""The settings of a server, a frozen value."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from nacre.profiles import DEFAULT, Profile
 from nacre.types import Access, ToolContext
 
 CALL_BUDGET_S = 45.0
-"""Seconds: many clients give up after 60."""
+"""Seconds: below the request timeout of many clients, which is 60."""
 
 
 @frozen(kw_only=True)
 class ServerSettings:
+    """The profile, context, observers and answer time of a server."""
+
     profile: Profile = DEFAULT
     context: ToolContext = ToolContext()
-    """For every call; each gets a cancel switch, and whom to ask, of its own."""
+    """Context of every call, which adds its own `cancel` and `approve`."""
     observers: tuple[Observer, ...] = ()
     budget: float = CALL_BUDGET_S
-    """Seconds within which a call is answered: a command that takes longer goes on as a task."""
+    """Seconds until a call is answered: a command that takes longer keeps running as a background task."""
 
     @property
     def access(self) -> Access:
-        """The one in force."""
+        """The access mode that applies: the context's, or the profile's if the context has none."""
         return self.profile.access if self.context.access == "unrestricted" else self.context.access

@@ -1,9 +1,9 @@
-r"""Lone surrogates in a message: a line of JSON in, one that the SDK can read out. Pure.
+r"""Rewrites messages with lone surrogates, which the SDK cannot read. Pure.
 
-JSON may hold half of a character as an escape (`"\ud800"`), and the SDK's reader refuses the whole line for it, its id
-included, so that the client would wait for an answer that never comes. Such a line is rewritten. A call of a tool
-loses its arguments and says which of them is invalid: replacing the half character would run another command than the
-one that was sent. In every other message it is replaced by U+FFFD, which names nothing that exists.
+JSON may contain half of a surrogate pair as an escape (`"\ud800"`). The SDK's reader rejects the whole line for it,
+including the message ID, so the client would wait for an answer that never comes. A tool call loses its arguments and
+names the invalid one: replacing the surrogate would run another command than the one sent. In every other message it
+is replaced by U+FFFD, with which no existing name matches.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import Any
 from nacre.errors import InvalidRequest
 
 _META = "nacre/bad_text"
-"""The key under which a call says what was wrong with it."""
+"""Key in `_meta` with the name of the invalid argument."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def without_surrogates(line: bytes) -> bytes:
-    """The same line, if it has none or is no JSON."""
+    """Return the line without lone surrogates; unchanged if it has none or is not valid JSON."""
     if not _SURROGATE.search(line):
         return line
     try:
         message = json.loads(line)
         field = _find_bad_field(message)
         if field is None:
-            return line  # whole pairs: characters beyond U+FFFF
+            return line  # complete pairs: characters beyond U+FFFF
         return json.dumps(_rewrite(message, field)).encode() + b"\n"
     except (ValueError, RecursionError):
-        return line  # as the SDK has it
+        return line  # the SDK reports the error
 
 
 def check_text(meta: Mapping[str, Any] | None) -> None:
-    """InvalidRequest: the call came with a lone surrogate."""
+    """Raise InvalidRequest if the call had a lone surrogate."""
     field = (meta or {}).get(_META)
     if isinstance(field, str):
         raise InvalidRequest(
@@ -56,7 +56,8 @@ def _rewrite(message: Any, field: str) -> Any:
 
 
 def _find_bad_field(value: Any, name: str = "") -> str | None:
-    """The name of the innermost member whose string, or whose own name, is not text; None if all are."""
+    """Return the name of the innermost member whose name or string value has a lone surrogate; None if there is
+    none."""
     if isinstance(value, str):
         return None if _is_text(value) else name
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""The files of a sandbox by commands: what holds for those (confinement, user, limits) holds for files too. Pure.
+"""Access to a sandbox's files through commands, so that sandbox, user and limits apply to files as well. Pure.
 
-`read_request`, `write_request` and `touch_request` give the request to run, `check` takes its result: nothing, or one
-of Python's own errors. What is no regular file is an error, too: a FIFO would keep us waiting for ever.
+`read_request`, `write_request` and `touch_request` return the request to run; `check` returns nothing or raises one of
+Python's OSErrors for its result. Anything except a regular file is an error: reading a FIFO could block for ever.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _WRITE = f"""\
 {_REGULAR}case $FILE in */*) mkdir -p -- "${{FILE%/*}}/" || exit ;; esac
 tee > "$FILE"
 """
-"""`tee`, not `cat`: the checker knows what a `cat` prints, and would follow fifty megabytes of it."""
+"""Uses `tee` because the checker follows what `cat` prints, here fifty megabytes or more."""
 _TOUCH = 'if [ -f "$FILE" ]; then : >> "$FILE"; fi\n'
 
 _ERROR_PATTERN = {
     "No such file or directory": errno.ENOENT,
     "Permission denied": errno.EACCES,
     "Operation not permitted": errno.EPERM,
-    "Read-only file system": errno.EACCES,  # what a confined command may not write
+    "Read-only file system": errno.EACCES,  # a file that a sandboxed command may not write
     "Is a directory": errno.EISDIR,
     "Not a directory": errno.ENOTDIR,
     "File exists": errno.EEXIST,
@@ -41,25 +41,27 @@ _ERROR_PATTERN = {
     "File too large": errno.EFBIG,
     "Invalid argument": errno.EINVAL,
 }
-"""What the shell and its tools say in the locale C."""
+"""Messages of the shell and its tools in locale C."""
 
 
 def read_request(path: str) -> Request:
-    """Its stdout is the file."""
+    """Return a request whose stdout is the content of the file."""
     return Request(_READ, env=_file_env(path))
 
 
 def write_request(path: str, data: bytes) -> Request:
-    """Makes the directories that are missing."""
+    """Return a request that writes the file and creates missing directories."""
     return Request(_WRITE, env=_file_env(path), stdin=data)
 
 
 def touch_request(path: str) -> Request:
-    """Changes nothing, and is judged like a command that does."""
+    """Return a request that changes nothing but is checked like a command that writes the file."""
     return Request(_TOUCH, env=_file_env(path))
 
 
 def check(result: Result, path: str) -> None:
+    """Raise the OSError that corresponds to a result; PermissionError if the request was refused, TimeoutError if it
+    timed out."""
     match result.outcome:
         case Exited(0):
             return

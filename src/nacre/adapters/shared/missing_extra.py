@@ -1,8 +1,8 @@
-"""What to say when a framework is missing."""
+"""The error for a missing framework."""
 
 from __future__ import annotations
 
 
 def missing_extra(extra: str, error: ImportError) -> ImportError:
-    """For an adapter whose framework is not there, or not the one that it knows."""
+    """Return the error for a framework that is missing or has another version. It names the extra to install."""
     return ImportError(f"{error}. This adapter needs what comes with: pip install 'nacre[{extra}]'", name=error.name)

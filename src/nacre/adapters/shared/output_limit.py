@@ -1,4 +1,4 @@
-"""A run whose output is bounded: one that prints more is ended, and not listened to for ever."""
+"""Runs a command with a limit on its output: a command that prints more is killed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nacre.types import Request, ToolContext
 
 
 async def run_bounded(bash: Bash, request: Request, ctx: ToolContext, most: int) -> Result:
-    """With all of the output, unless `Captured.total_bytes` of a stream is above `most` bytes: then with its
-    beginning."""
+    """Run a request and return its result with all of its output. If a stream has more than `most` bytes (see
+    `Captured.total_bytes`), the command is killed and only the start of the output is kept."""
     enough = Cancel()
     forget = None if ctx.cancel is None else ctx.cancel.on_cancel(enough.cancel)
-    # half of what is held is the beginning
+    # half of the output that is kept is its start
     held = replace(ctx, cancel=enough, limits=replace(ctx.limits, output=2 * most, spill=0))
     seen = {"stdout": 0, "stderr": 0}
     result = None
@@ -34,7 +34,7 @@ async def run_bounded(bash: Bash, request: Request, ctx: ToolContext, most: int)
 
 
 def exceeded_stream(result: Result, most: int) -> str | None:
-    """The beginning of the stream that was too long, secrets masked; None: none was."""
+    """Return the start of the first stream with more than `most` bytes, secrets masked; None if there is none."""
     for part in (result.out, result.err):
         if part.total_bytes > most:
             begins = part.head if part.dropped_bytes else part.head + part.tail

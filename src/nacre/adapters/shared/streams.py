@@ -1,6 +1,6 @@
-"""Result → two streams and a number, for interfaces that have a place for nothing else. Pure.
+"""Converts a Result to stdout, stderr and an exit status, for interfaces that have nothing else. Pure.
 
-What nacre has to say (why it was not run, what goes on as a task) stands at the end of stderr, in lines of its own.
+nacre's own messages (why a command was not run, what continues as a task) are separate lines at the end of stderr.
 Secrets are masked.
 """
 
@@ -15,13 +15,16 @@ from nacre.views.model.text import DEFAULT, describe_end
 
 @frozen
 class CommandStreams:
+    """The output and exit status of a command."""
+
     stdout: str
     stderr: str
     code: int
-    """The outcome as a shell would report it: 124 out of time, 126 refused."""
+    """Exit status as a shell would report it: 124 for a timeout, 126 for a refusal."""
 
 
 def read_streams(result: Result) -> CommandStreams:
+    """Return the streams of a result, with nacre's messages at the end of stderr."""
     ended = "" if isinstance(result.outcome, Exited) else describe_end(result, DEFAULT)
     said = "\n".join(nacre_note(text) for text in (ended, *result.notes) if text)
     redactor = result.redactor

@@ -1,8 +1,8 @@
-"""Toolbox: the tools of one conversation, as every framework wants them. A call in, an Answer out. Knows no framework.
+"""The tools of one conversation, for any framework: a call in, an Answer out. Imports no framework.
 
-`Bash` in the words of its profile, and the three for tasks beside it. What cannot be meant is an answer with an error
-code, never an exception; access that cannot be enforced here raises when the box is made. Log, audit trail and spans
-name the adapter as who asked, unless the context has named somebody.
+These are `Bash`, as its profile names it, and the three tools for tasks. An invalid call is an answer with an error
+code, never an exception; access that cannot be enforced on this machine raises when the Toolbox is created. Log, audit
+trail and spans name the adapter as the caller, unless the context names another.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Definition:
 
 
 def with_caller(caller: str, ctx: ToolContext | None) -> ToolContext:
-    """The context of calls that this adapter makes."""
+    """Return the context with `caller` set, unless it has one."""
     ctx = ctx or ToolContext()
     return ctx if ctx.caller else replace(ctx, caller=caller)
 
 
 class Toolbox:
-    """`tasks=False`: without the tools that list, read and end background tasks."""
+    """The tools of one conversation. `tasks=False` leaves out those that list, read and kill background tasks."""
 
     def __init__(
         self, bash: Bash | None = None, ctx: ToolContext | None = None, *, caller: str = "", tasks: bool = True
@@ -51,12 +51,12 @@ class Toolbox:
         self.tasks = self.bash.engine.tasks(self.ctx.output_dir)
         own = self.bash.definition(self.ctx)
         self.name: str = own["name"]
-        """What the profile calls the tool that runs commands."""
+        """The profile's name for the tool that runs commands."""
         every = [own, *(task_tools.definitions() if tasks else ())]
         self.definitions = [Definition(each["name"], each["description"], each["input_schema"]) for each in every]
 
     async def call(self, name: str, arguments: Mapping[str, Any] | str, *, approve: Approve | None = None) -> Answer:
-        """`approve` stands in for the context's, for this call."""
+        """Call a tool by name. `approve` replaces that of the context for this call."""
         if name == self.name:
             return await self.bash.call(arguments, self.ctx if approve is None else replace(self.ctx, approve=approve))
         names = [each.name for each in self.definitions]
@@ -68,23 +68,25 @@ class Toolbox:
         return Answer(text=said.text, data={"text": said.text}, error=said.error)
 
     def needs_approval(self, name: str, arguments: Mapping[str, Any] | str) -> Verdict | None:
-        """What a person has to be asked before this call, for frameworks that ask ahead of it. The call checks anew."""
+        """Return the verdict if this call needs approval, for frameworks that ask before a call. The call checks
+        again."""
         if name != self.name:
             return None
         try:
             return self.request_needs_approval(parse_request(arguments, self.bash.profile))
         except InvalidRequest:
-            return None  # the call says what is wrong with it
+            return None  # the call reports the error
 
     def request_needs_approval(self, request: Request) -> Verdict | None:
-        """The same of a request. `InvalidRequest`: it cannot be run there."""
+        """Return the verdict if this request needs approval. Raises InvalidRequest if it cannot be run in its
+        directory."""
         place = self.bash.engine.directory(request, self.ctx)
         verdict = check(request.command, cwd=place, env=request.env, policy=self.bash.profile.policy)
         return verdict if verdict.decision is Decision.ASK else None
 
 
 def _parse_arguments(arguments: Mapping[str, Any] | str) -> Any:
-    """What is no JSON stays what it is, and the tool says so."""
+    """Decode JSON arguments. Invalid JSON is returned unchanged: the tool reports it."""
     if isinstance(arguments, str | bytes):
         with suppress(ValueError, RecursionError):
             return json.loads(arguments)

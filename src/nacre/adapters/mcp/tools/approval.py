@@ -1,9 +1,9 @@
-"""A verdict that asks → the person at the client, by elicitation.
+"""Asks the person at the client for approval, by elicitation.
 
-Two ways, as the protocol has it. Older revisions: the server sends a request in the middle of the call. Since
-2026-07-28: the call is answered with the question, and the client calls again with the answer. The question then has a
-name made of all that would run, so that a yes is to that and to nothing else. A client that cannot ask is not asked:
-then `approve` is None, and the command is refused.
+The protocol has two ways. In older revisions, the server sends a request during the call. Since 2026-07-28, the call
+returns the question, and the client repeats the call with the answer. The question's name is then derived from
+everything that would run, so that an approval applies to exactly that. For a client without elicitation, `approve` is
+None, and the command is refused.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from nacre.views.console.approval_prompt import prompt_lines
 
 _MESSAGE_COLUMNS = 100
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
-"""Nothing to fill in: to accept is to say yes."""
+"""An empty form: accepting it approves."""
 
 
 class Approval:
-    """Whom one call can ask."""
+    """The approval prompt of one call."""
 
     def __init__(self, ctx: Any, params: CallToolRequestParams) -> None:
         self._session, self._request = ctx.session, ctx.request_id
@@ -42,11 +42,11 @@ class Approval:
         self._answers = params.input_responses or {}
         self._can_ask = can_ask(self._session.client_capabilities) and (self._modern or self._session.can_send_request)
         self.wanted: InputRequiredResult | None = None
-        """The question that the call has to be answered with."""
+        """The question to return instead of a result."""
 
     @property
     def approve(self) -> Callable[[Verdict], Awaitable[bool]] | None:
-        """For `ToolContext`."""
+        """The function for `ToolContext.approve`; None if the client cannot prompt."""
         if not self._can_ask:
             return None
         return self._look_up if self._modern else self._ask
@@ -54,7 +54,7 @@ class Approval:
     async def _ask(self, verdict: Verdict) -> bool:
         try:
             said = await self._session.elicit_form(text_of(verdict), _FORM, related_request_id=self._request)
-        except (MCPError, ValueError) as error:  # it says that it cannot, or nothing that makes sense
+        except (MCPError, ValueError) as error:  # the client declines elicitation, or sends an invalid answer
             message = f"It needs a person's word ({verdict.rule}), and the client could not ask: {error!s:.200}"
             raise InvalidRequest("not_asked", message, field="command", hint="Nothing was run.") from error
         return bool(said.action == "accept")
@@ -70,18 +70,18 @@ class Approval:
 
 
 def can_ask(client: ClientCapabilities | None) -> bool:
-    """It shows forms. One that says nothing of modes is from before there were two."""
+    """Return whether the client shows forms. One that lists no modes is older than the two modes, and does."""
     asks = None if client is None else client.elicitation
     return asks is not None and (asks.form is not None or asks.url is None)
 
 
 def text_of(verdict: Verdict) -> str:
-    """The question, with all of what would run."""
+    """Return the question, with everything that would run."""
     return "\n".join([*prompt_lines(verdict, _MESSAGE_COLUMNS), "Run it?"])
 
 
 def name_of(verdict: Verdict) -> str:
-    """The same for the same matter, and for no other."""
+    """Return a name that is equal exactly for equal commands, directories, inputs and rules."""
     approval_request = verdict.approval_request
     given = [] if approval_request is None else [[each.label, each.text] for each in approval_request.inputs]
     about = [

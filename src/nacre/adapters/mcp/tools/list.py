@@ -1,4 +1,4 @@
-"""The tools that a server offers, and who answers each. What a client shows of them follows the access in force."""
+"""The tools of a server, and their handlers. The annotations that a client sees depend on the access mode."""
 
 from __future__ import annotations
 
@@ -44,18 +44,21 @@ _TASK_TOOLS = {
 
 
 class Tools:
+    """Lists the tools of a server and answers their calls."""
+
     def __init__(self, settings: ServerSettings, bash: Bash, tasks: Tasks, runner: RunTool) -> None:
         self._settings, self._bash, self._tasks, self._runner = settings, bash, tasks, runner
         self._own = bash.profile.tool.name
         self.listed = [self._run_tool(), *self._task_tools(), self._wait_tool(), self._check_tool()]
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """What a tool takes."""
+        """Return the input schema of a tool; None if there is no such tool."""
         return next((tool.input_schema for tool in self.listed if tool.name == name), None)
 
     async def call(
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
+        """Answer a tool call. Raises MCPError for an unknown tool."""
         name, arguments = params.name, params.arguments or {}
         redactor = redactor_from(self._settings.context.secrets)
         try:
@@ -103,6 +106,7 @@ class Tools:
         ]
 
     def _within_budget(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Limit the `timeout` in a schema to the server's budget."""
         properties = schema["properties"]
         if "timeout" not in properties:
             return schema
@@ -124,7 +128,7 @@ class Tools:
         )
 
     def _tasks_in(self, name: str, given: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
-        """What a call was about, as data."""
+        """Return the task or tasks of a call as data."""
         if name == "TaskList":
             found = self._tasks.list(all=ArgumentReader(given).boolean("all", default=False))
             return {"tasks": redactor.mask_all([fields(task) for task in found[-task_tools.MAX_LISTED_TASKS :]])}
@@ -175,7 +179,8 @@ class Tools:
 
 
 def hints(access: Access, *, partial: bool) -> ToolAnnotations:
-    """For who decides whether a person is asked before a call. `partial`: the network may be open all the same."""
+    """Return annotations with which clients decide whether to prompt a person before a call. `partial`: the network may
+    be reachable although the access mode denies it."""
     return ToolAnnotations(
         read_only_hint=access == "restricted",
         destructive_hint=access != "restricted",
@@ -185,5 +190,5 @@ def hints(access: Access, *, partial: bool) -> ToolAnnotations:
 
 
 def _default_timeout() -> float:
-    """Of TaskOutput."""
+    """Return the default timeout of TaskOutput in seconds."""
     return float(task_tools.definitions()[0]["input_schema"]["properties"]["timeout"]["default"])

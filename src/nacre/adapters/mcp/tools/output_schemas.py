@@ -1,6 +1,6 @@
-"""What each tool gives back as data, as JSON Schema: one for each of our shapes. Pure data.
+"""JSON Schemas of the structured content that each tool returns, one per answer format. Pure data.
 
-Nothing is forbidden that is not listed: an answer may learn to say more.
+Additional properties are allowed: answers may get more fields.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) ->
 
 
 def of_view(view: AnswerFormat) -> dict[str, Any]:
-    """Of a run, in the shape of the profile."""
+    """Return the schema of a run's answer in this format."""
     match view:
         case Text():
             kind = {"type": "string", "enum": list(KINDS.values())}
@@ -108,7 +108,7 @@ _TASK = _object(
     }
 )
 TASK_FIELDS: tuple[str, ...] = tuple(_TASK["required"])
-"""Of `Task.to_dict`."""
+"""Names of the fields of `Task.to_dict` that are returned."""
 ONE_TASK = _object({"text": _TEXT, "task": _TASK})
 TASKS = _object({"text": _TEXT, "tasks": {"type": "array", "items": _TASK}})
 WAIT_RESULT = _object(

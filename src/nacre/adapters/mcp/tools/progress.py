@@ -1,7 +1,7 @@
-"""A run's events in, how far it is out: the last line it printed, how much, for how long.
+"""Progress of a run for the client: elapsed time, bytes of output and the last line.
 
-Says something when there is something new, and now and then in any case: a client that hears nothing gives up. Only
-whole lines are shown, masked together with what is before and after them: a secret may have several.
+Reports when there is new output, and otherwise at intervals, because a client that receives nothing gives up. Only
+complete lines are shown. They are masked together with the text around them, since a secret may span lines.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from nacre.result import Chunk
 
 _REPORT_INTERVAL_S = 0.5
 _KEEPALIVE_INTERVAL_S = 5.0
-"""Seconds after which something is said though nothing is new."""
+"""Seconds after which progress is reported even without new output."""
 _TAIL_BYTES = 8 * 1024
-"""Bytes of the end that are looked at for a line; more where a secret is long."""
+"""Bytes at the end of the output that are searched for a line; more if a secret is long."""
 _MAX_LINE_CHARS = 200
 _ENDS = re.compile(r"[\r\n]+")
 _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class Progress:
+    """The progress of one run, fed with its output."""
+
     def __init__(self, redactor: Redactor) -> None:
         self._hidden = redactor
         self._began = time.monotonic()
@@ -36,6 +38,7 @@ class Progress:
         self.bytes = 0
 
     def see(self, chunk: Chunk) -> None:
+        """Count a chunk of output and keep its end."""
         self.bytes += len(chunk.data)
         self._end = (self._end + chunk.data)[-self._kept :]
 
@@ -45,7 +48,7 @@ class Progress:
 
     @property
     def line(self) -> str:
-        """The last whole one that is not empty."""
+        """The last complete line that is not empty."""
         text = self._hidden.mask(self._end.decode("utf-8", "replace"), starts_cut=True, ends_cut=True)
         whole = _ENDS.split(_COLOURS.sub("", text))[:-1]
         text = next((line for each in reversed(whole) if (line := clean(each).strip())), "")
@@ -57,7 +60,7 @@ class Progress:
         return f"{format_duration(self.elapsed)}, {format_size(self.bytes)}B" + (f": {line}" if line else "")
 
     async def report(self, until: asyncio.Future[Any], say: Callable[[float, str], Awaitable[None]]) -> None:
-        """Until it is over: each time more seconds than before, and the message."""
+        """Call `say` with elapsed seconds, which increase each time, and message, until `until` is done."""
         told, at = 0, 0.0
         while not (await asyncio.wait({until}, timeout=_REPORT_INTERVAL_S))[0]:
             if self.bytes != told or self.elapsed - at >= _KEEPALIVE_INTERVAL_S:

@@ -1,7 +1,7 @@
-"""Answers in, results of the protocol out. Pure.
+"""Converts answers to results of the protocol. Pure.
 
-A call that could not be meant is an error, and has a text alone: clients hold data against the tool's schema. Its code
-is in `_meta`, for programs. A command that failed is no error.
+An invalid call is an error and has only text, because clients validate data against the tool's schema. Its code is in
+`_meta`, for programs. A command that failed is not an error.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from nacre.redact.redactor import Redactor
 from nacre.views.answers import Answer, error_answer
 
 CODE = "nacre/error"
-"""The key of an error's code."""
+"""Key in `_meta` of an error's code."""
 
 
 def result_of(answer: Answer, *, shaped: bool) -> CallToolResult:
-    """`shaped`: its data are as the tool's schema has them."""
+    """Return the result for an answer. `shaped`: its data matches the tool's output schema."""
     return to_result(answer.text, answer.data if shaped else None, error=answer.error)
 
 
@@ -35,13 +35,14 @@ def to_result(text: str, data: Mapping[str, Any] | None, *, error: str = "") -> 
 
 
 def error_result(error: NacreError | OSError, redactor: Redactor) -> CallToolResult:
+    """Return the result for an exception, secrets masked."""
     if isinstance(error, InvalidRequest):
         return result_of(error_answer(error, redactor=redactor), shaped=False)
     return to_result(redactor.mask(f"Error (failed): {error}"), None, error="failed")
 
 
 def json_safe(data: Any) -> Any:
-    """Plain data as JSON takes it: no half characters, which names of files may hold."""
+    """Return data that can be encoded as UTF-8 JSON: file names may contain lone surrogates, which are replaced."""
     if isinstance(data, str):
         return data if data.isascii() else data.encode("utf-8", "replace").decode()
     if isinstance(data, Mapping):

@@ -1,7 +1,7 @@
-"""The tool itself: a call of the protocol in, an answered run out.
+"""The tool that runs commands.
 
-Adds three things to `Bash.call` and nothing else: the budget, after which the command goes on as a task; progress; and
-that a cancelled call leaves nothing alive, neither its command nor the task that it has just become.
+Adds three things to `Bash.call`: the budget, after which the command keeps running as a task; progress reports; and
+cancellation that leaves nothing running, neither the command nor a task that it has just become.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ from nacre.types import Request, ToolContext
 from nacre.views.answers import Answer
 
 _CANCEL_TIMEOUT_S = 30.0
-"""Seconds for a cancelled command to end; the keeper needs its grace and little more."""
+"""Seconds for a cancelled command to be killed; the keeper needs its grace and little more."""
 _MAX_CLIENT_NAME_CHARS = 100
-"""Characters of a client's name."""
+"""Limit on the client's name in logs."""
 
 
 class RunTool:
+    """Answers calls of the tool that runs commands."""
+
     def __init__(self, settings: ServerSettings, bash: Bash, tasks: Tasks) -> None:
         self._settings, self._bash, self._tasks = settings, bash, tasks
         self.deadlines = Deadlines()
@@ -73,7 +75,7 @@ class RunTool:
                 return error_result(error, redactor)
             await self._give_up(call, cancel)
             raise
-        except BaseException:  # cancelled, or nobody is there any more who could be told of progress
+        except BaseException:  # cancelled, or the client has disconnected
             await self._give_up(call, cancel)
             raise
         if approval.wanted is not None:
@@ -88,6 +90,7 @@ class RunTool:
         return task_handle(self._tasks.get(id))
 
     async def _give_up(self, call: asyncio.Future[Answer], cancel: Cancel) -> None:
+        """Cancel the command and wait until it is killed. Kill the task that it may have become."""
         cancel.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.wait({call}, timeout=_CANCEL_TIMEOUT_S)
@@ -95,12 +98,12 @@ class RunTool:
                 call.cancel()
             elif not call.cancelled() and call.exception() is None:
                 result = call.result().result
-                if result is not None and result.task is not None:  # it had become one in the same moment
+                if result is not None and result.task is not None:  # it became a task at the same moment
                     await self._tasks.kill(result.task.id)
 
 
 def caller_of(ctx: Any) -> str:
-    """Who asks, for logs and the audit trail: `mcp claude-code/2.1`. What a client says of itself is not checked."""
+    """Return the caller for logs and audit trail: `mcp claude-code/2.1`. The client's information is not verified."""
     known = ctx.session.client_params
     if known is None:
         return "mcp"

@@ -1,9 +1,10 @@
 """The tasks extension of the protocol (io.modelcontextprotocol/tasks, revision 2026-07-28), for clients that have it.
 
-A call that is not over within the budget is answered with a handle; the client asks `tasks/get` until there is a
-result, and the model sees one answer. The handle is the id of a nacre task: it outlives this server, and another one
-can answer for it (which does not know how long the model wanted to wait). Clients without the extension get an answer
-that names the task. Of what the extension leaves to the server there is no `notifications/tasks`, and no task asks.
+A call that takes longer than the budget is answered with a handle. The client polls `tasks/get` until there is a
+result, so that the model sees one answer. The handle is the ID of a nacre task: it outlives this server, and another
+server can answer for it (without knowing how long the model wanted to wait). Clients without the extension get an
+answer that names the task. Optional parts that are not implemented: `notifications/tasks`, and tasks that request
+input.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from nacre.views.answers import answer
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 _POLL_INTERVAL_MS = 1000
-"""Milliseconds."""
+"""Sent to the client as `pollIntervalMs`."""
 
 
 class TaskParams(RequestParams):
@@ -41,17 +42,20 @@ class TaskParams(RequestParams):
 
 
 def has_tasks(ctx: Any) -> bool:
+    """Return whether the client supports the tasks extension."""
     client = ctx.session.client_capabilities
     modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
     return modern and client is not None and EXTENSION in (client.extensions or {})
 
 
 def task_handle(task: Task) -> dict[str, Any]:
-    """In place of a result."""
+    """Return the handle that replaces a result."""
     return {"resultType": "task", **_state(task, "working")}
 
 
 class TaskMethods:
+    """Handlers of the extension's methods. They raise MCPError for an unknown task, or without the extension."""
+
     def __init__(self, settings: ServerSettings, tasks: Tasks, deadlines: Deadlines) -> None:
         self._settings, self._tasks, self._deadlines = settings, tasks, deadlines
 
@@ -70,7 +74,7 @@ class TaskMethods:
         return {}
 
     async def update(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
-        """Answers to questions of a task: it has none."""
+        """Accept answers to a task's questions and ignore them: tasks have none."""
         await asyncio.to_thread(self._find, ctx, params)
         return {}
 
@@ -87,19 +91,19 @@ class TaskMethods:
             task = self._tasks.get(params.task_id)
         except InvalidRequest as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
-        if task.id != params.task_id or task.outcome is None:  # the beginning of one; one that cannot be read
+        if task.id != params.task_id or task.outcome is None:  # only a prefix of an ID; unreadable
             raise MCPError(code=INVALID_PARAMS, message=f"There is no task {params.task_id!r:.60}.")
         return task
 
     def _result(self, task: Task) -> Any:
-        """As the call would have been answered, had it waited."""
+        """Return the result that the call would have had without a budget."""
         redactor = redactor_from(self._settings.context.secrets)
         result = result_from(task, self._tasks, self._settings.profile.output, redactor)
         return result_of(answer(result, self._settings.profile.view), shaped=True)
 
 
 class Deadlines:
-    """Of tasks that clients with the extension wait for: seconds that the model wanted to wait in all."""
+    """Seconds that the model wanted to wait in all, for each task that a client with the extension waits for."""
 
     def __init__(self) -> None:
         self._by_task: dict[str, float] = {}
@@ -108,9 +112,9 @@ class Deadlines:
         return self._by_task.get(task, math.inf)
 
     def keep(self, task: str, seconds: float, tasks: Tasks) -> None:
-        """Those of tasks that have ended are forgotten: there is nothing to wait for."""
+        """Store a task's deadline. Remove those of tasks that have ended."""
         for id in list(self._by_task):
-            with contextlib.suppress(KeyError):  # another thread was here
+            with contextlib.suppress(KeyError):  # another thread removed it
                 if not _runs(id, tasks):
                     del self._by_task[id]
         if seconds < math.inf:
@@ -128,12 +132,12 @@ def _runs(id: str, tasks: Tasks) -> bool:
 
 
 def redactor_from(secrets: Iterable[str]) -> Redactor:
-    """What nothing that is told of a task may show."""
+    """Return a redactor for everything that is reported about a task."""
     return Redactor((*secrets, *task_secrets()), host_environment())
 
 
 def result_from(task: Task, tasks: Tasks, room: int, redactor: Redactor) -> Result:
-    """What a task has come to: the beginning and the end of what it printed."""
+    """Return the current result of a task, with the start and the end of its output: at most `room` bytes."""
     assert task.outcome is not None, "one that cannot be read is not found"
     head = tasks.output(task.id, limit=room // 2)
     tail = tasks.output(task.id, since=max(head.cursor, task.bytes - room // 2), limit=room // 2)

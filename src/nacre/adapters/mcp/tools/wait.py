@@ -1,6 +1,6 @@
-"""TaskWait: until tasks have ended, say something, listen on a port, or fall silent. `Tasks.wait` as a tool.
+"""TaskWait: waits until tasks exit, print a text, listen on a port, or stop printing. `Tasks.wait` as a tool.
 
-What they are to say is a plain text: a regular expression of a model's could keep the server busy for ever.
+The text is literal: a regular expression written by a model could keep the server busy for ever.
 """
 
 from __future__ import annotations
@@ -55,13 +55,15 @@ def schema(budget: float) -> dict[str, Any]:
 
 
 async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, redactor: Redactor) -> CallToolResult:
+    """Wait, for at most `budget` seconds, and return the state of the tasks. Raises InvalidRequest for invalid
+    arguments or unknown tasks."""
     given = ArgumentReader(arguments)
     ids = _ids(given)
     any_of = given.boolean("any", default=False)
     until = _until(given)
     timeout = given.number("timeout", budget)
     given.reject_unknown()
-    await asyncio.to_thread(lambda: [tasks.get(id) for id in ids])  # what is wrong is said before the wait
+    await asyncio.to_thread(lambda: [tasks.get(id) for id in ids])  # report unknown tasks before waiting
     waited = await tasks.wait(ids, any=any_of, until=until, timeout=min(timeout, budget))
     text = redactor.mask("\n".join(_line(task, waited) for task in waited.tasks))
     if waited.timed_out:
@@ -77,7 +79,7 @@ async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, redact
 
 
 def fields(task: Task) -> dict[str, Any]:
-    """What is told of a task."""
+    """Return the fields of a task that are returned to the client."""
     whole = task.to_dict()
     return {name: whole[name] for name in TASK_FIELDS}
 

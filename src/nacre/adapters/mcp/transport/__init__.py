@@ -1,1 +1,1 @@
-"""How the MCP server is reached: standard streams, or HTTP with a token."""
+"""Transports of the MCP server: standard streams, or HTTP with a token."""

@@ -1,6 +1,6 @@
 """Accepts connections, a few at a time, and keeps their number within limits.
 
-asyncio's own server accepts until the kernel has no descriptor left, and logs a traceback for each that it cannot have.
+asyncio's own server accepts until the process has no file descriptor left, and logs a traceback for each failure.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from nacre.adapters.mcp.transport.connection_limits import Connections, HttpConnection
 
-_MAX_ACCEPTED_PER_TURN = 4  # accepted per turn of the event loop: their requests are read in between
-_MIN_AGE_S = 0.25  # for a new connection to send its request, before it must make room for another
-_ACCEPT_RETRY_S = 0.5  # after the system refused a connection for want of resources
+_MAX_ACCEPTED_PER_TURN = 4  # per iteration of the event loop, so that their requests are read in between
+_MIN_AGE_S = 0.25  # time for a new connection to send its request, before it may be closed for another
+_ACCEPT_RETRY_S = 0.5  # after accept() failed for lack of descriptors or memory
 _REPORT_INTERVAL_S = 60.0
 _SHORTAGE_ERRNOS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _log = logging.getLogger("nacre.mcp")
@@ -64,7 +64,7 @@ class Acceptor:
             self._open(connection)
 
     def _make_room(self) -> bool:
-        """Aborts the oldest connection without a token, or waits until that one is old enough."""
+        """Abort the oldest connection without a token. Return False to wait if that one is too young."""
         oldest = self._connections.oldest_unauthenticated()
         if oldest is None:
             return True

@@ -1,8 +1,8 @@
-"""Limits for HTTP connections: how many, and how long each may take to send a request.
+"""Limits for HTTP connections: their number, and how long each may take to send a request.
 
-A connection counts as unauthenticated until a request on it has shown the token. Those are few, each has a deadline,
-and the oldest makes room for a new one: clients show the token at once, so that connections which only sit there cannot
-shut anybody out. An authenticated connection may stream for as long as it likes.
+A connection counts as unauthenticated until a request on it has shown the token. Only few of these are allowed, each
+has a deadline, and the oldest is closed for a new one: clients show the token at once, so idle connections cannot lock
+others out. An authenticated connection may stream without a time limit.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 _MAX_AUTHENTICATED = 512
 _MAX_UNAUTHENTICATED = 128
 _MIN_CONNECTIONS = 4
-_RESERVED_FDS = 64  # the server's own: event loop, keeper, logs, libraries
+_RESERVED_FDS = 64  # for the server itself: event loop, keeper, logs, libraries
 _FDS_PER_RUN = 4
 STATE_KEY = "nacre.connection"
-"""The key of a request's connection in the state of its scope."""
+"""Key in the scope's `state` with the HttpConnection of a request."""
 
 
 @frozen
 class ConnectionLimits:
-    """Counts of connections and commands that fit into the limit of open files together."""
+    """Numbers of connections and commands that together fit into the limit on open files."""
 
     authenticated: int
     unauthenticated: int
     running: int
-    """Commands at once; more wait for their turn."""
+    """Commands that run at once; more wait for a slot."""
 
     @classmethod
     def for_this_process(cls) -> ConnectionLimits:
@@ -55,7 +55,7 @@ class Connections:
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self._authenticated: set[HttpConnection] = set()
-        self._unauthenticated: dict[HttpConnection, None] = {}  # in the order in which they came
+        self._unauthenticated: dict[HttpConnection, None] = {}  # in order of arrival
 
     def add(self, connection: HttpConnection) -> None:
         self._unauthenticated[connection] = None
@@ -65,7 +65,7 @@ class Connections:
         self._unauthenticated.pop(connection, None)
 
     def authenticate(self, connection: HttpConnection) -> bool:
-        """False: there are as many authenticated ones as may be."""
+        """Mark a connection as authenticated. Return False if the limit on these is reached."""
         if connection in self._authenticated:
             return True
         if len(self._authenticated) >= self.limits.authenticated:
@@ -79,12 +79,12 @@ class Connections:
 
     @property
     def full(self) -> bool:
-        """Another one has to make room first."""
+        """True if a connection must be closed before another one is accepted."""
         return len(self._unauthenticated) >= self.limits.unauthenticated
 
 
 class HttpConnection(asyncio.Protocol):
-    """Passes everything on to uvicorn's protocol, and aborts the transport when a request takes too long to come."""
+    """Passes everything to uvicorn's protocol, and aborts the transport if a request takes too long to arrive."""
 
     def __init__(self, connections: Connections, make_http: Callable[[HttpConnection], asyncio.Protocol]) -> None:
         self._connections = connections
@@ -98,19 +98,20 @@ class HttpConnection(asyncio.Protocol):
         connections.add(self)
 
     def abort(self) -> None:
-        """Closes it without sending what is left to send. It counts no longer."""
+        """Close the connection without sending buffered data, and stop counting it."""
         self._aborted = True
         self._connections.remove(self)
         if isinstance(self._transport, asyncio.Transport):
             self._transport.abort()
 
     def expect_header(self) -> None:
-        """Starts the deadline for a request's header, unless it runs already."""
+        """Start the deadline for a request's header, unless it is running."""
         if self._header_timer is None:
             self._header_timer = self._loop.call_later(HEADER_TIMEOUT_S, self.abort)
 
     def begin_request(self) -> bool:
-        """Ends the header's deadline: the request on this connection has shown the token. False: too many have."""
+        """Stop the header deadline for a request that has shown the token. Return False if too many connections
+        have."""
         if not self._connections.authenticate(self):
             return False
         self._cancel_header_timer()
@@ -121,14 +122,14 @@ class HttpConnection(asyncio.Protocol):
         self._requests -= 1
 
     def limit_body_time(self) -> asyncio.TimerHandle:
-        """To be cancelled once the body is there."""
+        """Start the deadline for the body. The caller cancels it when the body is complete."""
         return self._loop.call_later(BODY_TIMEOUT_S, self.abort)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
         self.expect_header()
         self._http.connection_made(transport)
-        if self._aborted:  # before it was there
+        if self._aborted:  # aborted before the transport existed
             self.abort()
 
     def data_received(self, data: bytes) -> None:

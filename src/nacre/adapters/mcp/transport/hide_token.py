@@ -1,7 +1,7 @@
-"""Takes the value of a variable out of the environment that this process was started with, as `/proc` shows it.
+"""Hides the value of a variable in the environment of this process that `/proc` shows.
 
-`os.environ` is a copy; the kernel shows what a process was started with. As `nacre.cli.run.hide_argv` a courtesy:
-where it cannot be done it is not done.
+`os.environ` is a copy; /proc/PID/environ shows the environment at the start. Like `nacre.cli.run.hide_argv` this is
+best effort: failures are ignored.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import contextlib
 import os
 
 _ENV_START, _ENV_END = 49, 50
-"""Places in /proc/self/stat, counted from 0."""
+"""Field indexes in /proc/self/stat, counted from 0."""
 
 
 def conceal_variable(name: str) -> None:
-    """Blank its value, wherever it stands."""
+    """Overwrite the variable's value in memory, in every occurrence."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         with open("/proc/self/stat", "rb") as file:
-            # the name is in parentheses and may itself hold blanks
+            # the name is in parentheses and may itself contain spaces
             fields = [b"", b"", *file.read().rpartition(b")")[2].split()]
         start, end = int(fields[_ENV_START]), int(fields[_ENV_END])
         with open("/proc/self/environ", "rb") as file:
             shown = file.read()
         if len(shown) != end - start:
-            return  # somebody has rewritten it before us
+            return  # other code has changed it
         memory = os.open("/proc/self/mem", os.O_WRONLY | os.O_CLOEXEC)
         try:
             place = 0

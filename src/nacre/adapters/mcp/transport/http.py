@@ -1,8 +1,8 @@
-"""A server on streamable HTTP: on loopback alone, and only for who has the token.
+"""Serves streamable HTTP: on loopback only, and only to clients with the token.
 
-A page in a browser can reach loopback too: what comes under another name than ours (Host), or from a page (Origin), is
-turned away before anything of it is read. Anybody on this machine can connect: connections without a token are few and
-short (see `connections`).
+Pages in a browser can reach loopback as well: requests for another host name (Host), or from a page (Origin), are
+refused before their body is processed. Any local user can connect, so connections without a token are limited in number
+and time (see `connection_limits`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from nacre.adapters.mcp.transport.connection_limits import (
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
 _SHUTDOWN_GRACE_S = 5
-"""Seconds for open streams when the server is told to end."""
+"""Seconds that open streams may take to finish after the server is told to stop."""
 _FULL = (503, "Too many connections are open. Close some, or try again in a moment.")
 _BACKLOG = 1024
 _MAX_REFUSED_BODY_BYTES = 64 * 1024
-"""Read before a refusal is sent: closing a connection with unread data would lose the answer on the way."""
+"""Limit on the body that is read before a refusal: closing a connection with unread data would lose the answer."""
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -46,27 +46,29 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def listen(port: int) -> socket.socket:
-    """OSError: somebody else has it. 0: any that is free."""
+    """Listen on a TCP port of the loopback address; 0: any free port. Raises OSError if the port is in use."""
     made = socket.create_server((LOOPBACK, port), backlog=_BACKLOG)
     made.setblocking(False)
     return made
 
 
 async def serve(settings: ServerSettings, at: socket.socket, token: str) -> None:
+    """Serve on a listening socket until the process is told to stop. Every request must show `token`."""
     port = at.getsockname()[1]
     hosts, origins = names_of(port)
     limits = ConnectionLimits.for_this_process()
     app = server_for(settings, max_running=limits.running).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_BODY_BYTES,
-        transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),  # ours come first
+        # `require_token` checks the same before
+        transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),
     )
     config = uvicorn.Config(
         require_token(_with_whole_characters(app), port, token),
         http=H11Protocol,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         log_config=None,
-        log_level="error",  # below that are remarks on each invalid request, which anybody may send
+        log_level="error",  # lower levels log each invalid request, which any local process can send
         access_log=False,
         server_header=False,
         lifespan="on",
@@ -78,7 +80,7 @@ async def serve(settings: ServerSettings, at: socket.socket, token: str) -> None
 
 
 class _Server(uvicorn.Server):
-    """A server of uvicorn that gets its connections from our acceptor."""
+    """A uvicorn server that gets its connections from our Acceptor."""
 
     def __init__(self, config: uvicorn.Config, listener: socket.socket, connections: Connections) -> None:
         super().__init__(config)
@@ -106,15 +108,16 @@ class _Server(uvicorn.Server):
 
 
 def names_of(port: int) -> tuple[list[str], list[str]]:
-    """As which hosts we are asked for, and the origins of pages there."""
+    """Return the values of Host and Origin that requests to this port may have."""
     hosts = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
-    if port == 80:  # which nobody has to name
+    if port == 80:  # the default port, which clients leave out
         hosts += [LOOPBACK, "localhost"]
     return hosts, [f"http://{host}" for host in hosts]
 
 
 def require_token(app: App, port: int, token: str) -> App:
-    """The same for who may come in."""
+    """Wrap an app so that it gets only requests with the token, for our host names, from no foreign page, and within
+    the connection limits."""
     hosts, origins = ({name.encode() for name in names} for names in names_of(port))
     bearer = token.encode()
 
@@ -123,7 +126,7 @@ def require_token(app: App, port: int, token: str) -> App:
             await app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # nobody takes it
+            return  # WebSockets are not served
         said: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             said.setdefault(name.lower(), []).append(value)
@@ -144,7 +147,8 @@ def require_token(app: App, port: int, token: str) -> App:
 
 
 def _with_whole_characters(app: App) -> App:
-    """The same, for bodies that the SDK could not read (`surrogates`). It needs the body whole, within a bound."""
+    """Wrap an app so that lone surrogates in bodies are replaced, see `surrogates`. Reads the whole body, up to its
+    limit."""
 
     async def read(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
@@ -171,7 +175,7 @@ def _with_whole_characters(app: App) -> App:
 def _refusal(
     said: dict[bytes, list[bytes]], hosts: set[bytes], origins: set[bytes], token: bytes
 ) -> tuple[int, str] | None:
-    """A status and its reason for a request that may not come in."""
+    """Return status and reason if a request must be refused, else None."""
     if len(said.get(b"host", ())) != 1 or said[b"host"][0].lower() not in hosts:
         return 421, "This is not the host that was asked for."
     if not origins.issuperset(said.get(b"origin", ())):
@@ -184,7 +188,7 @@ def _refusal(
 
 
 async def _pass_on(app: App, scope: Scope, receive: Receive, send: Send, connection: HttpConnection) -> None:
-    """Calls the app; the body has a deadline, until it is there or the answer begins."""
+    """Call the app with a deadline for the body, which is lifted when the body is complete or the answer starts."""
     timer = connection.limit_body_time()
 
     async def receive_in_time() -> MutableMapping[str, Any]:
@@ -204,12 +208,13 @@ async def _pass_on(app: App, scope: Scope, receive: Receive, send: Send, connect
 
 
 def _opens(said: bytes, token: bytes) -> bool:
+    """Return whether an Authorization header has the token. Compares in constant time."""
     scheme, _, given = said.partition(b" ")
     return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(b" "), token)
 
 
 async def _refuse(receive: Receive, send: Send, status: int, why: str) -> None:
-    """Answers and closes the connection."""
+    """Send the refusal and close the connection."""
     left = _MAX_REFUSED_BODY_BYTES
     while left > 0:
         message = await receive()

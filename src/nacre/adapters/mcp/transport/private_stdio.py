@@ -1,8 +1,8 @@
-"""The standard streams of a server: two private files in their place, for the protocol alone.
+"""Moves the standard streams to two private files for the protocol.
 
-Afterwards 0 is empty and 1 is stderr: a print, a warning, a library or a child that writes to stdout writes to stderr,
-and none of them can read what the client sends. Nothing of the protocol's files is inherited. Where a client has made
-stdout and stderr one, what is for stderr is lost: it would be in the middle of the protocol.
+Afterwards stdin is empty and stdout is stderr: output of a print, a warning, a library or a child goes to stderr, and
+none of them can read what the client sends. The private files are not inherited. If the client uses one pipe or file
+for both stdout and stderr, stderr is discarded: it would corrupt the protocol.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from nacre.adapters.mcp.surrogates import without_surrogates
 from nacre.base.frozen import frozen
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""Bytes of a message. A longer line is dropped."""
+"""Maximum size of a message. A longer line is dropped."""
 _FIRST_FREE_FD = 3
 _is_taken: list[object] = []
-"""Never closed: a thread may be reading still, or writing, when all else is over."""
+"""Keeps the files open: a thread may still be reading or writing when the rest has shut down."""
 
 
 @frozen
 class PrivateStdio:
-    """Where the client is."""
+    """The files connected to the client."""
 
     reads: BinaryIO
     writes: BinaryIO
 
 
 def take_standard_streams() -> PrivateStdio:
-    """Take the standard streams. To be called before anything else can print."""
+    """Replace the standard streams and return the private files. Call before any other code can print."""
     reads = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
     writes = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_FD)
     for fd in (reads, writes):
-        if not os.get_blocking(fd):  # as some clients leave them
+        if not os.get_blocking(fd):  # some clients leave them non-blocking
             os.set_blocking(fd, True)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -49,7 +49,7 @@ def take_standard_streams() -> PrivateStdio:
 
 
 class StdinLines:
-    """What the client sends, a line each. A read that nobody waits for any more is left behind."""
+    """Lines from the client. On cancellation, a blocked read is abandoned to its thread."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -60,7 +60,7 @@ class StdinLines:
         while line := await run_sync(self._line, abandon_on_cancel=True):
             try:
                 yield without_surrogates(line).decode()
-            except UnicodeDecodeError:  # not mended: it may be a command, and would be another one
+            except UnicodeDecodeError:  # not repaired: that could run another command than the one sent
                 yield "a line that is not UTF-8\n"
 
     def _line(self) -> bytes:
@@ -70,13 +70,13 @@ class StdinLines:
                 return line
             while (rest := self._file.readline(MAX_MESSAGE_BYTES)) and not rest.endswith(b"\n"):
                 pass
-        except ConnectionError:  # a socket whose other end is gone
+        except ConnectionError:  # the other end of a socket was closed
             return b""
-        return b"a line that is too long\n"  # is no message either
+        return b"a line that is too long\n"  # an invalid message, which the SDK reports
 
 
 class StdoutWriter:
-    """What the client gets. A client that does not read holds up nothing but its own answers."""
+    """Writer to the client. A client that does not read delays only its own answers."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -87,7 +87,7 @@ class StdoutWriter:
         await run_sync(self._write, text.encode("utf-8", "replace"), abandon_on_cancel=True)
 
     async def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: writes are not buffered."""
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)

@@ -1,4 +1,5 @@
-"""A server on the wire of this process, until the client is gone. Commands that it waits for are ended then."""
+"""Runs a server on this process's standard streams until the client disconnects. Foreground commands are then
+killed."""
 
 from __future__ import annotations
 
@@ -19,5 +20,5 @@ async def serve(settings: ServerSettings, wire: PrivateStdio) -> None:
             writes,
         ):
             await server.run(reads, writes, server.create_initialization_options())
-    except* ConnectionError:  # a broken pipe is one
-        pass  # the client is gone, which is how it says goodbye
+    except* ConnectionError:  # includes BrokenPipeError
+        pass  # the client has disconnected, which is how stdio sessions end
