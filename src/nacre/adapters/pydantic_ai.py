@@ -98,6 +98,7 @@ class NacreToolset(AbstractToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> ToolReturn:
+        """Call a tool. Raises ApprovalRequired, ModelRetry for an invalid call, ToolFailed for a refusal."""
         asked: list[Verdict] = []
         answer = await self._box.call(name, tool_args, approve=self._approve(ctx, asked))
         if asked and not ctx.tool_call_approved:
@@ -151,6 +152,7 @@ class NacreWorkspace:
 
     @property
     def ref(self) -> WorkspaceRef | None:
+        """Reference to the directory; None until it exists."""
         return None if self._explicit_directory is None else WorkspaceRef(provider="nacre", id=self._explicit_directory)
 
     async def working_dir(self) -> str:

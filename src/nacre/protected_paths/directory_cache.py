@@ -22,6 +22,8 @@ _REPOSITORY_NAMES = frozenset((".git", "HEAD", "commondir", "objects", "refs"))
 
 
 class DirectoryListing(NamedTuple):
+    """The entries of a directory that may matter to git."""
+
     inode: int
     changed_ns: int
     """Its ctime, which no program can set back."""

@@ -125,6 +125,7 @@ class _ConfigReader:
         return self._at >= len(self._text)
 
     def next(self) -> str:
+        """Return the next character."""
         letter = "\n" if self.at_end else self._text[self._at]
         self._at += 1
         return letter

@@ -27,6 +27,8 @@ _DOT_OR_SLASH = b"./"
 
 
 class Index(NamedTuple):
+    """The gitlinks of an index, and the shared indexes that it extends."""
+
     gitlinks: tuple[str, ...]
     """Paths relative to the top of the working tree."""
     is_unnamed: bool

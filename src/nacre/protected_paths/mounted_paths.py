@@ -16,6 +16,8 @@ from nacre.protected_paths.birth_time import birth_ns
 
 
 class Marks(NamedTuple):
+    """Values of a file or directory that differ after it was replaced, moved or changed."""
+
     identity: tuple[int, int, int]
     """Device, inode and creation time: the number of a removed inode may be reused at once."""
     changed_ns: int

@@ -143,7 +143,7 @@ def _is_looked_at(directory: str) -> bool:
     return listing is not None and (listing.is_repository or directory.endswith("/.git"))
 
 
-# where they are
+# search for repositories
 
 
 def _find(roots: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:

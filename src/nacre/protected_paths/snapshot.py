@@ -1,6 +1,6 @@
 """Paths that the kernel does not protect here: recorded before a run, compared after it, restored and reported.
 
-A change stands until the run ends: this is no enforcement, and is not listed in `Result.enforced`. The command may have
+A change stands until the run ends: this is not enforcement, and not listed in `Result.enforced`. The command may have
 left links anywhere, so every path is opened from the root without following links. A changed path is kept under
 another name (`quarantine`), because changes by the user and by the command cannot be told apart.
 """

@@ -87,6 +87,8 @@ _MAX_CONVERSATIONS = 1000
 
 
 class Denial(NamedTuple):
+    """An action that a sandbox rule has denied, or has likely denied."""
+
     rule: str
     """Name of the rule, as in `Result.enforced`."""
     action: str

@@ -30,6 +30,8 @@ class _File(NamedTuple):
 
 
 class OtherNames(NamedTuple):
+    """The result of a search for hard links to hidden files."""
+
     found: tuple[str, ...]
     """Names to hide as well."""
     exposed: tuple[str, ...]

@@ -15,6 +15,8 @@ from nacre.sandbox.workspace import DEVICES, is_below
 
 
 class Mount(NamedTuple):
+    """One line of the mount table."""
+
     number: int
     device: str
     root: str

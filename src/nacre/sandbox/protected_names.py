@@ -18,6 +18,8 @@ OWN_CODE = "nacre"
 
 
 class ProtectedName(NamedTuple):
+    """A path relative to a root or the home directory, and the reason to protect it."""
+
     name: str
     reason: str
 

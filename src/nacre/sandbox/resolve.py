@@ -26,7 +26,7 @@ from nacre.types import GIB, Limits, Network
 ConfinedAccess: TypeAlias = Literal["restricted", "workspace"]
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-"""Devices that a write does not change."""
+"""Devices that may be written: a write to one of these changes nothing."""
 _TERMINALS = ("/dev/ptmx", "/dev/pts")
 SHARED_MEMORY = "/dev/shm"  # where POSIX shared memory is
 _READABLE_DEVICES = (SHARED_MEMORY, "/dev/mqueue", "/dev/hugepages")

@@ -24,5 +24,5 @@ class ServerSettings:
 
     @property
     def access(self) -> Access:
-        """The access mode that applies: the context's, or the profile's if the context has none."""
+        """The access mode that applies: the context's, or the profile's if the context's is `unrestricted`."""
         return self.profile.access if self.context.access == "unrestricted" else self.context.access

@@ -31,7 +31,7 @@ def without_surrogates(line: bytes) -> bytes:
             return line  # complete pairs: characters beyond U+FFFF
         return json.dumps(_rewrite(message, field)).encode() + b"\n"
     except (ValueError, RecursionError):
-        return line  # the SDK reports the error
+        return line  # left to the SDK
 
 
 def check_text(meta: Mapping[str, Any] | None) -> None:

@@ -71,7 +71,11 @@ if TYPE_CHECKING:
     ParsedPayload: TypeAlias = HookRequest | OtherEvent | BadPayload
 
     class AgentProtocol(Protocol):
-        """The interface of a module in `agents`."""
+        """The interface of a module in `agents`.
+
+        `read` parses a payload that was recognised. `reply`, `ignore` and `refuse` return the answer to a checked
+        command, to another event, and to a payload that cannot be checked.
+        """
 
         NAME: str
 

@@ -136,7 +136,8 @@ def _mount(wanted: Ruleset, scratch: bytes) -> None:
         if kind == READ_ONLY and os.path.exists(path):
             mount(path, path, b"", _MS_BIND | _MS_REC)
             _make_read_only(path, recursive=True)
-            if os.path.realpath(scratch).startswith(path + b"/"):  # a task's is in its directory
+            # a task's TMPDIR is in its directory, which may be protected
+            if os.path.realpath(scratch).startswith(path + b"/"):
                 _set_mount(scratch, clear=_MOUNT_ATTR_RDONLY)
         elif kind == HIDDEN and os.path.isdir(path):
             mount(b"none", path, b"tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV, b"mode=000,size=4096")

@@ -26,6 +26,7 @@ def result_of(answer: Answer, *, shaped: bool) -> CallToolResult:
 
 
 def to_result(text: str, data: Mapping[str, Any] | None, *, error: str = "") -> CallToolResult:
+    """Return a result with this text, structured content and error code."""
     return CallToolResult(
         content=[TextContent(text=clean(text))],
         structured_content=None if data is None else json_safe(dict(data)),

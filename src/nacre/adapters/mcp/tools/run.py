@@ -48,6 +48,7 @@ class RunTool:
     async def run(
         self, ctx: Any, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
+        """Answer a call: with a result, with a question for approval, or with a task handle."""
         redactor = Redactor(self._settings.context.secrets, host_environment())
         approval, cancel = Approval(ctx, params), Cancel()
         progress = Progress(redactor) if ctx.meta is not None and ctx.meta.get("progress_token") is not None else None

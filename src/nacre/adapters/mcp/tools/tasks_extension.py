@@ -38,6 +38,8 @@ _POLL_INTERVAL_MS = 1000
 
 
 class TaskParams(RequestParams):
+    """Parameters of the extension's methods."""
+
     task_id: str
 
 
@@ -60,6 +62,7 @@ class TaskMethods:
         self._settings, self._tasks, self._deadlines = settings, tasks, deadlines
 
     async def get(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        """Return the state of a task, with its result if it has ended or its deadline has passed."""
         task = await asyncio.to_thread(self._find, ctx, params)
         if isinstance(task.outcome, Killed):
             return _state(task, "cancelled")
@@ -69,6 +72,7 @@ class TaskMethods:
         return {**_state(task, "completed"), "result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
 
     async def cancel(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        """Kill a task."""
         task = await asyncio.to_thread(self._find, ctx, params)
         await self._tasks.kill(task.id)
         return {}
@@ -109,6 +113,7 @@ class Deadlines:
         self._by_task: dict[str, float] = {}
 
     def deadline_of(self, task: str) -> float:
+        """Return the deadline of a task; infinity if there is none."""
         return self._by_task.get(task, math.inf)
 
     def keep(self, task: str, seconds: float, tasks: Tasks) -> None:

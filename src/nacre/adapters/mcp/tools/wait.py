@@ -25,6 +25,7 @@ NAME = "TaskWait"
 
 
 def description(budget: float) -> str:
+    """Return the description of the tool. `budget` is the longest wait in seconds."""
     return (
         "Wait until background tasks have ended, or one condition comes true for them: a line that contains `text`, "
         "somebody who listens on `port`, or no output for `quiet_seconds`. A task that ends is waited for no longer. "
@@ -34,6 +35,7 @@ def description(budget: float) -> str:
 
 
 def schema(budget: float) -> dict[str, Any]:
+    """Return the input schema of the tool."""
     return {
         "type": "object",
         "properties": {

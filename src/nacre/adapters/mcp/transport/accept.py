@@ -36,10 +36,12 @@ class Acceptor:
         self._reported_at = -_REPORT_INTERVAL_S
 
     def start(self) -> None:
+        """Start to accept, or resume after a pause."""
         self._timer = None
         self._loop.add_reader(self._listener, self._accept_some)
 
     def stop(self) -> None:
+        """Stop accepting. Open connections stay."""
         self._loop.remove_reader(self._listener)
         if self._timer is not None:
             self._timer.cancel()

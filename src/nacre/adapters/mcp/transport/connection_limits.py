@@ -37,11 +37,13 @@ class ConnectionLimits:
 
     @classmethod
     def for_this_process(cls) -> ConnectionLimits:
+        """Return the limits for the current soft RLIMIT_NOFILE."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return cls.for_open_files(2**20 if soft == resource.RLIM_INFINITY else soft)
 
     @classmethod
     def for_open_files(cls, count: int) -> ConnectionLimits:
+        """Return the limits for a process that may have `count` open files."""
         unauthenticated = max(_MIN_CONNECTIONS, min(_MAX_UNAUTHENTICATED, count // 8))
         free = count - _RESERVED_FDS - unauthenticated
         authenticated = max(_MIN_CONNECTIONS, min(_MAX_AUTHENTICATED, free // 2))
@@ -58,6 +60,7 @@ class Connections:
         self._unauthenticated: dict[HttpConnection, None] = {}  # in order of arrival
 
     def add(self, connection: HttpConnection) -> None:
+        """Add a new connection, which is unauthenticated."""
         self._unauthenticated[connection] = None
 
     def remove(self, connection: HttpConnection) -> None:
@@ -75,6 +78,7 @@ class Connections:
         return True
 
     def oldest_unauthenticated(self) -> HttpConnection | None:
+        """Return the unauthenticated connection that was accepted first; None if there is none."""
         return next(iter(self._unauthenticated), None)
 
     @property
@@ -119,6 +123,7 @@ class HttpConnection(asyncio.Protocol):
         return True
 
     def end_request(self) -> None:
+        """Undo `begin_request`, after the answer."""
         self._requests -= 1
 
     def limit_body_time(self) -> asyncio.TimerHandle:

@@ -72,7 +72,7 @@ class StdinLines:
                 pass
         except ConnectionError:  # the other end of a socket was closed
             return b""
-        return b"a line that is too long\n"  # an invalid message, which the SDK reports
+        return b"a line that is too long\n"  # an invalid message as well
 
 
 class StdoutWriter:

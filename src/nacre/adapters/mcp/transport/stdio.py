@@ -13,6 +13,7 @@ from nacre.adapters.mcp.transport.private_stdio import PrivateStdio, StdinLines,
 
 
 async def serve(settings: ServerSettings, wire: PrivateStdio) -> None:
+    """Serve one client until it disconnects."""
     server = server_for(settings)
     try:
         async with stdio_server(cast("Any", StdinLines(wire.reads)), cast("Any", StdoutWriter(wire.writes))) as (
