@@ -6,7 +6,7 @@
 Each sample gets its own directory, which is removed after it, together with all processes that are still running.
 Commands are checked, and sandboxed as configured; a refused one exits with 126, and stderr says why. File operations of
 the evaluation run as commands in the same sandbox, but are not checked. File system and kernel are those of this
-machine: for untrusted code, use a virtual machine.
+machine: for code that you would not run on it at all, use a virtual machine.
 """
 
 from __future__ import annotations

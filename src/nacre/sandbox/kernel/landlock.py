@@ -31,7 +31,7 @@ DEVICES = MAKE_CHAR | MAKE_BLOCK
 """Never granted."""
 WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_SYM | DEVICES
 EVERYTHING = (READING | WRITING | REFER | TRUNCATE) & ~DEVICES
-"""For directories that belong to the command: its workspace and its private TMPDIR."""
+"""For directories that the command may write: workspace, private TMPDIR and private shared memory."""
 ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 """Rights that can be granted on a file that is not a directory."""
 
