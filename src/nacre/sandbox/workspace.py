@@ -267,7 +267,7 @@ def _lines(file: str) -> list[str]:
 
 
 def _modules(common: str) -> list[str]:
-    """Return the git directories of submodules, at any depth: names may contain slashes, and submodules submodules."""
+    """Return the git directories of submodules, at any depth: their names have slashes, and they may nest."""
     found: list[str] = []
     todo, looks = [os.path.join(common, "modules")], 0
     while todo and looks < _MAX_SUBMODULE_DIRECTORIES:
@@ -297,8 +297,8 @@ def _worktrees(common: str) -> list[str]:
 
 
 def _is_ours(directory: str) -> bool:
-    """Return whether this user or root owns a directory. A repository above it that another user owns is not
-    trusted."""
+    """Return whether this user or root owns a directory. A repository of another user, found above the workspace, is
+    not used."""
     try:
         return os.stat(directory).st_uid in (os.geteuid(), 0)
     except OSError:
