@@ -38,7 +38,7 @@ class DirectoryListing(NamedTuple):
     has_git: bool
     """It has an entry `.git`, which is not in `directories`."""
     is_whole: bool
-    """No entry was left out above."""
+    """No limit on links, directories and hard-linked files was exceeded. Does not regard `_ENTRIES_MAX`."""
     is_empty: bool
 
 
