@@ -34,9 +34,9 @@ class DirectoryListing(NamedTuple):
     shared: dict[str, int]
     """Path and inode of each file that has other names (hard links). Only for git directories."""
     is_repository: bool
-    """It looks like a git directory."""
+    """True if the directory looks like a git directory."""
     has_git: bool
-    """It has an entry `.git`, which is not in `directories`."""
+    """True if there is an entry `.git`, which is not in `directories`."""
     is_whole: bool
     """No limit on links, directories and hard-linked files was exceeded. Does not regard `_ENTRIES_MAX`."""
     is_empty: bool

@@ -23,7 +23,7 @@ class Marks(NamedTuple):
     changed_ns: int
     """Time of the last change (ctime)."""
     is_shared: bool
-    """It is a file with another name (hard link), by which it can be written."""
+    """True for a file with another name (hard link), by which it can be written."""
     content: tuple[int, int, int, int]
     """mtime, mode, owner and group. Moving a file changes none of these."""
 

@@ -81,7 +81,7 @@ class RepositoryPart(NamedTuple):
     path: str
     """The file to rename."""
     what: str
-    """What it does, for a message."""
+    """Description of its effect, for a message."""
 
 
 def find_nested_repositories(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:

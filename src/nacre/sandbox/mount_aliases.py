@@ -15,7 +15,7 @@ from nacre.sandbox.workspace import DEVICES, is_below
 
 
 class Mount(NamedTuple):
-    """One line of the mount table."""
+    """A line of the mount table."""
 
     number: int
     device: str

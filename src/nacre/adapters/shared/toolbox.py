@@ -27,7 +27,7 @@ Approve: TypeAlias = Callable[[Verdict], Awaitable[bool] | bool]
 
 @frozen
 class Definition:
-    """One tool for a model."""
+    """Name, description and input schema of one tool."""
 
     name: str
     description: str
