@@ -1,6 +1,6 @@
-"""Tasks: runs that may outlive the call that started them, and the program too.
+"""Background tasks: runs that may outlive the call that started them, and the host program.
 
-Each name is loaded when it is first used.
+Each name is imported on first use.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    """Import the module of a public name on first access."""
     if name not in _HOMES:
         raise AttributeError(f"module 'nacre.tasks' has no attribute {name!r}")
     from importlib import import_module

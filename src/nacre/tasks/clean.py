@@ -1,7 +1,7 @@
-"""Removing tasks that are over. What runs, what is not ours, and what is lost but still has processes stays.
+"""Removal of finished tasks. Running tasks, lost tasks with live processes, and foreign files are kept.
 
-A directory is given a hidden name first: whoever dies in the middle leaves nothing that looks like half a task, and the
-next sweep removes it. Several may sweep at once.
+A directory is renamed to a hidden name before it is deleted: if nacre dies half-way, no partial task is visible, and
+the next clean removes the rest. Several processes may clean at once.
 """
 
 from __future__ import annotations
@@ -32,15 +32,22 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @frozen(kw_only=True)
 class Cleaned:
+    """Result of `Tasks.clean`."""
+
     removed: tuple[str, ...]
-    """Ids."""
+    """Ids of the removed tasks."""
     bytes: int
-    """Freed."""
+    """Disk space freed, in bytes."""
     problems: tuple[str, ...]
-    """What could not be removed, and why."""
+    """One message for each entry that could not be removed, with the reason."""
 
 
 def clean(store: str, *, older_than: float, keep_bytes: int, keep: int) -> Cleaned:
+    """Remove finished tasks of `store`.
+
+    A task is removed if it ended more than `older_than` seconds ago. Then the oldest are removed until at most `keep`
+    tasks and `keep_bytes` bytes are left. InvalidRequest: an argument is out of range.
+    """
     if isinstance(older_than, bool) or not isinstance(older_than, int | float) or not 0 <= older_than <= math.inf:
         raise InvalidRequest("bad_age", f"`older_than` is {older_than!r}.", field="older_than", hint="Give seconds.")
     check_byte_count(keep_bytes, "keep_bytes")
@@ -55,12 +62,11 @@ def clean(store: str, *, older_than: float, keep_bytes: int, keep: int) -> Clean
 
 
 def auto_clean(store: str) -> None:
-    """What `clean` does by itself, once an hour at most: nobody has to think of it."""
+    """Run `clean` with the default limits, at most once an hour. OSErrors are ignored."""
     note = os.path.join(store, _LAST_CLEAN_FILE)
     try:
-        if (
-            abs(time.time() - os.stat(note, follow_symlinks=False).st_mtime) < _AUTO_CLEAN_INTERVAL_S
-        ):  # the clock may be set back
+        # abs(): the clock may be set back
+        if abs(time.time() - os.stat(note, follow_symlinks=False).st_mtime) < _AUTO_CLEAN_INTERVAL_S:
             return
     except FileNotFoundError:
         pass
@@ -95,7 +101,7 @@ class _Cleaner:
         return Cleaned(removed=tuple(self._removed), bytes=self._bytes, problems=tuple(self._problems))
 
     def _removable_task(self, name: str, now: float) -> Task | None:
-        """A task that may be removed."""
+        """Read a task; return None if it may not be removed."""
         try:
             task = read_task(self._store, self._fd, name)
             if task is None or task.alive:
@@ -112,7 +118,7 @@ class _Cleaner:
             return None
 
     def _remove_half_made(self, name: str, now: float) -> None:
-        """Its creator died before it was a task."""
+        """Remove a directory whose creator died before it had written the task's files."""
         try:
             with TaskDirectory(self._store, self._fd, name) as folder:
                 half = not {TASK, PROCESS, STATUS, CONTROL} & set(folder.names())
@@ -123,7 +129,7 @@ class _Cleaner:
         self._remove(name, self._size(name))
 
     def _size(self, name: str) -> int:
-        """Bytes that it takes on the disk."""
+        """Return the disk space of a task's directory, in bytes."""
         try:
             with TaskDirectory(self._store, self._fd, name) as folder, os.scandir(folder.fd) as entries:
                 return sum([entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries])
@@ -135,7 +141,7 @@ class _Cleaner:
         try:
             os.rename(name, doomed, src_dir_fd=self._fd, dst_dir_fd=self._fd)
         except FileNotFoundError:
-            return  # somebody else did
+            return  # another process removed it
         except OSError as error:
             self._problems.append(f"{name}: {error.strerror}")
             return
@@ -147,7 +153,7 @@ class _Cleaner:
         try:
             remove_below(doomed, self._fd)
         except FileNotFoundError:
-            pass  # somebody else did
+            pass  # another process removed it
         except OSError as error:
             self._problems.append(f"{doomed}: {error.strerror}")
 
@@ -157,11 +163,11 @@ class _Cleaner:
                 try:
                     TaskDirectory(self._store, self._fd, name).__exit__()
                 except (OSError, InvalidTaskDirectory):
-                    continue  # not ours
+                    continue  # not a directory of this user
                 self._finish(name)
 
     def _clean_live_names(self) -> None:
-        """Names of tasks that are not there any more, or have ended: their keeper would have removed them."""
+        """Unlink the names in `.live` of tasks that are gone or have ended. Their keeper would have done it."""
         try:
             live = os.open(LIVE, _DIRECTORY, dir_fd=self._fd)
         except OSError:
@@ -188,7 +194,7 @@ class _Cleaner:
             return True
         except OSError:
             return False
-        return False  # it is being made
+        return False  # it is still being created
 
 
 def _end(task: Task) -> float:

@@ -1,4 +1,4 @@
-"""Which tasks of a store end, as they do. New ones are noticed by a look at the directory now and then."""
+"""Report the tasks of a store as they end. New tasks are found by polling the directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from nacre.tasks.store.task import Task
 
 
 async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]:
-    """Each that runs now or begins later, once: as it ends, or is found lost."""
+    """Yield each task that runs now or starts later, once: when it ends, or is found lost.
+
+    The directory is read every `poll_new` seconds. The generator never ends.
+    """
     ended: asyncio.Queue[Task] = asyncio.Queue()
     known: set[str] = set()
     jobs: set[asyncio.Task[None]] = set()
@@ -43,7 +46,7 @@ async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]
                 async with asyncio.timeout_at(next_look):
                     task = await ended.get()
             except TimeoutError:
-                with contextlib.suppress(OSError):  # no descriptor left to look with: perhaps there is one next time
+                with contextlib.suppress(OSError):  # out of descriptors: retry at the next poll
                     notice(first=False)
                 next_look = loop.time() + poll_new
             else:
@@ -56,7 +59,7 @@ async def completions(store: str, poll_new: float) -> AsyncGenerator[Task, None]
 
 
 def _new(store: str, known: set[str]) -> list[Task]:
-    """Those that are whole, and not known."""
+    """Return the readable tasks of the store whose ids are not in `known`."""
     fd = open_store(store)
     if fd is None:
         return []

@@ -1,4 +1,5 @@
-"""How a run becomes a task: from its start, when its caller will not wait any longer, or by what it leaves running."""
+"""Turn a run into a task: at its start (background), when its call stops waiting (promoted), or for its leftovers
+(adopted)."""
 
 from __future__ import annotations
 
@@ -27,19 +28,20 @@ from nacre.types import Plan, Request, ToolContext
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REPLY_TIMEOUT_S = 5.0
-"""Seconds for a keeper to answer."""
+"""Seconds to wait for a keeper's answer."""
 
 
 def task_root(plan: Plan) -> str:
+    """Return the path of the store for this plan's tasks."""
     return plan.task_dir or stores.default_directory()
 
 
 def check_task_limit(plan: Plan) -> None:
-    """InvalidRequest: there are too many tasks already."""
+    """Raise InvalidRequest if the limit on running tasks is reached."""
     place = task_root(plan)
     if len(stores.live_names(place)) < plan.tasks:
         return
-    from nacre.tasks.tasks import Tasks  # some of those may be lost: look closer
+    from nacre.tasks.tasks import Tasks  # some may be lost: read their state
 
     tasks = [task for task in Tasks(place).list(all=False) if task.alive]
     if len(tasks) >= plan.tasks:
@@ -62,7 +64,10 @@ def new_task_dir(
     began: float | None = None,
     protection: Protection | None = None,
 ) -> Iterator[TaskDirHandle]:
-    """A task's directory, open; whoever does not want it discards it. InvalidRequest: it cannot be kept."""
+    """Create a task's directory and yield it open. The caller discards it if the task does not start.
+
+    `protection` is saved there for the keeper. InvalidRequest: the directory cannot be written.
+    """
     place = task_root(plan)
     saved = b"" if protection is None else protection.save()
     try:
@@ -104,6 +109,7 @@ def new_task_dir(
 
 
 def task_ref(folder: TaskDirHandle, plan: Plan, pid: int, pgid: int) -> TaskRef:
+    """Return the reference to a task that callers see."""
     register_task_secrets(plan.redactor)
     return TaskRef(folder.task, pid, pgid, os.path.join(folder.path, _log_name(plan, folder.task)))
 
@@ -121,9 +127,10 @@ async def promote(
     began: float,
     protection: Protection | None,
 ) -> tuple[TaskRef | None, list[RunEvent]]:
-    """The task that it goes on as, or what has happened meanwhile: it has ended.
+    """Promote a run. Return the task, or None if the run has ended or is not local, and the events that arrived
+    meanwhile.
 
-    Nobody reads from it while this lasts. InvalidRequest: it cannot become one.
+    No other code may read events of the run during this call. InvalidRequest: the run cannot become a task.
     """
     if not isinstance(run, LocalRun):
         return None, []
@@ -148,7 +155,8 @@ async def promote(
 async def adopt(
     run: LocalRun, request: Request, ctx: ToolContext, plan: Plan, began: float, protection: Protection | None
 ) -> TaskRef | str:
-    """What it left running as a task, or why not; nothing if that has ended by now."""
+    """Adopt the leftovers of a run as a task. Return the task, or a message why not; an empty message if they have
+    exited."""
     try:
         check_task_limit(plan)
         with new_task_dir(request, ctx, plan, "adopted", began=began, protection=protection) as folder:
@@ -163,14 +171,14 @@ async def adopt(
             return "" if answer.gone else f"{answer.reason}."
     except InvalidRequest as error:
         return error.message
-    except OSError as error:  # no descriptor left to look with
+    except OSError as error:  # out of descriptors
         return f"{error.strerror}."
 
 
 async def _request_adoption(
     run: LocalRun, folder: TaskDirHandle, plan: Plan, *, seen: int, detached: bool, live: bool
 ) -> tuple[Adopted | AdoptionFailed, list[RunEvent]]:
-    """The keeper's answer, and what has happened before it came."""
+    """Ask the keeper to make the run a task. Return its answer, and the events that arrived before it."""
     adoption = AdoptMessage(
         task=os.fsencode(folder.task),
         log_cap=plan.log,
@@ -195,11 +203,11 @@ async def _request_adoption(
     except TimeoutError:
         return AdoptionFailed("its keeper does not answer"), meanwhile
     finally:
-        run.cancel_adoption()  # its folder is open only until then
+        run.cancel_adoption()  # the directory's descriptor is valid only until then
 
 
 def _seed_log(folder: TaskDirHandle, plan: Plan, collector: Collector) -> int:
-    """Everything that was printed so far; gives how much that was."""
+    """Write the output so far to the task's log. Return the number of bytes printed."""
     log = TaskLog(folder.fd, plan.log)
     try:
         for block in collector.replay():

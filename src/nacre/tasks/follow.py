@@ -1,4 +1,5 @@
-"""Following a task: what it prints as it comes, until it has ended. Its keeper tells when there is more."""
+"""Following a task: yield its output as it is printed. The keeper reports when there is more, so there is no
+polling."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ def _sleep_until_output() -> None: ...
 async def follow(
     place: TaskHandle, since: int, limit: int = MAX_READ_BYTES, caught_up: Callable[[], None] = _sleep_until_output
 ) -> AsyncGenerator[Output, None]:
-    """The last one is of a task that does not run any more, and may be empty.
+    """Yield the output from byte `since` on. The last item is of a task that no longer runs, and may be empty.
 
-    `caught_up` is called when everything has been given, and it waits for more.
+    `limit` bounds each item, in bytes. `caught_up` is called when all output so far was yielded, before each wait.
+    FileNotFoundError, InvalidTaskDirectory: the task cannot be read; if that happens after the first read, the last
+    item's task is `broken` instead.
     """
     output: Output | None = None
     refused = False
@@ -45,7 +48,7 @@ async def follow(
         if not alive:
             return
         caught_up()
-        if refused:  # it lives, and will not say more
+        if refused:  # alive, but its keeper did not answer: do not retry at once
             await asyncio.sleep(_POLL_INTERVAL_S)
         line = place.connect()
         if line is None:

@@ -1,4 +1,4 @@
-"""Place: a task of a store by its name, looked at anew each time. What everything that waits works with."""
+"""A task of a store, referred to by its id and read anew on each access. Used by everything that waits for a task."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from nacre.tasks.store.status import read_task, unreadable_task
 from nacre.tasks.store.task import Task
 
 _MIN_RETRY_DELAY_S, _MAX_RETRY_DELAY_S = 0.02, 0.5
-"""Seconds until a keeper that cannot be reached (it is starting, or has too many callers) is tried again."""
+"""Delays in seconds between attempts to reach a keeper that is starting, or has too many clients."""
 
 
 class TaskHandle:
+    """A task of a store by its full id. `known` is its last known state."""
+
     __slots__ = ("_last_task", "id", "store")
 
     def __init__(self, store: str, name: str, known: Task | None = None) -> None:
@@ -25,7 +27,7 @@ class TaskHandle:
         self._last_task = known
 
     def find(self) -> Task | None:
-        """How it stands; None if it is not there."""
+        """Return the task's current state; None if it does not exist."""
         store = open_store(self.store)
         if store is None:
             return None
@@ -35,7 +37,8 @@ class TaskHandle:
             os.close(store)
 
     def read(self) -> Task:
-        """How it stands. One that has been removed meanwhile is broken."""
+        """Return the task's current state. A task that was removed is returned as `broken`, with its last known
+        fields."""
         found = self.find()
         if found is None:
             gone = unreadable_task(self.store, self.id, "it was removed")
@@ -47,7 +50,8 @@ class TaskHandle:
 
     @contextlib.contextmanager
     def open_directory(self) -> Iterator[TaskDirectory]:
-        """FileNotFoundError: it is not there."""
+        """Open the task's directory. FileNotFoundError: it does not exist. InvalidTaskDirectory: it is not one of this
+        user."""
         store = open_store(self.store)
         if store is None:
             raise FileNotFoundError(self.store)
@@ -59,7 +63,10 @@ class TaskHandle:
             yield folder
 
     def connect(self, *, to_wait: bool = True) -> ControlConnection | None:
-        """Its keeper; None if it cannot be reached now. Who only waits can do without, if there are many who do."""
+        """Connect to the task's keeper; None if it cannot be reached now.
+
+        With `to_wait`, None also when this process holds many connections: a caller that only waits can poll instead.
+        """
         if to_wait and has_too_many():
             return None
         try:
@@ -70,12 +77,12 @@ class TaskHandle:
         return None if line is None else ControlConnection(line)
 
     async def wait_until_ended(self) -> Task:
-        """As it is when it does not run any more."""
-        import asyncio  # only whoever waits has loaded it
+        """Wait until the task no longer runs, and return its state."""
+        import asyncio  # imported only for callers that wait
 
         pause = _MIN_RETRY_DELAY_S
         while True:
-            with contextlib.suppress(OSError):  # no descriptor left to look with: perhaps there is one later
+            with contextlib.suppress(OSError):  # out of descriptors: retry later
                 if not (task := self.read()).alive:
                     return task
                 if (line := self.connect()) is not None:

@@ -1,4 +1,4 @@
-"""Which task is meant: an id, or enough of its beginning."""
+"""Task ids: resolve a full id, or a unique prefix of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _MAX_NAMED_TASKS = 5
 
 
 def resolve(store: str, id: str) -> str:
-    """The name of a directory of this store that is or may be there; nothing else can come out. NoSuchTask."""
+    """Return the id of a task directory of this store, given an id or a unique prefix of 4 or more digits.
+
+    The result always has the form of an id; for a full id, the directory need not exist. NoSuchTask: no id, or not
+    exactly one task.
+    """
     digits = id.removeprefix(_PREFIX) if isinstance(id, str) else ""
     if not _BEGINNING.fullmatch(digits):
         raise no_such_task(store, id)
@@ -30,6 +34,7 @@ def resolve(store: str, id: str) -> str:
 
 
 def no_such_task(store: str, id: object) -> NoSuchTask:
+    """Return the error for an unknown or ambiguous id, with similar or running ids as a hint."""
     wanted = id if isinstance(id, str) else ""
     ids = _ids(store)
     digits = wanted.removeprefix(_PREFIX)
@@ -48,7 +53,7 @@ def no_such_task(store: str, id: object) -> NoSuchTask:
 def _hint(store: str, wanted: str, ids: list[str]) -> str:
     if not ids:
         return f"There are no tasks in {store}."
-    import difflib  # takes long to load, and is hardly ever needed
+    import difflib  # slow to import, and rarely needed
 
     near = difflib.get_close_matches(_PREFIX + wanted.removeprefix(_PREFIX)[:40], ids, _MAX_NAMED_TASKS, 0.7)
     live = sorted(set(live_names(store)) & set(ids))

@@ -1,7 +1,8 @@
-"""Ending tasks. Their keeper does it; what a dead keeper left behind is found by its tag and ended here.
+"""Killing tasks. Their keeper does it; if the keeper is dead, the processes are found by their tag and killed from
+here.
 
-A process id alone is never enough: by now it may be somebody else's. A process is signalled through a handle that was
-taken before it was recognised.
+A PID alone is never enough, because it may have been reused. A process is signalled through a pidfd that was opened
+before the process was identified.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ from nacre.tasks.store.status import same_boot
 from nacre.tasks.store.task import Task
 
 _KEEPER_MARGIN_S = 15.0
-"""Seconds beyond the grace in which a keeper has ended it, or will not."""
+"""Seconds beyond the grace in which a keeper that can kill the task has killed it."""
 _UNKILLABLE_AFTER_S = 5.0
-"""Seconds after KILL in which something dies, or will not."""
+"""Seconds after SIGKILL; a process that is still alive then cannot be killed."""
 _MIN_POLL_S, _MAX_POLL_S = 0.01, 0.2
 _MAX_GRACE_S = 3600.0
 _MAX_PIDFDS = 100
-"""Handles held at a time."""
+"""Bound on pidfds open at a time."""
 _LOWEST_TAG = 1 << 22
-"""A smaller one is an ordinary limit on file locks, which any process of the user may have."""
+"""Smallest valid tag. A lower RLIMIT_LOCKS is an ordinary limit, which any process of the user may have."""
 _KEEPERS = ("nacre-keeper", "nacre-task")
-"""The names that keepers give themselves."""
+"""Process names (comm) that keepers set for themselves."""
 
 
 def signal_number(value: int | str) -> int:
-    """`TERM`, `SIGTERM`, `15` or 15."""
+    """Return a signal's number from `TERM`, `SIGTERM`, `15` or 15. InvalidRequest: unknown signal."""
     number: object = value
     if isinstance(value, str):
         name = value.strip().upper()
@@ -63,6 +64,7 @@ def signal_number(value: int | str) -> int:
 
 
 def checked_grace(grace: float) -> float:
+    """Return the grace as a float. InvalidRequest: not between 0 and 3600 seconds."""
     if isinstance(grace, bool) or not isinstance(grace, int | float) or not 0 <= grace <= _MAX_GRACE_S:
         raise InvalidRequest(
             "bad_grace", f"`grace` is {grace!r}.", field="grace", hint=f"Give seconds, from 0 to {_MAX_GRACE_S:g}."
@@ -71,7 +73,12 @@ def checked_grace(grace: float) -> float:
 
 
 async def kill(place: TaskHandle, number: int, grace: float) -> Task:
-    """The task as it is when it is over, or when it will not be."""
+    """Send the signal, and SIGKILL after `grace` seconds. Return the task once it has ended, or once waiting has timed
+    out.
+
+    The keeper does it; the processes of a lost task are killed from here. InvalidRequest: /proc is needed for that and
+    unusable.
+    """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(grace + _KEEPER_MARGIN_S):
             pause = _MIN_POLL_S
@@ -91,10 +98,10 @@ async def kill(place: TaskHandle, number: int, grace: float) -> Task:
 
 
 def _wake(begun: ProcessFile | None) -> None:
-    """Its keeper: somebody may have stopped it."""
+    """Send SIGCONT to the task's keeper, which another process may have stopped."""
     known = begun is not None and begun.keeper > 1 and begun.keeper_start and same_boot(begun.boot)
     if proc_problem():
-        return  # its number is another's here
+        return  # /proc is missing, or another PID namespace's: the PID may be another process's
     if begun is not None and known and procfs.start_time(begun.keeper) == begun.keeper_start:
         seen = procfs.read_process(begun.keeper)
         if seen is None or seen.command not in _KEEPERS:
@@ -104,13 +111,15 @@ def _wake(begun: ProcessFile | None) -> None:
 
 
 def _wake_listener(begun: ProcessFile | None, line: ControlConnection) -> None:
-    """Wakes the keeper where /proc hides it from its own user (hidepid=2): while it listens, its pid is its own."""
+    """Send SIGCONT to the keeper where /proc hides it from its own user (hidepid=2): while it listens, its PID is not
+    reused."""
     if begun is not None and begun.keeper > 1 and line.listener() == begun.keeper:
         with contextlib.suppress(OSError):
             os.kill(begun.keeper, signal.SIGCONT)
 
 
 async def _kill_remaining(place: TaskHandle, task: Task, number: int, grace: float) -> Task:
+    """Kill what is left of a lost task. Return the task with the processes that survive in `running`."""
     begun = process_file_of(place)
     if begun is None or not same_boot(begun.boot):
         return task
@@ -140,6 +149,7 @@ async def _kill_remaining(place: TaskHandle, task: Task, number: int, grace: flo
 
 
 def process_file_of(place: TaskHandle) -> ProcessFile | None:
+    """Read process.json; None if it is missing or invalid."""
     with contextlib.suppress(OSError, InvalidTaskDirectory), place.open_directory() as folder:
         data = folder.json(PROCESS)
         return None if data is None else parse_process_file(data)
@@ -147,9 +157,10 @@ def process_file_of(place: TaskHandle) -> ProcessFile | None:
 
 
 def surviving_processes(begun: ProcessFile, known: dict[int, int] | None = None) -> dict[int, ProcessInfo]:
-    """What is still alive of a task whose keeper is dead, this process excepted.
+    """Return the live processes of a task whose keeper is dead, by PID, except this process.
 
-    `known`, by number when they started, is who was found before: a group is not to be told by a leader that is dead.
+    `known` maps the PIDs found by earlier calls to their start times, and is extended: a process group cannot be
+    identified by a leader that is dead.
     """
     if not same_boot(begun.boot):
         return {}
@@ -175,8 +186,9 @@ def _group(pgid: int) -> list[int]:
 
 
 def _first_process(begun: ProcessFile) -> ProcessInfo | None:
-    """The process that the task began with, if it lives. Anybody can write its number and its start into a file: it
-    has to carry the tag, or be a shell of nacre's, which may have shed it."""
+    """Return the task's first process, if it is alive. Its PID and start time come from a file that anybody may have
+    written, so the process must also carry the tag or be a fork of nacre's shell that has not executed a program; such
+    a shell may have lost its tag."""
     if begun.pid <= 1 or not begun.start or not begun.boot or procfs.start_time(begun.pid) != begun.start:
         return None
     seen = procfs.read_process(begun.pid)
@@ -187,7 +199,8 @@ def _first_process(begun: ProcessFile) -> ProcessInfo | None:
 
 
 def _signal(pids: Collection[int], begun: ProcessFile, known: dict[int, int], number: int) -> set[int]:
-    """Those that are still of this task once there is a handle on them: from then on their numbers stay theirs."""
+    """Signal those PIDs that still belong to the task once their pidfds are open, when they can no longer be reused.
+    Return them."""
     handles: dict[int, int] = {}
     told: set[int] = set()
     try:
@@ -201,7 +214,7 @@ def _signal(pids: Collection[int], begun: ProcessFile, known: dict[int, int], nu
                 if pid in handles:
                     signal.pidfd_send_signal(handles[pid], number)
                 elif not handles:
-                    os.kill(pid, number)  # no such handles here
+                    os.kill(pid, number)  # no pidfds on this system
     finally:
         for handle in handles.values():
             os.close(handle)

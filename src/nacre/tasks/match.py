@@ -1,4 +1,4 @@
-"""Looking for a pattern in output as it comes: pieces of any size in, the first line that matches out."""
+"""Search output for a pattern while it is printed: chunks of any size go in, the first matching line comes out."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.errors import InvalidRequest
 
 _MAX_PENDING_CHARS = 16 * 1024
-"""Characters of an unfinished line that are kept; a match that is longer may be missed."""
+"""Characters of an unfinished line that are kept; a longer match may be missed."""
 _COLOURS = lazy_regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 @frozen
 class Match:
-    """It has printed a line in which this regular expression is found, finished or not, colours left out."""
+    """Wait condition: the task has printed a line, finished or not, in which the regular expression is found. Colour
+    codes are ignored."""
 
     pattern: str | re.Pattern[str]
     since: int = 0
-    """From this byte on; a `cursor`."""
+    """Byte offset to search from, such as `Output.cursor`."""
 
     def compile_pattern(self) -> re.Pattern[str]:
+        """Compile the pattern. InvalidRequest: not a valid regular expression for text."""
         try:
             compiled = re.compile(self.pattern)
             if not isinstance(compiled.pattern, str):
@@ -38,13 +40,16 @@ class Match:
 
 
 class LineMatcher:
+    """Incremental search for a pattern in the lines of a byte stream."""
+
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
 
     def feed(self, data: bytes, *, after_gap: bool = False) -> str | None:
-        """The first line that matches, if there is one by now."""
+        """Add output and return the first line that matches; None if none does yet. `after_gap`: bytes before `data`
+        are missing."""
         if after_gap:
             self._decoder.reset()
             self._rest = ""

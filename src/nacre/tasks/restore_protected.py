@@ -1,7 +1,7 @@
-"""The protected paths of a workspace, while a task may change them: who shares its view, and who undoes it if its
-keeper was killed.
+"""Protected paths of a workspace while a task may change them: how long later runs share its snapshot, and restoring
+them if its keeper was killed.
 
-Otherwise the keeper has that done (`protected_paths/restore_task.py`), also when this program is gone.
+Otherwise the keeper starts the restore (`protected_paths/restore_task.py`), even after this program has exited.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from nacre.tasks.store.store import default_directory
 
 
 def hold_for_task(protection: Protection, directory: str) -> None:
-    """Later runs of this program share its view until the task has ended, or was lost and its work undone."""
+    """Make later runs of this program share the snapshot until the task has ended, or was lost and its changes
+    undone."""
     protection.hold(partial(_has_ended, protection, directory))
 
 
 @contextlib.contextmanager
 def release_unless_held(protection: Protection | None) -> Iterator[None]:
-    """Later runs need not share the view of a run that has ended, or never began."""
+    """Release the snapshot on exit, unless a task holds it: later runs need not share that of a run that has ended or
+    never began."""
     try:
         yield
     finally:
@@ -40,8 +42,8 @@ def release_unless_held(protection: Protection | None) -> Iterator[None]:
 
 
 def _has_ended(protection: Protection, directory: str) -> bool:
-    """Without a status it runs, or was lost. Then what it did is undone here: what this program remembers, nobody else
-    can have changed."""
+    """Return whether the task has ended. A lost task is restored first, from the snapshot in memory, which no other
+    process can have changed."""
     if os.path.lexists(os.path.join(directory, STATUS)):
         return True
     place = TaskHandle(*os.path.split(directory))
@@ -53,18 +55,20 @@ def _has_ended(protection: Protection, directory: str) -> bool:
         if task.state != "lost" or (begun is not None and surviving_processes(begun)):
             return False
         with place.open_directory() as folder:
-            if has_protection(folder.fd):  # else another has undone it
+            if has_protection(folder.fd):  # otherwise another process has restored them
                 write_notes(folder.fd, protection.restore())
                 os.unlink(PROTECTION, dir_fd=folder.fd)
     except (OSError, InvalidRequest, InvalidTaskDirectory):
-        return False  # the next run sees
+        return False  # retried when the next run begins
     return True
 
 
 def settle_lost(folder: TaskDirectory, begun: ProcessFile) -> None:
-    """Undo what a task has done whose keeper was killed, once nothing of it is left. Only in the user's own store,
-    since no workspace can hold that: elsewhere a command may have written what would be put back. Not after a restart
-    of the machine: by then most of what has changed is the user's."""
+    """Restore the protected paths of a task whose keeper was killed, once none of its processes is alive.
+
+    Only in the user's default store, which cannot lie in a workspace: elsewhere a command may have written the content
+    that would be restored. Not after a reboot: by then most changes are the user's.
+    """
     if os.path.dirname(folder.path) != default_directory():
         return
     try:

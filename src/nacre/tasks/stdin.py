@@ -1,4 +1,4 @@
-"""Writing to a task: its standard input is a pipe with a name, for as long as somebody reads it."""
+"""Writing to a task's standard input: a FIFO, open as long as the task reads it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _MAX_WRITE_BYTES = 64 * 1024
 
 
 async def write(place: TaskHandle, data: bytes) -> None:
-    """Returns when the pipe has taken all of it. InvalidRequest: nobody reads it (any more)."""
+    """Write `data`; return when the pipe has taken all of it. InvalidRequest: the task does not, or no longer, read
+    it."""
     fd = await _open(place)
     loop = asyncio.get_running_loop()
     view = memoryview(data)
@@ -41,7 +42,8 @@ async def write(place: TaskHandle, data: bytes) -> None:
 
 
 async def close_stdin(place: TaskHandle, *, may_have_ended: bool = False) -> None:
-    """It reads the end of its input once it has read the rest. `may_have_ended`: what was written was enough for it."""
+    """Close the task's standard input: it reads EOF after the remaining data. InvalidRequest: it is not open.
+    `may_have_ended`: no error if the task has ended, as the data written may have been all it needed."""
     while True:
         task = place.read()
         if may_have_ended and not task.alive:
@@ -76,7 +78,7 @@ async def _open(place: TaskHandle) -> int:
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 raise
-            if task.pid is not None:  # else nobody reads it yet
+            if task.pid is not None:  # if there is no PID yet, the task has not opened it yet
                 _refuse(place, "It has closed its standard input.")
         except InvalidTaskDirectory:
             _refuse(place, "Its standard input is not a pipe of nacre's.")

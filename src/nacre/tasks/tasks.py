@@ -1,12 +1,12 @@
-"""Tasks: the background commands of a store, for whoever did or did not start them.
+"""Tasks: the background commands of a store, whichever program started them.
 
     tasks = Tasks()
     for task in tasks.list(all=False):
         print(task.id, task.command, tasks.output(task.id, lines=5).text)
     await tasks.wait("bash-3f9c", until=Match("Listening on"), timeout=30)
 
-Reads what keepers write; nothing here keeps anything alive, and nothing is remembered between two calls. What only
-some of it needs is loaded by that: whoever lists and reads does without an event loop.
+Reads what keepers write. Nothing here keeps a task alive, and no state is kept between calls. Modules are imported by
+the methods that need them: listing and reading need no asyncio.
 """
 
 from __future__ import annotations
@@ -36,11 +36,18 @@ if TYPE_CHECKING:
 
 
 class Tasks:
+    """Access to the tasks of a store.
+
+    Ids may be given as a unique prefix of at least four digits, with or without `bash-`. Every method that takes an id
+    raises NoSuchTask if there is no such task, or several.
+    """
+
     def __init__(self, directory: StrPath | None = None) -> None:
+        """Use the store at `directory`; by default, `tasks` in the user's state directory."""
         self.directory = default_directory() if directory is None else absolute(directory, "directory")
 
     def list(self, *, all: bool = True) -> builtins.list[Task]:
-        """Every task, the oldest first; only those that run, unless `all`."""
+        """Return all tasks, oldest first; with `all=False`, only those that run."""
         store = open_store(self.directory)
         if store is None:
             return []
@@ -53,11 +60,15 @@ class Tasks:
         return sorted([task for task in found if all or task.alive], key=_by_age)
 
     def get(self, id: str) -> Task:
-        """By its id, or by its beginning if that is enough (at least four digits). NoSuchTask."""
+        """Return a task by its id or a unique prefix of it (at least four digits). NoSuchTask: none, or several."""
         return self._find(id)[1]
 
     def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = MAX_READ_BYTES) -> Output:
-        """What it has printed from byte `since` on (-N: the last N), or the last `lines` of that."""
+        """Return output from byte `since` on (-N: the last N bytes), or only the last `lines` of it, at most `limit`
+        bytes.
+
+        InvalidRequest: `since` is beyond the end, or the task's directory cannot be read.
+        """
         place, task = self._find(id)
         _check_reading(since, lines, limit)
         try:
@@ -69,7 +80,7 @@ class Tasks:
             _refuse(task, str(error))
 
     async def follow(self, id: str, *, since: int = 0) -> AsyncGenerator[Output, None]:
-        """What it prints, as it comes; the last one when it has ended."""
+        """Yield output from byte `since` on, as it is printed. The last item is of a task that has ended."""
         from nacre.tasks.follow import follow
 
         place, task = self._find(id)
@@ -91,7 +102,11 @@ class Tasks:
         timeout: float | None = None,
         until: WaitCondition | None = None,
     ) -> WaitResult:
-        """Until it comes true for all of them (or `any`), they have ended, or the time is up. None: `Exit()`."""
+        """Wait until `until` is met (default: `Exit()`) by all tasks, or by one with `any`, or they have ended, or
+        `timeout` seconds have passed.
+
+        Cancelling the wait does not affect the tasks. InvalidRequest: invalid condition or timeout.
+        """
         from nacre.tasks.wait import Exit, validate, wait
 
         until = Exit() if until is None else until
@@ -108,22 +123,28 @@ class Tasks:
         timeout: float | None = None,
         until: WaitCondition | None = None,
     ) -> WaitResult:
-        """The same, for code without an event loop. Inside a running one it works too, and blocks it."""
+        """Do the same as `wait` without an event loop. Inside a running loop it works too, and blocks it."""
         return block_on(self.wait(ids, any=any, timeout=timeout, until=until))
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
-        """End it and all that it started: `signal`, `grace` seconds, KILL. One that has ended is left as it is."""
+        """Kill a task with all its processes: `signal`, then SIGKILL after `grace` seconds. Return the task.
+
+        A task that has ended is not changed. InvalidRequest: invalid signal or grace.
+        """
         from nacre.tasks import kill as killing
 
         place, _ = self._find(id)
         return await killing.kill(place, killing.signal_number(signal), killing.checked_grace(grace))
 
     def kill_sync(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
-        """The same, for code without an event loop."""
+        """Do the same as `kill` without an event loop."""
         return block_on(self.kill(id, signal=signal, grace=grace))
 
     async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
-        """To its standard input; then close that, if asked. Waits for as long as it does not read."""
+        """Write to a task's standard input, then close it if `close`. Waits while the task does not read.
+
+        InvalidRequest: the task has ended, or its standard input is not open.
+        """
         from nacre.tasks import stdin as writing
 
         place, _ = self._find(id)
@@ -132,12 +153,14 @@ class Tasks:
             await writing.close_stdin(place, may_have_ended=True)
 
     async def close_stdin(self, id: str) -> None:
+        """Close a task's standard input, so that it reads EOF. InvalidRequest: it is not open."""
         from nacre.tasks import stdin as writing
 
         await writing.close_stdin(self._find(id)[0])
 
     async def completions(self, *, poll_new: float = 1.0) -> AsyncGenerator[Task, None]:
-        """Each task that runs now or begins later, as it ends. Without end; new ones are looked for so often."""
+        """Yield each task that runs now or starts later, when it ends. Never ends; new tasks are looked for every
+        `poll_new` seconds."""
         from nacre.tasks.completions import completions
         from nacre.tasks.wait import is_seconds
 
@@ -150,7 +173,11 @@ class Tasks:
     def clean(
         self, *, older_than: float = KEEP_SECONDS, keep_bytes: int = KEEP_BYTES, keep: int = KEEP_TASKS
     ) -> Cleaned:
-        """Remove what has ended: older than so many seconds, and the oldest while there are more than that."""
+        """Remove finished tasks: those older than `older_than` seconds, then the oldest until at most `keep` tasks and
+        `keep_bytes` bytes are left.
+
+        Return the ids removed, the bytes freed, and the problems met.
+        """
         from nacre.tasks.clean import clean
 
         return clean(self.directory, older_than=older_than, keep_bytes=keep_bytes, keep=keep)

@@ -1,7 +1,7 @@
-"""Waiting for tasks: to end, to say something, to open a port, to fall silent.
+"""Wait for tasks: until they end, print a pattern, open a port, or print nothing for a while.
 
-Keepers tell when something happens; nobody asks again and again, but for ports, which nobody tells about. A wait that
-is given up leaves nothing behind and does not touch the task.
+Keepers report events, so nothing is polled but ports, which no keeper reports. A cancelled wait leaves nothing behind
+and does not touch the task.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ _POLL_INTERVAL_S = 0.05
 _PORT_POLL_INTERVAL_S = 0.05
 _PORT_CONNECT_TIMEOUT_S = 1.0
 _FLOOD_POLL_INTERVAL_S = 0.02
-"""Seconds between two looks at a task that prints without end."""
+"""Seconds between reads of a task that prints continuously."""
 
 
 @frozen
 class Exit:
-    """It is over."""
+    """Wait condition: the task no longer runs."""
 
 
 @frozen
 class Port:
-    """Somebody listens there, and the task lives."""
+    """Wait condition: a process listens on the TCP port, and the task is alive."""
 
     number: int
     host: str = "127.0.0.1"
-    """This one, and ::1 with it."""
+    """Host name or address. For 127.0.0.1 and localhost, ::1 is tried, too."""
 
 
 @frozen
 class Quiet:
-    """It has printed nothing for so long."""
+    """Wait condition: the task has printed nothing for `seconds`."""
 
     seconds: float
 
@@ -57,19 +57,21 @@ WaitCondition: TypeAlias = Exit | Match | Port | Quiet
 
 @frozen(kw_only=True)
 class WaitResult:
+    """Result of a wait."""
+
     tasks: tuple[Task, ...]
-    """As they were at the end, in the order asked."""
+    """The tasks at the end of the wait, in the order given."""
     met: tuple[str, ...]
-    """Those for which it came true."""
+    """Ids of the tasks that met the condition."""
     ended: tuple[str, ...]
-    """Those that ended without it."""
+    """Ids of the tasks that ended without meeting it."""
     timed_out: bool
     match: dict[str, str]
-    """The line that matched, by id."""
+    """The matching line, by task id."""
 
 
 def validate(until: WaitCondition, timeout: float | None) -> None:
-    """InvalidRequest: that cannot be waited for."""
+    """Check a wait's arguments. InvalidRequest: invalid condition or timeout."""
     if timeout is not None and not is_seconds(timeout):
         raise InvalidRequest(
             "bad_timeout", f"`timeout` is {timeout!r}.", field="timeout", hint="Give seconds, or None for no end."
@@ -95,10 +97,12 @@ def validate(until: WaitCondition, timeout: float | None) -> None:
 
 
 def is_seconds(value: object) -> bool:
+    """Return whether a value is a finite, non-negative number of seconds."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 async def wait(places: Sequence[TaskHandle], *, any: bool, timeout: float | None, until: WaitCondition) -> WaitResult:
+    """Wait for tasks, as `Tasks.wait` does."""
     watchers = [_Watcher(place, until) for place in places]
     jobs = [asyncio.ensure_future(watcher.run()) for watcher in watchers]
     try:
@@ -119,7 +123,8 @@ async def wait(places: Sequence[TaskHandle], *, any: bool, timeout: float | None
 async def _first_or_all(
     jobs: Sequence[asyncio.Task[None]], watchers: Sequence[_Watcher], any: bool, timeout: float | None
 ) -> bool:
-    """True: the time was up first. What there is has been looked at in any case, however short the time."""
+    """Return whether the time was up first. Each task's state at the start is checked in any case, however short the
+    time."""
     loop = asyncio.get_running_loop()
     until = None if timeout is None else loop.time() + timeout
     pending = set(jobs)
@@ -139,13 +144,13 @@ async def _first_or_all(
 
 
 class _Watcher:
-    """One task and what is waited for."""
+    """One task and its wait condition."""
 
     def __init__(self, place: TaskHandle, until: WaitCondition) -> None:
         self.handle = place
         self._until = until
         self.first_check_done = False
-        """What there was at the beginning has been looked at."""
+        """The state at the start of the wait was checked."""
         self.met = self.done = False
         self.line: str | None = None
         self.task: Task | None = None
@@ -178,7 +183,7 @@ class _Watcher:
                 self.line = lines.feed(output.data, after_gap=output.dropped > 0)
                 if self.line is not None:
                     return True
-                await asyncio.sleep(0)  # there may be a lot to read, and others wait too
+                await asyncio.sleep(0)  # let other tasks run: there may be much output
         return False
 
     async def _port(self, until: Port) -> bool:
@@ -229,19 +234,21 @@ async def _listens(until: Port) -> bool:
                 if not _is_connected_to_itself(probe):
                     return True
         except OSError:
-            continue  # TimeoutError is one
+            continue  # including TimeoutError
     return False
 
 
 def _is_connected_to_itself(probe: socket.socket) -> bool:
-    """Nobody listens, and the port that this end was given is the very one: TCP then connects to itself.
+    """Return whether the probe connected to itself: with no listener, the kernel may pick the probed port as the source
+    port.
 
-    The server that is waited for must still get that port: with SO_REUSEADDR now, without TIME_WAIT afterwards.
+    The awaited server must still be able to bind that port: SO_REUSEADDR allows it now, SO_LINGER 0 avoids TIME_WAIT
+    afterwards.
     """
     try:
         if probe.getsockname() != probe.getpeername():
             return False
     except OSError:
-        return False  # somebody accepted and has closed already
+        return False  # a listener accepted and has closed already
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return True

@@ -1,7 +1,7 @@
-"""Talking to a task's keeper: is it there, how much has been printed, has it ended, end it.
+"""Client of a task's keeper: is it alive, how much was printed, has the task ended, kill it.
 
-`watch N` is answered with `at M` once the command has printed more than N bytes, or with `end`; whoever only wants to
-know how much it is, says -1. A connection that closes without `end` means that the keeper is gone.
+`watch N` is answered by `at M` once the command has printed more than N bytes, or by `end`. `watch -1` is answered at
+once, with the current size. A connection that closes without `end` means that the keeper is gone.
 """
 
 from __future__ import annotations
@@ -18,20 +18,25 @@ from nacre.keeper.protocol.task_dir import CONTROL
 from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory
 
 UNTIL_END = 2**62
-"""More than anything prints: `watch` is answered with `end` only."""
+"""More than any task prints, so that `watch` is answered only by `end`."""
 _MAX_REPLY_BYTES = 256
-"""Bytes of an answer; ours have at most thirty."""
+"""Bytes; real replies have at most 30."""
 _MAX_CONNECTIONS = 256
 """Connections held open at once."""
 _DESCRIPTOR_DIR = "/proc/self/fd"
 _BY_DESCRIPTOR = hasattr(os, "O_PATH") and os.path.isdir(_DESCRIPTOR_DIR)
-"""The path may be longer than an address can be; and what was looked at is what is connected to."""
+"""Whether to connect through /proc/self/fd: the path may be longer than a socket address (108 bytes), and the socket
+that was checked is the one connected to."""
 _SOCKET = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_LISTENING_ERRNOS = (errno.ECONNREFUSED, errno.ENOENT)
 
 
 def connect(folder: TaskDirectory) -> socket.socket | None:
-    """None: nobody listens. BlockingIOError: somebody does, and has no time. Other OSErrors: who knows."""
+    """Connect to the keeper's control socket; None if no process listens.
+
+    BlockingIOError: the keeper's backlog is full. InvalidTaskDirectory: not a socket of this user. Other OSErrors:
+    unknown whether a keeper listens.
+    """
     try:
         fd = os.open(CONTROL, _SOCKET, dir_fd=folder.fd) if _BY_DESCRIPTOR else None
         status = os.stat(CONTROL, dir_fd=folder.fd, follow_symlinks=False) if fd is None else os.fstat(fd)
@@ -63,9 +68,9 @@ def _connect_socket(address: str) -> socket.socket | None:
 
 
 def query(line: socket.socket, beyond: int, patience: float) -> int | None:
-    """How much has been printed, once that is more than `beyond`; None when it has ended, or nobody is there.
+    """Return the bytes printed, once that is more than `beyond`; None if the task has ended, or its keeper is gone.
 
-    TimeoutError: no answer.
+    Blocks for at most `patience` seconds. TimeoutError: no reply by then.
     """
     until = time.monotonic() + patience
     answer = b""
@@ -91,7 +96,7 @@ def _amount(answer: bytes) -> int | None:
 
 
 class ControlConnection:
-    """A connection on the running event loop. One question at a time."""
+    """A connection to a keeper on the running event loop. One request at a time."""
 
     __slots__ = ("_answer", "_socket")
 
@@ -108,25 +113,29 @@ class ControlConnection:
         self._socket.close()
 
     def listener(self) -> int | None:
-        """Returns the pid of the process that listens, from the kernel; None where it does not tell."""
+        """Return the PID of the listening process as the kernel reports it (SO_PEERCRED); None on systems without
+        that."""
         if not hasattr(socket, "SO_PEERCRED"):
             return None
         credentials = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         return int.from_bytes(credentials[:4], sys.byteorder)
 
     async def watch(self, beyond: int) -> int | None:
-        """How much has been printed, once that is more than `beyond`; None when it has ended, or nobody is there."""
+        """Return the bytes printed, once that is more than `beyond`; None if the task has ended, or its keeper is
+        gone."""
         return _amount(await self._query(b"watch %d\n" % beyond))
 
     async def kill(self, number: int, grace: float) -> bool:
+        """Ask the keeper to kill the task. Return whether it accepted."""
         return await self._query(b"kill %d %s\n" % (number, f"{grace:.3f}".encode())) == b"ok"
 
     async def close_stdin(self) -> bool:
+        """Ask the keeper to close the task's standard input. Return whether it did."""
         return await self._query(b"eof\n") == b"ok"
 
     async def _query(self, question: bytes) -> bytes:
-        """The answer; nothing if nobody is there."""
-        import asyncio  # only whoever waits has loaded it
+        """Send a request and return the reply line; empty if the keeper is gone."""
+        import asyncio  # imported only for callers that wait
 
         loop = asyncio.get_running_loop()
         try:
@@ -146,6 +155,7 @@ _open: set[ControlConnection] = set()
 
 
 def has_too_many() -> bool:
-    """So many are held open at once that this process might need the descriptors for other things."""
+    """Return whether so many connections are open (256, or a quarter of RLIMIT_NOFILE) that this process may run out of
+    descriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return len(_open) >= (_MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, soft // 4))

@@ -1,7 +1,7 @@
-"""One task's directory, read without trust: it may be anything, and may change or vanish at any moment.
+"""A task's directory, read without trust: it may contain anything, and may change or vanish at any moment.
 
-Links are never followed, pipes never waited for, and only what belongs to this user is believed. Everything is opened
-relative to a descriptor, so what was looked at first is what is read.
+Symbolic links are not followed, FIFOs do not block, and only files of this user are accepted. All files are opened
+relative to a directory descriptor, so the file that was checked is the one that is read.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KIND, _REGULAR = 0o170000, stat.S_IFREG
 _MAX_JSON_BYTES = 1024 * 1024
-"""Bytes of a JSON file; ours have a few hundred."""
+"""Bytes; real files have a few hundred."""
 
 
 class InvalidTaskDirectory(Exception):
-    """This entry is not what nacre writes; the text says in which way."""
+    """The entry is not as nacre writes it; the message says why."""
 
 
 def _refuse(word: str) -> None:
@@ -30,11 +30,12 @@ def _refuse(word: str) -> None:
 
 
 _decode = json.JSONDecoder(parse_constant=_refuse).raw_decode
-"""NaN and Infinity are no JSON, whatever Python says."""
+"""Decoder that rejects NaN and Infinity: Python accepts them, but they are not JSON."""
 
 
 def open_store(path: str) -> int | None:
-    """A store; None if there is none yet. It is no link itself: a command may have put one in its place."""
+    """Open a store's directory; None if it does not exist. InvalidRequest: it is not a directory, or a symbolic link,
+    which a command may have put in its place."""
     try:
         return os.open(path, _DIRECTORY)
     except FileNotFoundError:
@@ -52,9 +53,9 @@ def open_store(path: str) -> int | None:
 
 
 class TaskDirectory:
-    """An open directory of a store. FileNotFoundError: it is not there (any more).
+    """An open task directory of a store. FileNotFoundError: it does not exist (any more).
 
-    Every method may raise Unusable, and OSError where this process has no descriptor or memory left.
+    Every method may raise InvalidTaskDirectory, and OSError if this process is out of descriptors or memory.
     """
 
     __slots__ = ("fd", "id", "path", "user")
@@ -82,7 +83,7 @@ class TaskDirectory:
         os.close(self.fd)
 
     def open(self, name: str) -> tuple[int, os.stat_result] | None:
-        """A regular file of ours, to be read; None if it is not there."""
+        """Open a regular file of this user for reading; None if it does not exist."""
         try:
             fd = os.open(name, _FILE, dir_fd=self.fd)
         except FileNotFoundError:
@@ -101,16 +102,15 @@ class TaskDirectory:
         return fd, status
 
     def json(self, name: str) -> dict[str, Any] | None:
-        """What a file says; None if it is not there."""
+        """Return the JSON object in a file; None if the file does not exist."""
         opened = self.open(name)
         if opened is None:
             return None
         fd, status = opened
         try:
             size = status.st_size
-            data = (
-                os.read(fd, size) if size <= _MAX_JSON_BYTES else None
-            )  # no more than that: it would be allocated first
+            # not if larger: a buffer of that size would be allocated first
+            data = os.read(fd, size) if size <= _MAX_JSON_BYTES else None
         except OSError as error:
             raise _invalid_task_directory(name, error) from error
         finally:
@@ -133,7 +133,8 @@ class TaskDirectory:
             raise _invalid_task_directory("it", error) from error
 
     def age(self, now: float, name: str = "") -> float:
-        """Seconds since it, or a file in it, was changed. A time to come counts as well: clocks are set back."""
+        """Return seconds since the directory, or a file in it, was changed. Times in the future count as their distance
+        from now: clocks are set back."""
         try:
             status = os.stat(name, dir_fd=self.fd, follow_symlinks=False) if name else os.fstat(self.fd)
         except OSError:
@@ -147,7 +148,7 @@ class TaskDirectory:
 
 def _invalid_task_directory(what: str, error: OSError) -> InvalidTaskDirectory | OSError:
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
-        return error  # that says nothing about the task
+        return error  # says nothing about the task
     if error.errno in (errno.ENOTDIR, errno.ELOOP):
         return InvalidTaskDirectory(f"{what} is {'not a directory' if what == 'it' else 'a link'}")
     return InvalidTaskDirectory(f"{what} cannot be read: {error.strerror}")

@@ -1,6 +1,6 @@
-"""Where the output of a task lies: which part of the stream is in which file.
+"""Layout of a task's log: which part of the stream is in which file.
 
-Files may go while one looks: the oldest when there is too much, all of them when they are joined at the end.
+Files may vanish meanwhile: the oldest when the log reaches its cap, all segments when they are joined at the end.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from nacre.tasks.store.directory import InvalidTaskDirectory, TaskDirectory
 from nacre.tasks.store.records import StatusFile, TaskFile, parse_pieces
 
 _MAX_LOG_FILES = 4096
-"""Files of a log; ours has about ten."""
+"""Bound on the files of a log; real logs have about ten."""
 
 
 class LogPiece(NamedTuple):
-    """A part of the stream, and the place in a file where it lies."""
+    """A contiguous part of the stream, and its place in a file."""
 
     start: int
     stop: int
@@ -27,18 +27,20 @@ class LogPiece(NamedTuple):
 
 
 class Layout(NamedTuple):
+    """The parts of a log that are on disk."""
+
     pieces: tuple[LogPiece, ...]
-    """In order of the stream. They may overlap."""
+    """Sorted by position in the stream. They may overlap."""
     touched: float
-    """When something was last written, in seconds since the epoch; 0 if there is nothing."""
+    """Time of the last write, in seconds since the epoch; 0 if nothing was written."""
 
     @property
     def end(self) -> int:
-        """The last byte that is kept lies before this."""
+        """Offset in the stream after the last byte that is kept."""
         return max([piece.stop for piece in self.pieces], default=0)
 
     def count_kept_bytes(self, start: int, stop: int) -> int:
-        """How many bytes of a part of the stream there are."""
+        """Return how many bytes of the range are on disk."""
         count, place = 0, start
         for piece in self.pieces:
             first, last = max(piece.start, place), min(piece.stop, stop)
@@ -49,7 +51,8 @@ class Layout(NamedTuple):
 
 
 def build_layout(folder: TaskDirectory, task_file: TaskFile, over: StatusFile | None) -> Layout:
-    """`over` is how it ended, if it has."""
+    """Read the layout of a task's log. `over`: the status file, if the task has ended. InvalidTaskDirectory: too many
+    files."""
     pieces: list[LogPiece] = []
     touched = 0.0
     names = [name for name in folder.names() if name.startswith(LOG)]
@@ -60,7 +63,7 @@ def build_layout(folder: TaskDirectory, task_file: TaskFile, over: StatusFile | 
         try:
             status = os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
         except OSError:
-            continue  # gone
+            continue  # removed meanwhile
         if start is None or not stat.S_ISREG(status.st_mode) or status.st_uid != folder.user:
             continue
         touched = max(touched, status.st_mtime)

@@ -1,8 +1,8 @@
-"""Reading what a task has printed, from any place on. Takes an open directory, gives an `Output`.
+"""Reading a task's output from any offset: an open directory goes in, an `Output` comes out.
 
-Places count every byte that the command printed, kept or not. What nacre writes into the log itself is never output,
-and neither a log that is being joined nor a file that goes while it is read is taken for a gap: what was read from a
-task that runs counts only if it still ran afterwards.
+Offsets count every byte that the command printed, kept or not. Lines that nacre writes into the log are never output. A
+log that is being joined, or a file that vanishes during the read, does not appear as a gap: data read from a running
+task counts only if the task was still running afterwards.
 """
 
 from __future__ import annotations
@@ -25,42 +25,46 @@ MAX_READ_BYTES = 1024 * 1024
 _BLOCK_BYTES = 64 * 1024
 _MAX_CHAR_BYTES = 4
 _REPLY_TIMEOUT_S = 1.0
-"""Seconds for a keeper to answer; one that takes longer has been stopped, or its machine has."""
+"""Seconds to wait for a keeper's answer; if it takes longer, it or its machine was stopped."""
 NO_REPLY = -1
-"""What a keeper that does not answer has said."""
+"""Stands for the answer of a keeper that timed out."""
 _MAX_READ_ATTEMPTS = 10
-"""How often a log that changes at every look is looked at."""
+"""Bound on reads of a log that changes during each of them."""
 
 
 @frozen(kw_only=True)
 class Output:
-    """Some of what a task has printed, cut between characters."""
+    """A part of a task's output, cut between UTF-8 characters."""
 
     task: Task
     data: bytes
     start: int
-    """Which byte of all that it printed `data` begins with."""
+    """Offset of the first byte of `data` in everything that the task printed."""
     cursor: int
-    """Pass it as `since` to read on."""
+    """Offset after `data`; pass it as `since` to read on."""
     dropped: int
-    """Bytes between `since` and `start` that are gone."""
+    """Bytes between `since` and `start` that were not kept."""
     skipped: int
-    """Bytes between `since` and `start` that were passed over, as `lines` asks."""
+    """Bytes between `since` and `start` that are kept but not in the last `lines`."""
     more: bool
-    """More can be read right now."""
+    """More output can be read now."""
 
     @property
     def text(self) -> str:
-        """As UTF-8, invalid bytes replaced."""
+        """The data as UTF-8 text, invalid bytes replaced."""
         return self.data.decode("utf-8", "replace")
 
 
 Question: TypeAlias = tuple[socket.socket, int]
-"""`control.ask` its keeper this; the answer is sent back, or its TimeoutError thrown."""
+"""Request to call `control_client.query` with these arguments. The answer is sent into the generator, a TimeoutError
+thrown."""
 
 
 def read_output(folder: TaskDirectory, since: int, lines: int | None, limit: int) -> Output:
-    """`since` below 0 counts from the end. InvalidRequest: it is beyond the end."""
+    """Read from offset `since` on, or only the last `lines`, at most `limit` bytes. Blocks.
+
+    A negative `since` counts from the end. InvalidRequest: `since` is beyond the end.
+    """
     looking = _query_size(folder, since, lines, limit)
     try:
         line, beyond = next(looking)
@@ -78,8 +82,8 @@ def read_output(folder: TaskDirectory, since: int, lines: int | None, limit: int
 
 
 async def read_output_async(folder: TaskDirectory, since: int, lines: int | None, limit: int) -> Output:
-    """The same, while the event loop goes on."""
-    import asyncio  # only whoever waits has loaded it
+    """Do the same as `read_output` without blocking the event loop."""
+    import asyncio  # imported only for callers that wait
 
     looking = _query_size(folder, since, lines, limit)
     try:
@@ -117,13 +121,14 @@ def _query_size(
                 answered = now != NO_REPLY
                 seen = max(end, now or 0)
                 if seen > end and cut.stuck and left > 1:
-                    continue  # printed since, or never kept: the next look tells
+                    continue  # printed since, or never kept: the next attempt tells
             if cut.changed and left > 1:
                 continue
             if since > max(seen, end):
                 if over is not None or answered:
                     raise bad_cursor(since, max(seen, end))
-                return _nothing_new(build_task(folder, stored, layout, seen), since)  # who could say?
+                # without a status or an answer: `since` may still be within the output
+                return _nothing_new(build_task(folder, stored, layout, seen), since)
             return cut.output(build_task(folder, stored, layout, seen), max(seen, end))
         finally:
             stored.close()
@@ -131,10 +136,11 @@ def _query_size(
 
 
 def _still_runs(line: socket.socket, end: int) -> Generator[Question, int | None, int | None]:
-    """How much it has printed. None: it has come to its end, and the log may hold what is no output."""
+    """Return the bytes that a running task has printed. None: it has ended, and the log may hold lines that are not
+    output."""
     try:
         now = yield line, -1
-        if now is not None and now < end:  # the last line is nacre's own
+        if now is not None and now < end:  # the last line may be nacre's own, not yet counted
             now = yield line, end - 1
     except TimeoutError:
         return NO_REPLY
@@ -165,7 +171,7 @@ class _Reader:
         self._end = end
         self._final = final
         self.changed = False
-        """A file was not what it had been a moment before."""
+        """A file was no longer as the layout says."""
         if since < 0:
             since = max(0, end + since)
             since += continuation_prefix(self._read(since, min(end, since + _MAX_CHAR_BYTES - 1))) if since else 0
@@ -179,7 +185,7 @@ class _Reader:
 
     @property
     def stuck(self) -> bool:
-        """Nothing could be said about what comes next."""
+        """Whether nothing was read, and nothing was skipped."""
         return self.cursor == self._since
 
     @property
@@ -199,13 +205,13 @@ class _Reader:
         )
 
     def _take(self, limit: int) -> None:
-        """From the first byte on that is still there, up to where the next is missing."""
+        """Take data from the first kept byte on, up to the next gap."""
         self._start = self._first_from(self._since)
         stop = self._start + (max(limit, _MAX_CHAR_BYTES) if limit else 0)
         self._data = self._read(self._start, min(stop, self._contiguous_end(self._start)))
 
     def _take_last(self, lines: int, limit: int) -> None:
-        """The last lines, as far as nothing in them is missing."""
+        """Take the last lines, back to the last gap at most."""
         stop = self._layout.end
         if lines == 0 or stop <= self._since:
             self._start, self._data = max(self._since, self._end), b""
@@ -218,7 +224,7 @@ class _Reader:
             if len(block) < place - first:
                 break
             if place == stop and not block.endswith(b"\n"):
-                count += 1  # one that is not finished
+                count += 1  # the unfinished last line
             blocks.append(block)
             count += block.count(b"\n")
             place = first
@@ -229,7 +235,7 @@ class _Reader:
         self._start, self._data = place + cut, data[cut:]
 
     def _hold_back(self) -> None:
-        """What begins a character waits for the rest of it, unless that is gone."""
+        """Leave an incomplete UTF-8 character at the end for the next read, unless its rest is not kept."""
         self._held = 0
         after = self.cursor
         if (after == self._end and not self._final) or self._contiguous_end(after) > after:
@@ -243,28 +249,28 @@ class _Reader:
     _data = b""
 
     def _first_from(self, place: int) -> int:
-        """The first byte from here on that is there; the end if none is."""
+        """Return the offset of the first kept byte from `place` on; the end if there is none."""
         for piece in self._layout.pieces:
             if piece.stop > place:
                 return max(place, piece.start)
         return max(place, self._end)
 
     def _contiguous_end(self, place: int) -> int:
-        """Where what is there from here on ends."""
+        """Return the end of the contiguous data that starts at `place`."""
         for piece in self._layout.pieces:
             if piece.start <= place < piece.stop:
                 place = piece.stop
         return place
 
     def _contiguous_start(self, place: int) -> int:
-        """Where what is there up to here begins."""
+        """Return the start of the contiguous data that ends at `place`."""
         for piece in reversed(self._layout.pieces):
             if piece.start < place <= piece.stop:
                 place = piece.start
         return place
 
     def _read(self, start: int, stop: int) -> bytes:
-        """This part of the stream, or less if some of it has gone."""
+        """Return this part of the stream; less if a file vanished meanwhile."""
         parts = []
         for piece in self._layout.pieces:
             if piece.start <= start < min(piece.stop, stop):
@@ -296,7 +302,7 @@ class _Reader:
 
 
 def _last_lines(data: bytes, lines: int) -> int:
-    """Where they begin."""
+    """Return the offset in `data` where the last `lines` lines begin."""
     place = len(data) - data.endswith(b"\n")
     for _ in range(lines):
         place = data.rfind(b"\n", 0, place)

@@ -1,5 +1,4 @@
-"""What the files of a task say, and whether they may be believed: JSON data in, values or `InvalidTaskDirectory` out.
-Pure."""
+"""Parse and validate the files of a task: JSON data goes in, values or `InvalidTaskDirectory` come out. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +12,12 @@ from nacre.tasks.store.directory import InvalidTaskDirectory
 
 _MAX_NUMBER = 2**62
 _MAX_TIME = 253402300799.0
-"""The last second of the year 9999: `datetime` goes no further."""
+"""Last second of the year 9999, the maximum of `datetime`."""
 _MAX_PIECES = 100_000
 
 
 class TaskFile(NamedTuple):
-    """task.json."""
+    """Content of task.json: the request, written when the task is created."""
 
     kind: str
     command: str
@@ -35,7 +34,7 @@ class TaskFile(NamedTuple):
 
 
 class ProcessFile(NamedTuple):
-    """process.json."""
+    """Content of process.json: the processes of the task and its keeper."""
 
     boot: str
     keeper: int
@@ -47,7 +46,7 @@ class ProcessFile(NamedTuple):
 
 
 class StatusFile(NamedTuple):
-    """status.json."""
+    """Content of status.json: how the task ended."""
 
     outcome: Outcome
     ended: float
@@ -59,13 +58,14 @@ class StatusFile(NamedTuple):
     dropped: int
     problem: str
     pieces: list[Any]
-    """As they stand there: see `parse_pieces`."""
+    """Not validated; see `parse_pieces`."""
     pid: int | None
     pgid: int | None
-    """Repeated there, they spare a look at process.json; they need not be."""
+    """Optional copies from process.json, which then need not be read."""
 
 
 def parse_task_file(data: Mapping[str, Any], name: str) -> TaskFile:
+    """Validate task.json of the task `name`. InvalidTaskDirectory: invalid."""
     try:
         _check_version(data, TASK)
         if data["id"] != name:
@@ -91,6 +91,7 @@ def parse_task_file(data: Mapping[str, Any], name: str) -> TaskFile:
 
 
 def parse_process_file(data: Mapping[str, Any]) -> ProcessFile:
+    """Validate process.json. InvalidTaskDirectory: invalid."""
     try:
         keeper, keeper_start = data["keeper"]
         return ProcessFile(
@@ -107,6 +108,7 @@ def parse_process_file(data: Mapping[str, Any]) -> ProcessFile:
 
 
 def parse_status_file(data: Mapping[str, Any]) -> StatusFile:
+    """Validate status.json, but for the log's pieces. InvalidTaskDirectory: invalid."""
     try:
         _check_version(data, STATUS)
         log = data["log"]
@@ -133,7 +135,8 @@ def parse_status_file(data: Mapping[str, Any]) -> StatusFile:
 
 
 def parse_pieces(over: StatusFile) -> list[tuple[int, int, int]]:
-    """(start, length, at): which part of the stream lies where in the log. In order, and none empty."""
+    """Return (start, length, at) for each part of the stream, with its offset `at` in output.log. Sorted, without empty
+    parts."""
     try:
         pieces = [(_read_int(start), _read_int(length), _read_int(at)) for start, length, at in over.pieces]
     except (TypeError, ValueError) as error:
@@ -178,7 +181,7 @@ def _read_int(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    """Seconds, of whatever."""
+    """Return a non-negative time or duration in seconds."""
     if type(value) is not float and type(value) is not int:
         raise TypeError("number")
     if not 0 <= value <= _MAX_TIME:
@@ -207,4 +210,4 @@ def _code(value: Any) -> int:
 
 
 _CHECKS = {"int": _code, "float": _read_byte_count, "str": _text, "bool": _flag}
-"""By the annotations of outcomes."""
+"""Validators by the type annotation of an outcome's field."""

@@ -1,7 +1,7 @@
-"""How a task stands: its directory in, a `Task` out.
+"""Read the state of a task: its directory goes in, a `Task` comes out.
 
-It has ended when status.json says so, and runs while its keeper listens. Process ids are not asked: they are used
-again.
+A task has ended if status.json exists, and runs while its keeper listens. PIDs are not checked, because they are
+reused.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ from nacre.tasks.store.task import Task
 
 _ID = re.compile(r"bash-[0-9a-f]{8}")
 _START_TIMEOUT_S = 30.0
-"""Seconds that a keeper may take to begin."""
+"""Seconds that a keeper may take to start."""
 _CREATE_TIMEOUT_S = 60.0
-"""Seconds in which a directory without task.json may be one that is being made."""
+"""Seconds for which a directory without task.json may still be under construction."""
 
 
 def is_id(name: str) -> bool:
+    """Return whether a name has the form of a task id."""
     return _ID.fullmatch(name) is not None
 
 
 class StoredTask:
-    """What the files say, and who listens."""
+    """The task's parsed files, and a connection to its keeper."""
 
     __slots__ = ("connection", "lost", "problem", "process_file", "status_file", "task_file")
 
     def __init__(self, folder: TaskDirectory) -> None:
         self.connection: socket.socket | None = None
-        """To its keeper, if it could be reached; whoever looks has to close it."""
+        """Connection to the keeper, if it could be reached. The caller closes it by `close`."""
         self.process_file: ProcessFile | None = None
         self.lost = self.problem = ""
         content = folder.json(TASK)
@@ -99,17 +100,21 @@ def _read_status_file(folder: TaskDirectory) -> StatusFile | None:
 
 @functools.cache
 def boot_id() -> str:
-    """Empty where nobody knows."""
+    """Return the kernel's boot id; empty if it cannot be read."""
     return read_proc_file("/proc/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
 
 
 def same_boot(boot: str) -> bool:
-    """Not known to be another one."""
+    """Return whether `boot` may be the current boot: false only if both are known and differ."""
     return not boot or not boot_id() or boot == boot_id()
 
 
 def read_task(store: str, store_fd: int, name: str) -> Task | None:
-    """None: there is nothing of this name, or not yet. Whatever else may be there, something can be said about it."""
+    """Read a task; None if it does not exist, or is not fully created yet. An invalid entry is returned as a `broken`
+    task.
+
+    The protected paths of a lost task are restored first. OSError: out of descriptors or memory.
+    """
     try:
         if not is_id(name):
             raise InvalidTaskDirectory("its name is not of a task")
@@ -117,7 +122,7 @@ def read_task(store: str, store_fd: int, name: str) -> Task | None:
             stored = StoredTask(folder)
             try:
                 if stored.lost and stored.process_file is not None and has_protection(folder.fd):
-                    from nacre.tasks.restore_protected import settle_lost  # hardly ever needed
+                    from nacre.tasks.restore_protected import settle_lost  # rarely needed
 
                     settle_lost(folder, stored.process_file)
                 return build_task(folder, stored)
@@ -130,13 +135,13 @@ def read_task(store: str, store_fd: int, name: str) -> Task | None:
 
 
 def unreadable_task(store: str, name: str, problem: str) -> Task:
-    """One that cannot be read. A name that is not ours is shown quoted: it may hold anything."""
+    """Return a `broken` task. A name that is not an id is shown quoted, since it may contain anything."""
     path = f"{store}/{name}"
     return Task(id=name if is_id(name) else repr(name), directory=path, state="broken", outcome=None, problem=problem)
 
 
 def build_task(folder: TaskDirectory, stored: StoredTask, layout: Layout | None = None, seen: int = 0) -> Task:
-    """`seen`: what its keeper says that it has printed."""
+    """Build a `Task` from its files. `seen`: bytes printed, as its keeper reports."""
     task_file, begun, over = stored.task_file, stored.process_file, stored.status_file
     pid, pgid = (None, None) if begun is None else (begun.pid, begun.pgid)
     if over is not None:
@@ -204,10 +209,11 @@ def _notes_of_lost(folder: TaskDirectory) -> tuple[str, ...]:
     try:
         return tuple(read_notes(folder.fd))
     except OSError:
-        own = os.path.dirname(folder.path) == default_directory()  # there it is undone as soon as nothing of it is left
+        # in the default store, restored once no process is left
+        own = os.path.dirname(folder.path) == default_directory()
         return (UNRESTORED % "its keeper was killed",) if has_protection(folder.fd) and not own else ()
 
 
 def names_in(store_fd: int) -> list[str]:
-    """Everything in a store that is or ought to be a task."""
+    """Return the names in a store that are, or should be, tasks."""
     return [name for name in os.listdir(store_fd) if not name.startswith(".")]

@@ -1,6 +1,6 @@
-"""Where tasks are kept, and how a new one gets its directory. Nothing of what is there is ever followed or trusted.
+"""The store of tasks, and the creation of task directories. Existing entries are never followed or trusted.
 
-A store is a directory that holds a directory for each task, and `.live` with a name for each that has not ended.
+A store is a directory with one directory for each task, and `.live` with one name for each task that has not ended.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from nacre.keeper.protocol.task_dir import (
 )
 
 _MAX_COMMAND_CHARS = 10_000
-"""Characters of a command that stand in `task.json`."""
+"""Characters of a command in `task.json`; a longer one is also saved in full, in `command.txt`."""
 _STATUS_RESERVE_BYTES = 4096
-"""Bytes of a status: its space is taken when there is some."""
+"""Bytes reserved for the status file at creation, so that it can be written on a full disk."""
 KEEP_SECONDS, KEEP_BYTES, KEEP_TASKS = 7 * 24 * 3600.0, 1024**3, 1000
-"""Seconds, bytes and number of what has ended that is kept unless somebody says otherwise."""
+"""Default limits of `clean` on finished tasks: age in seconds, total bytes, number."""
 _STORE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-"""A link in its place may have been put there by a command."""
+"""Does not follow a symbolic link, which a command may have put in the store's place."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def default_directory() -> str:
-    """In the user's state directory."""
+    """Return the default store: `tasks` in the user's state directory."""
     return os.path.join(state_directory(), "tasks")
 
 
 def live_names(store: str) -> list[str]:
-    """Ids of tasks that have not ended, as far as anybody has noted; some of them may be lost."""
+    """Return the ids recorded as not ended; some of them may be lost."""
     try:
         return os.listdir(os.path.join(store, LIVE))
     except OSError:
@@ -53,10 +53,10 @@ def live_names(store: str) -> list[str]:
 
 
 def create(store: str, facts: Mapping[str, Any], *, stdin: bool = False, protection: bytes = b"") -> tuple[str, str]:
-    """A new task's id and directory, with what was asked in it and room for how it ends. `protection`: what its keeper
-    compares at its end.
+    """Create a task's directory, with its request and space reserved for its status. Return its id and path.
 
-    OSError: it cannot be kept there; nothing is left of it.
+    `facts` go into task.json. `stdin`: create a FIFO for standard input. `protection`: snapshot that the keeper
+    compares at the end. OSError: it cannot be written; the directory is removed.
     """
     name, directory = _new_directory(store)
     try:
@@ -100,30 +100,32 @@ def _new_directory(store: str) -> tuple[str, str]:
 
 
 def has_process_file(directory: str) -> bool:
-    """It is known which processes it is made of."""
+    """Return whether process.json was written, which names the task's processes."""
     return os.path.lexists(os.path.join(directory, PROCESS))
 
 
 def discard(directory: str) -> None:
-    """It has come to nothing. By name, which takes no descriptor: there may be none left."""
+    """Remove the directory of a task that did not start. Uses paths, which need no descriptor: there may be none
+    left."""
     store, name = os.path.split(directory)
     files = (TASK, f"{TASK}.new", COMMAND, RESERVED, LOG, STDIN, PROTECTION, NOTES, PROCESS, f"{PROCESS}.new", CONTROL)
     for each in (*files, *_links(directory)):
         _unlink(os.path.join(directory, each))
     _unlink(os.path.join(store, LIVE, name))
     for each in (os.path.join(directory, PRIVATE_TMPDIR), directory):
-        with contextlib.suppress(OSError):  # something else is there: the next sweep will see
+        with contextlib.suppress(OSError):  # other files are there: the next clean handles them
             os.rmdir(each)
 
 
 def _links(directory: str) -> list[str]:
-    """Other names for its log."""
+    """Return the symbolic links in the directory: further names of its log."""
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         return [entry.name for entry in entries if entry.is_symlink()]
     return []
 
 
 def store_error(store: str, error: OSError) -> InvalidRequest:
+    """Return the error for a task directory that cannot be written."""
     return InvalidRequest(
         "task_not_kept",
         f"A task cannot be kept in {store}: {error.strerror}.",
@@ -133,21 +135,21 @@ def store_error(store: str, error: OSError) -> InvalidRequest:
 
 
 def _make_private(path: str) -> None:
-    """A directory and those above it, for this user alone; what is there stays as it is."""
+    """Create a directory and its parents with mode 0700; existing ones are not changed."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
         return
     except FileNotFoundError:
         _make_private(os.path.dirname(path))
-        with contextlib.suppress(FileExistsError):  # another program was faster
+        with contextlib.suppress(FileExistsError):  # another process created it first
             os.mkdir(path, 0o700)
 
 
 def _mark_live(store: str, name: str) -> None:
     try:
         os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
-    except FileNotFoundError:  # the first task here
+    except FileNotFoundError:  # the first task of this store
         _make_private(os.path.join(store, LIVE))
         os.close(os.open(os.path.join(store, LIVE, name), _NEW, 0o600))
 

@@ -1,4 +1,4 @@
-"""Task: what could be known about a background command at one moment. A value; looking again gives another."""
+"""Task: the state of a background command at one moment. An immutable value; read it again for a newer one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ TaskState: TypeAlias = Literal["running", "ended", "lost", "broken"]
 
 @frozen(kw_only=True)
 class Task:
+    """A background task, as it was when it was read."""
+
     id: str
     directory: str
     state: TaskState
-    """`lost`: its keeper is gone without a word. `broken`: what is there is no task of ours; `problem` says why."""
+    """`lost`: its keeper died before it recorded how the task ended. `broken`: the directory is not a valid task;
+    `problem` says why."""
     outcome: Outcome | None
     """How it ended; `Running` while it runs, None if it is broken."""
     kind: str = ""
-    """`background`; `promoted`: its call did not wait any longer; `adopted`: left running when its shell had exited."""
+    """How it became a task. `background`: at its start; `promoted`: its call stopped waiting; `adopted`: leftovers of a
+    shell that had exited."""
     command: str = ""
     description: str = ""
     cwd: str = ""
@@ -27,48 +31,49 @@ class Task:
     pgid: int | None = None
     output_file: str = ""
     bytes: int = 0
-    """It has printed so far."""
+    """Bytes printed so far."""
     dropped: int = 0
-    """Of those, not kept."""
+    """Bytes of these that were not kept."""
     created: float = 0.0
-    """Seconds since the epoch, as `ended`."""
+    """Seconds since the epoch, like `ended`."""
     ended: float | None = None
     duration: float = 0.0
-    """Seconds so far, or in all."""
+    """Seconds from its creation until now, or until it ended; if it is lost, until its last output."""
     idle: float | None = None
-    """Seconds since it last printed something; None unless it runs."""
+    """Seconds since the last output; None unless it runs."""
     owner_pid: int = 0
-    """The program that started it."""
+    """PID of the program that started it."""
     conversation: str = ""
     access: str = ""
     timeout: float | None = None
     detached: bool = False
-    """It goes on when the program that started it ends."""
+    """It keeps running when the program that started it exits."""
     stdin: bool = False
-    """It can be written to."""
+    """Its standard input is open for `Tasks.write`."""
     running: tuple[Process, ...] = ()
-    """Processes of it that are still there although it is over."""
+    """Processes of it that are still alive although it has ended."""
     out_of_memory: bool = False
     notes: tuple[str, ...] = ()
-    """What was put back of the protected paths of its workspace when it had ended, a sentence each."""
+    """Protected paths of its workspace that were restored after it ended, one sentence each."""
     problem: str = ""
 
     @property
     def alive(self) -> bool:
+        """Whether it runs."""
         return self.state == "running"
 
     @property
     def exit_code(self) -> int | None:
-        """The shell's own; None when it has none (yet)."""
+        """The shell's exit code; None if it has not exited, or did not exit normally."""
         return self.outcome.code if isinstance(self.outcome, Exited) else None
 
     @property
     def summary(self) -> str:
-        """How it stands, in a few words."""
+        """Its state in a few words."""
         return self.problem if self.outcome is None else describe(self.outcome)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as `nacre tasks --json` prints it."""
+        """Return plain data, as `nacre tasks --json` prints it."""
         return {
             "id": self.id,
             "directory": self.directory,
