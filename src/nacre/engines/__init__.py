@@ -1,8 +1,8 @@
-"""Where commands run: here, in namespaces, in a container, on another machine.
+"""Engines: run commands on this machine, in namespaces, in a container, or on other machines.
 
-An engine takes a plan and gives a run: what it prints, how it ended, a way to end it. Everything above (checking,
-capture, views) and everything beside (tasks, sessions) is the same for all of them. `Local` is what `Bash` uses unless
-it is told otherwise; each of the others is loaded by whoever asks for it.
+An engine takes a plan and returns a run handle, which yields output and the outcome and can cancel the run. Everything
+else (checking, capture, views, tasks, sessions) is the same for all engines. `Bash` uses `Local` by default; the others
+are imported on first use.
 """
 
 from nacre.engines.engine import Engine

@@ -1,7 +1,8 @@
-"""Bubblewrap: namespaces of its own for each command, without an engine and, on most systems, without privileges.
+"""Bubblewrap: separate namespaces for each command, without a container engine and, on most systems, without
+privileges.
 
-Beyond what `Local` enforces a command sees no process but its own, and of /tmp, /run and /dev only what is its own.
-What it leaves running is kept as anywhere: the namespaces live as long as something in them does.
+Beyond what `Local` enforces, a command sees only its own processes, and private /tmp, /run and /dev. Leftovers are
+treated as with any engine: the namespaces exist as long as a process is in them.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from nacre.sandbox.workspace import is_below
 from nacre.types import Limits, Plan, StrPath, ToolContext
 
 _PRIVATE = ("/tmp", "/run")
-"""Directories of other programs' temporary files and sockets."""
+"""Directories of other programs' temporary files and sockets, replaced by private ones."""
 _FIXED_OPTIONS = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 _FILTER_FD, _OPTIONS_FD, _OWN_FD = 6, 7, 8
 _FROM_FILE = ("--args", str(_OPTIONS_FD))
-"""Its options have the command's variables in them, and nobody's argument list is private."""
+"""Reads options from a descriptor: they contain the command's environment variables, and any user can read an argv."""
 _OF_BASH = frozenset({"BASHOPTS", "SHELLOPTS"})
-"""Would not only be the command's."""
+"""Not passed on: these would also affect nacre's own bash in the sandbox."""
 _ENFORCED = (
     "writes", "network", "unix-sockets", "abstract-sockets", "signals", "devices", "metadata", "shared-memory",
     "protected", "protected-existing", "hidden", "tracing", "privileges", "kernel", "processes", "limits",
@@ -49,12 +50,14 @@ _ENFORCED = (
 
 
 class Bubblewrap(Engine):
+    """Engine that runs each command by `bwrap`, in namespaces of its own. `program`: name or path of the executable."""
+
     name = "bwrap"
 
     def __init__(self, program: str = "bwrap") -> None:
         self.program = program
         self._path = ""
-        """The path at which it was found to work; empty before the first run."""
+        """Path of the working executable; empty before the first run."""
 
     def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan:
         wanted = sandbox_request(ctx, env)
@@ -92,20 +95,20 @@ class Bubblewrap(Engine):
     async def start(
         self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None
     ) -> LocalRun | UnstartedRun:
-        self._path = program = self._path or await run_in_thread(
-            check, self.program
-        )  # a thread is for the first run only
+        # only the first run needs a thread
+        self._path = program = self._path or await run_in_thread(check, self.program)
         path = os.path.join(private_directory() if folder is None else folder.path, f"letter-{os.urandom(6).hex()}")
         cwd = _real_path(plan.cwd)
         script = start_script(plan, tag=None, letter=shlex.quote(path), cwd=cwd, export={})
         seccomp = b"" if plan.sandbox_request is None else _filter(plan.sandbox_request)
         options = [*flags(plan.sandbox_request, cwd=cwd, letter=path, scratch=plan.private_tmpdir), *_environment(plan)]
-        command = [program, *_FROM_FILE, plan.bash, "-p", f"{path}/front", path]  # -p: no BASH_ENV, no functions yet
+        # -p: ignore BASH_ENV and exported functions
+        command = [program, *_FROM_FILE, plan.bash, "-p", f"{path}/front", path]
         files = {_OPTIONS_FD: "options", _OWN_FD: OWN, **({_FILTER_FD: "filter"} if seccomp else {})}
         outer = replace(
             plan,
             text=foreground_host_script(command, letter=path, files=files, discard=plan.dedicated_keeper),
-            env={"PATH": host_environment().get("PATH", os.defpath)},  # nothing of the command's: this is not confined
+            env={"PATH": host_environment().get("PATH", os.defpath)},  # none of the command's: bwrap runs unsandboxed
             deferred=(),
             private_tmpdir=False,
             reports_state=False,
@@ -125,12 +128,12 @@ class Bubblewrap(Engine):
 
 
 def _real_path(path: str) -> str:
-    """As the workspace is mounted: without links."""
+    """Return the path without symbolic links, as the workspace is mounted."""
     return os.path.realpath(path)
 
 
 class _NamespaceRun(GuestRun):
-    """Report what is left running there, without the process that keeps the namespaces."""
+    """A run in namespaces. Leftovers are reported without the bwrap process that keeps the namespaces."""
 
     def __init__(self, program: str, letter: RunDir, reply: GuestStatus, *, discard: bool) -> None:
         super().__init__(letter, reply, discard=discard)
@@ -147,14 +150,14 @@ class _NamespaceRun(GuestRun):
 
     def cancel(self) -> None:
         super().cancel()
-        self._discard = True  # who would do it is ended
+        self._discard = True  # the process that would do it is killed
 
     def _others(self, processes: tuple[Process, ...]) -> tuple[Process, ...]:
         return tuple(each for each in processes if not each.command.startswith(self._own)) or processes
 
 
 def _environment(plan: Plan) -> list[str]:
-    """As options, and nothing but that."""
+    """Return the bwrap options that set the plan's environment, and no other variables."""
     env = {name: value for name, value in plan.env.items() if name not in _OF_BASH}
     if plan.sandbox_request is not None:
         env |= {name: f"/tmp/{below}" for name, below in plan.sandbox_request.caches}
@@ -168,7 +171,7 @@ def _join_options(options: list[str]) -> bytes:
 
 
 def flags(wanted: SandboxRequest | None, *, cwd: str, letter: str, scratch: bool) -> list[str]:
-    """As bubblewrap takes them: what comes later lies over what came before. `scratch`: /tmp can be written."""
+    """Return the bwrap options for an access request. Later mounts cover earlier ones. `scratch`: /tmp is writable."""
     if wanted is None:
         return [*_FIXED_OPTIONS, "--dev-bind", "/", "/", "--proc", "/proc"]
     made = [*_FIXED_OPTIONS, "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
@@ -178,7 +181,7 @@ def flags(wanted: SandboxRequest | None, *, cwd: str, letter: str, scratch: bool
         made += ["--tmpfs", path]
     workspace = wanted.workspace
     if any(cwd != path and is_below(cwd, path) for path in _PRIVATE):
-        made += ["--ro-bind", cwd, cwd]  # it starts there, whether it may write there or not
+        made += ["--ro-bind", cwd, cwd]  # the working directory, writable or not
     if workspace is not None:
         for path in sorted({*workspace.roots, *workspace.pinned}):
             made += ["--bind", path, path]
@@ -190,7 +193,8 @@ def flags(wanted: SandboxRequest | None, *, cwd: str, letter: str, scratch: bool
     for path in wanted.hidden:
         if os.path.lexists(path) and path not in emptied:
             made += ["--ro-bind-try", os.devnull, path]
-    made += ["--ro-bind", letter, letter, "--remount-ro", "/proc"]  # root steers the kernel there, capabilities or not
+    # root can write kernel settings there even without capabilities
+    made += ["--ro-bind", letter, letter, "--remount-ro", "/proc"]
     if workspace is None:
         for path in ("/dev", *_PRIVATE, *emptied):
             made += ["--remount-ro", path] if path != "/tmp" or not scratch else []
@@ -198,7 +202,8 @@ def flags(wanted: SandboxRequest | None, *, cwd: str, letter: str, scratch: bool
 
 
 def _filter(wanted: SandboxRequest) -> bytes:
-    """Close what namespaces leave open: sockets of other programs, and what of the kernel nobody needs."""
+    """Return the seccomp filter for what namespaces leave open: sockets of other programs, and kernel features that
+    commands do not need. Empty on an unsupported machine."""
     machine = platform.machine()
     if machine not in ("x86_64", "aarch64"):
         return b""
@@ -229,7 +234,8 @@ def _enforced_parts(wanted: SandboxRequest) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def check(program: str) -> str:
-    """Its path. EngineUnavailable: it is not here, or may not do here what it is for."""
+    """Return the absolute path of bubblewrap. EngineUnavailable: it is not installed, or cannot create namespaces
+    here."""
     words = probe([program, *_FIXED_OPTIONS, "--ro-bind", "/", "/", "--proc", "/proc", "true"])
     path = shutil.which(program)
     if words is None or path is None:

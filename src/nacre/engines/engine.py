@@ -1,4 +1,4 @@
-"""The seam: what an engine is asked, and what it gives back."""
+"""The interface of engines."""
 
 from __future__ import annotations
 
@@ -21,57 +21,63 @@ if TYPE_CHECKING:
 
 
 def passed_variables(ctx: ToolContext) -> dict[str, str]:
-    """Of this process's environment, only what is asked for by name: where another one is inherited."""
+    """Return the variables of this process that `pass_env` names, for engines where commands inherit another
+    environment."""
     found = host_environment()
     return {name: found[name] for name in found if any(fnmatchcase(name, each) for each in ctx.pass_env)}
 
 
 class Engine(ABC):
-    """Where commands run."""
+    """Base class of engines: where and how commands run."""
 
     name: str
-    """As in `nacre run --engine NAME`, and in results."""
+    """Name for `nacre run --engine NAME`, and in results."""
     is_local = True
-    """On this machine's file system: what a failed command has looked for can be looked for."""
+    """Commands use this machine's file system, so hints after a failure can look up paths here."""
 
     @property
     def confines(self) -> bool:
-        """Whether access modes can be enforced there."""
+        """Whether the engine can enforce access modes."""
         return True
 
     async def base_environment(self, ctx: ToolContext) -> Mapping[str, str]:
-        """The environment that a command would have there, before anything is filtered."""
+        """Return the environment that commands inherit there, before it is filtered."""
         return await run_in_thread(login_environment) if ctx.login_env else host_environment()
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
-        """Where a command would start. InvalidRequest: it may not, or cannot be known to."""
+        """Return the directory in which a command starts. InvalidRequest: it is not allowed, or cannot be
+        determined."""
         return resolve_cwd(request, ctx)
 
     @abstractmethod
     def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan | None:
-        """What will be enforced; None for nothing. AccessUnavailable: less than the mode promises."""
+        """Return the rules that will be enforced; None if there are none. AccessUnavailable: less than the access mode
+        promises."""
 
     @abstractmethod
     async def start(self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None) -> RunHandle:
-        """`state` is a file for the shell's last directory and environment, `folder` that of a task.
+        """Start a run and return its handle.
 
-        EngineUnavailable: nothing can run there, and what to do about it.
+        `state` is the descriptor of a file for the shell's last directory and environment; `folder`, the directory of a
+        background task. EngineUnavailable: nothing can run there; the error says what to do.
         """
 
     def can_read(self, plan: Plan, path: StrPath | None) -> bool:  # noqa: ARG002
-        """Whether such a command could read what nacre keeps here; None: in the directory for temporary files."""
+        """Return whether a command with this plan could read a file that nacre keeps at `path`; None: in the temporary
+        directory."""
         return self.is_local
 
     def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None] | None:  # noqa: ARG002
-        """A task of its own kind; None: it is a run like any other, with a folder here."""
+        """Start a background task by the engine's own means and yield its events. None: tasks are ordinary runs, with a
+        directory on this machine."""
         return None
 
     def tasks(self, directory: StrPath | None = None) -> Tasks:
-        """What lives there by itself, or did."""
+        """Return the background tasks of this engine; `directory` is the store, by default the user's."""
         from nacre.tasks import Tasks
 
         return Tasks(directory)
 
     async def aclose(self) -> None:
-        """Let go of everything that is kept warm."""
+        """Release what is kept for later runs, such as containers and connections."""
         return

@@ -1,4 +1,4 @@
-"""The engine that is always there: this machine, by the keeper, confined by its kernel."""
+"""The default engine: this machine. The keeper runs commands, and the kernel sandboxes them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 
 class Local(Engine):
+    """Engine that runs commands on this machine."""
+
     name = "local"
 
     def __init__(self, kernel: Kernel | None = None) -> None:
         self._kernel = kernel
-        """What confines; None for this one."""
+        """Kernel features to rely on; None: those of this kernel."""
 
     @property
     def confines(self) -> bool:

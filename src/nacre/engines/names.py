@@ -1,4 +1,4 @@
-"""Engines by name, as the command line has them."""
+"""Engines by name, for the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OF_CONTAINERS = ("podman", "docker")
 
 
 def engine_named(name: str, *, image: str | None = None) -> Engine:
-    """InvalidRequest: there is none of that name, or it lacks something."""
+    """Return an engine by its name. InvalidRequest: unknown name, or `image` is missing or does not apply."""
     check_choice(name, NAMES, "engine")
     if image is not None and name not in _OF_CONTAINERS:
         raise InvalidRequest(

@@ -1,9 +1,9 @@
-"""Carries a shell's exit state to the host through a pipe, where the command may not write files of that size.
+"""Copies a shell's exit state to the host through a pipe, where the command may not write files of that size.
 
-RLIMIT_FSIZE counts every write to a regular file, a memory file included, and the shell that writes its exit state is
-held to the command's own limit: `echo hi | cat` with `Limits(file_size=1)` would end by SIGXFSZ. Writes to a pipe do
-not count. The pipe is opened for reading and writing, so that a shell which outlives the host's interest, as a task,
-gets no SIGPIPE; and without blocking, so that it never waits for a reader.
+RLIMIT_FSIZE applies to every write to a regular file, including a memory file (memfd), and the shell that writes its
+exit state is bound by the command's own limit: `echo hi | cat` with `Limits(file_size=1)` would be killed by SIGXFSZ.
+Writes to a pipe do not count. The pipe is opened for reading and writing, so that a shell which keeps running as a task
+after the host has closed it gets no SIGPIPE; and non-blocking, so that the shell never waits for a reader.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READ_BYTES = 64 * 1024
 
 
 def needs_state_pipe(plan: Plan) -> bool:
-    """Whether the command's limit is too small for the exit state of its shell. Portable mode sets no limits."""
+    """Return whether the command's limit is too small for the exit state of its shell. Portable mode sets no limits."""
     limit = plan.limits.file_size
     return LINUX and limit is not None and limit < MAX_STATE_BYTES
 
@@ -30,14 +30,14 @@ class StatePipe:
     """The far end of a local run (`RemoteEnd`): copies what the shell writes to the state file that the host reads."""
 
     def __init__(self, state: int) -> None:
-        """`state`: the file to copy to. OSError: no descriptor is left."""
+        """Open the pipe and start copying to the file `state`. OSError: out of descriptors."""
         self._state = state
         self._left = MAX_STATE_BYTES + 1
         """Bytes still to be copied: one more than a reader of the file accepts. The rest is read and dropped."""
         ends = os.pipe()
         try:
             self.fd: int | None = os.open(f"/proc/self/fd/{ends[0]}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-            """For both sides."""
+            """Both ends of the pipe; None when closed."""
         finally:
             for end in ends:
                 os.close(end)
@@ -60,11 +60,11 @@ class StatePipe:
         self.fd = None
 
     def _copy(self) -> None:
-        """Copy a bounded part of what is there: the command may write to the pipe, too, and without a pause."""
+        """Copy a bounded amount: the command may write to the pipe, too, without pause."""
         if self.fd is None:
             return
         unread = MAX_STATE_BYTES
-        with contextlib.suppress(OSError):  # nothing more is there now; or the memory for it is lacking
+        with contextlib.suppress(OSError):  # no more data now, or out of memory for the copy
             while unread > 0:
                 data = os.read(self.fd, _READ_BYTES)
                 unread -= len(data)

@@ -1,8 +1,8 @@
-"""One container: started, kept as long as somebody holds it, gone after that, however its holders end.
+"""One container: started, kept while any process holds it, then removed, however its holders end.
 
-Its first process reads from a pipe that this process, and every task that runs in it, hold open; at the end of that
-pipe it exits, and the engine removes it. The engine's `run` is itself a task, in a store of its own, so that it
-outlives this process where a task does.
+The container's first process reads from a FIFO that this process, and every task in the container, hold open. At EOF it
+exits, and the engine removes the container. The engine's `run` is itself a task, in a separate store, so that it
+outlives this process if a task in the container does.
 """
 
 from __future__ import annotations
@@ -35,38 +35,40 @@ from nacre.tasks.create import new_task_dir
 from nacre.types import KIB, Plan, Request, ToolContext
 
 _START_TIMEOUT_S = 120.0
-"""Seconds for a container to come up: its image may have to be unpacked first."""
+"""Seconds for a container to start: its image may have to be unpacked first."""
 _POLL_INTERVAL_S = 0.1
 _held_pipes: set[int] = set()
-"""The pipes that keep containers, as far as this process has them open."""
+"""Keepalive FIFOs that this process holds open."""
 
 
 class Container:
+    """One container, shared by the runs with the same spec."""
+
     def __init__(self, program: str, made: ContainerSpec) -> None:
         self.program = program
         self.spec = made
         self.name = f"nacre-{os.urandom(6).hex()}"
         self.run_dirs = ""
-        """The folder that it sees as `flags.LETTERS`."""
+        """Parent of the run directories, mounted at `options.GUEST_DIR` in the container."""
         self.used = time.monotonic()
         self.running = 0
-        """Commands of this process that are in it."""
+        """Number of commands of this process that run in it."""
         self.needs_check = False
-        """Something has gone wrong with it."""
+        """Set after an error: query the engine before the next use."""
         self._folder = ""
         self._keepalive: int | None = None
         self._wanted = True
-        """More commands may come."""
+        """Whether more commands may come."""
         self._lock = threading.Lock()
 
     @property
     def keepalive(self) -> str:
-        """The pipe that keeps it, for whoever is to keep it, too."""
-        return os.path.join(self._folder, "hold")  # out of reach of what runs in it
+        """Path of the FIFO that keeps the container alive while any process has it open."""
+        return os.path.join(self._folder, "hold")  # not mounted into the container
 
     @property
     def remove(self) -> str:
-        """Shell text: ends it, with all that runs in it."""
+        """Shell text that removes the container and kills everything in it."""
         return f"{shlex.quote(self.program)} rm -f {self.name}"
 
     @property
@@ -74,14 +76,14 @@ class Container:
         return self._wanted and not os.path.exists(os.path.join(self._folder, STATUS))
 
     async def is_running(self) -> bool:
-        """The engine is asked only when there is doubt."""
+        """Return whether the container runs. The engine is queried only after an error."""
         if self.alive and self.needs_check:
             running = [self.program, "exec", self.name, "bash", "-c", ":"]
             self.needs_check = await run_in_thread(probe, running) != ""
         return self.alive and not self.needs_check
 
     async def open(self) -> None:
-        """EngineUnavailable: it does not come up, and why."""
+        """Start the container and wait until it is up. EngineUnavailable: it does not start; the error says why."""
         store = os.path.join(state_directory(), "containers")
         plan = self._plan(store)
         with new_task_dir(
@@ -120,7 +122,7 @@ class Container:
     def _prepare(self) -> None:
         for path in (self.run_dirs, os.path.join(self.run_dirs, EMPTY)):
             os.mkdir(path)
-            os.chmod(path, 0o755)  # whoever it runs as has to read here; nobody else gets past the folder above
+            os.chmod(path, 0o755)  # the container's user must read it; others cannot enter the parent
         os.mkfifo(self.keepalive, 0o600)
         make_pipe(os.path.join(self.run_dirs, "up"))
         for name, program in (("ward", SUPERVISE), ("reap", KILL)):
@@ -166,7 +168,7 @@ class Container:
             loop.remove_reader(pipe)
 
     def _complaint(self) -> EngineUnavailable:
-        """Why it did not come up. Blocking."""
+        """Return an error that says why the container did not start. Blocks."""
         program, image = self.program, self.spec.image
         words = probe([program, "version"])
         if words is None:
@@ -186,21 +188,21 @@ class Container:
         return "it said nothing."
 
     def acquire(self) -> bool:
-        """A command of this process is about to run in it. False: it is being let go of."""
+        """Count a command of this process that is about to run in it. False: the container is being closed."""
         with self._lock:
             if self._wanted:
                 self.running += 1
             return self._wanted
 
     def release(self) -> None:
-        """That has ended."""
+        """Count a command as ended."""
         with self._lock:
             self.running -= 1
             self.used = time.monotonic()
             self._release()
 
     def close(self) -> None:
-        """Nobody else needs it. It goes when nothing runs in it any more."""
+        """Accept no more commands. The container exits when nothing runs in it any more."""
         with self._lock:
             self._wanted = False
             self._release()
@@ -213,12 +215,14 @@ class Container:
 
 
 def _environment() -> dict[str, str]:
-    """For the engine: without the proxies that podman would put into the container, with their passwords."""
+    """Return the engine's environment without proxy variables: podman would pass them, with their passwords, to the
+    container."""
     return {name: value for name, value in host_environment().items() if not name.lower().endswith("_proxy")}
 
 
 def _without_proxies(program: str) -> list[str]:
-    """Nor those of the service that podman may ask; docker has no such option, and takes none from its surroundings."""
+    """Return the option that also keeps out the proxies of the service that podman may use. docker has no such option,
+    and passes on no proxies from its environment."""
     return ["--http-proxy=false"] if os.path.basename(program).startswith("podman") else []
 
 
@@ -236,7 +240,7 @@ def _remedy(said: str) -> str:
 
 
 def _after_fork() -> None:
-    """What the parent holds is none of the child's."""
+    """Close the parent's FIFOs in a forked child."""
     for fd in _held_pipes:
         os.close(fd)
     _held_pipes.clear()

@@ -1,8 +1,8 @@
 """Containers: docker or podman by their command lines, one container kept warm for each conversation.
 
-A command is an `exec` in its conversation's container; ending it means ending all that carries its tag in there, which
-killing the `exec` from outside does not. The context's workspace is mounted at the same path, and nothing else of this
-machine is. Where a command starts, a model may decide; what is mounted, never.
+A command is an `exec` in its conversation's container. Killing the `exec` process does not kill the command, so all
+processes with the run's tag are killed inside the container. The context's workspace is mounted at the same path, and
+no other directory of this machine. A model may choose where a command starts, never what is mounted.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ _NOTHING = Workspace(roots=())
 
 
 class Containers(Engine):
-    """For `Bash(engine=Containers("debian"))`. Close it when it is not needed any more, or leave that to the end of the
-    process."""
+    """Engine that runs commands in containers, as in `Bash(engine=Containers("debian"))`.
+
+    Close it by `aclose` when it is no longer needed, or leave that to the end of the process.
+    """
 
     is_local = False
 
@@ -70,9 +72,13 @@ class Containers(Engine):
         most: int = 16,
         idle: float = 1800.0,
     ) -> None:
-        """`workspace` is mounted; None: that of the context. `network`, and the
-        limits, are for a container whose context does not say. `options` go to the engine's `run` as they are. At most
-        `most` idle containers are kept, and none that had nothing to do for `idle` seconds."""
+        """Create an engine; the first command starts a container.
+
+        `image` must contain bash. `program` is `podman`, `docker`, or a path. `workspace` is mounted; by default, the
+        context's. `network` and the limits (`memory` in bytes, `cpus`, `processes`) apply where the context does not
+        set them. `user` and `options` are passed to the engine's `run`. At most `most` idle containers are kept, each
+        for at most `idle` seconds. InvalidRequest: invalid `image`.
+        """
         if not image or image.startswith("-"):
             raise InvalidRequest("bad_image", f"`image` is {image!r}.", field="image", hint="Name one.")
         self.name = os.path.basename(program)
@@ -95,14 +101,14 @@ class Containers(Engine):
         self._containers = OpenOnce[ContainerSpec, Container](Container.close)
         self._process = os.getpid()
         self._cleanup_timer: asyncio.AbstractEventLoop | None = None
-        """The event loop in which idle ones are going to be looked for."""
+        """Event loop on which the next check for idle containers is scheduled."""
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
-        """It need not be here: the container says if it is not there."""
+        """Return the working directory. It need not exist here; the container reports if it is missing there."""
         return resolve_cwd(request, ctx, here=False)
 
     async def base_environment(self, ctx: ToolContext) -> Mapping[str, str]:
-        """The image has an environment of its own."""
+        """Return only the variables to pass: the image has its own environment."""
         return passed_variables(ctx)
 
     def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan:
@@ -198,7 +204,7 @@ class Containers(Engine):
         return is_visible(plan.engine_data, temporary_directory() if path is None else path)
 
     async def aclose(self) -> None:
-        """Containers go when nothing runs in them any more, and none is kept warm from now on."""
+        """Close all containers. Each exits when nothing runs in it any more, and none is kept warm from now on."""
         self._idle = 0.0
         self._containers.clear()
 
@@ -219,24 +225,24 @@ class Containers(Engine):
             self._containers.drop(made, container)
 
     def _drop_outdated(self, made: ContainerSpec) -> None:
-        """Drop containers that were made alike before something else came to be covered."""
+        """Drop containers with the same spec but for the mount state, which has changed since."""
         for other, container in self._containers.items():
             if other != made and replace(other, mount_state=made.mount_state) == made:
                 self._containers.drop(other, container)
 
     def _reset_after_fork(self) -> None:
-        """Forget the containers of the other process, which may end them."""
+        """Forget the containers of the parent process, which may close them."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._containers = OpenOnce(Container.close)
             self._cleanup_timer = None
 
     def _schedule_cleanup(self) -> None:
-        """A command has ended, and nobody may come for a long time: look again by then, once."""
+        """Close idle containers now, and once more later, since no further command may come to do it."""
         self._close_idle()
         unused = [container.used for _, container in self._containers.items() if not container.running]
         if unused and (self._cleanup_timer is None or self._cleanup_timer.is_closed()):
-            with contextlib.suppress(RuntimeError):  # no loop any more: the process is about to end
+            with contextlib.suppress(RuntimeError):  # no event loop: the process is about to exit
                 self._cleanup_timer = asyncio.get_running_loop()
                 self._cleanup_timer.call_later(
                     min(unused) + self._idle - time.monotonic() + _IDLE_MARGIN_S, self._on_cleanup_timer
@@ -247,7 +253,7 @@ class Containers(Engine):
         self._schedule_cleanup()
 
     def _close_idle(self) -> None:
-        """Let go of those that nobody has used for long, and of the oldest if there are too many."""
+        """Close containers that were unused for `idle` seconds, and the least recently used ones beyond the limit."""
         kept = self._containers.items()
         unused = sorted(((made, each) for made, each in kept if not each.running), key=lambda row: row[1].used)
         late = time.monotonic() - self._idle
@@ -257,8 +263,8 @@ class Containers(Engine):
 
 
 def _check_countable(limits: Limits, name: str) -> None:
-    """Refuse a limit on computing: what a dead process has used that was nobody's in there, nobody can tell. A
-    profile's own bound, far off as it is, holds for each process."""
+    """Refuse a limit on CPU time: that of an exited process without a parent in the container is not known. A profile's
+    own, very high bound applies to each process."""
     if limits.cpu is not None:
         raise AccessUnavailable(
             "access_unavailable",
@@ -309,7 +315,7 @@ class _ContainerRun(GuestRun):
         plan: Plan,
         end: bytes,
     ) -> None:
-        """`rest` is told when it is over."""
+        """`rest` is called when the run is closed."""
         super().__init__(letter, reply, discard=False)
         self._rest = rest
         self._container = container
@@ -320,10 +326,10 @@ class _ContainerRun(GuestRun):
         meant = super().translate_end(word)
         if isinstance(meant, KeeperLost | StartFailed):
             self._container.needs_check = True
-        if isinstance(word, KeeperLost):  # the keeper is gone, which would have ended it
+        if isinstance(word, KeeperLost):  # the keeper would have killed the command, but is gone
             run_detached(self._bash, self._end, "9", "0.000")
         unseen = isinstance(meant, RunStopped) and meant.reason != EXIT and not self.status.has_ended
-        if unseen and not self.never_started:  # nobody saw it end
+        if unseen and not self.never_started:  # it may still be running
             self._container.needs_check = True
             run_detached(self._bash, self._container.remove.encode())
         return meant

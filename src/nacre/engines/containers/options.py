@@ -1,6 +1,6 @@
-"""What a container is to be, and the options of `run` that make it so. Pure, but for what is a directory.
+"""The spec of a container, and the options of `run` that create it. Pure, except for reading file metadata.
 
-The same words do for docker and podman; where they differ, the older spelling is used, which both take.
+The same options work with docker and podman; where they differ, the older spelling is used, which both accept.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from nacre.sandbox.workspace import Workspace, is_below
 from nacre.types import StrPath
 
 GUEST_DIR = "/run/nacre"
-"""Where a container finds what it is to run."""
+"""Mount point of the run directories in a container."""
 EMPTY = "empty"
-"""A directory beside the letters, with nothing in it: what covers a hidden one."""
+"""Name of an empty directory next to the run directories; it covers hidden directories."""
 TAG_BITS = 48
-"""Bits of what a run is known by there, a limit on file locks."""
+"""Bits of a run's tag in a container, a limit on file locks (RLIMIT_LOCKS)."""
 _FIRST = (
     f"(ulimit -x {(1 << TAG_BITS) - 1}) 2>/dev/null||"
     "{ echo 'Error: it has a limit on file locks of its own.';exit 1; };"
     f"printf up >{GUEST_DIR}/up;IFS= read -r _"
 )
-"""What it is for, beside what is run in it: to tell that it is up, and to end when nobody holds it any more. Where no
-run can be marked, all would be taken for nobody's."""
+"""Script of the container's first process: report that the container is up, and exit at EOF, when no process holds the
+keepalive FIFO. It fails where tags cannot be set: every process would count as one of no run, and be killed."""
 
 
 @frozen
 class MountState:
-    """What of this machine goes into a container, and what each path that is mounted or covered there leads to: a mount
-    goes with its file, and what does not exist has none."""
+    """The paths of this machine in a container, and the device and inode of each that is mounted or covered. A mount
+    stays on its inode when the path is replaced, and a path that does not exist has no mount."""
 
     workspace: Workspace
     places: tuple[tuple[int, int] | None, ...]
     mounted: tuple[str, ...] = ()
-    """Where other file systems begin in what may only be read: a read-only mount does not cover them."""
+    """Mount points below read-only directories: a read-only mount does not cover them."""
 
 
 def find_mount_state(own: str, workspace: Workspace, hidden: tuple[str, ...], *, reads: bool = False) -> MountState:
-    """As it is now. `reads`: all of it may only be read, not just what is protected."""
+    """Return the current mount state. `reads`: everything is read-only, not only protected paths."""
     tops = (own, *workspace.roots) if reads else workspace.protected
     mounted = tuple(path for path in mounted_below(tops) if not _is_in(path, hidden))
     paths = (own, *workspace.roots, *workspace.protected, *hidden, *mounted)
@@ -57,7 +57,7 @@ def _place(path: str) -> tuple[int, int] | None:
 
 @frozen(kw_only=True)
 class ContainerSpec:
-    """What one container is made like: two runs with the same can share it."""
+    """Everything that determines a container. Runs with equal specs share one."""
 
     conversation: str
     image: str
@@ -71,32 +71,32 @@ class ContainerSpec:
     options: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     explicit_paths: tuple[str, ...] = ()
-    """What the caller lets be written, or protects, beside what always is."""
+    """Paths that the caller makes writable or protects, in addition to the defaults."""
     mount_state: MountState
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """All of this machine that is in it."""
+        """The directories of this machine that are mounted."""
         return tuple(dict.fromkeys((self.workspace, *self.mount_state.workspace.roots)))
 
 
 def guest_path(made: ContainerSpec, path: str) -> str:
-    """A path of this machine, as it is called in the container: what is mounted is mounted by its real name."""
+    """Return a path of this machine as the container sees it: directories are mounted at their real paths."""
     real = os.path.realpath(path)
     return real if _is_in(real, made.roots) else path
 
 
 def is_visible(made: ContainerSpec, path: StrPath) -> bool:
-    """Whether a file of this machine is in it."""
+    """Return whether the container sees a file of this machine."""
     real = os.path.realpath(path)
     return _is_in(real, made.roots) and not _is_in(real, made.hidden)
 
 
 def run_options(made: ContainerSpec, *, name: str, letters: str) -> list[str]:
-    """Everything after `run`."""
+    """Return the arguments after `run`."""
     reads = made.access == "restricted"
     given = ["--rm", "-i", "--pull", "never", "--name", name, "--entrypoint", "bash", "--workdir", "/"]
-    given += ["--label", "nacre=1", "--stop-signal", "SIGKILL"]  # its first process hears no other
+    given += ["--label", "nacre=1", "--stop-signal", "SIGKILL"]  # PID 1 ignores all others
     if not made.network:
         given += ["--network", "none"]
     if made.access != "unrestricted":
@@ -111,14 +111,15 @@ def run_options(made: ContainerSpec, *, name: str, letters: str) -> list[str]:
         given += ["--pids-limit", str(made.processes)]
     if made.user is not None:
         given += ["--user", made.user]
-    own = _bind(letters, GUEST_DIR, reads=True)  # it writes to the letters' pipes all the same
+    own = _bind(letters, GUEST_DIR, reads=True)  # FIFOs on a read-only mount can still be written to
     for mount in (own, *_mounts(made, f"{letters}/{EMPTY}")):
         given += ["--mount", mount]
     return [*given, *made.options, made.image, "-c", _FIRST]
 
 
 def _mounts(made: ContainerSpec, empty: str) -> list[str]:
-    """One for each path, the last word about it; but nothing can be mounted in what is covered."""
+    """Return one mount for each path, where the last rule wins. Paths below a cover get none: nothing can be mounted
+    there."""
     reads, workspace = made.access == "restricted", made.mount_state.workspace
     mounts = {path: _bind(path, path, reads=reads) for path in (*made.roots, *workspace.pinned)}
     mounts |= {path: _bind(path, path, reads=True) for path in (*workspace.protected, *made.mount_state.mounted)}
@@ -136,23 +137,26 @@ def _bind(source: str, target: str, *, reads: bool) -> str:
 
 
 def _cover(path: str, empty: str) -> str:
-    """No tmpfs: podman would put into it what it is to cover."""
+    """Return a bind mount that covers a path. Not a tmpfs: podman would copy the covered content into it."""
     return _bind(empty if os.path.isdir(path) else os.devnull, path, reads=True)
 
 
 def _row(*fields: str) -> str:
-    """Comma-separated, as both engines read it."""
+    """Join fields by commas, quoted as both engines parse them."""
     return ",".join('"' + field.replace('"', '""') + '"' if set(field) & set(',"\n') else field for field in fields)
 
 
 def enforced_parts(made: ContainerSpec) -> tuple[str, ...]:
-    """Each part of what holds, by the names that results use. What is protected and does not exist has no mount over
-    it: it is compared before and after. Not `unix-sockets`: to those in the workspace it can connect, by a read-only
-    mount too, and a filter of ours would take the place of the engine's own, which is stricter in all else."""
+    """Return the names of the enforced rules, as in results.
+
+    A protected path that does not exist has no mount; it is compared before and after the run. `unix-sockets` is not
+    enforced: a command can connect to sockets in the workspace, even through a read-only mount, and a seccomp filter of
+    nacre's would replace the engine's own, which is stricter in everything else.
+    """
     confined = made.access != "unrestricted"
     parts = {
         "container": True,
-        "writes": True,  # nothing of this machine but the workspace is there
+        "writes": True,  # no other directory of this machine is mounted
         "network": not made.network,
         "abstract-sockets": not made.network,
         "signals": True,
@@ -167,7 +171,7 @@ def enforced_parts(made: ContainerSpec) -> tuple[str, ...]:
 
 
 def describe_container(made: ContainerSpec) -> str:
-    """For the model that writes the commands."""
+    """Return a description for the model that writes the commands."""
     where = ", ".join(made.roots)
     parts = [
         f"Commands run in a container made from {made.image}: of this machine it has only {where}"

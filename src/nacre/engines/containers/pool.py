@@ -1,4 +1,4 @@
-"""What takes long to open, opened once for each kind by the first who needs it; for any thread and event loop."""
+"""OpenOnce: resources that are slow to open, opened once per key by the first caller. For any thread and event loop."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ V = TypeVar("V")
 
 
 class OpenOnce(Generic[K, V]):
+    """Open resources by key. `close` is called for each that is dropped."""
+
     def __init__(self, close: Callable[[V], None]) -> None:
         self._close = close
         self._lock = threading.Lock()
         self._futures: dict[K, Future[V | None]] = {}
 
     async def get(self, key: K, opened: Callable[[], Awaitable[V]]) -> V:
-        """The one that is there, or a new one. If it cannot be opened, everybody who waits for it hears why."""
+        """Return the open resource, or open one. If opening fails, every waiting caller gets the exception."""
         while True:
             with self._lock:
                 future = self._futures.get(key)
@@ -40,23 +42,23 @@ class OpenOnce(Generic[K, V]):
             if isinstance(error, Exception):
                 future.set_exception(error)
             else:
-                future.set_result(None)  # this one went away: the next one has to do it
+                future.set_result(None)  # cancelled: one of the waiting callers opens it instead
             raise
         with self._lock:
             kept = self._futures.get(key) is future
-        if not kept:  # all was let go of meanwhile
+        if not kept:  # cleared meanwhile
             self._close(value)
         future.set_result(value if kept else None)
         return value if kept else None
 
     def items(self) -> list[tuple[K, V]]:
-        """Those that are open."""
+        """Return the keys and resources that are open."""
         with self._lock:
             futures = list(self._futures.items())
         return [(key, value) for key, future in futures if (value := _value(future)) is not None]
 
     def drop(self, key: K, value: V) -> None:
-        """Let go of this one; not of another that has come in its place."""
+        """Close a resource and forget it, but keep one that has replaced it."""
         with self._lock:
             future = self._futures.get(key)
             if future is not None and _value(future) is value:
@@ -64,14 +66,14 @@ class OpenOnce(Generic[K, V]):
         self._close(value)
 
     def peek(self, key: K) -> V | None:
-        """The one that is open."""
+        """Return the open resource; None if there is none."""
         with self._lock:
             future = self._futures.get(key)
         return None if future is None else _value(future)
 
     def clear(self) -> None:
-        """Let go of all, and of what is being opened as soon as it is. One that will not go does not keep the others:
-        what it has against it is raised when they have gone."""
+        """Close all resources; those being opened are closed as soon as they are open. An exception from closing one
+        does not keep the others open: the first is raised at the end."""
         values = [value for _, value in self.items()]
         with self._lock:
             self._futures = {}
@@ -86,7 +88,7 @@ class OpenOnce(Generic[K, V]):
 
 
 async def _wait_for(future: Future[V | None]) -> V | None:
-    """Whoever waits and goes away leaves it to the others."""
+    """Wait for another caller to open the resource. Cancelling the wait does not affect the other callers."""
     return await asyncio.shield(asyncio.wrap_future(future))
 
 

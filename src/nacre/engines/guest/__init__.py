@@ -1,1 +1,1 @@
-"""The part of an engine that runs on the other side: programs in bash, and the directory both sides share."""
+"""The guest side of an engine: bash programs that run there, and the run directory that both sides share."""

@@ -1,9 +1,9 @@
-"""The bash programs that are put into a container, or namespaces, beside what is to be run. Everything in them is a
-builtin: there may be nothing but bash.
+"""Bash programs that nacre puts into a container, or into namespaces, next to the command. They use builtins only:
+there may be no program but bash.
 
-A run's processes are known by a tag, the hard limit on file locks, which everything that is forked inherits, no program
-sets, and nobody can raise again. One that has lowered it carries the tag of no letter: it is nobody's, and is ended
-with the next run that is.
+A run's processes are identified by a tag, the hard limit on file locks (RLIMIT_LOCKS): child processes inherit it, no
+program sets it, and it cannot be raised again. A process that has lowered it has the tag of no run directory; it
+belongs to no run, and is killed with the next run that is killed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Paths in, the file systems that are mounted below them out, as this process sees them. Looks, changes nothing.
+"""Mount points below given paths, as this process sees them. Reads only.
 
-A read-only mount of a directory covers that directory's own file system: what is mounted further down stays as writable
-as it was, and needs a mount of its own.
+A read-only mount of a directory covers that directory's own file system. File systems mounted below it stay as writable
+as they were, and need mounts of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from nacre.sandbox.workspace import is_below
 
 
 def mounted_below(paths: Iterable[str], table: bytes | None = None) -> tuple[str, ...]:
-    """Where, sorted; not the paths themselves. `table` as in /proc/self/mountinfo, which is read if none is given."""
+    """Return the mount points below `paths`, sorted, without `paths` themselves. `table` is the content of
+    /proc/self/mountinfo, which is read if it is None."""
     tops = tuple(paths)
     if not tops:
         return ()
@@ -26,13 +27,13 @@ def mounted_below(paths: Iterable[str], table: bytes | None = None) -> tuple[str
 def _entries() -> list[MountEntry]:
     try:
         return read_mount_table()
-    except FileNotFoundError:  # no Linux: the engine has a machine of its own, and its mounts are none of ours
+    except FileNotFoundError:  # not Linux: the engine runs in a VM, with other mounts
         return []
 
 
 def _is_there(path: str) -> bool:
-    """Something else may be mounted above it. Only what is surely not there is left out: what may not be looked at has
-    to be covered all the same."""
+    """Return whether the path may exist; another file system may be mounted over it. True if that cannot be determined:
+    a path that cannot be examined must be covered, too."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Whether an engine's program is here and works. Blocking: for threads."""
+"""Check whether an engine's program is installed and works. Blocking: for threads."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _PROBE_TIMEOUT_S = 20.0
 
 
 def probe(command: list[str]) -> str | None:
-    """What it complains about, a sentence; nothing if it succeeds, None if there is no such program."""
-    if shutil.which(command[0]) is None:  # to execute it would tell of a directory in PATH that is closed to us
+    """Run a command. Return its error message as a sentence; empty if it succeeds, None if the program is not
+    installed."""
+    if shutil.which(command[0]) is None:  # running it would report an inaccessible directory in PATH instead
         return None
     try:
         done = subprocess.run(
@@ -33,7 +34,7 @@ def _last_line(data: bytes) -> str:
 
 
 def last_line_as_sentence(words: str) -> str:
-    """With a full stop."""
+    """Return the text with a full stop at its end."""
     return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
@@ -48,10 +49,10 @@ kill -9 -$!
 
 
 def run_detached(bash: str, text: bytes, *arguments: str) -> None:
-    """Have shell text run, for so long at most, by a process that nobody waits for and that may outlive this one. If
-    there is none to be had, nothing is done."""
+    """Run shell text in a detached process that may outlive this one, for at most 20 s. If no process can be started,
+    do nothing."""
     script = b"{ %b } </dev/null >/dev/null 2>&1 &" % (_DETACHED_SCRIPT.encode() % (text, _PROBE_TIMEOUT_S))
     with contextlib.suppress(OSError):
         words = [bash, "-c", os.fsdecode(script), "bash", *arguments]
         pid = os.posix_spawn(bash, words, host_environment(), setsid=True)
-        os.waitpid(pid, 0)  # only what it has started goes on
+        os.waitpid(pid, 0)  # the starting shell exits at once; its background job keeps running

@@ -1,7 +1,8 @@
-"""A letter: the folder of one run that both sides see, and what comes back by its pipes.
+"""Run directories: the directory of one run ("letter") that both sides see, and what the guest reports through its
+pipes.
 
-It can only be read where the command runs, but for the pipes; and these are opened here before the command is. Nothing
-that it can make or change is ever opened by its name, and nothing that comes back is more than data.
+The guest can only read it, except for the pipes, which the host opens before the command runs. The host opens nothing
+by name that the command can create or change, and treats all that it receives as plain data.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from nacre.result import Process
 from nacre.types import Plan
 
 _MAX_STATE_BYTES = 4 * 1024 * 1024 + 1
-"""Bytes of a shell's last directory and environment; see `ShellExitState`."""
+"""Bytes of a shell's exit state (directory and environment); see `ShellExitState`."""
 _READ_BYTES = 1 << 16
 
 
 class RunDir:
+    """Directory of one run, shared with the guest."""
+
     def __init__(
         self,
         path: str,
@@ -37,7 +40,7 @@ class RunDir:
         *,
         pipes: tuple[str, ...] = (),
     ) -> None:
-        """OSError: it cannot be written, and nothing is left of it."""
+        """Write the directory. OSError: it cannot be written; it is removed."""
         self.path = path
         os.mkdir(path)
         try:
@@ -47,7 +50,7 @@ class RunDir:
             raise
 
     def _write(self, files: Mapping[str, bytes], pipes: tuple[str, ...]) -> None:
-        os.chmod(self.path, 0o755)  # the command's user may be any; nobody else gets past the folder above
+        os.chmod(self.path, 0o755)  # the command's user may be any; others cannot enter the parent
         for name, data in files.items():
             file = os.path.join(self.path, name)
             with open(file, "xb") as stream:
@@ -57,8 +60,8 @@ class RunDir:
             make_pipe(os.path.join(self.path, name))
 
     def close_start_pipe(self) -> None:
-        """Nobody passes the gate any more, and what there is to read is gone: other commands may see the folder. Who
-        has begun has read it."""
+        """Stop a run that has not begun, and remove its script and command, since other commands may see the directory.
+        A run that has begun has read them."""
         with contextlib.suppress(OSError):
             os.truncate(os.path.join(self.path, "gate"), 0)
         for name in ("go", "text"):
@@ -79,12 +82,15 @@ def _open_pipe(pipe: str) -> int:
 
 
 class GuestStatus:
-    """What comes back of one run: how it ended, by the shell that waits for it here, and its last directory and
-    environment, by its own."""
+    """The report on one run: how it ended, from the shell that waits for it on the host, and the exit state (directory
+    and environment), from its own shell."""
 
     def __init__(self, letter: RunDir, state: int | None, *, cwd: str, unstarted: str, lost: str = "") -> None:
-        """`state` is where the latter goes; the rest is what to say if it never began, or was not seen to end. OSError:
-        nothing could be heard of it, and the letter is gone."""
+        """Open the pipes. OSError: that failed; the run directory is removed.
+
+        `state` is the file to copy the exit state to. `unstarted` and `lost` are the messages for a run that never
+        began, or was not seen to end.
+        """
         self._state = state
         self._cwd = cwd
         self._unstarted = unstarted
@@ -94,7 +100,7 @@ class GuestStatus:
         with contextlib.ExitStack() as undo:
             undo.callback(letter.discard)
             self.note = memory_file(b"")
-            """A file for the shell here."""
+            """Memory file for the reports of the shell on the host."""
             undo.callback(os.close, self.note)
             self._pipe = None if state is None else _open_pipe(os.path.join(letter.path, "state"))
             undo.pop_all()
@@ -102,8 +108,8 @@ class GuestStatus:
             self._loop.add_reader(self._pipe, self._read_available)
 
     def _read_available(self) -> None:
-        """What there is; but whoever writes more than anybody could mean, writes to nobody. Nobody writes: that will
-        be so until somebody does, so look away."""
+        """Copy the available exit state. Stop for good beyond `_MAX_STATE_BYTES`. At EOF stop watching the pipe, which
+        stays readable while it has no writer."""
         assert self._pipe is not None
         assert self._state is not None
         with contextlib.suppress(OSError):
@@ -123,13 +129,12 @@ class GuestStatus:
             self._pipe = None
 
     def translate_end(self, word: FinalEvent) -> FinalEvent:
-        """What its last word means."""
+        """Translate the last event of the shell on the host to that of the run."""
         if self._pipe is not None:
             self._read_available()
         lines = os.pread(self.note, _MAX_STATE_BYTES, 0).splitlines()
-        if isinstance(word, RunStopped) and (
-            left := _parse_leftovers(lines)
-        ):  # as it is known there, not who waits for it here
+        # as the guest reports them, not the processes that wait on the host
+        if isinstance(word, RunStopped) and (left := _parse_leftovers(lines)):
             word = word._replace(
                 running=left if word.running else (), killed_leftovers=left if word.killed_leftovers else ()
             )
@@ -148,7 +153,7 @@ class GuestStatus:
 
     @property
     def has_ended(self) -> bool:
-        """It was seen to end where it ran, or never to begin."""
+        """Whether the run was seen to end in the guest, or not to begin there."""
         return not {b"ended", b"over"}.isdisjoint(os.pread(self.note, _MAX_STATE_BYTES, 0).splitlines())
 
     def close(self) -> None:
@@ -157,17 +162,17 @@ class GuestStatus:
 
 
 class GuestRun:
-    """The far end of a run that has a letter."""
+    """The guest side of a run that has a run directory (`RemoteEnd`)."""
 
     def __init__(self, letter: RunDir, reply: GuestStatus, *, discard: bool) -> None:
-        """`discard`: it is ours to do so when nobody listens any more."""
+        """`discard`: remove the run directory on close; otherwise the scripts do."""
         self._run_dir = letter
         self._discard = discard
         self._run: LocalRun | None = None
         self.status = reply
 
     async def start(self, plan: Plan, folder: TaskDirHandle | None) -> LocalRun | UnstartedRun:
-        """Start its near end. Nothing is left of it if that fails."""
+        """Start the shell on the host. If that fails, nothing is left of the run."""
         try:
             run = await start(plan, self.status.note, folder)
         except BaseException:
@@ -181,7 +186,7 @@ class GuestRun:
 
     @property
     def never_started(self) -> bool:
-        """Not even its near end was seen to start."""
+        """Whether not even the shell on the host was seen to start."""
         return self._run is not None and not self._run.has_started
 
     def _abandon(self) -> None:
@@ -198,17 +203,17 @@ class GuestRun:
     def close(self) -> None:
         self.status.close()
         unborn, self._run = self.never_started, None
-        if self._discard or unborn:  # nobody there would do it; and who is just beginning stops at it
+        if self._discard or unborn:  # no script would remove it, and a run that is just starting fails without it
             self._run_dir.discard()
 
 
 def failed_start(error: OSError) -> UnstartedRun:
-    """It cannot even be written down what is to be run."""
+    """Return a run that failed because its run directory could not be written."""
     return UnstartedRun(parse_start_failed(error))
 
 
 def _parse_leftovers(lines: list[bytes]) -> tuple[Process, ...]:
-    """What was still running there when the shell had exited."""
+    """Return the processes that were still running in the guest when the shell had exited."""
     rows = (line.split(b" ", 2) for line in lines if line.startswith(b"left ") and line.count(b" ") >= 2)
     found = [(int(pid), command.decode("utf-8", "replace")) for _, pid, command in rows if pid.isdigit()]
     return tuple(Process(pid, pid, _process_name(command)) for pid, command in found)

@@ -1,8 +1,8 @@
-"""The bash texts that carry a command across: what starts it here, what becomes its shell there, what ends it. Pure.
+"""Bash scripts that carry a command into the guest: start it on the host, become its shell in the guest, kill it. Pure.
 
-A run has a folder that both sides see, its letter. There, `start_script` becomes the command's shell. Here, a shell of
-ours waits for the engine's program and then ends as the command did, by a signal too: so the keeper reports what
-happened as if it had happened here.
+Both sides see the run directory ("letter"). In the guest, `start_script` becomes the command's shell. On the host, a
+shell of nacre's waits for the engine's program and then exits as the command did, or kills itself by the same signal,
+so the keeper reports the run as if it had happened on the host.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from nacre.types import Limits, Plan
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OWN = "own"
-"""A letter's pipe that is for `front` alone."""
+"""Name of a pipe in the run directory for `FOREGROUND` alone."""
 _SET_BY_BASH = frozenset("_ BASH SHLVL PWD OLDPWD BASHOPTS SHELLOPTS UID EUID PPID BASH_VERSINFO".split())
 
 
 def start_script(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: Mapping[str, str]) -> bytes:
-    """Becomes the command's shell. `letter` is the run's folder as it is seen there; `tag`, what it is known by where
-    the keeper does not see it."""
-    lines = [] if tag is None else [f"ulimit -x {tag} || exit 125"]  # it would be taken for nobody's
-    lines.append(f"echo begun 1<>{letter}/told")  # no reader, no end of waiting for one: it may be dead already
+    """Return the script that becomes the command's shell. `letter` is the run directory as the guest sees it; `tag`
+    identifies the run's processes where the keeper does not see them."""
+    lines = [] if tag is None else [f"ulimit -x {tag} || exit 125"]  # untagged, it would count as a process of no run
+    lines.append(f"echo begun 1<>{letter}/told")  # <>: opening for writing alone would block if the reader is dead
     if tag is not None:
         lines += [_EXPENDABLE, *_bounds(plan.limits)]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in export.items() if _can_be_exported(name)]
     lines.append(f"if ! cd -- {shlex.quote(cwd)} 2>/dev/null; then echo lost 1<>{letter}/told; exit 125; fi")
-    lines.append("unset OLDPWD")  # it has been nowhere else
+    lines.append("unset OLDPWD")  # the shell has not been in another directory
     shell = bootstrap_script(
         long=True,
         session=plan.reports_state,
@@ -48,13 +48,13 @@ def start_script(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: 
 _EXPENDABLE = (
     "{ read -r score </proc/self/oom_score_adj && ((score < 500)) && echo 500 >/proc/self/oom_score_adj; } 2>/dev/null"
 )
-"""If memory runs out: before who waits for it and tells how it ended. What asks for more while the largest is dying
-makes the kernel look for another."""
+"""Makes the kernel's OOM killer choose the command before the processes that wait for it and report its end. A process
+that asks for memory while the largest one is dying makes the kernel choose another."""
 
 
 def _bounds(limits: Limits) -> list[str]:
-    """What each process may have: memory and the number of processes are the engine's to count, and computing is not
-    counted for all of them together."""
+    """Return the limits of each process. The engine limits memory and the number of processes; CPU time is not counted
+    for all processes together."""
     seconds = None if limits.cpu is None else math.ceil(limits.cpu)
     bounds = {
         "-c": 0,
@@ -67,7 +67,7 @@ def _bounds(limits: Limits) -> list[str]:
 
 
 def _can_be_exported(name: str) -> bool:
-    """Bash itself holds on to the rest, or has no word for it."""
+    """Return whether bash can export the variable: its name is valid, and bash does not set it itself."""
     return _NAME.fullmatch(name) is not None and name not in _SET_BY_BASH
 
 
@@ -90,8 +90,8 @@ while {_READ_LINE}; do
     ((++lines < 500)) || {{ code= && break; }}
 done
 """
-"""What is said through the letter's pipe. The command can say anything there, too, and as much as it likes: nothing of
-it is more than a number or a line of text, and who says too much is believed nothing."""
+"""Reads reports from the run directory's pipe. The command can write anything there, too, and any amount: only numbers
+and lines of text are used, and after 500 lines the exit status is discarded."""
 
 _EXIT_AS_COMMAND = r"""
 [[ $begun ]] && echo begun >&63
@@ -106,7 +106,7 @@ if ((code > 128 && code < 193)) && [[ $said != "$code" ]]; then
 fi
 exit "$code"
 """
-"""A status above 128 is a signal's, unless the shell itself has said that it exits with it."""
+"""A status above 128 means a signal, unless the shell itself has reported that it exits with this status."""
 
 
 def host_script(
@@ -119,10 +119,13 @@ def host_script(
     memory: int | None = None,
     processes: int | None = None,
 ) -> bytes:
-    """Starts the engine's program, and ends as the command did. What the command leaves running is that program's,
-    which goes on, and holds the container; `apart`: so does the run itself, from its start. The letter stays as long
-    as something of the run does, which is known by it. `end` ends the command if that program ends before it, and what
-    is left of one that was over the container's `memory`."""
+    """Return the script that starts the engine's program, and exits as the command did.
+
+    Leftovers are children of that program, which keeps running and holds the container; with `apart`, the run itself
+    holds it from its start. The run directory exists as long as any process of the run, since tags refer to it. The
+    shell text `end` kills the command if the engine's program exits first, and the leftovers of a command that exceeded
+    the container's `memory`.
+    """
     ending = f"{{ {end.decode('utf-8', 'surrogateescape')}; }} </dev/null >/dev/null 2>&1 5<&- 7<&- 63>&-"
     holds = f" 7<>{shlex.quote(hold)}" if apart else ""
     return _encode_text(f"""cd -- {shlex.quote(letter)} || exit 125
@@ -147,8 +150,8 @@ fi
 
 
 def _out_of(memory: int | None, processes: int | None) -> str:
-    """Notes what a container has run out of: the kernel counts that for all of it. Who was killed then was over its
-    limit if it has one."""
+    """Return the script that reports which resource a container has run out of. The kernel counts for the whole
+    container; a command that was killed then exceeded its memory limit, if it has one."""
     most = "" if processes is None else f": {processes} at once"
     may = "" if memory is None else "It was killed, and may have been over what memory its container may have."
     over = "" if memory is None else f"over=1; echo limit memory {memory} {memory} >&63"
@@ -163,8 +166,11 @@ esac
 
 
 def foreground_host_script(command: Sequence[str], *, letter: str, files: Mapping[int, str], discard: bool) -> bytes:
-    """The same for a program that leaves alone what the command leaves running. `files` of the letter are for that
-    program only, which gets them open; a pipe for both ways."""
+    """Return a script like that of `host_script`, for a program that does not wait for leftovers.
+
+    `files` maps descriptors to files in the run directory, which only that program gets, open; they are unlinked. A
+    pipe is opened for reading and writing.
+    """
     opened = " ".join(f"{fd}<{'>' if name == OWN else ''}{name}" for fd, name in files.items())
     closed = " ".join(f"{fd}<&-" for fd in files)
     return _encode_text(f"""cd -- {shlex.quote(letter)} || exit 125
@@ -184,9 +190,13 @@ def _forget(letter: str) -> str:
 
 
 def keepalive_script(command: Sequence[str], *, remove: str, letters: str, patience: float = 10.0) -> bytes:
-    """Runs a container until nobody holds its standard input, and sees that it is gone then: an engine may wait long
-    for what was killed beside it, and its program for an engine that does not answer: `patience` is how many seconds
-    either has then. `remove` is one command: what is killed is that, and no shell around it."""
+    """Return the script that runs a container until no process holds its standard input, and then ensures that it is
+    removed.
+
+    An engine may wait long for processes that were killed without it, and its program for an engine that does not
+    answer; each is killed after `patience` seconds. `remove` is a single command, so that it is killed itself, and not
+    a shell around it.
+    """
     place = shlex.quote(letters)
     return _encode_text(f"""pause() {{ read -r -t "$1" -u 6; }}
 exec 6<> <(:)
@@ -215,10 +225,13 @@ exit $code
 
 
 def kill_script(program: str, container: str, *, reap: str, tag: int, letter: str, confined: bool) -> bytes:
-    """Ends a run in a container, as root there or as whoever it is; and if neither reaches it, the container ends.
-    With no more rights than the container has: what is executed in there may be the command's own. `confined`: without
-    capabilities, root reaches only itself, and nobody can become somebody else. It waits by reading from what it gets
-    from here: there may be no room for another process in there."""
+    """Return the script that kills a run in a container: as root there, or as the container's user. If neither can, it
+    removes the container.
+
+    It needs no more privileges than the container has: the program executed there may be the command's own. `confined`:
+    without capabilities, root reaches only its own processes and cannot change its user, so root is tried last. The
+    script inside waits by reading from a pipe of the host: there may be no room for another process.
+    """
     program = shlex.quote(program)
     ways = ("", "--user 0") if confined else ("--user 0", "")
     tries = [f'{program} exec -i {way} {container} bash {reap} {tag} "$@" <&6' for way in ways]

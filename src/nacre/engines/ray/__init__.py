@@ -1,7 +1,7 @@
-"""Many machines: each run is placed on a node of a Ray cluster, and runs there as it would run here.
+"""Ray engine: each run is placed on a node of a Ray cluster, and runs there as it would run here.
 
-Ray places and keeps count of resources; on each node that is used an agent of ours runs commands with the local engine
-and its keeper. Nothing of Ray is loaded before an engine is made.
+Ray schedules runs and accounts for resources. On each node in use, an agent (a Ray actor) runs commands with the local
+engine and its keeper. Ray is not imported before an engine is created.
 """
 
 from nacre.engines.ray.engine import RayEngine

@@ -1,4 +1,4 @@
-"""RayEngine: each command runs on a node that Ray chooses, and looks like any other."""
+"""RayEngine: runs each command on a node that Ray chooses."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ if TYPE_CHECKING:
 
 _ID_DIGITS = 56
 _MIN_RESOURCE = 0.0001
-"""Of a resource; Ray counts no finer."""
+"""Smallest amount of a resource; Ray counts no finer."""
 
 
 class RayEngine(Engine):
+    """Engine that runs commands on the nodes of a Ray cluster."""
+
     name = "ray"
     is_local = False
 
@@ -67,14 +69,18 @@ class RayEngine(Engine):
         patience: float = 60.0,
         runtime_env: Mapping[str, Any] | None = None,
     ) -> None:
-        """Each run is given `num_cpus` and `resources` for as long as it lasts, on a node with these labels, or on
-        `node` (an id or an address). One whose node was lost is started again elsewhere up to `retries` times, from its
-        beginning: whether that does harm, only the caller can know. `workspace` is shipped; None: paths are the same on
-        every node. Where all is in use, runs wait; what no node could ever hold raises EngineUnavailable after
-        `patience` seconds, in which a cluster may grow, and so does a cluster that has not answered by then.
-        `runtime_env` is what Ray is to prepare for nacre itself.
+        """Create an engine; the first run connects to the cluster at `address` (default: as Ray finds it).
 
-        EngineUnavailable: Ray is not installed. The cluster is looked for by the first run.
+        Each run reserves `num_cpus` and `resources` while it lasts, on a node with the labels of `label_selector`, or
+        on `node` (an id or an address). A run whose node is lost is restarted from its beginning on another node, up to
+        `retries` times; only the caller can know whether that is harmless. `workspace` is shipped to the nodes; by
+        default, paths are the same on every node. `runtime_env` is Ray's runtime environment for nacre itself.
+
+        When all resources are in use, runs wait. After `patience` seconds, in which a cluster may grow, a run that no
+        node could ever hold raises EngineUnavailable, as does a cluster that has not answered.
+
+        EngineUnavailable: Ray is not installed. InvalidRequest: `address` is one of Ray's client, or the run needs no
+        resources.
         """
         if address is not None and address.startswith("ray://"):
             raise InvalidRequest(
@@ -111,18 +117,20 @@ class RayEngine(Engine):
 
     @property
     def confines(self) -> bool:
-        """As far as can be known here: each node is asked again, and does not run what it cannot confine."""
+        """Whether this machine's kernel can enforce access modes. Each node checks its own, and refuses commands that
+        it cannot sandbox."""
         from nacre.sandbox.probe import kernel
 
         return kernel().confines
 
     async def base_environment(self, ctx: ToolContext) -> Mapping[str, str]:
-        """A node has an environment of its own."""
-        await self._throttle.wait_turn()  # before it is planned
+        """Return the variables to pass: each node has its own environment."""
+        await self._throttle.wait_turn()  # called before planning
         return {**passed_variables(ctx), MARK: self.name}
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
-        """It need not be here: its node says if it is not there. By itself, a command starts in what was shipped."""
+        """Return the working directory, by default in the shipped workspace. It need not exist here: the node reports
+        if it is missing."""
         path = resolve_cwd(request, self._with_real_workspace(ctx), here=False)
         if self._workspace is not None:
             real_directory(path, self._workspace)
@@ -134,7 +142,7 @@ class RayEngine(Engine):
         sent = make_sendable(ctx)
         if self._workspace is not None:
             sent = real_context(sent, self._workspace)
-            # those of the copy are looked at, on its node
+            # the node looks at those of its copy
             planned = replace(planned, compared_paths=(), repositories=(), mounted=(), covered=())
         return replace(planned, engine_data=PlanContext(ctx=sent, inherits=MARK in env))
 
@@ -149,7 +157,7 @@ class RayEngine(Engine):
         return RayRun(self, lambda places: self._build_payload(places, plan, tells=tells), plan, state, self._retries)
 
     def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
-        """A task of the node that it is placed on; see `RayTasks`."""
+        """Start a task on the node where it is placed, and yield its events; see `RayTasks`."""
         return self._start_task(request, ctx, plan)
 
     async def _start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
@@ -169,7 +177,7 @@ class RayEngine(Engine):
             outcome = Lost("its engine was closed" if places.closed else lost.reason)
             yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=outcome, redactor=plan.redactor))
             return
-        except BaseException:  # whoever did not hear of it can do nothing with it: it is ended
+        except BaseException:  # the caller will not learn of the task: cancel its start
             if answer is not None:
                 places.connection.cancel(answer)
             places.release(lease)
@@ -180,7 +188,7 @@ class RayEngine(Engine):
         task = None
         for event in events:
             if isinstance(event, Started):
-                event = replace(event, redactor=plan.redactor)  # which does not travel
+                event = replace(event, redactor=plan.redactor)  # not sent to nodes
             elif isinstance(event, Ended):
                 task, result = event.result.task, qualify_result(event.result, lease.node)
                 notes = (*plan.notes, *result.notes)
@@ -192,25 +200,27 @@ class RayEngine(Engine):
             places.release_after_task(lease, agent, plan.task_dir, task.id)
 
     def tasks(self, directory: StrPath | None = None) -> Tasks:
-        """Those of every node, as whoever knows `Tasks` wants them. Whoever can await everything: `RayTasks`."""
+        """Return the tasks of all nodes with the interface of `Tasks`, which blocks in part. `RayTasks` is all
+        async."""
         return ClusterTasks(RayTasks(self, directory))
 
     async def aclose(self) -> None:
-        """What runs is ended, but for tasks; agents and leases are given back."""
+        """Kill all runs except tasks, and release agents and leases."""
         if is_forked():
-            return  # they are the other process's
+            return  # they belong to the parent process
         with self._lock:
             places, self._slots, self._opening = self._slots, None, None
         if places is not None:
             await asyncio.to_thread(places.close)
 
     def is_connected(self) -> Slots | None:
-        """If the cluster need not be looked for."""
+        """Return the slots if this engine is connected; None if it has to connect first."""
         places = self._slots
         return places if not is_forked() and places is not None and places.connection.alive else None
 
     async def slots(self) -> Slots:
-        """The first time, the cluster is looked for; and again if the program has left it, or joined another, since."""
+        """Return the slots, connecting if needed: at the first call, or if the program has left the cluster, or joined
+        another."""
         check_not_forked()
         places = self.is_connected()
         if places is not None:
@@ -218,13 +228,13 @@ class RayEngine(Engine):
         return await asyncio.shield(ignore_result(asyncio.wrap_future(self._open_in_thread())))
 
     def _open_in_thread(self) -> Future[Slots]:
-        """By a thread that nothing waits for: Ray may take its time, and cannot be told to stop."""
+        """Connect in a daemon thread: Ray may take long, and cannot be cancelled."""
         with self._lock:
             opening, places = self._opening, self._slots
             stale = places is None or not places.connection.alive
             if opening is None or (opening.done() and stale):
                 opening = self._opening = Future()
-                opening.set_running_or_notify_cancel()  # whoever goes away takes nothing from the others
+                opening.set_running_or_notify_cancel()  # a cancelled caller does not affect the others
                 threading.Thread(target=self._open, args=(opening,), name="nacre-connect", daemon=True).start()
             return opening
 

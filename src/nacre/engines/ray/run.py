@@ -1,7 +1,7 @@
 """A run on a node, as the driver sees it: placed, streaming, ended, or lost with its node.
 
-Nothing is read ahead but what Ray's own back-pressure lets through. Where it goes on as a task, or leaves one, the
-agent has seen to that.
+Output is read ahead only as far as Ray's back-pressure allows. If the run becomes a task, or leaves one, the agent has
+arranged that.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ if TYPE_CHECKING:
     from nacre.engines.ray.engine import RayEngine
 
 _MAX_UNREAD_ITEMS = 4
-"""Items that an agent sends before somebody takes one: four megabytes of a flood."""
+"""Items that an agent sends ahead of the reader: 4 MiB when a command prints without pause."""
 _END_MARGIN_S = 120.0
-"""Seconds that the end of a run may be late, all in all: the agent itself gives up its keeper long before that."""
+"""Seconds that the end of a run may be late, in total: the agent itself gives up on its keeper long before."""
 
 Items = list[RunEvent | FinalMessage]
 
 
 class RayRun:
+    """Handle of a run on a node of the cluster."""
+
     def __init__(
         self,
         engine: RayEngine,
@@ -49,7 +51,7 @@ class RayRun:
         state: int | None,
         retries: int,
     ) -> None:
-        """The cluster may have to be looked for, which takes long: that is done by `next`, which can be cancelled."""
+        """Prepare the run. Connecting to the cluster may take long, so `next` does it, which can be cancelled."""
         self._loop = asyncio.get_running_loop()
         self._engine = engine
         self._localised_plan = sent
@@ -59,16 +61,16 @@ class RayRun:
         self._cancel = Cancel()
         self._slots: Slots | None = None
         self._slot: tuple[Lease, AgentConnection] | None = None
-        """Where it is."""
+        """Its lease and agent, while it is placed."""
         self._id = ""
-        """Its name there."""
+        """Its id on the agent."""
         self._stream: AgentStream | None = None
         self._due = float("inf")
-        """When its agent must have told its end; unless there is so much that nobody has read yet."""
+        """Loop time by which its agent must have reported its end; not checked while unread items are available."""
         self._events: deque[RunEvent] = deque()
         self._began = self._last_output = self._loop.time()
         self._lost = ""
-        """Why it has to begin again."""
+        """Reason for starting it again."""
         self.is_active = True
         self.task: TaskRef | None = None
         self.notes: tuple[str, ...] = ()
@@ -105,7 +107,7 @@ class RayRun:
         self._start(*held)
 
     async def _find(self) -> tuple[Lease, AgentConnection] | None:
-        """None: cancelled first."""
+        """Return a slot; None if cancelled first."""
         if self._slots is None:
             self._slots = self._engine.is_connected() or await run_unless_cancelled(self._cancel, self._engine.slots())
         return None if self._slots is None else await self._slots.find(self._cancel)
@@ -186,7 +188,8 @@ class RayRun:
         self._events.append(final.event)
 
     def _refuse(self, error: InvalidRequest) -> None:
-        """Its node cannot carry it out as it stands: that is raised, as by every engine, if nothing was printed yet."""
+        """Raise the error of a node that refuses the run, as every engine does; report the run as lost if it was
+        started before, since it may have printed."""
         if self._slot is not None:
             assert self._slots is not None
             (lease, _), self._slot = self._slot, None
@@ -225,7 +228,7 @@ class RayRun:
 
 
 class AgentStream:
-    """What an agent yields, item by item. One that was waited for in vain comes next."""
+    """The items that an agent yields. An item that was awaited in vain is returned by the next call."""
 
     def __init__(self, generator: Any, connection: ClusterConnection) -> None:
         self.generator = generator
@@ -240,13 +243,13 @@ class AgentStream:
         return items
 
     async def _item(self) -> Items:
-        """Ray ends the whole process when a stream of a connection that is no more is asked for what comes next: so
-        that is awaited first, where Ray lets us, and only then taken."""
+        """Return the next item. Ray exits the whole process when the next item is requested of a stream whose
+        connection is lost; so the item is awaited first, if this version of Ray can, and only then taken."""
         self._connection.check()
         if (peek := getattr(self.generator, "_get_next_ref_n", None)) is not None:
             try:
                 items: Items = await peek(1)[0]
-            except Exception:  # the end, or why there is none: which of them, the stream knows
+            except Exception:  # end of the stream, or an error: `anext` tells which
                 self._connection.check()
             else:
                 self._connection.check()

@@ -1,7 +1,7 @@
-"""RayTasks: the background commands of a cluster, for whoever did or did not start them, on whichever host.
+"""RayTasks: the background commands of a cluster, whichever program on whichever host started them.
 
-A task lives on its node and is kept there. Its id, `bash-3f9c2a17@4f2a91c3`, says which one, by the beginning of the
-node's id; without that every node is asked. As `nacre.Tasks`, but all of it is awaited.
+A task lives on its node, and its files are there. Its id, `bash-3f9c2a17@4f2a91c3`, contains the beginning of the
+node's id; without that, every node is queried. Like `nacre.Tasks`, but all methods are async.
 """
 
 from __future__ import annotations
@@ -35,35 +35,45 @@ if TYPE_CHECKING:
 _PREFIX = "bash-"
 _MIN_ID_CHARS = len("bash-0000")
 _KNOWN: tuple[TaskState, ...] = ("running", "ended", "lost", "broken")
-"""From who knows most about a task to who knows least."""
+"""States, from that of the node that knows most about a task to that of the node that knows least."""
 
 
 @frozen(kw_only=True)
 class PlacedTask:
-    """A task and the node that it is on."""
+    """A task, and the id of the node that it is on."""
 
     node: str
     task: Task
 
 
 class RayTasks:
+    """Access to the background tasks of a cluster.
+
+    Ids may be given without the node's part, and as a unique prefix. Every method that takes an id raises NoSuchTask if
+    there is no such task, or several. EngineUnavailable: the cluster or the node cannot be reached.
+    """
+
     def __init__(self, engine: RayEngine, directory: StrPath | None = None) -> None:
-        """`directory`: where the nodes keep them, if not in the state directory of their user."""
+        """`directory` is the store on the nodes; by default, the one in the state directory of their user."""
         self._engine = engine
         self.directory = None if directory is None else absolute(directory, "directory")
         self._known: dict[str, tuple[str, str]] = {}
-        """Where a task is, by its whole id: what begins like it today may be another's tomorrow."""
+        """Node and id of a task, by its full id only: a prefix may become ambiguous."""
 
     async def list(self, *, all: bool = True, node: str | None = None) -> builtins.list[PlacedTask]:
-        """Of every node that can be asked, or of one, by its address or the beginning of its id: the oldest first; only
-        those that run, unless `all`."""
+        """Return the tasks of every reachable node, or of one `node`, given by its address or a prefix of its id;
+        oldest first.
+
+        With `all=False`, only those that run. InvalidRequest: no such node, or several. EngineUnavailable: no node can
+        be queried.
+        """
         alive = await self._alive()
         asked = builtins.list(alive) if node is None else [_node(node, alive)]
         found = sorted(await self._tasks_of_nodes(asked, all), key=lambda placed: placed.task.created)
         return [PlacedTask(node=placed.node, task=qualify_task(placed.task, placed.node)) for placed in found]
 
     async def _tasks_of_nodes(self, nodes: builtins.list[str], all: bool) -> builtins.list[PlacedTask]:
-        """As their nodes know them. EngineUnavailable: none of them can be asked, and why not the first."""
+        """Return the tasks with their ids on the nodes. If no node can be queried, raise the first error."""
         told = await asyncio.gather(*(self._ask(node, "list", all=all) for node in nodes), return_exceptions=True)
         failed = [each for each in told if isinstance(each, BaseException)]
         other = [each for each in failed if not isinstance(each, EngineUnavailable)]
@@ -75,40 +85,40 @@ class RayTasks:
         )
 
     async def get(self, id: str) -> PlacedTask:
-        """By its id, as every other method takes it, too; NoSuchTask."""
+        """Return a task. NoSuchTask: none, or several."""
         node, name = await self._locate(id)
         return PlacedTask(node=node, task=qualify_task(await self._ask(node, "get", name), node))
 
     async def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = MAX_READ_BYTES) -> Output:
-        """As `Tasks.output`."""
+        """Return output of a task, as `Tasks.output`."""
         node, name = await self._locate(id)
         output: Output = await self._ask(node, "output", name, since=since, lines=lines, limit=limit)
         return qualify_output(output, node)
 
     async def wait(self, id: str, *, timeout: float | None = None, until: WaitCondition | None = None) -> WaitResult:
-        """As `Tasks.wait`; a port is looked for on the task's node."""
+        """Wait for a task, as `Tasks.wait`; a port is probed on the task's node."""
         node, name = await self._locate(id)
         waited: WaitResult = await self._ask(node, "wait", name, timeout=timeout, until=until)
         return qualify_wait_result(waited, node)
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
-        """As `Tasks.kill`."""
+        """Kill a task, as `Tasks.kill`."""
         node, name = await self._locate(id)
         task: Task = await self._ask(node, "kill", name, signal=signal, grace=grace)
         return qualify_task(task, node)
 
     async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
-        """As `Tasks.write`."""
+        """Write to a task's standard input, as `Tasks.write`."""
         node, name = await self._locate(id)
         await self._ask(node, "write", name, data, close=close)
 
     async def close_stdin(self, id: str) -> None:
-        """As `Tasks.close_stdin`."""
+        """Close a task's standard input, as `Tasks.close_stdin`."""
         node, name = await self._locate(id)
         await self._ask(node, "close_stdin", name)
 
     async def _locate(self, id: str) -> tuple[str, str]:
-        """Its node, and its id there."""
+        """Return a task's node, and its id there."""
         if id in self._known:
             return self._known[id]
         name, where = split_task_id(id if id.startswith(_PREFIX) else _PREFIX + id)
@@ -126,7 +136,7 @@ class RayTasks:
         return node, whole
 
     async def _alive(self) -> dict[str, str]:
-        """Each node, and where it is."""
+        """Return the addresses of the live nodes, by id."""
         connection = (await self._engine.slots()).connection
         connection.check()
         return await wait_while_connected(connection, call_in_thread(lambda: nodes(connection.ray)))
@@ -134,7 +144,7 @@ class RayTasks:
     async def _ask(self, node: str, method: str, *args: Any, **options: Any) -> Any:
         try:
             return await self._call_node(node, method, *args, **options)
-        except NodeLost:  # who is asked for it next looks for it anew: its directory may be another node's, too
+        except NodeLost:  # locate its tasks anew: another node may share their directory
             self._known = {id: where for id, where in self._known.items() if where[0] != node}
             raise
 
@@ -148,7 +158,7 @@ class RayTasks:
             places.agents.drop(agent)
             raise
         except asyncio.CancelledError:
-            places.connection.cancel(call)  # nobody waits there, either
+            places.connection.cancel(call)  # cancel it on the node, too
             raise
         if isinstance(answer, InvalidRequest):
             raise answer
@@ -156,7 +166,7 @@ class RayTasks:
 
 
 def _node(name: str, alive: Mapping[str, str]) -> str:
-    """InvalidRequest: there is none of that name, or there are several."""
+    """Return the node with this address, or prefix of its id. InvalidRequest: none, or several."""
     found = [id for id, address in alive.items() if name and (id.startswith(name) or address == name)]
     if len(found) == 1:
         return found[0]
@@ -170,7 +180,8 @@ def _node(name: str, alive: Mapping[str, str]) -> str:
 
 
 def _unique(found: Iterable[PlacedTask]) -> builtins.list[PlacedTask]:
-    """Nodes with one state directory for all of them see each other's tasks; where one runs, it is known best."""
+    """Keep one entry per task: nodes with a common state directory see each other's tasks. The node where it runs knows
+    most."""
     best: dict[str, PlacedTask] = {}
     for placed in found:
         other = best.setdefault(placed.task.id, placed)

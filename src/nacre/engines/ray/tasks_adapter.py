@@ -1,6 +1,6 @@
-"""The tasks of a cluster for whoever knows `Tasks`: a model's tools, and the commands of the command line.
+"""The tasks of a cluster with the interface of `Tasks`, for the tools of a model and for the command line.
 
-What `Tasks` reads from a directory is asked of nodes here: it takes a while, and blocks where it is not awaited.
+`Tasks` reads a directory; this class queries nodes, which takes a while, and blocks in methods that are not async.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from nacre.tasks.tasks import Tasks
 from nacre.tasks.wait import WaitCondition, WaitResult
 
 _POLL_INTERVAL_S = 0.5
-"""Seconds between two looks at what a task has printed: each is a call to its node."""
+"""Seconds between reads of a task's output: each is a call to its node."""
 _CLEAN = "Run `nacre clean` on each node; what is a week old goes there by itself."
 
 
 class ClusterTasks(Tasks):
+    """Tasks of a Ray cluster; see `Tasks`."""
+
     def __init__(self, tasks: RayTasks) -> None:
         self.directory = tasks.directory or "the Ray cluster"
         self._tasks = tasks
@@ -82,7 +84,7 @@ class ClusterTasks(Tasks):
         )
 
     async def _current_state(self, id: str) -> WaitResult:
-        """Nobody waits for it any more."""
+        """Return the state of a task that is no longer waited for."""
         return WaitResult(tasks=((await self._tasks.get(id)).task,), met=(), ended=(), timed_out=False, match={})
 
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
@@ -104,6 +106,7 @@ class ClusterTasks(Tasks):
                     yield placed.task
 
     def clean(self, **_: Any) -> NoReturn:
+        """Raise InvalidRequest: nodes clean their own stores."""
         raise InvalidRequest(
             "not_on_a_cluster", "The tasks of a cluster are cleaned where they are.", field="engine", hint=_CLEAN
         )

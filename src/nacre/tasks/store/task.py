@@ -59,7 +59,7 @@ class Task:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the task runs."""
         return self.state == "running"
 
     @property

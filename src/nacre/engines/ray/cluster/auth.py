@@ -1,4 +1,4 @@
-"""Whether a cluster lets this program in, and the words for when it does not."""
+"""Token authentication of a Ray cluster, and the errors when it fails."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _FILE = "~/.ray/auth_token"
 
 
 def authenticates() -> bool:
-    """Whether this process shows a token. Where it shows none and was let in, nobody has to."""
-    return os.environ.get(MODE, "").lower() == "token"  # Ray sets it where it has found a token by itself
+    """Return whether this process presents a token. If it presents none and was let in, the cluster requires none."""
+    return os.environ.get(MODE, "").lower() == "token"  # Ray sets it if it has found a token itself
 
 
 def token_from() -> str | None:
-    """Where the token that could be shown is, as Ray looks for it."""
+    """Return where Ray would find a token, a variable or a file; None if there is none."""
     if os.environ.get(_TOKEN):
         return _TOKEN
     path = os.environ.get(_PATH) or os.path.expanduser(_FILE)
@@ -27,13 +27,16 @@ def token_from() -> str | None:
 
 
 def show_token(ray: Any, address: str | None) -> None:
-    """Once, before Ray connects, which would show a wrong one again and again for twenty seconds, and then say that
-    there is no cluster. AuthenticationError. Anything else that is wrong, Ray will say."""
+    """Present the token once, before Ray connects: Ray would present a wrong one for twenty seconds, and then report
+    that there is no cluster.
+
+    Ray's AuthenticationError: the token is refused. Other errors are left for Ray to report.
+    """
     try:
         from ray._private.authentication.authentication_token_setup import ensure_token_if_auth_enabled
         from ray._private.services import canonicalize_bootstrap_address_or_die
 
-        ensure_token_if_auth_enabled({}, create_token_if_missing=False)  # or the next would end the whole program
+        ensure_token_if_auth_enabled({}, create_token_if_missing=False)  # or the next call would exit the process
         ray._raylet.GcsClient(address=canonicalize_bootstrap_address_or_die(address or "auto"))
     except Exception as error:
         if is_refusal(ray, error):
@@ -41,10 +44,12 @@ def show_token(ray: Any, address: str | None) -> None:
 
 
 def is_refusal(ray: Any, error: Exception) -> bool:
+    """Return whether an error is Ray's refusal of a token."""
     return isinstance(error, getattr(ray.exceptions, "AuthenticationError", ()))
 
 
 def access_denied(address: str | None) -> EngineUnavailable:
+    """Return the error for a cluster that requires another token, with the remedy."""
     cluster = f"The Ray cluster{f' at {address}' if address else ''}"
     remedy = f"Give this process the cluster's token, in {_TOKEN}, in a file that {_PATH} names, or in {_FILE}"
     found = token_from()

@@ -1,4 +1,4 @@
-"""The cluster that is there: found, never started. Everything that is asked of Ray itself goes through here."""
+"""Connect to a Ray cluster that exists; never start one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from nacre.errors import EngineUnavailable
 
 _lock = threading.Lock()
 _forked = False
-"""This process was forked from one that was connected: what it has of that connection is of no use."""
+"""This process was forked from a connected one, and cannot use its copy of the connection."""
 _trying: Future[None] | None = None
 _ADDRESS = "RAY_ADDRESS"
 _CONNECT_TIMEOUT_S = 5.0
-"""Seconds for a machine to take a connection."""
+"""Seconds for a machine to accept a connection."""
 _HEAD_CONNECT_TIMEOUT_S = 2.0
-"""The same for one that has taken one before."""
+"""Seconds for the head of a connected cluster to accept a connection."""
 _OF_RAYLET = b"--gcs-address="
 _OPEN = (
     "This Ray cluster has no authentication: whoever reaches its ports can run anything on every node. Set "
@@ -35,7 +35,7 @@ _OPEN = (
 
 
 def load() -> Any:
-    """Ray, loaded by whoever needs it first."""
+    """Import Ray on first use. EngineUnavailable: it is not installed."""
     try:
         import ray
     except ImportError as error:
@@ -46,11 +46,12 @@ def load() -> Any:
 
 
 def is_forked() -> bool:
-    """Whether this process has only a copy of another's connection."""
+    """Return whether this process only has a copy of its parent's connection."""
     return _forked
 
 
 def check_not_forked() -> None:
+    """Raise EngineUnavailable in a process that was forked from a connected one."""
     if _forked:
         raise EngineUnavailable(
             "Ray's connection does not survive a fork, and this process was forked from one that had it.",
@@ -59,13 +60,15 @@ def check_not_forked() -> None:
 
 
 def connect(address: str | None, patience: float) -> ClusterConnection:
-    """To a cluster that is there. Blocks, for `patience` seconds at most. A connection that the program has made is
-    used as it is. EngineUnavailable."""
+    """Connect to a cluster that exists; a connection that the program has made is used as it is.
+
+    Blocks for at most `patience` seconds. EngineUnavailable: no cluster, or it refuses this process.
+    """
     ray = load()
     attempt = _attempt(ray, address)
     try:
         attempt.result(patience)
-    except Exception as error:  # ConnectionError, RuntimeError and others: all but one mean the same
+    except Exception as error:  # ConnectionError, RuntimeError and others mean the same; a refusal does not
         if is_refusal(ray, error):
             raise access_denied(address or os.environ.get(_ADDRESS)) from error
         why = _first_line(error) if attempt.done() else f"no answer in {patience:g} seconds"
@@ -78,7 +81,8 @@ def connect(address: str | None, patience: float) -> ClusterConnection:
 
 
 def _attempt(ray: Any, address: str | None) -> Future[None]:
-    """One at a time for the whole process, as Ray has it; in a thread that is left alone if it never comes back."""
+    """Start an attempt to connect, or return the current one: Ray allows one per process. The daemon thread is
+    abandoned if Ray never returns."""
     global _trying
     with _lock:
         if _trying is None or _trying.done():
@@ -98,7 +102,7 @@ def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
         if "://" in named:
             raise ConnectionError("Ray's client cannot stream what a command prints")
         probe_address(named, _CONNECT_TIMEOUT_S)
-        # Else it tells our stdout, which is for what commands print, how its nodes fare. There is no setting.
+        # Otherwise Ray reports on its nodes to stdout, which is for command output. There is no public setting.
         ray._private.worker._worker_logs_enabled = False
         with survive_head_exit(ray):
             show_token(ray, address)
@@ -110,7 +114,7 @@ def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
 
 
 def probe_address(address: str, seconds: float) -> None:
-    """OSError: nobody is there. Ray itself would go on trying for a quarter of an hour."""
+    """Connect to `host:port` by TCP. OSError: no process listens. Ray itself would retry for a quarter of an hour."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit() and "/" not in address:
         socket.create_connection((host.strip("[]"), int(port)), seconds).close()
@@ -126,18 +130,19 @@ def _unreachable(address: str | None, why: str) -> EngineUnavailable:
 
 
 def would_authenticate() -> bool:
-    """The same before there is a connection: Ray takes a token by itself where it looks for the cluster, too."""
+    """Return what `authenticates` will return after connecting: Ray also takes a token that it finds while looking for
+    the cluster."""
     return authenticates() or (MODE not in os.environ and has_token() and not os.environ.get(_ADDRESS))
 
 
 def has_token() -> bool:
-    """Whether there is one that could be shown."""
+    """Return whether there is a token that could be presented."""
     return auth.token_from() is not None
 
 
 def default_address() -> str | None:
-    """Where a cluster is looked for if no address is given: the one that was named, or one of this machine. As Ray does
-    it, but without Ray, which takes a second to load."""
+    """Return the address of the cluster that Ray would use by default: RAY_ADDRESS, or the cluster of this machine;
+    None if there is none. Does not import Ray, which takes a second."""
     named = os.environ.get(_ADDRESS)
     if named and named != "auto":
         return named
@@ -152,7 +157,7 @@ def default_address() -> str | None:
 
 
 def nodes(ray: Any) -> dict[str, str]:
-    """Each node that is thought to be alive, and where it is."""
+    """Return the addresses of the nodes that Ray believes to be alive, by node id."""
     return {row["NodeID"]: row["NodeManagerAddress"] for row in ray.nodes() if row["Alive"]}
 
 

@@ -1,4 +1,4 @@
-"""Waiting that ends with whoever is to answer."""
+"""Await answers of Ray only as long as they can arrive."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nacre.engines.ray.cluster.connection import ClusterConnection
 T = TypeVar("T")
 
 _POLL_INTERVAL_S = 3.0
-"""Seconds between looks whether an answer can come."""
+"""Seconds between checks whether an answer can still arrive."""
 
 
 def call_in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
-    """What Ray gives that can only be waited for by blocking: in a thread that nothing waits for, since it may take a
-    minute where nobody answers, and a program is not to end later for that."""
+    """Run a call to Ray that blocks, in a daemon thread: without an answer it may take a minute, which must not delay
+    the exit of the program."""
     answer: Future[T] = Future()
 
     def ask() -> None:
@@ -27,19 +27,19 @@ def call_in_thread(work: Callable[[], T]) -> asyncio.Future[T]:
         except BaseException as error:
             answer.set_exception(error)
 
-    answer.set_running_or_notify_cancel()  # whoever goes away leaves it to itself
+    answer.set_running_or_notify_cancel()  # a cancelled caller does not cancel the call
     threading.Thread(target=ask, name="nacre-ask", daemon=True).start()
     return ignore_result(asyncio.wrap_future(answer))
 
 
 def ignore_result(call: asyncio.Future[T]) -> asyncio.Future[T]:
-    """If it fails when nobody waits any more, nothing is said about that."""
+    """Mark a later exception as retrieved, so that asyncio does not log it if the caller is gone. Return `call`."""
     call.add_done_callback(lambda done: done.cancelled() or done.exception())
     return call
 
 
 async def wait_while_connected(connection: ClusterConnection, call: asyncio.Future[T]) -> T:
-    """What Ray gives, waited for while there is a connection, and a head that answers. LeftCluster, HeadSilent."""
+    """Await an answer of Ray while there is a connection and the head answers. LeftCluster, HeadNotResponding."""
     while not (await asyncio.wait([call], timeout=_POLL_INTERVAL_S))[0]:
         connection.check()
         await asyncio.to_thread(connection.head.check)

@@ -1,6 +1,7 @@
-"""The cluster's head: whether it answers, and that its end is not the end of this program.
+"""The head of the cluster: check that it answers, and keep its exit from ending this program.
 
-Without it nothing is placed and nobody hears of a death; Ray waits for it in silence. Knows nothing of what waits.
+Without a head, nothing is placed and no death is reported; Ray waits for it silently. Does not depend on the code that
+waits.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from typing import Any
 from nacre.errors import EngineUnavailable
 
 _REPLY_VALID_S = 1.0
-"""Seconds for which nobody need knock again."""
+"""Seconds for which a probe's result is reused."""
 _RESTART_TIMEOUT_S = 10.0
-"""Seconds in which one that was restarted may be back, before whoever waits is told."""
+"""Seconds for a restarted head to come back, before waiting callers get an error."""
 _SETTING = "RAY_gcs_rpc_server_reconnect_timeout_s"
 _NO_TIMEOUT_S = 365 * 24 * 3600
 
 
 class HeadNotResponding(EngineUnavailable):
-    """Nothing can be placed."""
+    """The head does not answer, so nothing can be placed."""
 
     def __init__(self, address: str, seconds: float, why: str) -> None:
         super().__init__(
@@ -34,12 +35,12 @@ class HeadNotResponding(EngineUnavailable):
 
 
 class Head:
-    """Any thread."""
+    """Liveness of the head. For any thread."""
 
     def __init__(self, address: str, knock: Callable[[str], None]) -> None:
         self._address = address
         self._probe_address = knock
-        """OSError: nobody is there."""
+        """Raises OSError if no process listens."""
         self._lock = threading.Lock()
         self._last_probe_at = float("-inf")
         self._silent_since: float | None = None
@@ -47,7 +48,7 @@ class Head:
 
     @property
     def answers(self) -> bool:
-        """Blocks while somebody knocks; who comes meanwhile shares the answer."""
+        """Whether the head answers. Blocks while it is probed; concurrent callers share the result."""
         with self._lock:
             if time.monotonic() - self._last_probe_at >= _REPLY_VALID_S:
                 try:
@@ -60,7 +61,7 @@ class Head:
             return self._silent_since is None
 
     def check(self) -> None:
-        """Blocks, as `answers`. HeadSilent: it has been so for longer than a restart takes."""
+        """Raise HeadNotResponding if the head was silent for longer than a restart takes. Blocks, as `answers`."""
         if not self.answers and (since := self._silent_since) is not None:
             seconds = time.monotonic() - since
             if seconds >= _RESTART_TIMEOUT_S:
@@ -69,15 +70,19 @@ class Head:
 
 @contextlib.contextmanager
 def survive_head_exit(ray: Any) -> Iterator[None]:
-    """For the time in which Ray connects. By itself it ends this program, with no exception and no `finally`, when the
-    head has not answered for a minute; it reads how long as it connects. Who has said how long is left with that."""
+    """Keep Ray from exiting this process, without an exception or `finally`, once the head has not answered for a
+    minute.
+
+    Ray reads that timeout while it connects, so this context must enclose connecting. A timeout set by the user is
+    kept.
+    """
     if _SETTING in os.environ:
         yield
         return
     os.environ[_SETTING] = str(_NO_TIMEOUT_S)
     try:
-        with contextlib.suppress(Exception):  # there may be no such thing in another Ray
-            ray._raylet.Config.initialize("")  # it was read before, when it was loaded
+        with contextlib.suppress(Exception):  # other versions of Ray may not have it
+            ray._raylet.Config.initialize("")  # Ray has read the setting before, when it was imported
         yield
     finally:
         os.environ.pop(_SETTING, None)

@@ -1,1 +1,1 @@
-"""The agent on a node, and everything that is sent to it and back."""
+"""The agent on a node, and the messages between it and the driver."""

@@ -1,7 +1,7 @@
-"""The agent: what runs commands on a node, with the local engine. An actor of Ray's; one per node and driver.
+"""The agent: an actor of Ray that runs commands on a node with the local engine. One per node and driver.
 
-It belongs to the driver, so that it ends when that does, and its keeper, which sees its host go, ends every run. Knows
-nothing of Ray but that somebody calls its methods and takes what they yield.
+The driver owns it, so it exits with the driver; its keeper then sees its host exit and kills every run. The code uses
+nothing of Ray: it only has methods that are called, and yields items that are taken.
 """
 
 from __future__ import annotations
@@ -36,29 +36,34 @@ from nacre.types import Plan, Request
 _MAX_REMEMBERED_RUNS = 10_000
 _MAX_STATE_BYTES = 4 * 1024 * 1024 + 1
 _KEEPER_MARGIN_S = 5.0
-"""Seconds after its grace that a run may take to end."""
+"""Seconds beyond its grace that a run may take to end."""
 
 
 class Agent:
+    """Runs commands on one node for one driver."""
+
     def __init__(self) -> None:
         self._runs: dict[str, RunHandle] = {}
         self._ended: dict[str, asyncio.Event] = {}
         self._cancelled: dict[str, None] = {}
-        """Cancelled before it began: Ray does not promise to keep the order of calls."""
+        """Ids of runs that were cancelled before they began: Ray does not guarantee the order of calls."""
         self._settling: set[asyncio.Future[None]] = set()
         self._unpacking = asyncio.Lock()
         self._workspace: int | None = None
-        """Held open, so that nobody removes it."""
+        """Descriptor with a lock on the workspace's copy, so that no other process removes it."""
 
     async def hello(self) -> str:
+        """Return nacre's version on this node."""
         return __version__
 
     # a workspace
 
     async def needs_workspace(self, workspace: ShippedWorkspace) -> bool:
+        """Return whether the workspace's archive is missing on this node."""
         return not await asyncio.to_thread(workspaces.has_archive, workspace.digest)
 
     async def unpack(self, workspace: ShippedWorkspace, archive: bytes | None) -> None:
+        """Unpack the workspace for this agent; first store its archive, if given."""
         async with self._unpacking:
             if archive is not None:
                 await asyncio.to_thread(workspaces.keep_archive, workspace.digest, archive)
@@ -68,11 +73,11 @@ class Agent:
     # a run
 
     async def run(self, sent: RunPayload) -> AsyncGenerator[list[RunEvent | FinalMessage], None]:
-        """What happens, several at a time if they come fast; at last, how it ended."""
+        """Run a command and yield its events, in batches if they come fast; last, a `FinalMessage`."""
         over = self._ended[sent.id] = asyncio.Event()
         run: RunHandle | None = None
         protection: Protection | None = None
-        with contextlib.ExitStack() as undo:  # the caller may be gone by then: nothing is awaited
+        with contextlib.ExitStack() as undo:  # no await in clean-up: the caller may be gone by then
             undo.callback(lambda: self._leave(sent, run, protection, over))
             try:
                 plan, ctx, below = await localise(sent)
@@ -97,7 +102,7 @@ class Agent:
             undo.callback(packs.close)
             while packs.last is None:
                 pack = await packs.next()
-                if plan.yield_after is not None:  # it may have to begin a log with that
+                if plan.yield_after is not None:  # output for the log, if the run is promoted
                     for happening in pack:
                         if isinstance(happening, OutputChunk):
                             collector.feed(happening.stream, happening.data)
@@ -135,7 +140,7 @@ class Agent:
         over.set()
 
     async def _wait_for_end(self, id: str, run: RunHandle, protection: Protection | None, grace: float) -> None:
-        """See the end of a run that nobody waits for."""
+        """Cancel a run that no caller waits for, and wait for its end."""
         try:
             if run.is_active:
                 run.cancel()
@@ -149,6 +154,7 @@ class Agent:
             self._ended.pop(id).set()
 
     async def cancel(self, id: str) -> None:
+        """Cancel a run, or remember that for one that has not begun."""
         if id in self._runs:
             self._runs[id].cancel()
             return
@@ -157,14 +163,14 @@ class Agent:
             del self._cancelled[next(iter(self._cancelled))]
 
     async def wait_run(self, id: str) -> None:
-        """When nothing of it runs any more."""
+        """Return when no process of the run is left."""
         if id in self._ended:
             await self._ended[id].wait()
 
     # tasks
 
     async def start_task(self, sent: RunPayload, request: Request) -> list[Event] | InvalidRequest:
-        """A task of this node, as far as its start."""
+        """Start a task on this node. Return the events until it runs; an InvalidRequest is returned, not raised."""
         try:
             plan, ctx, _ = await localise(sent)
             return [event async for event in start_background(replace(request, cwd=None), ctx, plan, LOCAL)]
@@ -172,12 +178,12 @@ class Agent:
             return _translate_refusal(error, sent.workspace)
 
     async def wait_task(self, directory: str | None, task: str) -> None:
-        """When a task has ended."""
+        """Return when the task has ended."""
         with contextlib.suppress(InvalidRequest):
             await Tasks(directory).wait(task)
 
     async def tasks(self, directory: str | None, method: str, *args: Any, **options: Any) -> Any:
-        """A method of `Tasks`; what it refuses is an answer."""
+        """Call a method of `Tasks`. An InvalidRequest is returned, not raised."""
         try:
             found = getattr(Tasks(directory), method)(*args, **options)
             return await found if asyncio.iscoroutine(found) else found
@@ -194,12 +200,12 @@ def _localise_context(remark: str, workspace: ShippedWorkspace | None) -> str:
 
 
 def _translate_refusal(error: InvalidRequest, workspace: ShippedWorkspace | None) -> InvalidRequest:
-    """With the names that the driver knows."""
+    """Return the error with the driver's paths."""
     return type(error)(error.code, _localise_context(error.message, workspace), field=error.field, hint=error.hint)
 
 
 def _collector(plan: Plan) -> Collector:
-    """For what a task's log begins with, if it becomes one."""
+    """Return a collector for the output that a task's log begins with, if the run becomes one."""
     return Collector(
         limit=plan.output, spill=plan.spill, directory=private_directory, name=plan.file_prefix, merge=plan.merge
     )

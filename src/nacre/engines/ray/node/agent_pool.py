@@ -1,7 +1,6 @@
-"""The agents of one driver: one on each node that is used, started when it is first needed, and asked now and then
-whether it is still there.
+"""The agents of one driver: one on each node in use, started on demand and pinged while calls wait.
 
-An agent that has ended is not a node that has: the next run that is placed there gets another one.
+If an agent has exited, its node need not be lost: the next run that is placed there gets a new agent.
 """
 
 from __future__ import annotations
@@ -24,38 +23,38 @@ from nacre.errors import EngineUnavailable
 T = TypeVar("T")
 
 _START_TIMEOUT_S = 60.0
-"""Seconds for an agent to come up: Ray starts a process, and perhaps prepares its environment."""
+"""Seconds for an agent to start: Ray starts a process, and may prepare its environment."""
 _UPLOAD_TIMEOUT_S = 600.0
-"""Seconds for a workspace to arrive."""
+"""Seconds for a workspace to be uploaded."""
 _RECENT_REPLY_S = 0.25
-"""Seconds: one that was heard of since need not be asked before it is given something to do."""
+"""An agent that replied within this time, in seconds, is not pinged before it is given a run."""
 _PING_AFTER_S = 15.0
-"""Seconds: one that was not heard of for so long is asked whether it is there."""
+"""Seconds of silence after which an agent is pinged."""
 _CONNECTION_POLL_S = 3.0
-"""Seconds between looks whether there is a connection at all: where there is none, no answer comes, nor any error."""
+"""Seconds between checks of the connection: without one, neither an answer nor an error arrives."""
 _PING_TIMEOUT_S = 30.0
-"""Seconds that it has for that: it may be starting a thousand commands."""
+"""Seconds for the answer to a ping: the agent may be starting a thousand commands."""
 _MAX_CONCURRENT_CALLS = 100_000
-"""How many may go on at once; a run is one, and the word that ends it is another."""
+"""Concurrent calls to an agent; a run is one, and its cancellation another."""
 _OURS = {"RAY_kill_child_processes_on_worker_exit": "0"}
-"""Or Ray would kill the keeper as it ends the agent, and who would then end what the keeper keeps?"""
+"""Otherwise Ray would kill the keeper together with the agent, and nothing would kill the keeper's runs."""
 
 
 class AgentConnection:
-    """An agent, and when it was last heard of."""
+    """An agent, with the time of its last reply."""
 
     def __init__(self, node: str, actor: Any, connection: ClusterConnection) -> None:
         self.node = node
         self.actor = actor
-        """Ray's handle of it."""
+        """Ray's handle of the actor."""
         self._connection = connection
         self.last_reply_at = time.monotonic()
         self.pinged_at: Future[Any] | None = None
-        """Whoever wonders shares one question with the others."""
+        """The current ping, which concurrent callers share."""
         self._given_up = itertools.count()
 
     def give_up(self) -> bool:
-        """Whether this is the first word of it."""
+        """Return whether this is the first call."""
         return next(self._given_up) == 0
 
     @property
@@ -63,8 +62,8 @@ class AgentConnection:
         return time.monotonic() - self.last_reply_at
 
     def call(self, name: str, *args: Any, ahead: int | None = None, **options: Any) -> Any:
-        """Have it do something: Ray's reference to the answer, or to a stream of answers, `ahead` of whoever takes them
-        by that many. LeftCluster."""
+        """Call a method of the agent. Return Ray's reference to the answer; with `ahead`, to a stream of answers, of
+        which at most `ahead` are unread. LeftCluster: the connection is lost."""
         self._connection.check()
         method = getattr(self.actor, name)
         if ahead is not None:
@@ -72,11 +71,13 @@ class AgentConnection:
         try:
             return method.remote(*args, **options)
         except Exception:
-            self._connection.check()  # gone at this very moment: then that is why
+            self._connection.check()  # if the connection was lost just now, that is the reason
             raise
 
 
 class AgentPool:
+    """Agents by node id."""
+
     def __init__(
         self,
         connection: ClusterConnection,
@@ -84,7 +85,7 @@ class AgentPool:
         workspace: ShippedWorkspace | None,
         archive: Any,
     ) -> None:
-        """`archive` is that of the workspace, in Ray's object store."""
+        """`archive` is Ray's reference to the workspace's archive in its object store."""
         self.workspace = workspace
         self._connection = connection
         self._ray = connection.ray
@@ -94,12 +95,15 @@ class AgentPool:
         self._agents = OpenOnce[str, AgentConnection](self._end)
 
     def recent_agent(self, node: str) -> AgentConnection | None:
-        """The agent there, if it was heard of just now."""
+        """Return the agent of a node if it has replied just now; otherwise None."""
         agent = self._agents.peek(node)
         return agent if agent is not None and agent.silence < _RECENT_REPLY_S else None
 
     async def agent_on(self, node: str) -> AgentConnection:
-        """The agent there, with the workspace. NodeLost, or EngineUnavailable: nacre is not there."""
+        """Return the agent of a node, with the workspace unpacked.
+
+        NodeLost: the node does not answer. EngineUnavailable: nacre is not installed there, or is another version.
+        """
         while True:
             agent = await self._agents.get(node, lambda: self._open(node))
             if agent.silence < _RECENT_REPLY_S:
@@ -116,7 +120,7 @@ class AgentPool:
     async def wait_reply(
         self, agent: AgentConnection, call: asyncio.Future[T], overdue: Callable[[], bool] = lambda: False
     ) -> T:
-        """What an agent says, waited for as long as it is there and it is not `overdue`. NodeLost: it is."""
+        """Await an agent's answer. NodeLost: the agent is lost, or the answer is `overdue`."""
         while not (await asyncio.wait([call], timeout=min(_CONNECTION_POLL_S, _PING_AFTER_S)))[0]:
             self._connection.check()
             if overdue():
@@ -133,11 +137,11 @@ class AgentPool:
         return await self._await_reply(agent, call)
 
     def drop(self, agent: AgentConnection) -> None:
-        """It was lost; whatever it may still run ends."""
+        """Forget a lost agent and kill it, with anything that it still runs."""
         self._agents.drop(agent.node, agent)
 
     def close(self) -> None:
-        """They end, and with them what they run; their tasks do not."""
+        """Kill all agents and their runs, but not their tasks."""
         self._agents.clear()
 
     async def _await_reply(self, agent: AgentConnection, call: Awaitable[T]) -> T:
@@ -146,7 +150,7 @@ class AgentPool:
             told = await call
         except Exception as error:
             if not self._connection.alive:
-                raise LeftCluster from error  # in whichever words Ray says so
+                raise LeftCluster from error  # whichever exception Ray has raised
             if isinstance(error, errors.ActorDiedError):
                 raise AgentEnded(agent.node) from error
             if isinstance(error, errors.RayError | StopAsyncIteration) and not isinstance(error, errors.RayTaskError):
@@ -156,7 +160,7 @@ class AgentPool:
         return told
 
     async def _ping(self, agent: AgentConnection) -> None:
-        """Are you there?"""
+        """Wait until the agent answers. NodeLost: it does not."""
         asked = agent.pinged_at
         if asked is None or asked.done():
             asked = agent.pinged_at = agent.call("hello").future()
@@ -182,12 +186,12 @@ class AgentPool:
         return agent
 
     async def _call_and_wait(self, agent: AgentConnection, name: str, *args: Any) -> Any:
-        """What one that is not known to be there says."""
+        """Return the answer of an agent that is not known to be alive yet."""
         call = ignore_result(asyncio.wrap_future(agent.call(name, *args).future()))
         return await wait_while_connected(self._connection, call)
 
     def _end(self, agent: AgentConnection) -> None:
-        """Each run that was lost with it says so: it is told once."""
+        """Kill an agent once, although every run that was lost with it reports the loss."""
         if agent.give_up():
             self._connection.kill(agent.actor)
 

@@ -1,4 +1,4 @@
-"""What happens to a run, packed for the way: as soon as something has happened, with all that has happened by then."""
+"""Events of a run, in batches for transport: a batch is sent after the first event, with all events so far."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from nacre.keeper.client.events import (
 )
 
 _MAX_BATCH_BYTES = 1024 * 1024
-"""Bytes after which a pack is sent, even if more is there: each costs about the same, however small it is."""
+"""Bytes after which a batch is sent even if there is more: batches cost about the same, however small they are."""
 _FIRST_BATCH_DELAY_S = 0.005
-"""Seconds in which most commands are over: their beginning and their end are then one pack."""
+"""Seconds in which most commands exit, so that their start and end are in one batch."""
 
 
 class EventBatches:
+    """Batches of a foreground run's events."""
+
     def __init__(self, foreground: ForegroundRun) -> None:
         self._following = foreground
         self._waiting: asyncio.Future[RunEvent] | None = None
         self.last: FinalEvent | None = None
-        """There are no more."""
+        """The final event, once there are no more."""
 
     async def next(self) -> list[ShellStarted | OutputChunk]:
+        """Return the next batch. `last` is set if it is the last one."""
         pack: list[ShellStarted | OutputChunk] = []
         size = 0
         while size < _MAX_BATCH_BYTES:

@@ -1,7 +1,7 @@
-"""What goes to a node and comes back, and how a plan that was made here is laid out there.
+"""Messages to a node and back, and the adaptation of a plan to the node.
 
-The plan travels without what is for this process only. The node lays its own environment below that of the plan, finds
-its own bash, and has its own kernel confine the command: what was promised here and cannot be had there is not run.
+A plan is sent without what only this process needs. The node puts its own environment below the plan's, finds its own
+bash, and sandboxes the command by its own kernel. A command is not run if the node cannot enforce what was promised.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ from nacre.result import TaskRef
 from nacre.types import Plan, Request, ToolContext
 
 MARK = "NACRE_ENGINE"
-"""A variable that every command there has, unless it was to inherit nothing. It may do with it what it likes."""
+"""Variable that every command on a node has, unless it inherits nothing. The command may change it."""
 _OF_RAY = "RAY_"
 _OF_ITS_WORKERS = frozenset({"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONBREAKPOINT", "SPT_NOENV"})
-"""Set by Ray for its own worker: a command is none."""
+"""Set by Ray for its own workers, not for commands."""
 
 
 @frozen(kw_only=True)
 class PlanContext:
-    """What a plan alone does not tell."""
+    """Facts that a node needs beyond the plan."""
 
     ctx: ToolContext
     inherits: bool
-    """The node's environment is laid below."""
+    """Put the node's environment below the plan's."""
 
 
 @frozen(kw_only=True)
 class RunPayload:
-    """One run, as it travels."""
+    """One run, as it is sent to a node."""
 
     id: str
     plan: Plan
     context: PlanContext
     reports_state: bool
-    """The shell is to tell how it ended, and with what."""
+    """The shell reports its exit state."""
     workspace: ShippedWorkspace | None = None
 
 
 @frozen(kw_only=True)
 class FinalMessage:
-    """The last that a node says of a run."""
+    """The last message of a node about a run."""
 
     event: FinalEvent | InvalidRequest
-    """InvalidRequest: it cannot be carried out there, and was not begun."""
+    """InvalidRequest: the node refused the run, which has not begun."""
     task: TaskRef | None = None
-    """What goes on there."""
+    """The task that keeps running there."""
     notes: tuple[str, ...] = ()
     exit_state: bytes = b""
     unenforced_rules: frozenset[str] = frozenset()
-    """Rules that the kernel there has not enforced to the end."""
+    """Rules that the node's kernel has not enforced until the end."""
 
 
 def make_sendable(ctx: ToolContext) -> ToolContext:
-    """Without what belongs to this process."""
+    """Return the context without what belongs to this process, with absolute paths."""
     allowed = tuple(absolute(path, "allowed_paths") for path in ctx.allowed_paths)
     return replace(
         ctx, cancel=None, approve=None, working_dir=None, workspace=resolve_workspace(ctx), allowed_paths=allowed
@@ -73,7 +73,7 @@ def make_sendable(ctx: ToolContext) -> ToolContext:
 
 
 def strip_local(plan: Plan) -> Plan:
-    """Without what only this process reads, or what the node makes for itself."""
+    """Return the plan without what only this process reads, or the node determines itself."""
     return replace(
         plan,
         engine_data=None,
@@ -90,9 +90,10 @@ def strip_local(plan: Plan) -> Plan:
 
 
 async def localise(sent: RunPayload) -> tuple[Plan, ToolContext, Mapping[str, str]]:
-    """The plan as it is carried out here, its context, and what this node has laid below its environment.
+    """Return the plan as this node carries it out, its context, and the variables that the node has added.
 
-    InvalidRequest: it cannot be."""
+    InvalidRequest: the node cannot carry it out.
+    """
     plan, ctx, workspace = sent.plan, sent.context.ctx, sent.workspace
     below: dict[str, str] = {}
     if sent.context.inherits:
@@ -103,7 +104,7 @@ async def localise(sent: RunPayload) -> tuple[Plan, ToolContext, Mapping[str, st
     cwd = plan.cwd
     if workspace is not None:
         cwd, ctx = workspace.node_path(cwd), workspace.context(ctx)
-    lost, cwd = cwd, _nearest(cwd) if plan.reports_state else cwd  # else it could never leave it
+    lost, cwd = cwd, _nearest(cwd) if plan.reports_state else cwd  # a session could never leave a missing directory
     gone = f"The session's directory {lost} does not exist on this node; this command ran in {cwd}."
     cwd = resolve_cwd(Request("true", cwd=cwd), ctx)
     env = {**below, **plan.env, "PWD": cwd}
@@ -137,7 +138,7 @@ async def localise(sent: RunPayload) -> tuple[Plan, ToolContext, Mapping[str, st
 
 
 def _nearest(directory: str) -> str:
-    """What is left of it."""
+    """Return the nearest parent that exists."""
     while not os.path.isdir(directory):
         directory = os.path.dirname(directory)
     return directory
@@ -148,14 +149,14 @@ def _is_of_ray(name: str) -> bool:
 
 
 def translate_state(data: bytes, below: Mapping[str, str], workspace: ShippedWorkspace | None) -> bytes:
-    """What a shell told there, for who does not know that node: its own variables left out, but those of them that were
-    unset by name, and its directory as here."""
+    """Translate a shell's exit state for the driver, which does not know the node: drop the node's own variables, but
+    name those that were unset, and translate the directory."""
     entries = data.decode("utf-8", "surrogateescape").split("\0")
     known = {f"{name}={value}" for name, value in below.items()}
     kept = [entry for entry in entries if entry not in known]
     if workspace is not None:
         kept = [workspace.local_path(entry) if entry.startswith("/") else entry for entry in kept]
-    if entries[-2:] == ["", ""]:  # it has told all
+    if entries[-2:] == ["", ""]:  # the state is complete
         names = {entry.partition("=")[0] for entry in entries}
         kept[-2:-2] = [name for name in below if name not in names]
     return "\0".join(kept).encode("utf-8", "surrogateescape")

@@ -1,5 +1,5 @@
-"""What a task of a cluster is called: `bash-3f9c2a17@4f2a91c3`, its id on its node and the beginning of the node's id.
-Whoever has that need not ask every node. Pure."""
+"""Ids of a cluster's tasks: `bash-3f9c2a17@4f2a91c3` is the id on the node and the beginning of the node's id, so that
+not every node need be queried. Pure."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ _DIGITS = 8
 
 
 def qualify_task_id(task: str, node: str) -> str:
+    """Return the cluster-wide id of a node's task."""
     return f"{task}{_SIGN}{node[:_DIGITS]}"
 
 
 def split_task_id(name: str) -> tuple[str, str]:
-    """A task's id, and the beginning of its node's; empty if nobody says so."""
+    """Return a task's id, and the beginning of its node's id; empty if not given."""
     id, _, node = name.partition(_SIGN)
     return id, node
 
 
 def qualify_final(final: FinalMessage, node: str) -> FinalMessage:
-    """As its node has told it, so the others."""
+    """Return a node's final message with cluster-wide task ids. The following functions do so for other values."""
     if final.task is None:
         return final
     task, notes = _qualify_reference(final.task, node), _qualify_notes(final.notes, final.task, node)
@@ -69,5 +70,5 @@ def _qualify_reference(task: TaskRef, node: str) -> TaskRef:
 
 
 def _qualify_notes(notes: tuple[str, ...], task: TaskRef, node: str) -> tuple[str, ...]:
-    """Each names it by the id first: that it is in the name of a file, too, stays as it is."""
+    """Qualify the first occurrence of the id in each note. A further one is in a file name, which stays."""
     return tuple(remark.replace(task.id, qualify_task_id(task.id, node), 1) for remark in notes)

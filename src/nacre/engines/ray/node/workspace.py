@@ -1,8 +1,8 @@
-"""A directory of this machine, shipped once to each node that runs something in it.
+"""A directory of this machine, shipped once to each node that runs commands in it.
 
-The archive is known by its digest: a node that has it, for whichever program, is not sent it again. Each engine gets an
-unpacked copy of its own there, so what its commands write is seen by its later commands on that node, and by nobody
-else. Nothing comes back.
+Archives are identified by their digest: one that a node has, from any program, is not sent again. Each engine gets a
+separate unpacked copy, so its later commands on that node see what its commands write, and no other program does.
+Nothing is copied back.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from nacre.planning.validate import absolute
 from nacre.types import StrPath, ToolContext
 
 MAX_ARCHIVE_BYTES = 1024**3
-"""Bytes of an archive: it is made in memory, and lies in Ray's object store while its engine is in use."""
+"""Bytes of an archive: it is built in memory, and kept in Ray's object store while its engine is in use."""
 _KEEP_SECONDS = 7 * 24 * 3600.0
-"""Seconds for which what nobody uses any more is kept."""
+"""Seconds for which unused archives and copies are kept."""
 _ARCHIVE = ".tar"
 _IN_USE = ".lock"
-"""Beside a copy; whoever uses that holds it."""
+"""Suffix of the file next to a copy that is locked while the copy is in use."""
 
 
 @frozen(kw_only=True)
 class ShippedWorkspace:
-    """Where it is here, and what its copy is known by."""
+    """A workspace: its path here, and the identity of its copy on nodes."""
 
     here: str
     digest: str
@@ -42,18 +42,19 @@ class ShippedWorkspace:
 
     @property
     def root(self) -> str:
-        """The copy, on a node."""
+        """Path of the copy on a node."""
         return os.path.join(_cache(), f"{self.digest[:32]}-{self.copy}")
 
     def node_path(self, path: str) -> str:
-        """A path here, on a node; what is outside is the same everywhere."""
+        """Translate a path to a node; paths outside of the workspace are the same everywhere."""
         return self.root + path[len(self.here) :] if is_in(path, self.here) else path
 
     def local_path(self, path: str) -> str:
+        """Translate a path from a node."""
         return self.here + path[len(self.root) :] if is_in(path, self.root) else path
 
     def context(self, ctx: ToolContext) -> ToolContext:
-        """With its paths as they are on a node."""
+        """Return the context with its paths as on a node."""
         moved = {name: tuple(self.node_path(os.fspath(path)) for path in getattr(ctx, name)) for name in _PATHS}
         assert ctx.workspace is not None, "what travels has one"
         return replace(ctx, workspace=self.node_path(os.fspath(ctx.workspace)), **moved)
@@ -63,7 +64,7 @@ _PATHS = ("writable", "protected", "hidden", "allowed_paths")
 
 
 def real_directory(cwd: str, here: str) -> str:
-    """By the name that is below `here`, whichever links lead there. InvalidRequest: it is not."""
+    """Return the real path of a directory in the workspace. InvalidRequest: it is outside."""
     real = os.path.realpath(cwd)
     if not is_in(real, here):
         raise InvalidRequest(
@@ -76,7 +77,7 @@ def real_directory(cwd: str, here: str) -> str:
 
 
 def real_context(ctx: ToolContext, here: str) -> ToolContext:
-    """With what lies in the workspace by its name there: no node has the links that lead to it from outside."""
+    """Return the context with real paths in the workspace: nodes do not have the links that lead to it from outside."""
     assert ctx.workspace is not None, "what travels has one"
     root = real_directory(os.fspath(ctx.workspace), here)
     paths = {name: tuple(real for path in getattr(ctx, name) for real in _real(path, root, here)) for name in _PATHS}
@@ -84,23 +85,25 @@ def real_context(ctx: ToolContext, here: str) -> ToolContext:
 
 
 def _real(path: StrPath, cwd: str, here: str) -> list[StrPath]:
-    """A link in the workspace is meant as well as what it leads to: it may lead elsewhere by now."""
+    """Return the real paths that a path may mean: a link in the workspace is included as well as its target, which may
+    change."""
     placed = os.path.normpath(os.path.join(cwd, os.path.expanduser(os.fspath(path))))
     above, name = os.path.split(placed)
     names = [os.path.realpath(placed), os.path.join(os.path.realpath(above), name)]
     if any(is_in(each, here) for each in names):
         return list(dict.fromkeys(names))
-    return [path if os.fspath(path).startswith("~") else placed]  # a node has homes of its own
+    return [path if os.fspath(path).startswith("~") else placed]  # nodes have other home directories
 
 
 def pack(directory: str) -> bytes:
-    """The same bytes for the same files, whoever owns them. EngineUnavailable: it cannot be shipped."""
+    """Return the directory as a tar archive: the same bytes for the same files, whatever their owner.
+    EngineUnavailable: it is too large, or cannot be read."""
     size = 0
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         nonlocal size
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
-            return None  # a pipe or a device is of this machine
+            return None  # pipes and devices work only on this machine
         size += member.size
         if size > MAX_ARCHIVE_BYTES:
             raise EngineUnavailable(
@@ -119,7 +122,7 @@ def pack(directory: str) -> bytes:
     try:
         with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
             archive.add(directory, arcname=".", filter=plain)
-    except OSError as error:  # a file that was removed or cut short meanwhile is one, too
+    except OSError as error:  # also if a file is removed or truncated meanwhile
         raise EngineUnavailable(
             f"The workspace {directory} cannot be packed: {error}.",
             "Every file in it has to be readable, and to stay as it is until it is packed.",
@@ -128,11 +131,12 @@ def pack(directory: str) -> bytes:
 
 
 def _link(target: str, above: str, directory: str) -> str:
-    """One that leads into the workspace, by whichever name and whichever way, leads into its copy; any other stays."""
+    """Return the target of a link in the archive. Targets in the workspace, by any path, become relative, so that they
+    lead into the copy; others stay."""
     whole = os.path.join(above, target)
     parent, name = os.path.split(whole)
     leads_to = [os.path.realpath(whole)]
-    if name not in ("", ".", ".."):  # itself perhaps a link, which is shipped as one
+    if name not in ("", ".", ".."):  # may itself be a link, which is shipped as one
         leads_to.insert(0, os.path.join(os.path.realpath(parent), name))
     for place in leads_to:
         if is_in(place, directory):
@@ -141,6 +145,7 @@ def _link(target: str, above: str, directory: str) -> str:
 
 
 def digest_of(archive: bytes) -> str:
+    """Return the SHA-256 digest of an archive in hexadecimal digits."""
     return hashlib.sha256(archive).hexdigest()
 
 
@@ -148,14 +153,16 @@ def digest_of(archive: bytes) -> str:
 
 
 def has_archive(digest: str) -> bool:
+    """Return whether this node has the archive, and mark it as used."""
     try:
-        os.utime(_archive(digest))  # used now: it is not removed as an old one
+        os.utime(_archive(digest))  # in use: not to be removed as old
     except OSError:
         return False
     return True
 
 
 def keep_archive(digest: str, data: bytes) -> None:
+    """Store an archive on this node."""
     os.makedirs(_cache(), mode=0o700, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=_cache(), delete=False) as file:
         file.write(data)
@@ -163,7 +170,7 @@ def keep_archive(digest: str, data: bytes) -> None:
 
 
 def unpack(workspace: ShippedWorkspace) -> int:
-    """A copy of its own; whole, or not there. It stays while the descriptor that is given back is open."""
+    """Unpack this engine's copy, unless it exists; atomically. Return a descriptor that protects it while open."""
     os.makedirs(_cache(), mode=0o700, exist_ok=True)
     hold = os.open(workspace.root + _IN_USE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -182,7 +189,7 @@ def _unpack(workspace: ShippedWorkspace) -> None:
     draft = tempfile.mkdtemp(dir=_cache())
     try:
         with tarfile.open(_archive(workspace.digest)) as archive:
-            # As it was packed. By this name, because the first releases of Python 3.11 have no argument for it.
+            # Extract as packed. An attribute, because the first releases of Python 3.11 have no `filter` argument.
             archive.extraction_filter = lambda member, _: member
             archive.extractall(draft)
         os.rename(draft, workspace.root)
@@ -192,7 +199,7 @@ def _unpack(workspace: ShippedWorkspace) -> None:
 
 
 def _tidy() -> None:
-    """Archives that nobody has asked for, and copies that nobody has used, for long."""
+    """Remove archives and copies that were not used for a long time."""
     late = time.time() - _KEEP_SECONDS
     for name in os.listdir(_cache()):
         path = os.path.join(_cache(), name)
@@ -202,11 +209,11 @@ def _tidy() -> None:
             elif name.endswith(_ARCHIVE) and os.stat(path).st_mtime < late:
                 os.unlink(path)
             elif name.startswith(tempfile.gettempprefix()) and os.lstat(path).st_ctime < late:
-                _remove(path)  # whoever made it was killed
+                _remove(path)  # its creator was killed
 
 
 def _remove_copy(lock: str, late: float) -> None:
-    """OSError: it is in use."""
+    """Remove an old copy. OSError: it is in use."""
     fd = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -218,7 +225,7 @@ def _remove_copy(lock: str, late: float) -> None:
 
 
 def _remove(directory: str) -> None:
-    """Whatever its commands have done to it."""
+    """Remove a directory, whatever commands have done to it. Errors are ignored."""
     above, name = os.path.split(directory)
     with contextlib.suppress(OSError):
         fd = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -237,11 +244,12 @@ def _archive(digest: str) -> str:
 
 
 def is_in(path: str, directory: str) -> bool:
+    """Return whether a path is the directory or below it."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def check_workspace(workspace: StrPath) -> str:
-    """By its real name. InvalidRequest: it is no directory."""
+    """Return the real path of the workspace. InvalidRequest: it is not a directory."""
     real = os.path.realpath(absolute(workspace, "workspace"))
     if not os.path.isdir(real):
         raise InvalidRequest(

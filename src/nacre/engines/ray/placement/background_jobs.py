@@ -1,5 +1,5 @@
-"""Errands: what may take a while, and nobody waits for; one after the other, in one thread for all of them, which is
-there for as long as there is something to do. Any thread may ask, and a signal handler."""
+"""Background jobs: calls that may take a while and that no caller waits for. One thread runs them in order, and exits
+when there are none. Jobs can be added by any thread, and by signal handlers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from collections.abc import Callable
 
 
 class BackgroundJobs:
+    """A queue of jobs with a thread named `name`."""
+
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lock = threading.RLock()  # a signal handler may come while this thread has it
+        self._lock = threading.RLock()  # a signal handler may run while this thread holds it
         self._due: deque[Callable[[], None]] = deque()
         self._runner: threading.Thread | None = None
 
     def add(self, do: Callable[[], None]) -> None:
-        """Never blocks. What it raises is lost."""
+        """Add a job. Never blocks. An exception of the job is ignored."""
         with self._lock:
             self._due.append(do)
             if self._runner is None:
                 runner = threading.Thread(target=self._run, name=self._name, daemon=True)
-                runner.start()  # if there is none to be had, the next errand tries again
+                runner.start()  # if no thread can be started, the next job tries again
                 self._runner = runner
 
     def wait_until_done(self, seconds: float) -> bool:
-        """Whether all is done, after so many seconds at most."""
+        """Wait for at most `seconds`. Return whether all jobs are done."""
         until = time.monotonic() + seconds
         while (runner := self._runner) is not None and runner is not threading.current_thread():
             runner.join(max(until - time.monotonic(), 0.0))

@@ -1,8 +1,8 @@
-"""Leases: what a run needs, reserved on a node that Ray has chosen.
+"""Leases: the resources of a run, reserved on a node that Ray has chosen.
 
-A lease is a placement group of one bundle: it costs no process, and Ray's own scheduler says where. A full cluster is
-looked at again only once a second, so a lease that is free goes to the next run that waits, and back to Ray when
-nobody has wanted it for a while. Any thread, any event loop.
+A lease is a placement group of one bundle: it costs no process, and Ray's own scheduler chooses the node. Ray retries
+placement in a full cluster only once a second, so a free lease is passed to the next waiting run, and returned to Ray
+only after it was idle for a while. For any thread and event loop.
 """
 
 from __future__ import annotations
@@ -25,45 +25,48 @@ from nacre.engines.ray.placement.resources import Lease, ResourceRequest, engine
 from nacre.errors import EngineUnavailable
 
 _MAX_PENDING_REQUESTS = 8
-"""How many more are asked for at once, however long the queue."""
+"""Concurrent requests to Ray, however long the queue."""
 _IDLE_TIMEOUT_S = 1.0
-"""Seconds that a free one is kept."""
+"""Seconds for which a free lease is kept."""
 _POLL_INTERVAL_S = 1.0
 _WATCH_INTERVAL_S = 2.0
 _CLOSE_TIMEOUT_S = 30.0
-"""Seconds for Ray to take back what it is given at last."""
+"""Seconds for Ray to take back the leases on close."""
 _QUARANTINE_S = 60.0
-"""Seconds for Ray to notice by itself that a node is gone."""
+"""Seconds after which Ray itself has noticed that a node is gone."""
 
 
 class Leases:
+    """The leases of one engine."""
+
     def __init__(self, demand: ResourceRequest, patience: float, connection: ClusterConnection) -> None:
         self._demand = demand
         self._patience = patience
         self._connection = connection
-        self._lock = threading.RLock()  # a signal handler may cancel what this thread just asks for
+        self._lock = threading.RLock()  # a signal handler may cancel while this thread holds it
         self._queue = LeaseQueue()
         self.jobs = BackgroundJobs("nacre-errands")
-        """What is told to Ray: each takes a while, and one node may take a thousand leases with it."""
+        """Calls that return leases to Ray: each takes a while, and a lost node may cause a thousand."""
         self._free: list[tuple[Lease, float]] = []
         self._request_threads: set[threading.Thread] = set()
         self._quarantined_until: dict[str, float] = {}
-        """Nodes that did not answer, and until when they are left alone."""
+        """Nodes that did not answer, with the time.monotonic() until which they are avoided."""
         self._sweeping = False
         self._watching = False
         self._closed = False
         _open.add(self)
         atexit.unregister(_close_all)
-        atexit.register(_close_all)  # anew: it has to come before Ray's own end, which is registered by now
+        atexit.register(_close_all)  # again: it must run before Ray's own handler, registered by now
 
     async def acquire(self, cancel: Cancel) -> Lease | None:
-        """None: cancelled first. EngineUnavailable: there is no place, and why. Pair every lease with a `release`."""
+        """Return a lease; None if cancelled first. Pair every lease with a `release`. EngineUnavailable: there is no
+        place, and why."""
         with self._lock:
             if self._closed:
                 raise engine_closed()
             self._connection.check()
             if self._free:
-                return self._free.pop()[0]  # the one that was used last: its agent is warm
+                return self._free.pop()[0]  # the last one used: its agent has replied recently
             waiter = self._queue.join()
             self._ask_for_more()
             self._watch()
@@ -82,7 +85,7 @@ class Leases:
         return waiter.lease
 
     def release(self, lease: Lease) -> None:
-        """Never blocks."""
+        """Pass a lease to the next waiting run, keep it for a while, or return it to Ray. Never blocks."""
         with self._lock:
             if lease.node not in self._quarantined_nodes() and not self._closed:
                 self._give(lease)
@@ -90,11 +93,11 @@ class Leases:
         self.give_back(lease)
 
     def give_back(self, lease: Lease) -> None:
-        """To Ray, not to the next: who knows what has become of its node."""
+        """Return a lease to Ray instead of reusing it: the state of its node is unknown."""
         self.jobs.add(lambda: self._remove([lease]))
 
     def quarantine(self, node: str) -> None:
-        """Nothing more is to be placed there, if it can be elsewhere: Ray itself may take a while to notice."""
+        """Place nothing on a node if another one will do: Ray itself may take a while to notice that it is gone."""
         with self._lock:
             if not self._demand.pinned:
                 self._quarantined_until[node] = time.monotonic() + _QUARANTINE_S
@@ -104,11 +107,12 @@ class Leases:
             self.jobs.add(lambda: self._remove(there))
 
     def end_quarantine(self, node: str) -> None:
-        """It does, so there is nothing to be said against it."""
+        """Use a node again, because it answers."""
         with self._lock:
             self._quarantined_until.pop(node, None)
 
     def close(self) -> None:
+        """Refuse all waiting runs, and return the free leases to Ray."""
         with self._lock:
             self._closed = True
             free, self._free = [lease for lease, _ in self._free], []
@@ -124,7 +128,7 @@ class Leases:
         ):
             continue
         until = time.monotonic() + 2 * _POLL_INTERVAL_S
-        for asker in askers:  # Ray does not survive that it is shut down while somebody waits in it
+        for asker in askers:  # Ray crashes if it is shut down while a thread waits in it
             asker.join(max(until - time.monotonic(), 0.0))
 
     # with the lock held
@@ -148,13 +152,13 @@ class Leases:
             asker.start()
 
     def _watch(self) -> None:
-        """Whoever asks may be stuck in a connection that is no more, or behind a head that does not answer: those who
-        wait are told all the same."""
+        """Start polling: threads that request leases may be stuck in a lost connection, or behind a head that does not
+        answer, and waiting runs must still get an error."""
         if self._queue and not self._watching:
             self._watching = True
             _call_later(_WATCH_INTERVAL_S, self._poll)
 
-    # without
+    # without the lock
 
     def _poll(self) -> None:
         try:
@@ -167,7 +171,7 @@ class Leases:
             self._watch()
 
     def _ask(self) -> None:
-        """In a thread of its own, since Ray has no other way to wait that every event loop could use."""
+        """Request leases in a separate thread, since Ray has no other way to wait that works with every event loop."""
         try:
             with self._lock:
                 without = self._quarantined_nodes()
@@ -177,15 +181,15 @@ class Leases:
                     with self._lock:
                         wanted = not self._closed
                         if wanted:
-                            self._give(found)  # shunned or not: there was no other
+                            self._give(found)  # even if in quarantine: there was no other node
                     if not wanted:
                         self._remove([found])
                     return
                 if found == "not wanted":
                     return
-                with self._lock:  # nowhere but where nobody answered, or one of those may be asked again
+                with self._lock:  # only quarantined nodes are left, or one may be used again
                     without = set() if found == "nowhere else" else self._quarantined_nodes()
-        except Exception as error:  # whatever Ray has against it: those who wait have to know
+        except Exception as error:  # any error from Ray: waiting runs must get it
             left = not self._connection.alive
             refused = EngineUnavailable(f"Ray gives no place: {error}", "Look at `ray status`.")
             self._queue.refuse(LeftCluster() if left else refused)
@@ -196,7 +200,7 @@ class Leases:
                     self._ask_for_more()
 
     def _request_lease(self, without: set[str]) -> Lease | Literal["not wanted", "nowhere else", "ask again"]:
-        """A place on another node than these."""
+        """Request a lease on a node that is not in `without`."""
         from ray.util.placement_group import placement_group, placement_group_table
 
         self._connection.check()
@@ -205,13 +209,13 @@ class Leases:
         found = None
         try:
             self._connection.check()
-            ready = group.ready().future()  # `group.wait` would never come back from a connection that is closed
+            ready = group.ready().future()  # `group.wait` never returns if the connection is closed
             impossible_since = None
             while not wait([ready], _POLL_INTERVAL_S).done:
-                self._connection.check()  # or Ray would connect again, to answer
+                self._connection.check()  # otherwise Ray would connect again for the next call
                 now = time.monotonic()
                 if placement_group_table(group)["stats"]["scheduling_state"] != "INFEASIBLE":
-                    impossible_since = None  # all of it is in use: whoever asked waits, as in any queue
+                    impossible_since = None  # everything is in use: keep waiting
                 elif self._demand.node is not None and self._demand.node not in nodes(self._connection.ray):
                     self._queue.refuse(node_gone(self._demand.node))
                 elif without:
@@ -242,13 +246,13 @@ class Leases:
         self._remove(old)
 
     def _remove(self, leases: list[Lease]) -> None:
-        """Never raises."""
+        """Return leases to Ray. Never raises."""
         if not leases:
             return
         from ray.util.placement_group import remove_placement_group
 
         for lease in leases:
-            with contextlib.suppress(Exception):  # then they have gone with the connection
+            with contextlib.suppress(Exception):  # they are gone with the connection
                 if self._connection.alive:
                     remove_placement_group(lease.group)
 

@@ -1,4 +1,4 @@
-"""What a run needs of a node, what it has been given, and the words for whoever gets nothing."""
+"""The resources that a run needs, its lease, and the errors for runs that cannot get one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from nacre.errors import EngineUnavailable
 
 _NODE_ID = "ray.io/node-id"
 AT = "node:"
-"""Every node has this resource, with its address."""
+"""Prefix of the resource that every node has, followed by its address."""
 
 
 @frozen(kw_only=True)
 class ResourceRequest:
-    """What each run needs, and where it may be."""
+    """The resources that each run needs, and the nodes that it may use."""
 
     bundle: Mapping[str, float]
     labels: Mapping[str, str]
@@ -23,11 +23,11 @@ class ResourceRequest:
 
     @property
     def pinned(self) -> bool:
-        """No other node will do."""
+        """Whether only one node will do."""
         return self.node is not None or _NODE_ID in self.labels or any(name.startswith(AT) for name in self.bundle)
 
     def node_labels(self, lost: set[str]) -> dict[str, str]:
-        """The labels of a node that will do; none that was lost."""
+        """Return the labels of a suitable node, other than the lost ones."""
         if self.node is not None:
             return {**self.labels, _NODE_ID: self.node}
         if not lost or self.pinned:
@@ -40,7 +40,7 @@ class ResourceRequest:
 
 
 class Lease(NamedTuple):
-    """A reservation of Ray's."""
+    """A reservation on a node: a placement group of Ray."""
 
     node: str
     group: Any

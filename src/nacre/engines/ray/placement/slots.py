@@ -1,4 +1,4 @@
-"""Places: a lease and the agent on its node, together, and how both are given back."""
+"""Slots: a lease together with the agent on its node, and how both are released."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from nacre.errors import EngineUnavailable
 from nacre.execution.start import run_unless_cancelled
 
 _MAX_LOST_NODES = 3
-"""How many nodes may turn out to be lost before anything was asked of them."""
+"""Nodes that may turn out to be lost before anything was started on them."""
 _AGENT_CLEANUP_S = 60.0
-"""Seconds in which an agent has ended what nobody waits for, however busy it is."""
+"""Seconds in which an agent, however busy, has killed an abandoned run."""
 
 
 class Slots:
+    """Finds slots for runs, and releases them."""
+
     def __init__(self, connection: ClusterConnection, leases: Leases, agents: AgentPool) -> None:
         self.connection = connection
         self.agents = agents
@@ -30,7 +32,11 @@ class Slots:
         self.closed = False
 
     async def find(self, cancel: Cancel) -> tuple[Lease, AgentConnection] | None:
-        """None: cancelled first. Pair every lease with one of the following."""
+        """Return a lease and the agent on its node; None if cancelled first. Pass every lease to one of the methods
+        below.
+
+        EngineUnavailable: there is no slot, or the chosen nodes do not answer.
+        """
         for _ in range(_MAX_LOST_NODES):
             lease = await self.leases.acquire(cancel)
             if lease is None:
@@ -55,37 +61,41 @@ class Slots:
         raise EngineUnavailable("The nodes that Ray has chosen do not answer.", "Look at `ray status`.")
 
     def release(self, lease: Lease) -> None:
+        """Release the lease of a run that has ended."""
         self.leases.release(lease)
 
     def release_after_end(self, lease: Lease, agent: AgentConnection, run: str, grace: float) -> None:
-        """When nothing of a run that was given up runs any more; if nobody says so, when its agent has been ended."""
-        with contextlib.suppress(LeftCluster):  # then there is no lease, either
+        """Release the lease when no process of an abandoned run is left. If the agent does not report that in time,
+        kill the agent."""
+        with contextlib.suppress(LeftCluster):  # then the lease is gone, too
             late = self._release_after(lease, agent, agent.call("wait_run", run))
-            with contextlib.suppress(RuntimeError):  # no loop any more: the program is about to end
+            with contextlib.suppress(RuntimeError):  # no event loop: the program is about to exit
                 asyncio.get_running_loop().call_later(grace + _AGENT_CLEANUP_S, late)
 
     def release_after_task(self, lease: Lease, agent: AgentConnection, directory: str | None, task: str) -> None:
-        """While this program lives, a task holds what it was given."""
+        """Release the lease when a task has ended; the task holds it while this program lives."""
         with contextlib.suppress(LeftCluster):
             self._release_after(lease, agent, agent.call("wait_task", directory, task))
 
     def _release_after(self, lease: Lease, agent: AgentConnection, answer: Any) -> Callable[[], None]:
-        """When that has come. If none comes, there is no agent any more, which the function that is given back says."""
+        """Release the lease when the answer arrives. If the call fails, or the returned function is called first, treat
+        the agent as lost."""
         held = [lease]
 
         def done(future: Future[Any] | None = None) -> None:
-            with contextlib.suppress(IndexError):  # that was said before
+            with contextlib.suppress(IndexError):  # already done
                 lease = held.pop()
                 if future is not None and future.exception() is None:
                     self.release(lease)
-                else:  # beside: this may be the very thread that would hear Ray's answer
+                else:  # in another thread: this one may have to receive Ray's answer
                     self.leases.jobs.add(lambda: self.on_lost(lease, AgentEnded(agent.node), agent))
 
         answer.future().add_done_callback(done)
         return done
 
     def on_lost(self, lease: Lease, lost: NodeLost, agent: AgentConnection | None = None) -> None:
-        """Nothing more is placed there if the node may be gone; if it was the agent alone, another one will do."""
+        """Drop the agent and return the lease to Ray. Place nothing on the node for a while, unless only the agent has
+        exited."""
         if agent is not None:
             self.agents.drop(agent)
         if not isinstance(lost, AgentEnded):
@@ -93,6 +103,7 @@ class Slots:
         self.leases.give_back(lease)
 
     def close(self) -> None:
+        """Release all leases and agents, and refuse waiting runs."""
         self.closed = True
         self.leases.close()
         self.agents.close()

@@ -1,5 +1,5 @@
-"""Turns: ten thousand that want to begin at once do so a few at a time, and the event loop gets to everything else
-between them. Any thread, any event loop."""
+"""Throttle: when ten thousand runs start at once, each event loop lets a few continue per iteration, and handles other
+events in between. For any thread and event loop."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import threading
 from collections import deque
 
 _MAX_CONCURRENT_PLANS = 32
-"""Some ten milliseconds of planning."""
+"""Runs planned per iteration, which takes some ten milliseconds."""
 
 
 class Throttle:
+    """Bounds the callers that continue in one iteration of an event loop."""
+
     def __init__(self, at_a_time: int = _MAX_CONCURRENT_PLANS) -> None:
         self._at_a_time = at_a_time
         self._of_thread = threading.local()
 
     async def wait_turn(self) -> None:
+        """Wait until the caller may continue."""
         loop = asyncio.get_running_loop()
         lane = getattr(self._of_thread, "lane", None)
         if lane is None or lane.loop is not loop:
@@ -25,7 +28,7 @@ class Throttle:
 
 
 class _Lane:
-    """One event loop's."""
+    """The callers of one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, at_a_time: int) -> None:
         self.loop = loop
@@ -46,12 +49,12 @@ class _Lane:
         await turn
 
     def _next(self) -> None:
-        """The loop has come round: it has looked at everything else once."""
+        """Start the next round; the loop has handled everything else once."""
         self._left = self._at_a_time
         self._is_running = bool(self._waiting)
         while self._waiting and self._left:
             turn = self._waiting.popleft()
-            if not turn.done():  # else he has gone
+            if not turn.done():  # otherwise the caller was cancelled
                 turn.set_result(None)
                 self._left -= 1
         if self._is_running:
