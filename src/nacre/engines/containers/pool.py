@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class OpenOnce(Generic[K, V]):
-    """Open resources by key. `close` is called for each that is dropped."""
+    """A map of resources, each opened once per key. `close` is called for each that is dropped."""
 
     def __init__(self, close: Callable[[V], None]) -> None:
         self._close = close

@@ -121,10 +121,10 @@ def host_script(
 ) -> bytes:
     """Return the script that starts the engine's program, and exits as the command did.
 
-    Leftovers are children of that program, which keeps running and holds the container; with `apart`, the run itself
-    holds it from its start. The run directory exists as long as any process of the run, since tags refer to it. The
-    shell text `end` kills the command if the engine's program exits first, and the leftovers of a command that exceeded
-    the container's `memory`.
+    Leftovers stay with that program, which keeps running and holds the container; with `apart`, the run itself holds it
+    from its start. The run directory exists as long as any process of the run: a tag without a run directory marks
+    processes of no run, which are killed. The shell text `end` kills the command if the engine's program exits first,
+    and the leftovers of a command that exceeded the container's `memory`.
     """
     ending = f"{{ {end.decode('utf-8', 'surrogateescape')}; }} </dev/null >/dev/null 2>&1 5<&- 7<&- 63>&-"
     holds = f" 7<>{shlex.quote(hold)}" if apart else ""

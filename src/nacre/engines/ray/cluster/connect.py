@@ -114,7 +114,8 @@ def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
 
 
 def probe_address(address: str, seconds: float) -> None:
-    """Connect to `host:port` by TCP. OSError: no process listens. Ray itself would retry for a quarter of an hour."""
+    """Check that a process listens at `host:port`; other forms of address are not checked. OSError: none does. Ray
+    itself would retry for a quarter of an hour."""
     host, _, port = address.rpartition(":")
     if host and port.isdigit() and "/" not in address:
         socket.create_connection((host.strip("[]"), int(port)), seconds).close()

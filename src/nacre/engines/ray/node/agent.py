@@ -40,7 +40,7 @@ _KEEPER_MARGIN_S = 5.0
 
 
 class Agent:
-    """Runs commands on one node for one driver."""
+    """Runner of commands on one node for one driver."""
 
     def __init__(self) -> None:
         self._runs: dict[str, RunHandle] = {}

@@ -1,4 +1,4 @@
-"""The agents of one driver: one on each node in use, started on demand and pinged while calls wait.
+"""The agents of one driver: one on each node in use, started on demand and pinged after some silence.
 
 If an agent has exited, its node need not be lost: the next run that is placed there gets a new agent.
 """

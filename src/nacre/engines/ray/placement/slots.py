@@ -23,7 +23,7 @@ _AGENT_CLEANUP_S = 60.0
 
 
 class Slots:
-    """Finds slots for runs, and releases them."""
+    """The slots of one engine: find one for a run, and release it."""
 
     def __init__(self, connection: ClusterConnection, leases: Leases, agents: AgentPool) -> None:
         self.connection = connection

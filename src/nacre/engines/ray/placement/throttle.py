@@ -12,7 +12,7 @@ _MAX_CONCURRENT_PLANS = 32
 
 
 class Throttle:
-    """Bounds the callers that continue in one iteration of an event loop."""
+    """Bound on the callers that continue in one iteration of an event loop."""
 
     def __init__(self, at_a_time: int = _MAX_CONCURRENT_PLANS) -> None:
         self._at_a_time = at_a_time
