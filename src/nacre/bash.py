@@ -160,16 +160,16 @@ class Bash:
         return self.run_events(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
 
     def run_events(
-        self, request: Request, ctx: ToolContext, carry: SessionHooks | None = None
+        self, request: Request, ctx: ToolContext, hooks: SessionHooks | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Run a command as `stream` does, for a session. `carry`: the session's hooks."""
+        """Run a command as `stream` does, for a session. `hooks`: of the session."""
         ctx = self._with_profile_access(ctx)
-        watch = reporter_for(self.observers, request, ctx, self.profile)
-        events = self._run_events(request, ctx, carry, watch)
-        return events if watch is None else report_events(watch, events)
+        reporter = reporter_for(self.observers, request, ctx, self.profile)
+        events = self._run_events(request, ctx, hooks, reporter)
+        return events if reporter is None else report_events(reporter, events)
 
     async def _run_events(
-        self, request: Request, ctx: ToolContext, carry: SessionHooks | None, watch: RunReporter | None
+        self, request: Request, ctx: ToolContext, hooks: SessionHooks | None, reporter: RunReporter | None
     ) -> AsyncGenerator[Event, None]:
         inherited = await self.engine.base_environment(ctx)
         try:
@@ -181,12 +181,12 @@ class Bash:
             cwd, redactor = self.engine.directory(request, ctx), redactor_for(request, ctx, inherited)
             yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, redactor=redactor))
             return
-        if carry is not None:
-            plan = carry.prepare(plan)
-        if watch is not None:
-            watch.on_plan(plan)
-        heard = None if watch is None else watch.on_verdict
-        permitted = await approve(request, ctx, plan, self.profile.policy, heard)
+        if hooks is not None:
+            plan = hooks.prepare(plan)
+        if reporter is not None:
+            reporter.on_plan(plan)
+        on_verdict = None if reporter is None else reporter.on_verdict
+        permitted = await approve(request, ctx, plan, self.profile.policy, on_verdict)
         if not isinstance(permitted, Plan):
             yield Ended(result_of_unstarted(request, plan, permitted))
             return
@@ -207,7 +207,7 @@ class Bash:
             return
         collector = collector_for(plan)
         pid, undone, denied = None, list[str](), list[str]()
-        state = carry.state if carry is not None else open_pipestatus_file(plan)
+        state = hooks.state if hooks is not None else open_pipestatus_file(plan)
         try:
             protection: Protection | None = None
             try:
@@ -245,7 +245,7 @@ class Bash:
             self._limiter.release()
             spill = collector.close()
             ended = read_pipestatus(plan, state)
-            if state is not None and carry is None:
+            if state is not None and hooks is None:
                 os.close(state)
         assert isinstance(happening, StartFailed | RunStopped | KeeperLost | Promoted)
         outcome, task = outcome_from(happening, plan), foreground.task

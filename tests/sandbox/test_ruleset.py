@@ -17,18 +17,18 @@ words = st.from_regex(rb"[A-Za-z_]{1,20}", fullmatch=True)
 parts = st.fixed_dictionaries(
     {},
     optional={
-        "powerless": st.booleans(),
+        "drop_privileges": st.booleans(),
         "landlock": st.none() | st.tuples(naturals, naturals, naturals),
         "grants": st.lists(st.tuples(naturals, paths)),
         "ports": st.lists(st.integers(1, 65535)),
         "filter": st.binary(max_size=64),
-        "closed": st.booleans(),
+        "read_only_root": st.booleans(),
         "mounts": st.lists(st.tuples(st.sampled_from([WRITABLE, READ_ONLY, HIDDEN, SHM]), paths)),
         "loopback": st.booleans(),
-        "scratch": st.just(b"") | paths,
+        "private_tmpdir": st.just(b"") | paths,
         "redirects": st.lists(st.tuples(words, texts)),
         "limits": st.lists(st.tuples(st.integers(0, 15), naturals)),
-        "watched": st.lists(st.tuples(st.sampled_from([b"memory", b"cpu", b"processes"]), naturals)),
+        "watched_limits": st.lists(st.tuples(st.sampled_from([b"memory", b"cpu", b"processes"]), naturals)),
     },
 )
 
@@ -62,7 +62,7 @@ def test_nothing_asked_is_nothing_told() -> None:
         b"x",
         b"=",
         b"\0",
-        b"powerless=\0",
+        b"drop_privileges=\0",
         b"root=1",
         b"landlock=1 2",
         b"landlock=1 2 3 4",

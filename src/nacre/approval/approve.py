@@ -27,34 +27,36 @@ async def approve(
     ctx: ToolContext,
     plan: Plan,
     policy: Policy,
-    heard: Callable[[Verdict, bool | None], None] | None = None,
+    on_verdict: Callable[[Verdict, bool | None], None] | None = None,
 ) -> Plan | Refused | Cancelled | NotStarted:
     """Check a command and, if needed, ask the person behind `ctx.approve`.
 
-    Returns the plan to run, or why it does not run. `heard` is called with the verdict and None, and after a person has
-    decided, with the verdict and the answer.
+    Returns the plan to run, or why it does not run. `on_verdict` is called with the verdict and None, and with the
+    verdict and the answer after a person has decided.
     """
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.default_decision is not Decision.ALLOW
-    look = partial(
+    run_check = partial(
         check_script,
         request.command,
         cwd=plan.cwd,
         env=env,
         stdin=stdin,
         policy=policy,
-        ask_plain=strict,
+        want_harmless=strict,
         inherited=plan.env,
     )
     try:
         script, verdict = (
-            look() if len(request.command) + len(stdin or "") < _THREAD_PROMPT_MIN_CHARS else await run_in_thread(look)
+            run_check()
+            if len(request.command) + len(stdin or "") < _THREAD_PROMPT_MIN_CHARS
+            else await run_in_thread(run_check)
         )
     except CheckUnavailable as error:
         return NotStarted(str(error), "Close some files, or raise the limit: ulimit -n.")
-    if heard is not None:
-        heard(verdict, None)
+    if on_verdict is not None:
+        on_verdict(verdict, None)
     if verdict.decision is Decision.ALLOW:
         if strict and verdict.plain:  # plain only if git starts no programs that its configuration names
             from nacre.policy.facts.harmless import GIT_ENVIRONMENT
@@ -72,8 +74,8 @@ async def approve(
     )
     if answer is None:
         return Cancelled()
-    if heard is not None:
-        heard(verdict, answer)
+    if on_verdict is not None:
+        on_verdict(verdict, answer)
     return plan if answer else Refused(verdict.rule, f"{verdict.what}. {_DENIED}", verdict.instead)
 
 

@@ -40,12 +40,12 @@ def check_script(
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
     policy: Policy = DEFAULT,
-    ask_plain: bool = True,
+    want_harmless: bool = True,
     inherited: Mapping[str, str] | None = None,
 ) -> tuple[Script, Verdict]:
     """Return the parsed script and its verdict, as `check` does.
 
-    `ask_plain=False` skips deciding whether the command is plain. Values of the `inherited` environment are known
+    `want_harmless=False` skips deciding whether the command is plain. Values of the `inherited` environment are known
     words.
     """
     _validate(command, env, stdin)
@@ -53,8 +53,8 @@ def check_script(
     home = (env and env.get("HOME")) or os.environ.get("HOME") or "/root"
     try:
         script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
-        around = CheckContext(place, home, mounts=mount_points, runtimes=own_runtime_names())
-        return script, evaluate(script, around, policy, ask_plain=ask_plain)
+        context = CheckContext(place, home, mounts=mount_points, runtimes=own_runtime_names())
+        return script, evaluate(script, context, policy, want_harmless=want_harmless)
     except OSError as error:  # a rule's module is loaded on first use
         raise CheckUnavailable(f"the command could not be checked: {error}") from error
 

@@ -136,7 +136,7 @@ def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
                     # EOF may never come: a daemon that a start file left behind may hold the pipe open.
                     complete, deadline = True, min(deadline, monotonic() + _EXIT_GRACE_S)
         finally:
-            _end(process.pid)
+            _kill_group(process.pid)
             process.wait(timeout=5)  # SIGKILL was sent; the timeout is for a process that cannot be killed
     if complete:
         return bytes(output)
@@ -146,7 +146,7 @@ def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
     )
 
 
-def _end(group: int) -> None:
+def _kill_group(group: int) -> None:
     import signal
 
     with suppress(ProcessLookupError, PermissionError):  # macOS: EPERM for a group of zombies

@@ -44,7 +44,7 @@ def answer(payload: bytes, *, ask: bool = True) -> HookReply:
 def check_command(request: HookRequest, config: Config | None) -> Verdict:
     """Check a command with the policy of `config`; None: the default policy."""
     policy = DEFAULT if config is None else config.policy
-    return check_script(request.command, cwd=request.cwd, policy=policy, ask_plain=False)[1]
+    return check_script(request.command, cwd=request.cwd, policy=policy, want_harmless=False)[1]
 
 
 def _answer_as(dialect: AgentProtocol, fields: dict[str, Any], *, ask: bool) -> HookReply:

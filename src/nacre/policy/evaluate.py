@@ -33,9 +33,9 @@ _REPOSITORY_OPTION = lazy_regex(r"--git-dir|--work-tree|core\.worktree", re.IGNO
 _AROUND_WORDS = len("`` . Instead: ")
 
 
-def evaluate(script: Script, around: CheckContext, policy: Policy = DEFAULT, *, ask_plain: bool = True) -> Verdict:
-    """Return the verdict on a script. `ask_plain=False` skips deciding whether it is plain."""
-    findings = [*_script_findings(script, around, policy), *_in_commands(script, around, policy)]
+def evaluate(script: Script, context: CheckContext, policy: Policy = DEFAULT, *, want_harmless: bool = True) -> Verdict:
+    """Return the verdict on a script. `want_harmless=False` skips deciding whether it is plain."""
+    findings = [*_script_findings(script, context, policy), *_in_commands(script, context, policy)]
     stopped = _blocked_by_permission(script, policy) if policy.permissions else None
     if stopped is not None:
         findings.append(stopped)
@@ -47,13 +47,13 @@ def evaluate(script: Script, around: CheckContext, policy: Policy = DEFAULT, *, 
             if rule.exact_message
         }
         findings.sort(key=lambda each: (-each.decision.strictness, order.get(each.rule, 0), each.start))
-    harmless = ask_plain and not findings and _is_harmless(script, policy)
+    harmless = want_harmless and not findings and _is_harmless(script, policy)
     decision = findings[0].decision if findings else Decision.ALLOW if harmless else policy.default_decision
     unknown = tuple(to_display(what) for what in script.unknown)
     if decision is Decision.ASK and stopped is None and policy.permissions.allow:
         from nacre.policy.permissions.match import allowed_by
 
-        answer = allowed_by(script, policy.permissions, cwd=around.cwd)
+        answer = allowed_by(script, policy.permissions, cwd=context.cwd)
         if answer.decision is Decision.ALLOW:
             return Verdict(Decision.ALLOW, unknown=unknown, permitted=answer.rule)
     return Verdict(decision, tuple(findings), unknown, harmless)
@@ -61,9 +61,9 @@ def evaluate(script: Script, around: CheckContext, policy: Policy = DEFAULT, *, 
 
 def _blocked_by_permission(script: Script, policy: Policy) -> Finding | None:
     """Return the finding of a permission rule that denies or asks; None if no such rule matches."""
-    from nacre.policy.permissions.match import stopped_by  # most policies have no permissions
+    from nacre.policy.permissions.match import blocked_by  # most policies have no permissions
 
-    found = stopped_by(script, policy.permissions)
+    found = blocked_by(script, policy.permissions)
     if found.decision is None:
         return None
     command, denied = found.command, found.decision is Decision.REFUSE
@@ -91,10 +91,10 @@ def _load_is_harmless() -> Callable[[Script, frozenset[str] | None], bool]:
     return is_harmless
 
 
-def _script_findings(script: Script, around: CheckContext, policy: Policy) -> list[Finding]:
+def _script_findings(script: Script, context: CheckContext, policy: Policy) -> list[Finding]:
     findings = []
     for rule in _text_rules(script, policy):
-        if rule.match_script is not None and (found := rule.match_script(script, around)):
+        if rule.match_script is not None and (found := rule.match_script(script, context)):
             start, end, said = found
             if _is_exempt(rule, said, None, script, policy):
                 continue
@@ -103,7 +103,7 @@ def _script_findings(script: Script, around: CheckContext, policy: Policy) -> li
     return findings
 
 
-def _in_commands(script: Script, around: CheckContext, policy: Policy) -> list[Finding]:
+def _in_commands(script: Script, context: CheckContext, policy: Policy) -> list[Finding]:
     findings, seen = [], set()
     for command in script.commands:
         if command.is_function_call:
@@ -112,7 +112,7 @@ def _in_commands(script: Script, around: CheckContext, policy: Policy) -> list[F
         if command.redirects or command.script is not None or policy.custom_rules or not command.name.isascii():
             rules = _extra_rules(rules, command, policy)
         for rule in rules:
-            met = None if rule.match is None else rule.match(command, around)
+            met = None if rule.match is None else rule.match(command, context)
             if met is None or _is_exempt(rule, met, command, script, policy):
                 continue
             # compare the words too: a command in a loop is several commands, and not all of them may be exempted

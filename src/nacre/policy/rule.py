@@ -53,13 +53,13 @@ class Hit:
     __slots__ = ("exact_message", "instead", "mandatory", "paths", "reason", "words")
 
     def __init__(
-        self, words: str = "", reason: str = "", instead: str = "", *, floor: bool = False, wording: str = ""
+        self, words: str = "", reason: str = "", instead: str = "", *, mandatory: bool = False, exact_message: str = ""
     ) -> None:
         self.words = words
         self.reason = reason
         self.instead = instead
-        self.exact_message = wording
-        self.mandatory = floor
+        self.exact_message = exact_message
+        self.mandatory = mandatory
         """No policy lifts it: the root or a home would be lost."""
         self.paths: tuple[str, ...] = ()
         """All paths that the hit is about; empty: the working directory."""

@@ -19,8 +19,6 @@ _NAME_MASK = 0xFFF
 """Bits of the flags with the length of the name; all set if it is longer."""
 _MAY_BE_FORBIDDEN = re.compile(rb"//|/\.(?:\.|[gG][iI][tT])?[/\0]")
 """Searched in the whole index: only paths that match, or that start with a dot or a slash, are checked one by one."""
-_FORBIDDEN = re.compile(rb"\.(?:[gG][iI][tT])?[/\0]|//")
-"""Unused: redefined below."""
 _FORBIDDEN = re.compile(rb"(?:^|/)(?:\.\.?|\.git|)(?:/|$)", re.IGNORECASE)
 """Matches a path that git never writes."""
 _DOT_OR_SLASH = b"./"

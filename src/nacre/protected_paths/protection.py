@@ -57,9 +57,9 @@ class Protection:
         self._set_scope(Scope(plan.writable_roots, plan.repositories, plan.own_code))
         _release_ended()
         with _lock:
-            self._guard = PathSnapshot(plan.compared_paths, plan.writable_roots, _snapshots)
+            self._compared_snapshot = PathSnapshot(plan.compared_paths, plan.writable_roots, _snapshots)
             compared = [path for path in plan.mounted if path not in plan.own_code]
-            self._is_held = PathSnapshot(compared, plan.writable_roots, _snapshots)
+            self._mounted_snapshot = PathSnapshot(compared, plan.writable_roots, _snapshots)
             self._mounted, self._covered = MountedPaths(plan.mounted), MountedPaths(plan.covered)
             self._git = {each: self._inspect_git_directory(each) for each in plan.repositories}
             self._nested = self._find_nested_repositories() if plan.repositories else {}
@@ -78,8 +78,8 @@ class Protection:
             return pack(
                 (
                     self._scope,
-                    {path: (each.node, each.obstacle) for path, each in self._guard.snapshots.items()},
-                    {path: (each.node, each.obstacle) for path, each in self._is_held.snapshots.items()},
+                    {path: (each.node, each.obstacle) for path, each in self._compared_snapshot.snapshots.items()},
+                    {path: (each.node, each.obstacle) for path, each in self._mounted_snapshot.snapshots.items()},
                     self._mounted.marks,
                     self._covered.marks,
                     self._git,
@@ -94,7 +94,7 @@ class Protection:
         try:
             scope, watched, held, mounted, covered, git, nested = unpack(data)
             protection._set_scope(Scope(*scope))
-            protection._guard, protection._is_held = (
+            protection._compared_snapshot, protection._mounted_snapshot = (
                 PathSnapshot.from_roots({path: RootSnapshot(*each) for path, each in snapshots.items()}, scope.roots)
                 for snapshots in (watched, held)
             )
@@ -119,7 +119,7 @@ class Protection:
         """Undo every change that is not allowed and return a sentence for each. Releases the state, unless the run
         `goes_on` as a task."""
         with _lock:
-            said = [*self._guard.restore(self._is_harmless_change), *self._settle_mounted()]
+            said = [*self._compared_snapshot.restore(self._is_harmless_change), *self._settle_mounted()]
             for directory, before in self._git.items():
                 said += git_directories.undo(directory, before, self._repositories)
             if self._scope.repositories:
@@ -132,7 +132,7 @@ class Protection:
         """Drop the state after the run has ended, or was never started: later runs no longer share it."""
         _running.discard(self)
         _of_tasks.pop(self, None)
-        self._guard = self._is_held = PathSnapshot((), ())
+        self._compared_snapshot = self._mounted_snapshot = PathSnapshot((), ())
         self._git = {}
 
     def _settle_mounted(self) -> list[str]:
@@ -141,8 +141,8 @@ class Protection:
         for path in self._mounted.find_replaced():
             unheld |= {"protected", "protected-existing"}
             said.append(f"{path} was replaced from outside while the command ran, and not protected from then on.")
-            if not self._is_harmless(path, self._is_held):
-                said += [undone] if (undone := self._is_held.restore_one(path)) else []
+            if not self._is_harmless(path, self._mounted_snapshot):
+                said += [undone] if (undone := self._mounted_snapshot.restore_one(path)) else []
         for path in self._mounted.find_changed():
             if path in self._scope.own_code:
                 continue  # nacre itself writes there
@@ -154,7 +154,7 @@ class Protection:
         return said
 
     def _is_harmless_change(self, path: str) -> bool:
-        return self._is_harmless(path, self._guard)
+        return self._is_harmless(path, self._compared_snapshot)
 
     def _is_harmless(self, path: str, snapshot: PathSnapshot) -> bool:
         """Return whether a change may stay: that of a git configuration which runs no additional programs and leads git

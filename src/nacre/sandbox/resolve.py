@@ -278,12 +278,12 @@ def _build_ruleset(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> Ru
     ]
     mounts += [(HIDDEN, path) for path in wanted.hidden]
     return Ruleset(
-        powerless=True,
+        drop_privileges=True,
         landlock=(files, 0 if network is True or (network == "loopback" and kernel.networks) else tcp, scopes),
         grants=[(rights, os.fsencode(path)) for rights, path in grants],
         ports=network if isinstance(network, tuple) else (),
         filter=_filter(wanted, kernel, limits),
-        closed=workspace is not None and kernel.mounts,
+        read_only_root=workspace is not None and kernel.mounts,
         mounts=[(how, os.fsencode(path)) for how, path in mounts] if kernel.mounts else (),
         user_namespace=kernel.user_namespace,
         loopback=network == "loopback" and kernel.networks,

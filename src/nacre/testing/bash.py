@@ -145,19 +145,19 @@ class ScriptedBash(Bash):
             raise AssertionError("Was to come, and did not: " + ", ".join(due) + f"\nWhat came:\n{came}")
 
     async def _run_events(
-        self, request: Request, ctx: ToolContext, carry: SessionHooks | None, watch: RunReporter | None
+        self, request: Request, ctx: ToolContext, hooks: SessionHooks | None, reporter: RunReporter | None
     ) -> AsyncGenerator[Event, None]:
         plan = plan_for(request, ctx, self.profile, host_environment(), self.engine.sandbox_plan)
-        if carry is not None:
-            plan = carry.prepare(plan)
-        if watch is not None:
-            watch.on_plan(plan)
+        if hooks is not None:
+            plan = hooks.prepare(plan)
+        if reporter is not None:
+            reporter.on_plan(plan)
         with self._lock:
             before = self.commands
             self.calls.append(RecordedCall(request=request, ctx=ctx))
         place = len(before)
         try:
-            async with aclosing(self._events(request, ctx, plan, carry, watch, before)) as events:
+            async with aclosing(self._events(request, ctx, plan, hooks, reporter, before)) as events:
                 async for event in events:
                     if isinstance(event, Ended):
                         self.calls[place] = RecordedCall(request=request, ctx=ctx, result=event.result)

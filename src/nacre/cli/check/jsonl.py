@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from nacre.approval.check import check
+from nacre.cli.common.exit_codes import EXIT_NO_VERDICT
 from nacre.cli.common.messages import write_json
 from nacre.cli.common.parser import ParsedArgs, policy_of, variables
 from nacre.cli.common.stdin import usable
@@ -16,7 +17,6 @@ from nacre.cli.common.usage import UsageError, nearest
 from nacre.errors import InvalidConfig, InvalidRequest
 from nacre.policy.policy import Policy
 
-EXIT_ERROR = 3
 _KNOWN = ("command", "cwd", "env", "stdin")
 
 
@@ -45,15 +45,15 @@ def check_lines(args: ParsedArgs) -> int:
         except InvalidRequest as error:
             problem = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
             write_json({"line": number, "error": problem})
-            code = EXIT_ERROR
+            code = EXIT_NO_VERDICT
         except InvalidConfig as error:
             problem = {"code": "invalid_config", "message": str(error), "field": error.key, "hint": error.hint}
             write_json({"line": number, "error": problem})
-            code = EXIT_ERROR
+            code = EXIT_NO_VERDICT
         except Exception as error:  # a bug of ours: the reader needs an answer, and never "allow"
             message = f"{type(error).__name__}: {error}"
             write_json({"line": number, "error": {"code": "internal", "message": message, "field": None, "hint": ""}})
-            code = EXIT_ERROR
+            code = EXIT_NO_VERDICT
         else:
             write_json({"command": wanted.command, **verdict.to_dict()})
             code = max(code, verdict.decision.strictness)

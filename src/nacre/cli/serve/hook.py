@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 
+from nacre.cli.common.exit_codes import EXIT_BLOCK
 from nacre.cli.common.messages import write_out
 from nacre.cli.common.parser import parse_args
 
@@ -16,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.hooks.agents.protocol import HookReply
 
-EXIT_BLOCK = 2
 TIMEOUT_S = 20.0
 """Limit for the whole check. Some agents run the command if the hook takes over a minute: refuse before that."""
 

@@ -9,6 +9,7 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING
 
+from nacre.cli.common.exit_codes import EXIT_MISCONFIGURED
 from nacre.cli.common.messages import notice, write_out
 from nacre.cli.common.parser import ParsedArgs, int_option, parse_args
 from nacre.cli.common.usage import UsageError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from nacre.adapters.mcp.settings import ServerSettings
 
 TOKEN = "NACRE_MCP_TOKEN"
-EXIT_MISCONFIGURED = 2
 _VALUED = ("--http", "--profile", "--access", "--cwd", "--allow", "--budget")
 _HELP = """\
 usage: nacre mcp [options]     serve the tool over the Model Context Protocol, on stdin and stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from nacre.base.units import format_duration, parse_duration
+from nacre.cli.common.exit_codes import EXIT_TIMED_OUT
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import notice, write_json, write_out
 from nacre.cli.common.parser import parse_args
@@ -43,7 +44,6 @@ Of several: 0 all (with --any: those that have ended) exited with 0; 1 not so.
 Of anything else: 0 it came true; 1 a task ended without it (with --any: all of them).
 124 the --timeout is over; 125 there is no such task, or nacre itself failed; 130 Ctrl-C. The tasks go on.
 """
-EXIT_TIMED_OUT = 124
 _WAYS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
 
 

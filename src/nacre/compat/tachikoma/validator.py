@@ -33,7 +33,7 @@ class CommandValidator:
             raise Validation(EMPTY)
         try:
             verdict = check_script(
-                command, cwd=cwd, env=env, policy=self._policy, ask_plain=False, inherited=dict(os.environ)
+                command, cwd=cwd, env=env, policy=self._policy, want_harmless=False, inherited=dict(os.environ)
             )[1]
         except (InvalidRequest, CheckUnavailable) as error:
             raise Validation(str(error)) from error

@@ -64,9 +64,9 @@ class ControlSocket:
         """Tell waiting clients that more was printed."""
         if self._waiting:
             seen = self._log.total_bytes
-            for guest in [guest for guest, count in self._waiting.items() if seen > count]:
-                del self._waiting[guest]
-                self._reply(guest, b"at %d\n" % seen)
+            for client in [client for client, count in self._waiting.items() if seen > count]:
+                del self._waiting[client]
+                self._reply(client, b"at %d\n" % seen)
 
     def close(self) -> None:
         """Tell waiting clients that the status is written, and close all connections."""
@@ -76,78 +76,78 @@ class ControlSocket:
             pass  # removed by another process
         self._loop.forget(self._listening)
         self._listening.close()
-        for guest in list(self._waiting):
-            self._reply(guest, b"end\n")
-        for guest in list(self._clients):
-            self._disconnect(guest)
+        for client in list(self._waiting):
+            self._reply(client, b"end\n")
+        for client in list(self._clients):
+            self._disconnect(client)
 
     def _accept(self) -> None:
         try:
-            guest, _ = self._listening.accept()
+            client, _ = self._listening.accept()
         except OSError:
             return  # the client is gone, or no descriptor is free
-        guest.setblocking(False)
+        client.setblocking(False)
         if len(self._clients) >= _MAX_CLIENTS:
             idle = next((each for each in self._clients if each not in self._waiting), None)
             if idle is None:
-                guest.close()
+                client.close()
                 return
             self._disconnect(idle)  # the oldest idle client makes room
-        self._clients[guest] = b""
-        self._loop.watch(guest, lambda: self._on_readable(guest))
+        self._clients[client] = b""
+        self._loop.watch(client, lambda: self._on_readable(client))
 
-    def _disconnect(self, guest: socket.socket) -> None:
-        self._loop.forget(guest)
-        self._waiting.pop(guest, None)
-        if self._clients.pop(guest, None) is not None:
-            guest.close()
+    def _disconnect(self, client: socket.socket) -> None:
+        self._loop.forget(client)
+        self._waiting.pop(client, None)
+        if self._clients.pop(client, None) is not None:
+            client.close()
 
-    def _on_readable(self, guest: socket.socket) -> None:
+    def _on_readable(self, client: socket.socket) -> None:
         try:
-            data = guest.recv(4096)
+            data = client.recv(4096)
         except BlockingIOError:
             return
         except OSError:
             data = b""
-        *lines, rest = (self._clients[guest] + data).split(b"\n")
-        self._clients[guest] = rest
+        *lines, rest = (self._clients[client] + data).split(b"\n")
+        self._clients[client] = rest
         if not data or len(rest) > _MAX_LINE_BYTES:
-            self._disconnect(guest)
+            self._disconnect(client)
         for line in lines:
-            if guest in self._clients:
-                self._handle(guest, line.split())
+            if client in self._clients:
+                self._handle(client, line.split())
 
-    def _handle(self, guest: socket.socket, words: list[bytes]) -> None:
+    def _handle(self, client: socket.socket, words: list[bytes]) -> None:
         try:
             match words:
                 case [b"watch", count]:
-                    self._waiting[guest] = int(count)
+                    self._waiting[client] = int(count)
                     self.notify_output()
                     return
                 case [b"kill", number, grace] if 0 < int(number) < _SIGNAL_COUNT and 0 <= float(grace) <= _MAX_GRACE_S:
-                    who = describe_peer(guest)  # before the reply, which closes the socket if the client is gone
-                    self._reply(guest, b"ok\n")
+                    who = describe_peer(client)  # before the reply, which closes the socket if the client is gone
+                    self._reply(client, b"ok\n")
                     self._commands.kill(int(number), float(grace), who)
                     return
                 case [b"eof"]:
-                    self._reply(guest, b"ok\n")
+                    self._reply(client, b"ok\n")
                     self._commands.close_input()
                     return
         except ValueError:
             pass
-        self._reply(guest, b"what\n")
+        self._reply(client, b"what\n")
 
-    def _reply(self, guest: socket.socket, line: bytes) -> None:
+    def _reply(self, client: socket.socket, line: bytes) -> None:
         try:
-            guest.send(line)
+            client.send(line)
         except OSError:
-            self._disconnect(guest)  # it does not read
+            self._disconnect(client)  # it does not read
 
 
-def describe_peer(guest: socket.socket) -> str:
+def describe_peer(client: socket.socket) -> str:
     """Describe a client for people."""
     try:
-        pid, uid, _ = struct.unpack("3i", guest.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        pid, uid, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     except (AttributeError, OSError):
         return "another process"
     return f"process {pid} of user {uid}"

@@ -15,10 +15,10 @@ class PendingStart:
 
     __slots__ = ("_control", "_needs_host", "adoption")
 
-    def __init__(self, control: Channel, *, waited_for: bool) -> None:
+    def __init__(self, control: Channel, *, needs_host: bool) -> None:
         """`waited_for`: cancel the run if its host is gone."""
         self._control = control
-        self._needs_host = waited_for
+        self._needs_host = needs_host
         self.adoption: tuple[bytes, list[int]] | None = None
         """Adoption request, to be handled as soon as the run has started."""
 

@@ -57,12 +57,19 @@ _MAX_STARTUP_S = 0.5
 
 
 class KeeperServer(RunStarter):
-    def __init__(self, main: Channel, files: tuple[int, int], host: int | None = None, *, alone: bool = False) -> None:
-        super().__init__(files)
-        self.host_channel = main
+    def __init__(
+        self,
+        host_channel: Channel,
+        open_files_limit: tuple[int, int],
+        host: int | None = None,
+        *,
+        dedicated: bool = False,
+    ) -> None:
+        super().__init__(open_files_limit)
+        self.host_channel = host_channel
         self.host = host
         """A pidfd of the host, where there are pidfds."""
-        self.dedicated = alone
+        self.dedicated = dedicated
         """This keeper serves one run at a time, or a task."""
         self.directories: list[bytes] = []
         """Private directories, removed when the keeper exits."""
@@ -202,34 +209,34 @@ class KeeperServer(RunStarter):
     def start(self, start: StartMessage, fds: list[int]) -> None:
         """Start a run. Takes the descriptors that it keeps out of `fds`."""
         control = Channel(socket.socket(fileno=fds.pop(0)))
-        early = PendingStart(control, waited_for=not start.task)
+        pending = PendingStart(control, needs_host=not start.task)
         record: TaskRecord | None = None
         commands = RunCommands(self)
-        held = noted = None
+        stdin_fd = engine_note = None
         try:
-            early.check()  # a run that the host has given up must not delay others, only to be killed
+            pending.check()  # a run that the host has given up must not delay others, only to be killed
             text, stdin, state, folder = self.unpack_fds(start, fds)
             if folder is not None:
                 record = TaskRecord(
                     os.dup(folder), start.task, start.log_cap, self.loop, commands, protection=start.protection
                 )
                 # Keep a writer open, or stdin would be at EOF from the start.
-                held = None if stdin is None else _open_input(folder)
-            noted = os.dup(state) if start.kill_script and state is not None else None
-            shell = self.start_shell(start, control, early, record, text, stdin, state)
+                stdin_fd = None if stdin is None else _open_input(folder)
+            engine_note = os.dup(state) if start.kill_script and state is not None else None
+            shell = self.start_shell(start, control, pending, record, text, stdin, state)
         except (OSError, ValueError, CancelledBeforeStart) as error:
             if record is not None:
                 record.discard()
-            close_all([fd for fd in (held, noted) if fd is not None])
-            early.forget()
+            close_all([fd for fd in (stdin_fd, engine_note) if fd is not None])
+            pending.forget()
             if self.dedicated:
                 self.return_to_pool()
             self.report_failure(control, error)
             return
         run = commands.run = Run(start, shell, control)
         run.record = record
-        run.stdin_fd = held
-        run.engine_note = noted
+        run.stdin_fd = stdin_fd
+        run.engine_note = engine_note
         self.runs[run.tag] = self.shells[run.pid] = run
         if start.kill_script:
             remember_tag(self.kill_script_tags, run.tag)
@@ -247,8 +254,8 @@ class KeeperServer(RunStarter):
         if record is not None:
             drain(self.loop, run, alone=self.dedicated)
             self.report_when_running(run)
-        if early.adoption is not None:
-            self.handle_run_message(run, *early.adoption)
+        if pending.adoption is not None:
+            self.handle_run_message(run, *pending.adoption)
 
     def on_run_readable(self, run: Run) -> None:
         try:
@@ -343,12 +350,12 @@ class KeeperServer(RunStarter):
         """Make a task of an active run, or of the leftovers of an ended one."""
         self.adopt()
         members = run.members()
-        principal = next(iter(members.values()), None) if run.status is not None else procfs.read_process(run.pid)
+        task_leader = next(iter(members.values()), None) if run.status is not None else procfs.read_process(run.pid)
         commands = RunCommands(self)
         commands.run = run
         record: TaskRecord | None = None
         try:
-            if principal is None or (run.reported_end and adoption.live):
+            if task_leader is None or (run.reported_end and adoption.live):
                 raise ProcessLookupError(errno.ESRCH, "it has ended")
             if not fds:  # the kernel drops descriptors for which no number is free
                 raise too_many()
@@ -362,7 +369,7 @@ class KeeperServer(RunStarter):
                 detached=adoption.detached,
                 protection=adoption.protection,
             )
-            record.write_process_file(principal.pid, principal.pgid, run.tag)
+            record.write_process_file(task_leader.pid, task_leader.pgid, run.tag)
         except OSError as error:
             if record is not None:
                 record.discard()
@@ -372,11 +379,11 @@ class KeeperServer(RunStarter):
         if self.dedicated:
             self.close_host_channel()
         if run.status is not None:
-            run.task_leader = principal.pid
+            run.task_leader = task_leader.pid
         if self.host is None and self.dedicated and not record.detached:
             self.watch_parent(run, os.getppid())
         drain(self.loop, run, alone=self.dedicated)
-        self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, principal.pid, principal.pgid))
+        self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, task_leader.pid, task_leader.pgid))
         self.check_run(run)
 
     def watch_parent(self, run: Run, parent: int) -> None:

@@ -73,7 +73,7 @@ def _reset_after_fork(parent: KeeperServer, channel: socket.socket) -> KeeperSer
     reserve_fd(RESERVED_FD)
     private_tmpdir.forget()
     become_subreaper(b"nacre-task")
-    keeper = type(parent)(Channel(channel), parent.open_files_limit, parent.host, alone=True)
+    keeper = type(parent)(Channel(channel), parent.open_files_limit, parent.host, dedicated=True)
     keeper.environment, keeper.last_ruleset = parent.environment, parent.last_ruleset
     boot_id()  # cached from now on
     keeper.listen()

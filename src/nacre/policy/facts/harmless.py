@@ -14,7 +14,7 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Script
 from nacre.shell.syntax.nodes import Block, Literal, Node, Pipeline, Redirect, SimpleCommand, Word
 
-_NON_ASCII = lazy_regex(r"\{|(?:^|[=:])~")
+_BRACE_OR_TILDE = lazy_regex(r"\{|(?:^|[=:])~")
 _GLOB = lazy_regex(r"[*?\[]")
 _SED_SCRIPT = lazy_regex(
     r"(?:\d+|\$|/[^/\\\n]*/)?(?:,(?:\d+|\$|/[^/\\\n]*/))?\s*!?(?:[pdq=]|s/[^/\\\n]*/[^/\\\n]*/[gpI\d]*)"
@@ -81,7 +81,7 @@ def _literal_text(word: Word, *, globs: bool = False) -> str | None:
     for part in word.parts:
         if not isinstance(part, Literal):
             return None
-        if not part.quoted and (_NON_ASCII.search(part.text) or (not globs and _GLOB.search(part.text))):
+        if not part.quoted and (_BRACE_OR_TILDE.search(part.text) or (not globs and _GLOB.search(part.text))):
             return None
         out.append(part.text)
     return "".join(out)

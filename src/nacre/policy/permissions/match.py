@@ -37,13 +37,13 @@ NOTHING = PermissionResult()
 
 def apply_permissions(script: Script, permissions: Permissions, *, cwd: str = "") -> PermissionResult:
     """Return the decision of all permission rules. `cwd`: the working directory; allow rules apply there and below."""
-    stopped = stopped_by(script, permissions)
+    stopped = blocked_by(script, permissions)
     if stopped.decision is not None or not permissions.allow:
         return stopped
     return allowed_by(script, permissions, cwd=cwd)
 
 
-def stopped_by(script: Script, permissions: Permissions) -> PermissionResult:
+def blocked_by(script: Script, permissions: Permissions) -> PermissionResult:
     """Return the decision of deny and ask rules."""
     for rules, decision in ((permissions.deny, Decision.REFUSE), (permissions.ask, Decision.ASK)):
         patterns = [pattern for rule in rules if (pattern := pattern_of(rule)) is not None]

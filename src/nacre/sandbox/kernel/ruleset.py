@@ -39,21 +39,21 @@ class Ruleset:
     def __init__(
         self,
         *,
-        powerless: bool = False,
+        drop_privileges: bool = False,
         landlock: tuple[int, int, int] | None = None,
         grants: Iterable[tuple[int, bytes]] = (),
         ports: Iterable[int] = (),
         filter: bytes = b"",
-        closed: bool = False,
+        read_only_root: bool = False,
         mounts: Iterable[tuple[bytes, bytes]] = (),
         user_namespace: bool = False,
         loopback: bool = False,
-        scratch: bytes = b"",
+        private_tmpdir: bytes = b"",
         redirects: Iterable[tuple[bytes, bytes]] = (),
         limits: Iterable[tuple[int, int]] = (),
-        watched: Iterable[tuple[bytes, float]] = (),
+        watched_limits: Iterable[tuple[bytes, float]] = (),
     ) -> None:
-        self.drop_privileges = powerless
+        self.drop_privileges = drop_privileges
         """Set no_new_privs and drop all capabilities."""
         self.landlock = landlock
         """Landlock rights to forbid: on files, on TCP, scopes."""
@@ -63,7 +63,7 @@ class Ruleset:
         """TCP ports that may be connected to."""
         self.filter = filter
         """The seccomp program; empty for none."""
-        self.read_only_root = closed
+        self.read_only_root = read_only_root
         """Make everything read-only except the `WRITABLE` paths in `mounts`, in a private mount namespace."""
         self.mounts = [*mounts]
         """Kind and path of each mount."""
@@ -71,13 +71,13 @@ class Ruleset:
         """Make the mounts in a private user namespace, because nacre has no privileges."""
         self.loopback = loopback
         """Use a private network namespace with only a loopback interface."""
-        self.private_tmpdir = scratch
+        self.private_tmpdir = private_tmpdir
         """Directory to create the private TMPDIR in; empty for none."""
         self.redirects = [*redirects]
         """Environment variables that point into the private TMPDIR, each with its path there."""
         self.limits = [*limits]
         """Resource limits (setrlimit): number and value."""
-        self.watched_limits = [*watched]
+        self.watched_limits = [*watched_limits]
         """Limits that the keeper checks over all processes of the run: `memory` (bytes), `cpu` (seconds), `processes`,
         `threads`."""
 

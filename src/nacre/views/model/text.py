@@ -106,10 +106,10 @@ def render_model_text(
 ) -> ModelText:
     """Return the text of `model_text`, and whether it is complete. `readings`: the streams decoded by an earlier
     rendering with the same middle."""
-    redactor = (*secrets, *(() if result.redactor is None else result.redactor.values()))
+    secrets = (*secrets, *(() if result.redactor is None else result.redactor.values()))
     kept = SpillInfo(spill=result.spill) if kept is None else kept
-    if redactor and kept.spill is not None:
-        kept = replace(kept, spill=replace(kept.spill, path=mask_note(kept.spill.path, redactor)))
+    if secrets and kept.spill is not None:
+        kept = replace(kept, spill=replace(kept.spill, path=mask_note(kept.spill.path, secrets)))
     if result.files_unreachable:
         kept = replace(kept, spill=None)
     silent = not result.both.total_bytes
@@ -117,11 +117,11 @@ def render_model_text(
     after = [remark for remark in result.notes if not is_redundant(remark, result)]
     if result.task is not None and not isinstance(result.outcome, Running):
         after.append(f"{_task(result)}; {options.task_help}")
-    body = _Body(result, options, redactor, kept, readings)
-    lines = _Lines(options.output, redactor)
+    body = _Body(result, options, secrets, kept, readings)
+    lines = _Lines(options.output, secrets)
     first = [lines.add(text) for text in before]
     last = [lines.add(text) for text in after]
-    where = [lines.add(text) for text in _where(result, kept, redactor)] if body.separate_streams else []
+    where = [lines.add(text) for text in _where(result, kept, secrets)] if body.separate_streams else []
     where += [lines.add(_UNREADABLE_NOTE)] if result.files_unreachable else []
     output = [] if silent else [body.shape_within(lines.rest()) or nacre_note("nothing but white space")]
     last += where if body.cut else []

@@ -29,7 +29,7 @@ def match(command: Command, around: CheckContext) -> Hit | None:
 def _hit(place: ProtectedPlace, what: str = "") -> Hit | None:
     if place.kind not in (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM):
         return None
-    return Hit(reason=f"would delete {what}{place.what}", floor=place.kind in (PlaceKind.ROOT, PlaceKind.HOME))
+    return Hit(reason=f"would delete {what}{place.what}", mandatory=place.kind in (PlaceKind.ROOT, PlaceKind.HOME))
 
 
 RULE = Rule(

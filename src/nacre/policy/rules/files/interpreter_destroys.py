@@ -56,10 +56,10 @@ def match(command: Command, around: CheckContext) -> Hit | None:
             place = protected_place(mark_globs(path), command, around)
             if place is not None and not _is_inside(found.start(), quoted):
                 lost = place.kind in (PlaceKind.ROOT, PlaceKind.HOME)
-                return Hit(words=found[0] + "…)", reason=f"would delete {place.what}", floor=lost)
+                return Hit(words=found[0] + "…)", reason=f"would delete {place.what}", mandatory=lost)
     for pattern, what in ((_HERE, "the working directory"), (_HOME, "the home directory")):
         if (bare := pattern.search(code)) and not _is_inside(bare.start(), quoted):
-            return Hit(words=bare[0] + "…)", reason=f"would delete {what}", floor=pattern is _HOME)
+            return Hit(words=bare[0] + "…)", reason=f"would delete {what}", mandatory=pattern is _HOME)
     return None
 
 
