@@ -1,14 +1,14 @@
-"""Output: what was captured in, the text that a model reads out. Pure: no file is opened here, nothing is drawn.
+"""Turn captured output into the text that a model reads. Pure: no file is opened and nothing is drawn here.
 
-The order, and why:
+The steps, and the reason for their order:
 
-1. `binary`    bytes that are not text are named, not printed; UTF-16 with a mark at its beginning is text.
-2. `decode`    bytes → characters. Escape sequences are still in it: what a sequence swallows or overwrites can only be
-               known in one piece, and control characters are half of a sequence.
-3. `terminal`  what a person would finally see. It takes every control character with it but newline and tab.
-4. `secrets`   masked when the text is as it will be read, so that no colour splits one, and before anything is cut,
-               so that no cut leaves half of one.
-5. `fold`      runs of lines that say the same.
-6. `truncate`  what fits, and exactly how much does not, with `spoofed_notes` escaped as they are shown;
-               `notes` says so, with the `error_lines` of what was left out.
+1. `binary`    names bytes that are not text instead of printing them; UTF-16 with a byte order mark is text.
+2. `decode`    turns bytes into characters. Escape sequences stay: what a sequence swallows or overwrites is only known
+               from the whole text, and control characters are half of a sequence.
+3. `terminal`  renders what a person would finally see. It removes every control character but newline and tab.
+4. `secrets`   masks secrets after rendering, so that no colour code splits one, and before truncation, so that no cut
+               leaves half of one.
+5. `fold`      folds runs of lines that say the same.
+6. `truncate`  keeps what fits and reports exactly how much does not, with `spoofed_notes` escaped as they are shown;
+               `notes` states it, with the `error_lines` of the omitted part.
 """

@@ -1,8 +1,9 @@
-"""Which bytes are not text, and what they are instead. Pure.
+"""Detect bytes that are not text and name what they are. Pure.
 
-Text is UTF-8 with little else in it. A NUL now and then is a separator (`find -print0`), a few bytes of another
-encoding are replaced; four NULs in a row, many bytes that no terminal would show, or a magic number with any of them
-are binary. Lines of text before and after it stay text.
+Text is UTF-8 with little else in it. An occasional NUL is a separator (`find -print0`), and a few bytes of another
+encoding are replaced. Four NULs in a row, many bytes that no terminal would show, or a magic number together with any
+of
+these are binary. Lines of text before and after the binary part stay text.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import re
 from nacre.base.frozen import frozen
 
 _SAMPLE_BYTES = 64 * 1024
-"""Bytes at each end that are looked at."""
+"""Bytes sampled at each end."""
 _UNUSUAL = bytes([*range(1, 7), *range(14, 27), *range(28, 32), 127])
 _STRANGE = rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]"
 _TEXT_MAGIC = rb"(?m)^(?:%PDF-|!<arch>\n|dex\n\d{3}\x00)"
-"""Beginnings that are lines of text by themselves."""
+"""Magic numbers that are lines of text."""
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "PNG image"),
     (0, b"\xff\xd8\xff", "JPEG image"),
@@ -72,7 +73,7 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
 
 @frozen
 class Binary:
-    """Where it lies between lines of text."""
+    """Binary data and its position between lines of text."""
 
     before: int
     """Bytes of text at the start."""
@@ -82,12 +83,12 @@ class Binary:
 
 
 def kind(data: bytes) -> str:
-    """By its magic number; empty when it has none that is known."""
+    """Return the file type by its magic number; empty if no known one matches."""
     return next((name for place, magic, name in _MAGIC if data.startswith(magic, place)), "")
 
 
 def is_binary(data: bytes) -> bool:
-    """By a sample of both ends."""
+    """Return true if a sample of both ends is binary."""
     if len(data) > 2 * _SAMPLE_BYTES:
         data = data[:_SAMPLE_BYTES] + data[-_SAMPLE_BYTES:]
     nuls = data.count(0)
@@ -108,18 +109,18 @@ def is_binary(data: bytes) -> bool:
 
 
 def find(head: bytes, tail: bytes = b"") -> Binary | None:
-    """None: it is text."""
+    """Return the binary part of the captured head and tail; None if they are text."""
     data = head + tail
     if not data or not is_binary(data):
         return None
     before = _text_before(data)
     what = kind(data[before:]) or _guess(data[before:])
-    after = 0 if what.startswith("PDF") else _text_after(data[before:])  # a PDF ends in lines of its own
+    after = 0 if what.startswith("PDF") else _text_after(data[before:])  # the trailer of a PDF is lines of text
     return Binary(before, after, what)
 
 
 def describe(what: str, size: int, start: bytes) -> str:
-    """A line about it; with its first bytes, if nothing else is known and they may be shown."""
+    """Return a one-line note; with its first bytes if the type is unknown and the bytes may be shown."""
     if what:
         return f"[binary output, not shown: {what}, {size:,} bytes]"
     first = f", the first are {start[:16].hex(' ')}" if start else ""
@@ -139,7 +140,7 @@ def _guess(data: bytes) -> str:
 
 
 def _text_before(data: bytes) -> int:
-    """Whole lines at the start that are text."""
+    """Return the length of the whole text lines at the start."""
     stop = _first_strange(data)
     if found := re.search(_TEXT_MAGIC, data[:stop]):
         return found.start()
@@ -147,7 +148,7 @@ def _text_before(data: bytes) -> int:
 
 
 def _first_strange(data: bytes) -> int:
-    """Where the first byte is that no text has; the length of it all, if it is text."""
+    """Return the offset of the first byte that text never contains; the length of the data if it is all text."""
     found = re.search(_STRANGE, data)
     stop = len(data) if found is None else found.start()
     try:
@@ -158,10 +159,10 @@ def _first_strange(data: bytes) -> int:
 
 
 def _text_after(data: bytes) -> int:
-    """Whole lines at the end that are text; few bytes of it are chance."""
+    """Return the length of the whole text lines at the end; a few matching bytes are chance and count as 0."""
     place, size = len(data), _SAMPLE_BYTES
     while place and size:
-        # as many lines as may be at once, and fewer where not all of them are text
+        # Take as many lines as possible at once, and fewer if not all of them are text.
         begin = data.rfind(b"\n", 0, max(0, place - size)) + 1
         if begin and _is_text(data[begin:place]):
             place = begin

@@ -1,11 +1,13 @@
-"""Which lines tell of a failure. Pure.
+"""Find lines that report a failure. Pure.
 
-Wary of words that only look like it: "0 errors", "error.log", "-Werror", "test_error_is_shown PASSED", "no failures",
-`errors=None`, "Add error handling". A line that is missed is still in the spill; a line that is shown for nothing costs
-tokens.
+The patterns avoid words that only look like a failure: "0 errors", "error.log", "-Werror", "test_error_is_shown
+PASSED",
+"no failures", `errors=None`, "Add error handling". A missed line is still in the spill; a false match costs tokens.
 
-There is one table. Each row has a few letters, one of which every such line has, and how the whole of the line looks:
-`is_error` reads a line by it, and long texts are first searched for the letters (`letters`), at the speed of a search.
+There is one table. Each row has a few substrings, one of which every such line contains, and a pattern for the whole
+line. `is_error` matches a line against it; long texts are first searched for the substrings (`letters`), at the speed
+of
+a plain string search.
 """
 
 from __future__ import annotations
@@ -28,17 +30,17 @@ T = TypeVar("T")
 _Row: TypeAlias = "tuple[tuple[str, ...], Pattern[str]]"
 
 MAX_LINE_CHARS = 1000
-"""Characters of a line that are looked at."""
+"""Characters of a line that are examined."""
 SEARCHED_CHARS = 1024 * 1024
-"""Characters that `error_lines` searches at each end of what it is given; between them it does not look."""
+"""Characters that `error_lines` searches at each end of its text; the middle is not searched."""
 
 _NONE = r" *[:=] *(?:0|[Nn]one|null|false)\b"
 _ALONE = r"(?<![\w./$-])"
-"""Before a word that is no part of a name, a path or an option."""
+"""Before a word that is not part of a name, a path or an option."""
 _DOING = (
     r"(?!(?:handling|reporting|checking|logging|tracking)\b(?! (?:the|an?|request|message|event)\b))[a-z]{2,20}ing\b"
 )
-"""What somebody was doing when it happened; "error handling" is a thing."""
+"""The activity during which a failure happened, such as "Error reading x"; "error handling" is a noun."""
 _ERRORS: tuple[_Row, ...] = (
     (
         ("rror",),
@@ -111,7 +113,7 @@ _ERRORS: tuple[_Row, ...] = (
     *(((mark,), lazy_regex(rf"^\s{{0,12}}{mark} ")) for mark in "✗✖✘❌✕×"),
     (("● ",), lazy_regex(r"^\s{0,12}● .{1,200} › ")),
 )
-"""Letters, any of which is in such a line, and how a line looks that tells of a failure."""
+"""Substrings, at least one of which such a line contains, and the pattern of a line that reports a failure."""
 _WARNINGS: tuple[_Row, ...] = (
     (
         ("arn", "WARN", "eprecated", "W: "),
@@ -122,21 +124,21 @@ _WARNINGS: tuple[_Row, ...] = (
     ),
 )
 _PASSED = lazy_regex(r" (?:PASSED|SKIPPED|XFAIL)\b(?:\s+\[\s*\d+%\])?\s*$|\.\.\. ok\s*$")
-"""Says itself that all went well, whatever it is called."""
+"""Matches a line that reports success, whatever its name contains."""
 _NO_ERRORS = lazy_regex(
     r"(?<![\w./-])(?:0|no|without|zero) (?:errors?|failures?|failed)\b"
     r"(?!.*(?<![\w./-])[1-9][\d,]* (?:errors?|failures?|failed))"
 )
-"""Says that there were none; after a complaint ("Error: expected no errors, got 3") it is a part of that."""
+"""Matches "no errors"; after a complaint ("Error: expected no errors, got 3") it is part of that complaint."""
 
 
 def is_error(line: str) -> bool:
-    """It tells of a failure."""
+    """Return true if the line reports a failure."""
     return _reports_failure(line[:MAX_LINE_CHARS], _ERRORS)
 
 
 def is_notable(line: str) -> bool:
-    """It tells of a failure, or warns."""
+    """Return true if the line reports a failure or a warning."""
     return _reports_failure(line[:MAX_LINE_CHARS], _NOTABLE)
 
 
@@ -151,7 +153,7 @@ def _reports_failure(line: str, rows: tuple[_Row, ...]) -> bool:
 
 
 def _is_false_alarm(line: str, place: int) -> bool:
-    """What looks like a complaint, at that place, is none."""
+    """Return true if the match at `place` only looks like a complaint."""
     none = _NO_ERRORS.search(line)
     return (none is not None and none.start() <= place) or _PASSED.search(line) is not None
 
@@ -161,7 +163,7 @@ _Searched: TypeAlias = "tuple[tuple[Find, tuple[_Row, ...]], ...]"
 
 
 def _compile_rows(rows: tuple[_Row, ...]) -> _Searched:
-    """What finds the letters of some of the rows, and those rows."""
+    """Return string finders for the substrings of the rows, each with the rows that it stands for."""
     return tuple(
         (finder.find, tuple(row for row in rows if not set(row[0]).isdisjoint(finder.words)))
         for finder in word_finders(letters for some, _ in rows for letters in some)
@@ -174,13 +176,15 @@ _FOR_ERRORS, _FOR_NOTABLE = _compile_rows(_ERRORS), _compile_rows(_NOTABLE)
 @frozen
 class ErrorLine:
     number: int
-    """Of the line, from 1."""
+    """Line number, from 1."""
     text: str
 
 
 def error_lines(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, str]]:
-    """Where each line begins that tells of a failure, and its text, in order. Lines that are cut by `start` or `end`
-    count with what is left of them."""
+    """Yield the offset and the text of each line that reports a failure, in order.
+
+    Lines cut by `start` or `end` are matched by the part that is left.
+    """
     end = len(text) if end is None else end
     if end - start > 2 * SEARCHED_CHARS:
         first = text.rfind("\n", start, start + SEARCHED_CHARS) + 1 or start + SEARCHED_CHARS
@@ -191,7 +195,7 @@ def error_lines(text: str, start: int = 0, end: int | None = None) -> Iterator[t
 
 
 def notable_lines(text: str, start: int, end: int) -> Iterator[int]:
-    """Where each line of a short text begins that tells of a failure, or warns."""
+    """Yield the offset of each line of a short text that reports a failure or a warning."""
     return (begin for begin, _ in _search(text, start, end, _FOR_NOTABLE))
 
 
@@ -217,7 +221,7 @@ def _search(text: str, start: int, end: int, searched: _Searched = _FOR_ERRORS) 
 
 
 def first_and_last(found: list[T], most: int) -> list[T]:
-    """The first of them and the last: what went wrong first, and what it led to."""
+    """Return the first and the last items: what went wrong first, and what it led to."""
     if len(found) <= most:
         return found
     last = most // 3
@@ -225,7 +229,7 @@ def first_and_last(found: list[T], most: int) -> list[T]:
 
 
 class ErrorScanner:
-    """The error lines of a stream that is too long to be held, fed in pieces. Memory is flat."""
+    """Collect the error lines of a stream that is too long to hold in memory, fed in pieces. Memory use is constant."""
 
     __slots__ = ("_first", "_last", "_most", "_rest", "lines", "total")
 
@@ -256,7 +260,7 @@ class ErrorScanner:
             cut = "…" if len(line) == MAX_LINE_CHARS else ""
             shown = render(line.replace(HELD_NEWLINE, "")).text.replace(
                 "\n", " "
-            )  # it may have moved the cursor up or down
+            )  # the line may have moved the cursor up or down
             self._keep(ErrorLine(counted + count_newlines(line) + 1, shown + cut))
         self.lines += data.count(b"\n")
 
@@ -268,7 +272,7 @@ class ErrorScanner:
             self._last = [*self._last, found][-self._most :]
 
     def error_lines(self) -> tuple[ErrorLine, ...]:
-        """A few of them, with the numbers of their lines in what was fed."""
+        """Return a few of them, numbered by line in the data that was fed."""
         if self._rest:
             self._look(self._rest)
             self._rest = b""
@@ -276,6 +280,6 @@ class ErrorScanner:
 
 
 def excerpt(line: str, most: int = 200) -> str:
-    """So much of a line, or all of it."""
+    """Return the stripped line, cut to `most` characters."""
     line = line.strip()
     return line if len(line) <= most else line[: last_cut_before(line, most)] + "…"

@@ -1,22 +1,22 @@
-"""Runs of lines that say the same: the first and the last are kept, between them stands how many there were. Pure.
+"""Fold runs of lines that say the same: keep the first and the last, with the number of hidden lines between. Pure.
 
-A run is a stretch of neighbours with one key:
+A run is a sequence of adjacent lines with one key:
 
 - `identical` lines. Folded as soon as that is shorter.
-- `progress`: what tools print while all goes well (tests that passed, packages that are fetched, unpacked or compiled),
-  alike in all but names. Folded from `MIN_HIDDEN_PROGRESS_LINES` lines on.
-- `similar` lines: alike in all but numbers, of which each counts, or runs with the time (`numbers`). A number that does
-  neither, such as a status, is read like a word: lines that differ in it are not similar. A run with a share of the
-  whole or a time is folded from `MIN_HIDDEN_PROGRESS_LINES` lines on, any other from `MIN_HIDDEN_NUMBERED_LINES` on.
-  Never folded are lines that are more digits than letters, which are data, and numbered lines (`grep -n`), whose
-  numbers were asked for.
+- `progress`: lines that tools print while all goes well (tests that passed, packages that are fetched, unpacked or
+  compiled), alike in all but names. Folded from `MIN_HIDDEN_PROGRESS_LINES` hidden lines on.
+- `similar` lines: alike in all but numbers, each of which counts or runs with the time (`varying_numbers`). A number
+  that does neither, such as a status, is treated as a word: lines that differ in it are not similar. A run with a share
+  of the whole or a time is folded from `MIN_HIDDEN_PROGRESS_LINES` hidden lines on, any other from
+  `MIN_HIDDEN_NUMBERED_LINES` on. Never folded: lines with more digits than letters, which are data, and numbered lines
+  (`grep -n`), because the numbers were requested.
 
-Lines that tell of an error or warn (`errors.notable_lines`) are folded only if identical.
+Lines that report an error or a warning (`error_lines.notable_lines`) are folded only if identical.
 
-Pieces know which part of the text they stand for, so that the next step can count what it leaves out in lines of the
-text, not of what is shown, and how many lines cannot be known from what is shown (`FoldedLines.similar`). They come
-from the front (`forward`) or from the back (`backward`), as many as are asked for: of a text that will be cut, only the
-parts that are shown are folded. Both see the same runs.
+Each piece knows the part of the text that it stands for, so that the next step counts what it omits in lines of the
+text, not in lines shown, and how many lines cannot be reconstructed from what is shown (`FoldedLines.similar`). Pieces
+are generated lazily, from the front (`forward`) or from the back (`backward`): if a text will be cut, only the parts
+that are shown are folded. Both directions see the same runs.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from nacre.output.error_lines import is_notable, notable_lines
 from nacre.output.varying_numbers import BAR, NUMBER, classify
 
 MIN_HIDDEN_PROGRESS_LINES = 8
-"""Hidden lines, at least, of a run of progress."""
+"""Minimum number of hidden lines in a run of progress."""
 MIN_HIDDEN_NUMBERED_LINES = 48
-"""Hidden lines, at least, of a run of lines that differ in numbers."""
+"""Minimum number of hidden lines in a run of lines that differ in numbers."""
 _PROBE_LINES = 512
-"""Lines of a run after which one can tell whether it is worth while to go on with it."""
+"""Lines of a run after which it is clear whether continuing it is worthwhile."""
 MAX_LINE_CHARS = 2000
-"""Characters of a line that may be part of a run."""
+"""Maximum length of a line that may be part of a run, in characters."""
 
 _LAYER = lazy_regex(
     r"[0-9a-f]{12}: (?:Pull complete|Already exists|Pulling fs layer|Waiting|Download complete|Layer already exists"
@@ -71,20 +71,20 @@ _BEGINNINGS = {
         for word in ("CC", "CXX", "LD", "AR", "AS", "GEN", "HOSTCC")
     },
 }
-"""The first word of a line, what such lines tell of, and how the whole of one looks."""
+"""The first word of a line, the kind of progress that such lines report, and the pattern of the whole line."""
 _GOT = ("Get:", "Hit:", "Ign:")
 _FIRST = frozenset(" \t[GHI0123456789abcdef━╸╺─█-").union(word[0] for word in _BEGINNINGS)
-"""What any of these begins with."""
+"""First characters of all progress lines."""
 _RUNNING = lazy_regex(r"0 ?%|(?:^|[ \[(])0/0\b|^\W{0,2}0-0-0[T ]0:0|^\[?0:0:0|^[A-Z][a-z]{2} 0 0:0:0 ")
-"""Perhaps a share, or the time at the beginning of a line, as a key has it."""
+"""A key with a share of the whole, or with a time at the beginning of the line."""
 _NUMBERED = lazy_regex(r"\s*(?:[^\s:]{1,200}:)?\s*\d+[:\t)](?!\d)|[^\s:]{0,200}[^\s:\d]:\d+:|[^\s:]{1,200}-\d+-(?!\d)")
-"""As `grep -n`, `cat -n` and compilers begin a line."""
+"""Line numbers as written by `grep -n`, `cat -n` and compilers."""
 _BLANKS = lazy_regex(r"[ \t]{2,}")
 _LETTERS = lazy_regex(r"[^\W\d_]")
 _DIGITS = str.maketrans("123456789", "000000000")
 _DIGIT = lazy_regex(r"\d")
 _KNOWN = "\0"
-"""Begins a key that stands for what lines tell of."""
+"""Prefix of a key that names a kind of progress."""
 _BLOCK_CHARS = 64 * 1024
 
 
@@ -93,44 +93,44 @@ class FoldedLines:
     """A line, or a run of lines that is shown as three."""
 
     text: str
-    """As it is shown, without the newline at its end."""
+    """Text to show, without its final newline."""
     start: int
     end: int
-    """The part of the text that it stands for, with the newline at its end."""
+    """End of the part of the text that it stands for, including its final newline."""
     lines: int = 1
     hidden: int = 0
-    """Lines of them that are not shown."""
+    """Number of its lines that are not shown."""
     similar: int = 0
-    """Those of the hidden that are not the same as the ones that are shown."""
+    """Number of hidden lines that differ from the lines shown."""
 
 
 PieceList: TypeAlias = Callable[[str, int, int], Iterator[FoldedLines]]
 _Line: TypeAlias = tuple[str, int, int, int]
-"""Its text, where it begins and ends, and how often it stands there in a row. Not a class: there are many."""
+"""Text, start, end, and number of consecutive repetitions. Not a class: there are many."""
 
 
 def plain_forward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
-    """Each line by itself, from the front."""
+    """Yield each line as its own piece, from the front."""
     return (piece for line in _lines(text, start, end) for piece in _pieces(line))
 
 
 def plain_backward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
-    """Each line by itself, from the back."""
+    """Yield each line as its own piece, from the back."""
     return (piece for line in _lines_back(text, start, end) for piece in _pieces(line, back=True))
 
 
 def forward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
-    """The pieces of a part of the text, from the front."""
+    """Yield the pieces of a part of the text, from the front."""
     return _fold_lines(text, _lines(text, start, end), back=False)
 
 
 def backward(text: str, start: int, end: int) -> Iterator[FoldedLines]:
-    """The same pieces, from the back."""
+    """Yield the same pieces, from the back."""
     return _fold_lines(text, _lines_back(text, start, end), back=True)
 
 
 def fold(text: str) -> str:
-    """All of it at once."""
+    """Fold a whole text."""
     shown = "\n".join(piece.text for piece in forward(text, 0, len(text)))
     return shown + "\n" if text.endswith("\n") else shown
 
@@ -172,7 +172,7 @@ def _lines_back(text: str, start: int, end: int) -> Iterator[_Line]:
                 while endswith(unit, start, first):
                     first -= len(unit)
                 unit = unit[: len(unit) // 2]
-            # what ends like the line may be the end of a longer one
+            # A match with the end of the text may be the end of a longer line.
             while first > start and text[first - 1] != "\n":
                 first += length
             count = (end - first) // length
@@ -218,18 +218,18 @@ def _fold_lines(text: str, lines: Iterator[_Line], *, back: bool) -> Iterator[Fo
 
 
 def _is_alone(run: list[_Line], line: _Line) -> bool:
-    """Whether a run begins with a line to be read, and another: of nothing but errors one need not see the end."""
+    """Return true if a run begins with a notable line and the next differs: a reader needs every distinct error."""
     return len(run) == 1 and line[0] != run[0][0] and is_notable(run[0][0])
 
 
 def _mostly_distinct(run: list[_Line], back: bool) -> bool:
-    """Whether the numbers of most lines say something of their own: a log of that kind may be long."""
+    """Return true if the numbers of most lines carry information: a log of that kind may be long."""
     says = classify([line[0] for line in (reversed(run) if back else run)]).words
     return sum(1 for before, after in pairwise(says) if before != after) > len(says) // 2
 
 
 def _progress(line: str) -> str:
-    """What a line tells of that a tool printed while all went well; empty: it is none."""
+    """Return the kind of progress that a line reports; empty if it is not progress."""
     if "::" in line:
         if " PASSED" in line or " XFAIL" in line:
             return "passed"
@@ -253,7 +253,7 @@ def _progress(line: str) -> str:
 
 
 def _key(line: str) -> str | None:
-    """What is the same in similar lines. None: it is like no other."""
+    """Return the part that similar lines share. None: the line is like no other."""
     if len(line) > MAX_LINE_CHARS:
         return None
     if not line or line.isspace():
@@ -272,7 +272,7 @@ def _key(line: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _min_hidden(key: str) -> int | None:
-    """Hidden lines, at least, of a run of such lines. None: they are data."""
+    """Return the minimum number of hidden lines in a run with this key. None: the lines are data and never folded."""
     if key.startswith(_KNOWN) or _RUNNING.search(key):
         return MIN_HIDDEN_PROGRESS_LINES
     letters, numbers = len(_LETTERS.findall(key)), key.count("0")
@@ -280,7 +280,7 @@ def _min_hidden(key: str) -> int | None:
 
 
 def _fold_run(text: str, run: list[_Line], key: str | None, back: bool) -> Iterator[FoldedLines]:
-    """A run as one piece, or its lines; those that one has to read divide it."""
+    """Yield a run as one piece or as its lines; notable lines divide it."""
     least = _min_hidden(key) if key is not None and len(run) > 1 else None
     if key is None or least is None:
         for line in run:
@@ -300,7 +300,7 @@ def _fold_run(text: str, run: list[_Line], key: str | None, back: bool) -> Itera
 
 
 def _split_run(run: list[_Line], key: str, least: int, back: bool) -> Iterator[FoldedLines]:
-    """Those that are alike but for numbers, where a number changes that says something."""
+    """Yield lines that are alike but for numbers, split at each change of a number that carries information."""
     if key.startswith(_KNOWN) or len(run) < 3 or sum(line[3] for line in run) - 2 < least:
         yield from _run_pieces(run, least, back)
         return

@@ -1,6 +1,6 @@
-"""What is said in the text about what is not in it: how much, where to read it, and the errors in it. Pure.
+"""Notes in the text about what is missing from it: how much, where to read it, and the errors in it. Pure.
 
-A remark is a line of its own in brackets that begins with `[…`.
+A note is a line of its own in brackets that begins with `[…`.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from nacre.redact.mask import mask_note
 from nacre.result import Spill
 
 MAX_EXCERPT_CHARS = 160
-"""Characters of an error line that are shown."""
+"""Maximum length of an error line that is shown, in characters."""
 _LINE_ENDS = lazy_regex(r"[\n\t\u2028\u2029]")
 _LONE = lazy_regex(r"[\ud800-\udc7f\udd00-\udfff]")
-"""Halves of a character that stand for no byte."""
+"""Unpaired surrogates that stand for no byte."""
 _MAX_ERROR_LINES = 1000
-"""Error lines that are looked for on one side of what was not captured."""
+"""Maximum number of error lines searched on each side of the part that was not captured."""
 
 
 @frozen
 class OmittedMiddle:
-    """What is known of the part that was not captured, by who can read the spill (see `error_lines.ErrorScanner`)."""
+    """Facts about the part that was not captured, from a reader of the spill (see `error_lines.ErrorScanner`)."""
 
     lines: int
-    """Its newlines."""
+    """Newlines in it."""
     errors: tuple[ErrorLine, ...] = ()
-    """A few lines of it that tell of a failure, numbered from 1 within it."""
+    """A few of its lines that report a failure, numbered from 1 within it."""
     total: int = 0
-    """How many there are of those."""
+    """Number of its lines that report a failure."""
 
     def masked_errors(self, secrets: Iterable[str]) -> Iterator[ErrorLine]:
-        """Those lines, masked. The first of all began before it, and the last ends after it."""
+        """Yield these lines, masked, with "…" where the first line begins before the part or the last ends after it."""
         secrets = tuple(secrets)
         for error in self.errors:
             before, after = "…" if error.number == 1 else "", "…" if error.number > self.lines else ""
@@ -52,14 +52,15 @@ class OmittedMiddle:
 class Allowance:
     chars: int
     quarters: int | None = None
-    """Of tokens; None: they are not counted."""
+    """Quarters of a token; None: tokens are not counted."""
 
     def holds(self, text: str) -> bool:
         return len(text) <= self.chars and (self.quarters is None or quarter_tokens(text) <= self.quarters)
 
 
 def omitted_marker(counted: str, source: Source, shown: TruncatedText, spill: Spill | None, room: Allowance) -> str:
-    """How much is left out and how to read it; only the file, if there is no room for that; or neither."""
+    """Return a note on how much is omitted and how to read it; with the path only, or with neither, if space is
+    short."""
     whole = f"[… {counted} left out]"
     if spill is None:
         return whole
@@ -67,12 +68,12 @@ def omitted_marker(counted: str, source: Source, shown: TruncatedText, spill: Sp
     kept = "" if spill.complete else f"; the first {spill.bytes:,} bytes of it all are kept"
     last = last if spill.complete else min(last, spill.bytes)
     if last <= first:
-        return whole  # the file has nothing of it
+        return whole  # the file contains none of it
     path = quote_path(spill.path)
     span = source.span(shown.start, shown.end)
     if spill.complete and span and span[0] < span[1]:
         command = f"sed -n '{span[0]},{span[1]}p' {path}"
-    else:  # a part of a line, or it is not known which lines
+    else:  # a part of a line, or the line numbers are unknown
         command = f"tail -c +{first + 1} {path} | head -c {last - first}"
     how = f"; to read {'it' if spill.complete else 'those that are left out'}: {command}]"
     for text in (f"{kept}{how}", f"{kept}; see {path}]"):
@@ -82,14 +83,14 @@ def omitted_marker(counted: str, source: Source, shown: TruncatedText, spill: Sp
 
 
 def folded_marker(similar: int, erased: int, spill: Spill) -> str:
-    """Where lines are that are folded away, or were erased by the output itself, if nothing is left out."""
+    """Return a note on where to read lines that were folded or erased by the output itself, if nothing is omitted."""
     parts = [f"{count:,} {what}" for count, what in ((similar, "similar"), (erased, "erased")) if count]
     lines = "line is" if similar + erased == 1 else "lines are"
     return f"[… the {' and '.join(parts)} {lines} in {quote_path(spill.path)}]"
 
 
 def quote_path(path: str) -> str:
-    """As bash takes it, on one line."""
+    """Quote a path for bash, on one line."""
     if path.isascii() and path.replace("/", "").replace(".", "").replace("-", "").replace("_", "").isalnum():
         return path
     if clean(path) == path and not _LINE_ENDS.search(path):
@@ -108,7 +109,7 @@ def error_excerpt(
     most: int,
     room: Allowance,
 ) -> tuple[str, ...]:
-    """A few of the error lines of what is left out, with their numbers."""
+    """Return notes with a few error lines of the omitted part, with their line numbers."""
     found, total = _find_errors(source, shown, middle, secrets) if most else ([], 0)
     lines = []
     for known, place, line in first_and_last(found, most):
@@ -132,7 +133,7 @@ def error_excerpt(
 def _find_errors(
     source: Source, shown: TruncatedText, middle: OmittedMiddle | None, secrets: tuple[str, ...]
 ) -> tuple[list[tuple[int | None, int, str]], int]:
-    """The number of each line, if it is known, else where it begins, and its text; and how many there are in all."""
+    """Return (line number if known, offset otherwise used, text) of each error line, and their total number."""
     text, gap = source.text, source.gap
     stop = shown.end if gap is None else min(gap, shown.end)
     before = list(islice(error_lines(text, shown.start, stop), _MAX_ERROR_LINES))

@@ -1,8 +1,8 @@
-"""The pipeline: one captured stream in, the text that a model reads out. Pure.
+"""The pipeline from a captured stream to the text that a model reads. Pure.
 
-It works on what was captured, which is bounded. What was dropped between its head and its tail is in the spill, if
-anywhere: who can read that gives its number of lines and its error lines as `OmittedMiddle`. The text with all its
-remarks is never over the limits.
+The input is the captured data, which is bounded. Data dropped between its head and its tail is only in the spill, if
+anywhere: a reader of the spill supplies its number of lines and its error lines as `OmittedMiddle`. The text with all
+its notes never exceeds the limits.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from nacre.result import Captured, Spill
 MIN_CHARS = 500
 MIN_LINES = 10
 _SECRET_SEARCH_BYTES = 8 * 1024
-"""Bytes of something binary in which a secret is looked for, of which the first few would be shown."""
+"""Bytes of binary data that are searched for a secret before the first few are shown."""
 
 
 @frozen(kw_only=True)
 class ShapeOptions:
     chars: int = 30_000
-    """Characters of the text, with its remarks. At least `MIN_CHARS`."""
+    """Maximum characters of the text, including its notes. At least `MIN_CHARS`."""
     lines: int = 1_000
-    """Lines of it, likewise. At least `MIN_LINES`."""
+    """Maximum lines of the text, including its notes. At least `MIN_LINES`."""
     tokens: int | None = None
-    """About so many tokens (`tokens`); None: not counted."""
+    """Approximate maximum number of tokens (`tokens`); None: not counted."""
     head: float = 0.35
-    """The share of the beginning in what is shown of a text that is too long."""
+    """Share of the beginning in the shown part of a text that is too long, from 0 to 1."""
     fold: bool = True
     errors: int = 5
-    """Error lines that are shown of what is left out."""
+    """Maximum number of error lines shown from the omitted part."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.head <= 1:
@@ -56,27 +56,27 @@ DEFAULT = ShapeOptions()
 @frozen(kw_only=True)
 class ShapedText:
     text: str = ""
-    """Without the newline at its end."""
+    """The text, without its final newline."""
     lines: int | None = 0
-    """Newlines of the whole output as a person would see it; None when they were not counted."""
+    """Newlines of the whole output as a person would see it; None if not counted."""
     omitted_lines: int | None = 0
-    """Newlines in what is left out; None when they were not counted."""
+    """Newlines in the omitted part; None if not counted."""
     omitted_chars: int = 0
-    """Characters left out of what was captured."""
+    """Characters omitted from the captured text."""
     omitted_bytes: int = 0
-    """The same in bytes of UTF-8; where something was not captured, all bytes of the output that are left out."""
+    """Bytes omitted, in UTF-8; if a part was not captured, all omitted bytes of the raw output."""
     omitted_from: int = 0
-    """The byte of the output at which that begins, or the one at which its first line does."""
+    """Byte offset in the output of the omitted part, or of the first line of it."""
     folded: int = 0
-    """Lines in what is shown that only their number is left of."""
+    """Number of lines in the shown part that were folded."""
     similar: int = 0
-    """Those of them that cannot be known from the others."""
+    """Number of folded lines that cannot be reconstructed from the lines shown."""
     erased: int = 0
-    """Lines that the output itself has erased, by clearing the screen."""
+    """Number of lines that the output itself erased by clearing the screen."""
     binary: str = ""
-    """What it is, when it is not text."""
+    """Type of the data if it is not text; empty for text."""
     notes: tuple[str, ...] = ()
-    """The remarks in the text, a line each."""
+    """The notes in the text, one line each."""
 
 
 @frozen(kw_only=True)
@@ -88,13 +88,14 @@ class DecodedStream:
     middle: OmittedMiddle | None = None
     binary: Binary | None = None
     source: Source | None = None
-    """None, if it is binary."""
+    """None if the stream is binary."""
 
 
 def decode_stream(
     captured: Captured | bytes, *, secrets: Iterable[str] = (), middle: OmittedMiddle | None = None
 ) -> DecodedStream:
     hidden = tuple(secrets)
+    """Decode, render and mask a captured stream, or detect that it is binary."""
     if isinstance(captured, bytes):
         captured = Captured(head=captured, total_bytes=len(captured))
     if not is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):
@@ -112,10 +113,10 @@ def shape(
     spill: Spill | None = None,
     middle: OmittedMiddle | None = None,
 ) -> ShapedText:
-    """What a model reads of it. The `secrets` are masked; the `spill` is named only where something is left out."""
+    """Return the text that a model reads. Mask the `secrets`; name the `spill` only if something is omitted."""
     made = captured if isinstance(captured, DecodedStream) else decode_stream(captured, secrets=secrets, middle=middle)
     if spill is not None and mask(spill.path, made.secrets) != spill.path:
-        spill = None  # masked, it would be no path
+        spill = None  # a masked path would not be a path
     if made.binary is not None:
         return _binary(made.captured, made.binary, options, made.secrets, spill)
     assert made.source is not None
@@ -153,7 +154,7 @@ def _binary(
 
 
 def _first_bytes(data: bytes, secrets: tuple[str, ...]) -> bytes:
-    """A few; none, if there may be a secret in them."""
+    """Return the first 16 bytes; none if they may contain a secret."""
     text = data[:_SECRET_SEARCH_BYTES].decode("latin-1")
     hidden = [secret.encode("utf-8", "surrogateescape").decode("latin-1") for secret in secrets]
     return data[:16] if mask(text, hidden, starts_cut=True, ends_cut=True) == text else b""
@@ -164,7 +165,7 @@ def _limits(options: ShapeOptions) -> TextLimits:
 
 
 def _room(options: ShapeOptions, chars: int) -> Allowance:
-    """So many characters, but no more than a quarter of it all."""
+    """Return an allowance of `chars` characters, but no more than a quarter of the total."""
     tokens = options.tokens
     return Allowance(min(chars, options.chars // 4), None if tokens is None else min(chars, tokens - 8))
 

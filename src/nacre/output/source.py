@@ -1,7 +1,7 @@
-"""A captured stream → its text, masked, and which line of the raw output each part of it came from. Pure.
+"""Turn a captured stream into masked text, and map each part of it to lines of the raw output. Pure.
 
-The raw output is what the spill holds: its lines are numbered for `sed`, also where a progress bar has written over
-many of them, and where a part was never captured.
+The raw output is the content of the spill: its lines are numbered for `sed`, even if a progress bar overwrote many of
+them or a part was never captured.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from nacre.result import Captured
 
 @frozen(kw_only=True)
 class Source:
-    """A text and where it comes from."""
+    """A text and its mapping to the raw output."""
 
     text: str
     raw: bytes = b""
-    """What wrote the text before the gap."""
+    """Raw bytes of the text before the gap."""
     raw_tail: bytes = b""
-    """What wrote the text after it."""
+    """Raw bytes of the text after the gap."""
     gap: int | None = None
-    """Where in the text something was not captured."""
+    """Offset in the text at which data was not captured."""
     head: tuple[int, ...] | None = None
     tail: tuple[int, ...] | None = None
-    """For each line before and after the gap, the raw line that wrote it, from 0; None when they are the same."""
+    """For each line before (`head`) and after (`tail`) the gap, the raw line that wrote it, from 0; None if they are
+    equal."""
     before_tail: int | None = None
-    """Newlines of the raw output before the tail, if somebody has counted them."""
+    """Newlines of the raw output before the tail; None if not counted."""
     seen: int = 0
-    """Bytes of it all."""
+    """Total bytes of the raw output."""
     unit: int = 1
     """Bytes of the smallest character."""
     erased: int = 0
-    """Lines that were there before the screen was cleared."""
+    """Number of lines that were erased when the screen was cleared."""
 
     def number(self, place: int) -> int | None:
-        """The line of the raw output, from 1, that wrote what is at this place."""
+        """Return the line of the raw output, from 1, that wrote the text at this offset; None if unknown."""
         if self.gap is None or place < self.gap:
             return 1 + _line_number(self.head, self.text.count("\n", 0, place))
         if self.before_tail is None:
@@ -47,7 +48,7 @@ class Source:
         return 1 + self.before_tail + _line_number(self.tail, self.text.count("\n", self.gap, place))
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """The lines of the raw output that wrote this part, first and last."""
+        """Return the first and the last line of the raw output that wrote this part; None if unknown."""
         if self.gap is None:
             return _span(self.head, self.text, 0, start, end)
         if self.before_tail is None:
@@ -57,8 +58,10 @@ class Source:
         return first, last + self.before_tail
 
     def extent(self, start: int, end: int) -> tuple[int, int]:
-        """Where in the raw output, from 0, this part begins and ends: exactly if all before and after it is shown as it
-        was printed, else with the whole of the lines that wrote it."""
+        """Return the start and end offsets, from 0, of this part in the raw output.
+
+        Exact if everything before and after it is shown as it was printed; otherwise it covers whole raw lines.
+        """
         last = self.raw if self.gap is None else self.raw_tail
         begin, stop = self._begin(start), self.seen - len(last) + self._stop(end, last)
         return begin - begin % self.unit, min(max(begin, stop + -stop % self.unit), self.seen)
@@ -89,7 +92,7 @@ class Source:
 
 
 def _line(data: bytes, number: int) -> int:
-    """Where a line begins, from 0; the end, if there are not so many."""
+    """Return the offset of a line, numbered from 0; the length if there are fewer lines."""
     parts = data.split(b"\n", number)
     return len(data) - len(parts[-1]) if len(parts) > number else len(data)
 
@@ -110,7 +113,8 @@ def _line_number(numbers: tuple[int, ...] | None, index: int) -> int:
 
 
 def is_wide(data: bytes) -> bool:
-    """It has the mark of UTF-16 or UTF-32, and is what it says."""
+    """Return true if the data begins with the byte order mark of UTF-16 or UTF-32 and decodes to mostly printable
+    text."""
     if not (encoding := wide_encoding(data)):
         return False
     sample = decode_wide(data[:4096], encoding)
@@ -119,12 +123,12 @@ def is_wide(data: bytes) -> bool:
 
 
 def render_text(data: bytes) -> Rendered:
-    """UTF-8, as on a screen."""
+    """Decode UTF-8 and render it as a terminal would."""
     return Rendered(decode(data)) if is_plain(data) else render(decode(data))
 
 
 def build_source(captured: Captured, secrets: tuple[str, ...], dropped_lines: int | None) -> Source:
-    """Decoded, as on a screen, masked. `dropped_lines` are the newlines that were not captured."""
+    """Decode, render and mask the captured data. `dropped_lines` is the number of newlines that were not captured."""
     encoding = wide_encoding(captured.head) if is_wide(captured.head) else ""
     unit = 1 if not encoding else 4 if encoding.startswith("utf-32") else 2
 
@@ -158,7 +162,8 @@ _REST_OF_STRING = rb"[^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)"
 
 
 def _without_rest(head: bytes, tail: bytes) -> bytes:
-    """Without the rest of a sequence that began before it, as far as one can tell: such a thing is in what is known."""
+    """Remove the rest of an escape sequence that began before the tail, if one of that kind occurs in the captured
+    data."""
     if b"\x1b[" in tail and (found := re.match(_REST_OF_COLOUR, tail)):
         return tail[found.end() :]
     if (b"\x1b]" in tail or b"\x1b]" in head) and (found := re.match(_REST_OF_STRING, tail)):

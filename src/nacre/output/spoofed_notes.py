@@ -1,9 +1,9 @@
-"""What only looks like nacre's own in a text that is shown. Pure.
+"""Escape lines of output that imitate notes of nacre. Pure.
 
-Whatever nacre says in a text is a line of its own that begins with `[nacre: `, with `[…` (`notes`, `fold`) or with
-`[binary output` (`binary`). A line of output that begins like one of these, as a reader sees it, is shown with a
-backslash before it, and so is one that has such backslashes already. That is all that is ever added to output: without
-its first backslash, such a line is as it was printed.
+Every note of nacre in a text is a line of its own that begins with `[nacre: `, with `[…` (`markers`, `fold`) or with
+`[binary output` (`binary`). A line of output that looks to a reader as if it began like one of these is shown with a
+backslash before it, and so is one that already has such backslashes. Nothing else is ever added to output: without its
+first backslash, such a line is as it was printed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ _NOTHING = (
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
-"""Characters that are there and cannot be seen; some of them count as letters."""
+"""Invisible characters; some of them count as letters."""
 _UNSEEN_LETTER = rf"(?=\w)[{_NOTHING}]"
-"""Those alone that count as letters: with two ways to read a character, a line of them would be read in 2ⁿ ways."""
+"""Only those that count as letters: if one character could match in two ways, a line of n of them would be matched in
+2ⁿ ways."""
 _BETWEEN = rf"(?:[^\w\n!-/:-@\[-`{{-~]|{_UNSEEN_LETTER})*"
-"""Combining marks, blanks and tabs of any kind and number: a reader still sees the letters around them.
-Not possessive: Python before 3.11.5 matches possessive groups wrongly, and no letter that follows is one of these."""
+"""Combining marks and any number of spaces and tabs of any kind: a reader still sees the letters around them.
+Not possessive: Python before 3.11.5 matches possessive groups wrongly, and no letter that follows is one of these.
+"""
 _NACRE_NOTE = f"(?:…|{_BETWEEN.join('nacre')}|{_BETWEEN.join('binaryoutput')})"
 _IMITATION = lazy_regex(
     rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|{_UNSEEN_LETTER})*"
@@ -28,5 +30,5 @@ _IMITATION = lazy_regex(
 
 
 def mark_spoofed(text: str) -> str:
-    """Every line of it that is one, marked."""
+    """Escape every line of the text that imitates a note."""
     return _IMITATION.sub("\\\\", text) if "[" in text else text

@@ -1,8 +1,8 @@
-"""About how many tokens a text costs. Pure, and a guess: every model counts otherwise.
+"""Estimate how many tokens a text costs. Pure, and an estimate: every model counts differently.
 
 tokens ≈ (ASCII characters + 2 × characters up to U+07FF + 4 × up to U+FFFF + 8 × beyond) / 4, rounded up: four ASCII
-characters to a token, two of Latin with accents, Greek, Cyrillic, Hebrew and Arabic, one of CJK and of boxes and bars,
-and two tokens for an emoji.
+characters per token; two of accented Latin, Greek, Cyrillic, Hebrew or Arabic; one of CJK, box drawing or bars; and two
+tokens per emoji.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ _TWO, _THREE, _FOUR = (
 
 
 def count_tokens(text: str) -> int:
+    """Return the estimated number of tokens, rounded up."""
     return -(-quarter_tokens(text) // 4)
 
 
 def quarter_tokens(text: str) -> int:
-    """The same in quarters of a token, not rounded: parts of a text add up."""
+    """Return the estimate in quarters of a token, not rounded: parts of a text add up."""
     if text.isascii():
         return len(text)
     data = text.encode("utf-8", "replace")
@@ -27,7 +28,7 @@ def quarter_tokens(text: str) -> int:
 
 
 def longest_within(text: str, room: int, *, back: bool = False) -> int:
-    """How many characters at the start of the text, or at its end, cost no more than so many quarters."""
+    """Return how many characters at the start of the text, or at its end, cost at most `room` quarters of a token."""
     low, high = 0, min(len(text), room)
     if quarter_tokens(text[len(text) - high :] if back else text[:high]) <= room:
         return max(0, high)

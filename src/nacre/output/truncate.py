@@ -1,10 +1,10 @@
-"""A text of any length in, its beginning and its end out, and exactly what is left out between them. Pure.
+"""Cut a text of any length to its beginning and its end, and report exactly what is omitted between them. Pure.
 
-Limits are characters and lines, and tokens if asked for; the end gets more than the beginning. The cut is at the ends
-of lines, but a line that is longer than half of its side is cut inside, never inside of what a reader takes for one
-character. What is shown of head and tail may be folded (`fold`); what is left out is counted in the text as it was:
-`text[:start] + text[start:end] + text[end:]` is all of it. Lines that imitate nacre's own are shown marked
-(`imitations`), also where it is a cut that makes one.
+Limits are characters and lines, and optionally tokens; the end gets more than the beginning. Cuts are at line ends, but
+a line longer than half of its side is cut inside, never within what a reader takes for one character. The shown head
+and tail may be folded (`fold`); what is omitted is counted in the unfolded text: `text[:start] + text[start:end] +
+text[end:]` is the whole of it. Lines that imitate notes of nacre are escaped (`spoofed_notes`), including those that
+only a cut makes look like one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ class TextLimits:
     chars: int = 30_000
     lines: int = 1_000
     tokens: int | None = None
-    """About so many (`tokens`); None: not counted."""
+    """Approximate maximum number of tokens (`tokens`); None: not counted."""
     head: float = 0.35
-    """The share of the beginning."""
+    """Share of the beginning, from 0 to 1."""
 
     def less(self, chars: int, lines: int, quarters: int | None = None) -> TextLimits:
-        """With so much of it set aside, and so many quarters of a token. Never less than half is left."""
+        """Return the limits minus the given characters, lines and quarters of a token. At least half of each limit
+        remains."""
         quarters = chars if quarters is None else quarters
         return TextLimits(
             chars=max(self.chars - chars, self.chars // 2),
@@ -45,9 +46,9 @@ class TruncatedText:
     tail: tuple[FoldedLines, ...]
     start: int
     end: int
-    """`text[start:end]` is left out."""
+    """`text[start:end]` is omitted."""
     gap: bool = False
-    """Something is missing between head and tail that never was in the text."""
+    """True if data that was never in the text is missing between head and tail."""
 
     @property
     def complete(self) -> bool:
@@ -60,12 +61,12 @@ class TruncatedText:
 
     @property
     def similar(self) -> int:
-        """Those of them that are not the same as others that are shown."""
+        """Number of folded lines that differ from the lines shown."""
         return sum(piece.similar for piece in (*self.head, *self.tail))
 
 
 class _Remaining:
-    """What is left of some limits."""
+    """The unused rest of some limits."""
 
     __slots__ = ("chars", "lines", "quarters")
 
@@ -94,7 +95,7 @@ class _Remaining:
         return self.chars < 0 or self.lines < 0 or (self.quarters is not None and self.quarters < 0)
 
     def longest(self, text: str, extra: int, *, back: bool = False) -> int:
-        """Characters of a part of a line that fit, with so many others."""
+        """Return how many characters of a part of a line fit, together with `extra` others."""
         if self.lines < 1:
             return 0
         count = max(0, min(self.chars - 1 - extra, len(text)))
@@ -107,8 +108,12 @@ class _Remaining:
 def cut(
     text: str, limits: TextLimits, *, aside: TextLimits | None = None, gap: int | None = None, folding: bool = True
 ) -> TruncatedText:
-    """What fits. When not all of it does, `aside` are the limits instead: they leave room for a remark about it. At
-    `gap` something is missing already, and so will be what else does not fit."""
+    """Return the beginning and the end that fit.
+
+    If not everything fits, the limits are `aside` instead: they leave room for a note about the omission. At `gap`,
+    data is
+    already missing; whatever else does not fit is omitted there.
+    """
     forward, backward = (fold.forward, fold.backward) if folding else (fold.plain_forward, fold.plain_backward)
     aside = limits if aside is None else aside
     if gap is not None:
@@ -161,21 +166,21 @@ def _mark_spoofed_piece(piece: FoldedLines) -> FoldedLines:
 
 
 def _trim_pieces(pieces: list[FoldedLines], room: _Remaining) -> _Remaining:
-    """Takes pieces from the end of the list until nothing is lacking in the room; gives what is left of it."""
+    """Remove pieces from the end of the list until the limits are met; return the rest of the limits."""
     while pieces and room.over:
         room.take(pieces.pop(), -1)
     return room
 
 
 def _beginning(text: str, start: int, most: int, room: _Remaining, limits: TextLimits) -> FoldedLines | None:
-    """The beginning of the line that did not fit, if it is a long one."""
+    """Return the beginning of the line that did not fit, if it is a long one."""
     stop = text.find("\n", start, most)
     line = text[start : most if stop < 0 else stop][: limits.chars + 1]
     if not _is_long(line, limits, limits.head):
         return None
     extra = -1
     shown, place = "", start
-    while len(shown) - (place - start) > extra:  # what marks it has to fit, too
+    while len(shown) - (place - start) > extra:  # the escaping backslashes have to fit, too
         extra = max(0, len(shown) - (place - start))
         place = last_cut_before(text, start + room.longest(line, extra), start)
         shown = mark_spoofed(text[start:place])
