@@ -1,8 +1,9 @@
-"""One line of help for a command that failed: its last words in, what this system knows about them out.
+"""Return one line of help for a failed command, from its last output and the state of this system.
 
-A complaint is recognised by its words, and nothing is said that was not seen to be so: the name that is meant is on
-the PATH, the path exists, the port is held. What a look-up may cost is bounded in time and number, and none ever
-raises. Output and files are anybody's text: of them, only what looks like a name or a path comes back, in quotes.
+A complaint is recognised by its words, and a hint states only facts that were checked: the suggested name is on the
+PATH,
+the path exists, the port is in use. Look-ups are bounded in time and number, and none ever raises. Output and files are
+untrusted text: only what looks like a name or a path is quoted from them.
 """
 
 from __future__ import annotations
@@ -23,18 +24,20 @@ __all__ = ["Failure", "hints", "hints_async", "hints_for"]
 
 _MAX_HINTS = 2
 _LINES = 40
-"""The last ones are looked at."""
+"""The last lines of the output, which are examined."""
 _MAX_LINE_CHARS = 600
-"""Characters of a line; a longer one is not cut but left alone: half a secret at its end would not be masked."""
+"""Maximum length of a line, in characters. A longer line is skipped, not cut: half a secret at its end would not be
+masked."""
 _MAX_COMPLAINTS = 8
 _SEARCHED_END_BYTES = 16 * 1024
-"""Bytes of the output."""
+"""Bytes at the end of the output that are searched."""
 TIMEOUT_S = 0.5
-"""Seconds. A file system that does not answer keeps a thread waiting, and nobody else."""
+"""Seconds. A file system that does not respond blocks only the thread of the look-up."""
 _BUSY_FACTOR = 20
-"""So many times as long for work on a machine that has no time for it."""
+"""Maximum number of such periods on a machine that is short of CPU time."""
 _IDLE_SHARE = 0.05
-"""Who has worked for less of the time waits for something else: for this interpreter, too, a thread may wait."""
+"""A thread that was running or runnable for less of the time is waiting for something else; it may also be for the
+GIL."""
 _SEQUENCE = lazy_regex(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _COMPLAINT_PATTERN = lazy_regex(
     r"(?i)not found|no such file|did not match|not exist|denied|in use|no space|quota|\beof|password|terminal|prompt|"
@@ -47,7 +50,7 @@ Provider: TypeAlias = Callable[[Complaint, Failure], "str | None"]
 
 @cache
 def providers() -> tuple[Provider, ...]:
-    """Loaded when something is complained of that one of them may know."""
+    """Return the look-up functions. They are imported on the first complaint that one of them may know."""
     from nacre.hints import commands, files, interactive, ports, projects, resources
 
     return (
@@ -61,7 +64,7 @@ def providers() -> tuple[Provider, ...]:
 
 
 def hints(failure: Failure) -> list[str]:
-    """At most a few, the last complaint first."""
+    """Return at most `_MAX_HINTS` hints, for the last complaint first."""
     found: dict[str, None] = {}
     known = providers()
     clock = CpuBudget(TOTAL_CPU_S)
@@ -69,7 +72,7 @@ def hints(failure: Failure) -> list[str]:
         for look in known:
             if len(found) >= _MAX_HINTS or clock.expired:
                 break
-            with contextlib.suppress(Exception):  # what was to help must not harm
+            with contextlib.suppress(Exception):  # a hint that fails must not cost the result
                 if hint := look(complaint, failure):
                     found[hint] = None
                     break
@@ -77,7 +80,7 @@ def hints(failure: Failure) -> list[str]:
 
 
 async def hints_async(failure: Failure) -> list[str]:
-    """The same, while the event loop goes on; no thread is started for what complains of nothing known."""
+    """Return the same as `hints` without blocking the event loop. Start no thread unless there is a known complaint."""
     if not _find_complaints(failure):
         return []
     loop = asyncio.get_running_loop()
@@ -89,15 +92,15 @@ async def hints_async(failure: Failure) -> list[str]:
 
     def work() -> None:
         found: list[str] = []
-        with contextlib.suppress(Exception):  # no descriptor left to load them with
+        with contextlib.suppress(Exception):  # out of file descriptors to import the look-ups
             found = hints(failure)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits any more
             loop.call_soon_threadsafe(tell, found)
 
     thread = threading.Thread(target=work, name="nacre-hints", daemon=True)
     try:
         thread.start()
-    except RuntimeError:  # no thread can be had
+    except RuntimeError:  # out of threads
         return []
     spent = 0.0
     for _ in range(_BUSY_FACTOR):
@@ -110,7 +113,7 @@ async def hints_async(failure: Failure) -> list[str]:
 
 
 def _cpu_seconds(thread: threading.Thread) -> float:
-    """Seconds for which it has had a processor, or waited for nothing but one. Only Linux can tell."""
+    """Return the seconds for which the thread ran or was runnable. Linux only; 0.0 if unknown."""
     try:
         with open(f"/proc/self/task/{thread.native_id}/schedstat", "rb") as file:
             ran, waited, _ = file.read().split()
@@ -120,11 +123,11 @@ def _cpu_seconds(thread: threading.Thread) -> float:
 
 
 async def hints_for(plan: Plan, output: Captured) -> list[str]:
-    """For what a plan has become."""
+    """Return hints for a plan that was run."""
     whole = output.tail if output.dropped_bytes else output.head + output.tail
     end = whole[-_SEARCHED_END_BYTES:]
     if output.dropped_bytes or len(whole) > _SEARCHED_END_BYTES:
-        end = end[end.find(b"\n") + 1 :]  # not from the middle of a line, nor of a secret
+        end = end[end.find(b"\n") + 1 :]  # do not start in the middle of a line or a secret
     return await hints_async(
         Failure(
             command=plan.text.decode("utf-8", "replace"),

@@ -1,4 +1,4 @@
-"""command not found: the nearest name on the PATH that the command had, or where the program is besides."""
+"""Hints for "command not found": the nearest name on the command's PATH, or a place outside it that has the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a look-up is given, and how it words what it found."""
+"""The input of look-ups and the helpers that word their results."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 from nacre.base.lazy_regex import lazy_regex
 
 _MAX_PATH_CHARS = 400
-"""Characters of a path."""
+"""Maximum length of a quoted path, in characters."""
 _PATH = lazy_regex(r"/?[^\s/\x00-\x1f`\"|;&<>]{1,60}(?:/[^\s/\x00-\x1f`\"|;&<>]{0,60}){0,30}")
 TOTAL_CPU_S = 0.12
-"""Seconds of a processor for all look-ups of one failure."""
+"""CPU seconds for all look-ups of one failure."""
 PROVIDER_CPU_S = 0.03
-"""The same, for one of them."""
+"""CPU seconds for one look-up."""
 
 
 class Complaint(NamedTuple):
@@ -42,29 +42,29 @@ class Failure:
         self.command = command
         self.cwd = cwd
         self.text = text
-        """The end of what it printed."""
+        """The end of its output."""
         self.env = {} if env is None else env
         self.stdin = stdin
-        """It was given some input."""
+        """True if it was given input."""
         self.confined = confined
-        """The kernel kept it from some things; what those are is explained elsewhere."""
+        """True if it was sandboxed. What the sandbox denied is explained elsewhere."""
         self.paths_hidden = blind
-        """Some files are hidden from it: it must not learn from us what is there."""
+        """True if some files are hidden from it: a hint must not reveal what exists."""
         self.store = store
-        """Where its tasks are; None: where all are."""
+        """Task directory; None: the default one."""
         self._scenes: list[tuple[str, str]] | None = None
 
     @property
     def directories(self) -> tuple[str, ...]:
-        """Where it, or a part of it, may have been when it complained; the last first."""
+        """Directories in which it, or a part of it, may have been when it complained; the last first."""
         return tuple(dict.fromkeys((*(place for place, _ in self._commands()), self.cwd)))
 
     def directories_of(self, word: str) -> tuple[str, ...]:
-        """The same, of the commands that name something; of all of them if none does."""
+        """Return the directories of the commands that name `word`; of all commands if none does."""
         return tuple(dict.fromkeys(place for place, words in self._commands() if word in words)) or self.directories
 
     def _commands(self) -> list[tuple[str, str]]:
-        """Directory and words of each command, as far as they can be known; the last first."""
+        """Return directory and words of each command, as far as they are known; the last first."""
         if self._scenes is None:
             from nacre.shell import read
 
@@ -81,7 +81,7 @@ class Failure:
 
 
 class CpuBudget:
-    """How much work something may be, on the thread that does it: not how long it takes on a busy machine."""
+    """A limit on CPU time of the calling thread, which does not depend on how busy the machine is."""
 
     def __init__(self, seconds: float = PROVIDER_CPU_S) -> None:
         self._end = time.thread_time() + seconds
@@ -92,8 +92,8 @@ class CpuBudget:
 
 
 def quote_text(text: str) -> str:
-    """As data: on one line and in quotes. What is long is not said at all (ValueError): a part of it may be a part of a
-    secret, which nobody would know again."""
+    """Quote text as data, on one line. Raise ValueError if it is long: a truncated path may contain a part of a secret,
+    which masking would not recognise."""
     shown = repr(text)
     if len(shown) > _MAX_PATH_CHARS:
         raise ValueError("too long")
@@ -101,13 +101,13 @@ def quote_text(text: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """It looks like a name or a path, and has no room for sentences: what strangers may have written is said in our
-    voice."""
+    """Return true if the text looks like a name or a path and is too short for sentences: hints repeat text of
+    untrusted origin in nacre's name."""
     return _PATH.fullmatch(text) is not None
 
 
 def names_in(directory: str, most: int = 5000) -> list[str]:
-    """Some of what is in a directory, as far as it looks like names."""
+    """Return names in a directory, as far as they look like names; at most `most`."""
     found = []
     try:
         with os.scandir(directory) as entries:
@@ -122,7 +122,8 @@ def names_in(directory: str, most: int = 5000) -> list[str]:
 
 
 def nearest(word: str, names: Iterator[str] | list[str], clock: CpuBudget | None = None) -> list[str]:
-    """The names that a slip of the finger makes the word of: a letter too many, too few, wrong, or two swapped."""
+    """Return the names of which `word` is a likely typing error: one letter too many, too few or wrong, or two
+    swapped."""
     clock = clock or CpuBudget()
     most = 0 if len(word) < 2 else 1 if len(word) < 6 else 2
     found: list[tuple[float, str]] = []
@@ -144,7 +145,8 @@ def nearest(word: str, names: Iterator[str] | list[str], clock: CpuBudget | None
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """Letters added, lost, changed or swapped with a neighbour; something above `most` when it is more."""
+    """Return the number of letters added, lost, changed or swapped with a neighbour; a number above `most` if it is
+    more."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

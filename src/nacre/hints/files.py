@@ -1,4 +1,5 @@
-"""No such file: the nearest path that exists. Permission denied: what is in the way. Cannot execute: why."""
+"""Hints for "no such file" (the nearest existing path), "permission denied" (the cause) and "cannot execute" (the
+cause)."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _SKIPPED = frozenset(
     (".git", "node_modules", ".venv", "venv", "__pycache__", ".cache", "target", ".tox", ".mypy_cache")
 )
 _MAX_ENTRIES = 4000
-"""Entries of directories that are looked at for a name."""
+"""Maximum number of directory entries examined for a name."""
 
 
 def missing(complaint: Complaint, failure: Failure) -> str | None:
@@ -37,16 +38,16 @@ def missing(complaint: Complaint, failure: Failure) -> str | None:
         for place in places:
             path = os.path.normpath(os.path.join(place, os.path.expanduser(word)))
             if len(path) > 4000 or os.path.lexists(path):
-                break  # it is there: the complaint was about something else
+                break  # it exists: the complaint was about something else
             if near := _near(path, word, place):
                 if len(places) > 1 and place != failure.cwd and not os.path.isabs(near):
-                    near = os.path.join(place, near)  # it may have been meant from elsewhere
+                    near = os.path.join(place, near)  # the command may have meant another directory
                 return f"There is no {quote_text(word)}; there is {quote_text(near)}."
     return None
 
 
 def _words(line: str, found: re.Match[str]) -> Iterator[str]:
-    """What may be the path: what is quoted, else what stands before the complaint or after it."""
+    """Yield candidates for the path: quoted text, else the text before the complaint and after it."""
     marked = [next(filter(None, match.groups())) for match in _QUOTED.finditer(line)]
     before = line[: found.start()].rstrip(": ").rpartition(": ")[2]
     after = _AFTER.search(line)
@@ -56,7 +57,7 @@ def _words(line: str, found: re.Match[str]) -> Iterator[str]:
 
 
 def _near(path: str, word: str, place: str) -> str:
-    """A slip of the finger, another directory, or nothing."""
+    """Return an existing path for a misspelt name, a missing extension or a wrong directory; empty if there is none."""
     clock = CpuBudget()
     known, rest = _deepest(path)
     if rest:
@@ -66,22 +67,22 @@ def _near(path: str, word: str, place: str) -> str:
             if os.path.lexists(guess):
                 return _as_written(guess, word, place)
         whole = [name for name in names_in(known) if name.startswith(f"{rest[0]}.")]
-        if len(rest) == 1 and len(whole) == 1:  # its ending is missing
+        if len(rest) == 1 and len(whole) == 1:  # its extension is missing
             return _as_written(os.path.join(known, whole[0]), word, place)
     if not os.path.isabs(word) and ("/" in word or "." in word):
         up, inner = place, word.removeprefix("./")
-        for _ in range(4):  # it is meant from a directory above
+        for _ in range(4):  # the path is relative to a directory above
             up = os.path.dirname(up)
             if os.path.lexists(guess := os.path.join(up, inner)):
                 return guess
-        base = os.path.basename(place) + "/"  # it is meant from the directory above, and we are in it already
+        base = os.path.basename(place) + "/"  # the path is relative to the parent directory, but this is already inside
         if inner.startswith(base) and os.path.lexists(os.path.join(place, inner.removeprefix(base))):
             return inner.removeprefix(base)
     return _find_below(os.path.basename(path), place, word, clock)
 
 
 def _deepest(path: str) -> tuple[str, list[str]]:
-    """The directory that exists, and what does not, below it."""
+    """Return the deepest existing directory of the path, and the missing parts below it."""
     rest: list[str] = []
     while not os.path.isdir(path):
         path, last = os.path.split(path)
@@ -92,7 +93,7 @@ def _deepest(path: str) -> tuple[str, list[str]]:
 
 
 def _find_below(name: str, place: str, word: str, clock: CpuBudget) -> str:
-    """The only one of this name below the directory, as far as one can see in time."""
+    """Return the only file with this name below the directory, as far as the budget allows; empty if there is none."""
     found: list[str] = []
     queue, seen = [(place, 0)], 0
     while queue and not clock.expired and seen < _MAX_ENTRIES:
@@ -118,7 +119,7 @@ def _find_below(name: str, place: str, word: str, clock: CpuBudget) -> str:
 
 
 def _as_written(path: str, word: str, place: str) -> str:
-    """As it was written: from the same place."""
+    """Return the path relative to `place` if `word` was relative, too."""
     return path if os.path.isabs(word) or not path.startswith(place + os.sep) else os.path.relpath(path, place)
 
 
@@ -173,7 +174,7 @@ def _first_line(path: str) -> bytes:
 
 
 def _runner_of(path: str) -> str:
-    """Who runs such a script."""
+    """Return the interpreter of a script, from its `#!` line or its extension."""
     try:
         line = _first_line(path).partition(b"\n")[0].decode("ascii", "replace").rstrip()
     except OSError:
@@ -188,7 +189,7 @@ def _runner_of(path: str) -> str:
 
 
 def unrunnable(complaint: Complaint, failure: Failure) -> str | None:
-    """The file is there and may be executed; what it begins with is the trouble."""
+    """Explain a file that exists and is executable, but cannot be run because of its first bytes."""
     if failure.paths_hidden or not _RUN.search(complaint.line):
         return None
     words = [match[1] for match in _BEFORE.finditer(complaint.line)] + complaint.line.split(": ")

@@ -1,4 +1,4 @@
-"""What waited for a person: a prompt that got the end of its input, a password, an editor or a pager that is off."""
+"""Hints for commands that waited for a person: a prompt that read EOF, a password, a disabled editor or pager."""
 
 from __future__ import annotations
 

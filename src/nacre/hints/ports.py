@@ -1,4 +1,4 @@
-"""address already in use: who has it, and whether that is a task of ours. Linux; elsewhere nothing is said."""
+"""Hints for "address already in use": which process listens, and whether it is a task of nacre. Linux only."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _IN_USE = lazy_regex(
 _PORT = lazy_regex(
     r"(?i)\bport[ =:]{1,2}(\d{2,5})\b|(?:^|[\s(*\]/]|::|\blocalhost|\.\d{1,3}):(\d{2,5})\b|', (\d{2,5})\)"
 )
-"""As programs name one. A bare number is a time, a process, a line."""
+"""A port as programs print it. A bare number may be a time, a PID or a line number."""
 _BARE = lazy_regex(r"(?:(?<=\s-p)|(?<![\w.:/-]))(\d{4,5})(?![\w.-])")
-"""As a command line may hold it, too."""
+"""Also a port, but only on a command line."""
 _LISTENS = "0A"
 _FDS = 20_000
 
@@ -43,7 +43,7 @@ def _ports(complaint: Complaint, failure: Failure) -> Iterator[int]:
 
 
 def _listening_sockets() -> Iterator[tuple[int, str]]:
-    """Port and inode."""
+    """Yield port and socket inode of each listening TCP socket."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table, encoding="ascii") as lines:
@@ -60,7 +60,7 @@ def _port_hint(port: int, inode: str, failure: Failure) -> str:
     task = "" if pid is None else _task_of(pid, failure)
     if pid is None or (failure.confined and not task):
         return f"Port {port} is held by a process that cannot be seen from here; use another port."
-    # not its arguments: another's may hold anything
+    # Do not show its arguments: those of another user's process may contain anything.
     name = _read(f"/proc/{pid}/comm").decode("utf-8", "replace").strip()
     what = f"task {task}, which is yours to end" if task else f"process {pid}"
     return f"Port {port} is held by {what}{f' ({quote_text(name)})' if is_name(name) else ''}."

@@ -1,4 +1,4 @@
-"""Python's modules and environments, repositories and branches, targets and scripts: where what was missed is."""
+"""Hints for missing Python modules, virtual environments, repositories, branches, make targets and npm scripts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _VENVS = (".venv", "venv", "env")
 
 
 def _venv(failure: Failure) -> tuple[str, str]:
-    """Where it is, and as it is called from the command's directory."""
+    """Return the path of the nearest virtual environment, and that path as seen from the command's directory."""
     for place in failure.directories:
         for _ in range(3):
             for name in _VENVS:
@@ -145,7 +145,7 @@ def branch(complaint: Complaint, failure: Failure) -> str | None:
 
 
 def _text(path: str) -> str:
-    """The beginning of a file; empty if there is none."""
+    """Return the beginning of a file; empty if there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

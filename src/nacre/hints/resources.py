@@ -1,4 +1,4 @@
-"""What the machine has too little of: space, quota, watches, memory, a way to the network."""
+"""Hints for exhausted resources: disk space, quota, inotify watches, memory, network access."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _size(count: int) -> str:
 
 
 def memory(complaint: Complaint, failure: Failure) -> str | None:
-    """`conclude` speaks of the limits that we set; here is what the machine has."""
+    """Return how much memory the machine has; the limits that nacre sets are explained by `conclude`."""
     if failure.confined or not _MEMORY.search(complaint.line):
         return None
     known: dict[str, int] = {}
@@ -86,7 +86,7 @@ def memory(complaint: Complaint, failure: Failure) -> str | None:
 
 
 def _number(path: str) -> int:
-    """0: there is none."""
+    """Return the number in a file; 0 if there is none."""
     try:
         with open(path, encoding="ascii") as file:
             text = file.read(32).strip()
@@ -102,7 +102,7 @@ def unreachable(complaint: Complaint, failure: Failure) -> str | None:
 
 
 def _has_route() -> bool:
-    """True also where one cannot see."""
+    """Return true if there is a default route, or if that cannot be read."""
     try:
         with open("/proc/net/route", encoding="ascii") as table:
             four = any(line.split()[1:2] == ["00000000"] for line in table)

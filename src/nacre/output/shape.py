@@ -81,7 +81,7 @@ class ShapedText:
 
 @frozen(kw_only=True)
 class DecodedStream:
-    """A captured stream made out, which is most of the work; it can be shaped more than once."""
+    """A captured stream, decoded and rendered. This is most of the work; the result can be shaped more than once."""
 
     captured: Captured
     secrets: tuple[str, ...]
@@ -214,7 +214,7 @@ def _text(
 
 @frozen(kw_only=True)
 class _OmittedAmount:
-    """How much is left out: of the text, or, where not all of it was captured, of the raw output."""
+    """The omitted amount: of the text, or, if not all of it was captured, of the raw output."""
 
     lines: int | None
     chars: int | None

@@ -56,7 +56,7 @@ class TruncatedText:
 
     @property
     def hidden(self) -> int:
-        """Lines that are folded away in what is shown."""
+        """Number of lines that are folded in the shown part."""
         return sum(piece.hidden for piece in (*self.head, *self.tail))
 
     @property

@@ -1,8 +1,8 @@
-"""What an exit code means for the command that gave it: text, code and output in, a few words or nothing out. Pure.
+"""Explain an exit status from the script, the status and the output; in a few words or not at all. Pure.
 
-The command is read as bash would run it (`candidates`): who may have given the code? Something is said (`codes`) only
-if it is true of all of them, but for those that never fail without a word of their own, could be heard, and have said
-none.
+The script is read as bash would run it (`candidates`) to find the commands that may have returned the status. An
+explanation (`codes`) is given only if it holds for all of them. Excluded are commands that never fail without an error
+message, whose message would have been in the output, and is not.
 """
 
 from __future__ import annotations
@@ -19,30 +19,35 @@ from nacre.shell import Command, read
 __all__ = ["Meaning", "explain", "explain_signal"]
 
 _MAX_COMMAND_CHARS = 20_000
-"""Characters of a command that is read."""
+"""Maximum length of a script that is read, in characters."""
 _SIGNALS = 128
 _NEVER_FAILS = frozenset(("echo", "true", ":", "pwd", "export", "set"))
 _COMPLAINS = frozenset(
     """cd pushd popd mkdir rmdir cp mv rm ln touch chmod cat date printf unset sleep
     doas ionice setsid chrt taskset""".split()
 )
-"""They name themselves when they fail."""
+"""Commands that print their own name when they fail."""
 _SOURCES = ("source", ".")
 _RUNNERS = frozenset("uv poetry pipenv pdm hatch rye".split())
-"""They fail in words of their own, with the codes of what they run."""
+"""Programs that fail with a message of their own, with the exit statuses of what they run."""
 _SUDO = lazy_regex(r"sudo: |sudoers|(?m:^Sorry, )")
 _BASH = lazy_regex(r"(?m)^(?:/\S{1,60}/)?(?:ba|da|z|k)?sh: (?!line \d+: +\d+ )")
-"""A shell complains itself: a redirection or an expansion failed, and what was to run may not have run. That a process
-was killed is no complaint."""
+"""A message of the shell itself: a redirection or an expansion failed, and the command may not have run. The report
+that
+a process was killed is not such a message.
+"""
 _CLOCKS = ("timeout", "gtimeout")
 _CLOCKS_OWN = (124, 125)
-"""Their own codes, which hardly any program behind them gives; all others are that program's."""
+"""Exit statuses of `timeout` itself, which hardly any program behind it returns; all others are that program's."""
 _CLOCK = lazy_regex(r"\btimeout\s")
 _BY_KILL = _SIGNALS + signal.SIGKILL
 
 
 def explain(command: str, code: int, *, cwd: str = "/", home: str = "/root", output: str = "") -> Meaning | None:
-    """None: nobody can say. `output` is what it printed, or some of it: it tells who complained."""
+    """Return the meaning of an exit status, or None if it is unknown or ambiguous.
+
+    `output` is the output or a part of it: it shows which command complained.
+    """
     if code <= 0:
         return None
     told = _of_command(command, code, cwd, home, output) if len(command) <= _MAX_COMMAND_CHARS else None
@@ -52,12 +57,12 @@ def explain(command: str, code: int, *, cwd: str = "/", home: str = "/root", out
 
 
 def _chooses_own_codes(command: str, code: int) -> bool:
-    """It may mean anything by a code that it gives itself."""
+    """Return true if the script exits with this status explicitly: it may mean anything."""
     return re.search(rf"(?i)exit\w{{0,9}}\W{{1,4}}{code}\b", command) is not None
 
 
 def explain_signal(number: int) -> str:
-    """Of a shell that was ended by one; empty: its name says it."""
+    """Return why a shell may have been killed by this signal; empty if the name of the signal says enough."""
     return _BY_SIGNAL.get(number, "")
 
 
@@ -66,7 +71,7 @@ def _of_command(command: str, code: int, cwd: str, home: str, output: str) -> Me
         return None
     try:
         mays = candidates(read(command, cwd=cwd or "/", home=home))
-    except Exception:  # a text that nobody thought of must not cost the result
+    except Exception:  # unexpected input to the parser must not cost the result
         return None
     known = [may for may in mays if may is not None]
     if len(known) < len(mays):
@@ -82,13 +87,13 @@ def _of_command(command: str, code: int, cwd: str, home: str, output: str) -> Me
 
 
 def _sends(clock: Command) -> bool:
-    """It is told with which signal to end what it runs."""
+    """Return true if `timeout` is given the signal to send, or a second one (`-k`)."""
     options = takewhile(lambda word: word.startswith("-"), clock.args)
     return any(word.startswith(("-s", "-k", "--s", "--k")) for word in options)
 
 
 def _would_have_complained(may: Candidate, output: str) -> bool:
-    """It cannot have been this one: it would have said something."""
+    """Return true if this command cannot have failed: it would have printed a message."""
     name, args = name_of(may.command), may.command.args
     if name in _NEVER_FAILS:
         return True
@@ -115,11 +120,11 @@ _BY_SIGNAL: dict[int, str] = {
 
 
 _LIKELY = (signal.SIGINT, signal.SIGTERM)
-"""Programs that catch one of these give the same code, and others that mean something else by it."""
+"""Programs that catch one of these exit with the same status, and so do others that mean something else by it."""
 
 
 def _of_shell(code: int, output: str, *, clock: bool) -> Meaning | None:
-    """What a shell says of whatever it ran. `clock`: there is somebody who ends others."""
+    """Return the meaning by the conventions of shells, for any command. `clock`: the script uses `timeout`."""
     if code == 127:
         return None if "not found" in output or "No such file" in output else Meaning("a command was not found")
     if code == 126:

@@ -1,6 +1,10 @@
-"""A script → the commands that may have given its exit code: the last of a list, either side of `&&`, the last stage of
-a pipe, the program behind `sudo` or `timeout`, and the wrapper itself where it has such codes of its own. Pure. Every
-branch is taken: who cannot have run is not known."""
+"""Find the commands of a script that may have returned its exit status. Pure.
+
+Candidates are the last command of a list, either side of `&&`, the last stage of a pipeline, the program behind `sudo`
+or
+`timeout`, and the wrapper itself if it has exit statuses of its own. Every branch is followed: which one ran is
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +30,13 @@ from nacre.shell.syntax.nodes import (
 
 _SHELLS = frozenset(("bash", "sh", "dash"))
 _TRANSPARENT = frozenset("env nice nohup stdbuf time command exec builtin".split())
-"""Their own codes are those of a shell: 125 and above."""
+"""Wrappers whose own exit statuses are those of a shell: 125 and above."""
 _OF_ITS_OWN = frozenset("timeout gtimeout sudo doas ionice setsid chrt taskset uv poetry pipenv pdm hatch rye".split())
-"""They have other codes of their own, too."""
+"""Wrappers with other exit statuses of their own."""
 _ENDS = frozenset(("exit", "return", "trap", "kill", "suspend", "logout", "break", "continue"))
 _MAX_DEPTH = 3
 _FAILS_UNSEEN = lazy_regex(r"\$\{\w{1,99}:?\?|\bset\s+-\w{0,9}u|nounset")
-"""An expansion that stops a shell, which says so."""
+"""An expansion that stops the shell with an error message."""
 _SHELL_OPTIONS = lazy_regex(r"-[ceilux]+")
 _PROGRAMS = frozenset(("bin", "sbin", ".bin"))
 _SYSTEM = frozenset(("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"))
@@ -40,7 +44,7 @@ _OF_SHELLS = frozenset("test [ read type hash command let cd pushd popd export s
 
 
 def name_of(command: Command) -> str:
-    """By which a program is known; empty for a file of somebody's own, whatever it is called: `./test`."""
+    """Return the name of a well-known program; empty for a file of the user's, whatever its name: `./test`."""
     directory, slash, name = command.argv[0].rpartition("/") if command.argv else ("", "", "")
     if not slash or directory in _SYSTEM:
         return command.name
@@ -49,7 +53,7 @@ def name_of(command: Command) -> str:
 
 @frozen
 class StreamTargets:
-    """Where they go: somewhere else than to the reader."""
+    """Whether stdout and stderr go somewhere else than to the captured output."""
 
     out: bool = False
     err: bool = False
@@ -67,7 +71,7 @@ class StreamTargets:
         return StreamTargets(out, err)
 
     def may_fail_unseen(self, redirects: Iterable[Redirect]) -> bool:
-        """bash says that a file cannot be opened, and nobody reads it."""
+        """Return true if the shell may fail to open a file while its error message goes elsewhere."""
         now = self
         for each in redirects:
             opens = each.operator in ("<", ">", ">>", ">|", "<>", "&>", "&>>") and each.target.literal != "/dev/null"
@@ -84,13 +88,16 @@ SHOWN = StreamTargets()
 class Candidate:
     command: Command
     silent: bool
-    """Its complaints are not in the output."""
+    """True if its error messages are not in the output."""
 
 
 def candidates(
     script: Script, deep: int = 0, *, first: bool = False, any_stage: bool = False, streams: StreamTargets = SHOWN
 ) -> list[Candidate | None]:
-    """None among them: something of which nobody knows. `first`: as after `set -e`; `any_stage`: as with pipefail."""
+    """Return the candidates; None among them stands for a command that is unknown.
+
+    `first`: as after `set -e`; `any_stage`: as with `pipefail`.
+    """
     if (
         script.gave_up
         or script.syntax_error
@@ -106,7 +113,7 @@ def candidates(
 
 
 def _silences_all(script: Script) -> bool:
-    """`exec 2>file`."""
+    """Return true if the script redirects stderr for all that follows: `exec 2>file`."""
     return any(
         command.name == "exec" and any(each.descriptor == "2" or "&" in each.operator for each in command.redirects)
         for command in script.commands
@@ -119,7 +126,7 @@ class _Search:
         self._script = script
         self._deep = deep
         self._first = first or any(_sets(command, "e", "errexit") for command in script.commands)
-        """The first that fails ends it."""
+        """The first command that fails exits the shell."""
         self._any_stage = any_stage or any(_sets(command, "", "pipefail") for command in script.commands)
         if any(
             command.parent is None and (command.name in _ENDS or command.is_function_call)
@@ -135,7 +142,7 @@ class _Search:
             item = items.pop()
             self._item(item, streams)
             if item.operator != "&&" and not self._first:
-                return  # what stands before did not give it
+                return  # earlier items did not set the status
 
     def _item(self, item: ListItem, streams: StreamTargets) -> None:
         if item.negated or item.background:
@@ -184,7 +191,7 @@ class _Search:
             self.found += self._wrapped_program(each, streams)
 
     def _wrapped_program(self, command: Command, streams: StreamTargets) -> list[Candidate | None]:
-        """The program that a wrapper runs, whose code it passes on."""
+        """Return the program that a wrapper runs and whose exit status it passes on."""
         name = name_of(command)
         if name in _SHELLS and command.script is not None:
             return self._inner(command, command.script, streams)

@@ -1,7 +1,8 @@
-"""A program, its arguments and its exit code in, what that means out. Data, and what little it takes to read it.
+"""Map a program, its arguments and its exit status to a meaning. Data, and the few functions that read it.
 
-Only what the program's manual says of the code, and only what its output does not say anyway. `normal`: nothing went
-wrong, it is the program's way of saying no.
+Entries follow the program's manual, and leave out what its output says anyway. `normal`: nothing went wrong, the status
+is
+the program's way of answering no.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from nacre.shell import Command
 @frozen
 class Meaning:
     text: str
-    """Empty: it is known, and the output says it."""
+    """The explanation. Empty: the meaning is known, and the output states it."""
     normal: bool = False
-    """Nothing went wrong: it is the command's way of saying no."""
+    """True if nothing went wrong: the status is the command's way of answering no."""
 
 
 _SAID = Meaning("")
@@ -32,7 +33,7 @@ def _no(text: str) -> Meaning:
 
 
 def meaning_for(command: Command, code: int, output: str) -> Meaning | None:
-    """None: it is not known, or may be several things."""
+    """Return the meaning of the status; None if it is unknown or ambiguous."""
     name = name_of(command)
     if name.startswith("python") and command.args[:1] == ("-m",):
         name = command.args[1] if command.args[1:2] and command.args[1] in _MODULES else ""
@@ -42,12 +43,12 @@ def meaning_for(command: Command, code: int, output: str) -> Meaning | None:
 
 
 _MODULES = frozenset(("pytest", "mypy", "ruff", "black", "isort"))
-"""Of Python, that are programs of the same name."""
+"""Python modules that are programs of the same name."""
 
 
 def _grep(command: Command, code: int, output: str) -> Meaning | None:
     if command.has_flag("-L", "--files-without-match"):
-        return None  # its code has meant both
+        return None  # the meaning of its status has differed between versions
     match code:
         case 1 if command.has_flag("-v", "--invert-match"):
             return _no(f"{command.name} -v left no line")
@@ -166,7 +167,7 @@ RAN = lazy_regex(
     r"(?m)\d (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b|no tests ran|^(?:ERROR|FAILED)\b|"
     r"INTERNALERROR|^!!!|^={10}"
 )
-"""pytest has begun: whatever failed is its own."""
+"""Output that shows that pytest has started: the status is pytest's own."""
 
 
 def _pytest(command: Command, code: int, output: str) -> Meaning | None:
@@ -178,7 +179,7 @@ def _processes(command: Command, code: int, output: str) -> Meaning | None:
 
 
 def _users(command: Command, code: int, output: str) -> Meaning | None:
-    """Also 1 where they could not look."""
+    """Return the meaning for `fuser` and `lsof`, which also exit with 1 if they could not look."""
     if code != 1 or _LOOKED_IN_VAIN.search(output):
         return None
     return _no("nobody uses it" if command.name == "fuser" else "lsof found nothing")
