@@ -1,1 +1,1 @@
-"""The seeds' own interfaces, on nacre: one module each."""
+"""Programming interfaces of other agents' bash tools, implemented on nacre: one module each."""

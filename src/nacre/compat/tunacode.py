@@ -1,8 +1,9 @@
-"""tunacode's own interface: the async function `bash`, `ModelRetry`, `BashData`, the parser and the renderer.
+"""The interface of tunacode's bash tool: the async function `bash`, `ModelRetry`, `BashData`, the parser and the
+renderer.
 
-`bash` gives a text that is a `BashText`: it carries its data, so that nothing has to be parsed. What a model can put
-right is a `ModelRetry`: pydantic-ai's, if that is installed (looked for when it is first needed), else one like it.
-Nothing but this module is loaded by importing it.
+`bash` returns a `BashText`, a string that carries its data, so that nothing has to be parsed. Errors that a model can
+correct raise `ModelRetry`: pydantic-ai's if that is installed (imported on first use), else an equivalent class.
+Importing this module loads no other part of nacre but the errors.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from nacre.types import ToolContext
     from nacre.views.answers import Answer
 
-    class ModelRetry(Exception):  # as a type checker sees it; `__getattr__` finds the real one
+    class ModelRetry(Exception):  # for type checkers; `__getattr__` finds the real one
         message: str
 
         def __init__(self, message: str) -> None: ...
@@ -68,36 +69,36 @@ READ_ONLY_TOOLS: tuple[ToolName, ...] = ()
 
 
 class ShellNotFound(NacreError, FileNotFoundError):
-    """There is no bash on this system: nothing that a model could put right."""
+    """There is no bash on this system: an error that a model cannot correct."""
 
 
 @frozen
 class BashData:
-    """What a report tells."""
+    """The content of a report."""
 
     command: str
     exit_code: int
-    """Negative: the signal that ended it."""
+    """Exit status; the negative signal number if the shell was killed."""
     working_dir: str
     stdout: str
     stderr: str
     is_truncated: bool
-    """The text does not hold all of it."""
+    """True if the text does not contain all of the output."""
     timeout: int | None
     """Seconds; None: no limit."""
 
 
 class BashText(str):
-    """The report, with what it was made of. To everybody else it is a string."""
+    """The report as a string, with the data that it was made of."""
 
     data: BashData
-    """Streams whole, as far as they were captured."""
+    """The parsed report, with the whole of both streams as far as they were captured."""
     result: Result
-    """All that nacre knows of the run."""
+    """The full result of the run."""
 
     def __new__(cls, text: str, data: BashData | None = None, result: Result | None = None) -> BashText:
         self = super().__new__(cls, text)
-        if data is not None and result is not None:  # else they come with the state of a copy
+        if data is not None and result is not None:  # copies and pickles restore them as state
             self.data, self.result = data, result
         return self
 
@@ -116,8 +117,10 @@ class BashFunction(Protocol):
 def make_bash(
     *, local_mode: bool = False, strict_characters: bool = True, literal: bool = False, ctx: ToolContext | None = None
 ) -> BashFunction:
-    """The function, configured as `nacre.profiles.tunacode.tunacode` is; `ctx` is what it has of its host: the working
-    directory, a cancel switch, access, secrets."""
+    """Return a `bash` function, configured like `nacre.profiles.tunacode.tunacode`.
+
+    `ctx` is the context of the host: working directory, cancel token, access, secrets.
+    """
 
     @cache
     def tool() -> Bash:
@@ -170,7 +173,7 @@ def _to_bash_text(answer: Answer, timeout: int | None) -> BashText:
         if error.code == "no_bash":
             raise ShellNotFound(str(error)) from error
         if error.field.partition(".")[0] not in _OF_THE_MODEL:
-            raise error  # what the host asked for cannot be meant
+            raise error  # an option of the host is invalid
         raise _model_retry()(answer.text)
     if data["exit_code"] is None:
         raise _model_retry()(answer.text)
@@ -179,10 +182,11 @@ def _to_bash_text(answer: Answer, timeout: int | None) -> BashText:
 
 
 def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
-    """What a report tells, from its text alone; None if it is none. A `BashText` knows better: see its `data`.
+    """Return the data of a report, parsed from its text; None if it is not a report. Prefer the `data` of a `BashText`.
 
-    Exact where the text was not cut and no stream holds a line that is a heading; single headings in stdout do no harm.
-    The text does not tell the timeout.
+    Exact if the text was not cut and no line of a stream is a heading of the report; single headings in stdout do no
+    harm.
+    The text does not contain the timeout, so it is taken from the argument.
     """
     from nacre.profiles.tunacode import LOCAL, STANDARD
     from nacre.views.answers.report_parser import parse_report
@@ -195,8 +199,10 @@ def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
 
 
 def render(result: str | BashData, *, timeout: int | None = 30, duration_ms: float | None = None) -> ConsoleRenderable:
-    """The four zones, for a rich console to print. `timeout` and `duration_ms` are for who has a bare text; what is no
-    report is shown as it is."""
+    """Return the four zones of the result, for a rich console to print.
+
+    `timeout` and `duration_ms` are for callers with a plain string. A text that is not a report is rendered as it is.
+    """
     from nacre.views.panels.four_zones import FourZones, plain_text
 
     data = result if isinstance(result, BashData) else getattr(result, "data", None)
@@ -219,7 +225,7 @@ def render(result: str | BashData, *, timeout: int | None = 30, duration_ms: flo
 
 
 class _ModelRetry(Exception):
-    """Tells the model what to put right before it tries again."""
+    """Message that tells the model what to correct before it tries again."""
 
     def __init__(self, message: str) -> None:
         self.message = message
@@ -232,7 +238,7 @@ class _ModelRetry(Exception):
         return hash((type(self), self.message))
 
 
-_ModelRetry.__name__ = _ModelRetry.__qualname__ = "ModelRetry"  # as it is known from outside, pickles included
+_ModelRetry.__name__ = _ModelRetry.__qualname__ = "ModelRetry"  # the public name, also in pickles
 
 
 @cache
@@ -245,7 +251,7 @@ def _model_retry() -> type[ModelRetry]:
 
 
 def _limits() -> dict[str, int | str]:
-    """The document's constants, as the profile and its view have them."""
+    """Return the constants of tunacode's specification, from the profile and its view."""
     from nacre.profiles.tunacode import LOCAL, STANDARD
     from nacre.views.answers.report import MARK
 
@@ -260,7 +266,7 @@ def _limits() -> dict[str, int | str]:
 
 
 def __getattr__(name: str) -> Any:
-    """What is looked up when it is first needed."""
+    """Return attributes that are computed on first use."""
     if name == "ModelRetry":
         return _model_retry()
     if name in __all__:

@@ -1,11 +1,11 @@
-"""yoi's own interface: JSON text in, a summary and content out, or one of three errors.
+"""The interface of yoi's bash tool: JSON text in, a summary and content out, or one of three errors.
 
     meta, tool = bash_tool("/repo", "/repo/.outputs")
     with tool:
         output = await tool.execute('{"command": "make test"}')
 
-Long outputs are in files `bash-*.log` in the caller's directory until the tool is closed, or collected, or the program
-ends. Each call is a shell of its own, and several may run at once.
+Long outputs are in files `bash-*.log` in the caller's directory until the tool is closed or garbage-collected, or the
+program exits. Each call starts a new shell, and several calls may run at once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nacre.views.answers import Answer
 
 
 class ToolError(NacreError):
-    """A call that gave nothing back."""
+    """A call that has no output to return."""
 
 
 class InvalidArgument(ToolError):
@@ -37,19 +37,19 @@ class InvalidArgument(ToolError):
 
 
 class Internal(ToolError):
-    """The tool's own: there is no place for the output, or it was closed."""
+    """The tool's failure: it has no directory for the output, or it was closed."""
 
 
 class ExecutionFailed(ToolError):
-    """The system's: the command could not be started."""
+    """The system's failure: the command could not be started."""
 
 
 @frozen
 class ToolOutput:
     summary: str
-    """`$ cmd`, and how it ended where that is not plain success."""
+    """`$ cmd`, and the outcome unless that is plain success."""
     content: str | None = None
-    """What it printed, or the end of that below a line which names the file; None: nothing."""
+    """The output, or its end below a line that names the file; None if there is none."""
 
 
 @frozen(kw_only=True)
@@ -60,7 +60,7 @@ class ToolMeta:
 
 
 class BashTool:
-    """`profile` and `context` say what else nacre is to do: rules, confinement, secrets."""
+    """Run commands from JSON input. `profile` and `context` set what else nacre does: rules, sandbox, secrets."""
 
     def __init__(
         self, cwd: StrPath, output_dir: StrPath, *, profile: Profile = YOI, context: ToolContext | None = None
@@ -68,7 +68,7 @@ class BashTool:
         context = context or ToolContext()
         directory = os.path.abspath(output_dir)
         mine = os.urandom(4).hex()
-        """In the names of its files: those of a call that was cancelled half way are found, too."""
+        """Unique part of its file names: files of calls that were cancelled half-way are found, too."""
         owner = f"{mine}-{context.conversation_id}" if context.conversation_id else mine
         self._bash = Bash(profile)
         self._ctx = replace(context, working_dir=cwd, output_dir=directory, conversation_id=owner)
@@ -76,7 +76,7 @@ class BashTool:
         self._cleaning = weakref.finalize(self, _remove, os.getpid(), *self._files)
 
     async def execute(self, input_json: str) -> ToolOutput:
-        """Run one command. ToolError."""
+        """Run one command. Raise ToolError if there is no output to return."""
         if self._is_closed():
             raise Internal("the tool is closed")
         self._check(input_json)
@@ -85,7 +85,7 @@ class BashTool:
         except NacreError as error:
             raise ExecutionFailed(f"spawn bash: {error}") from error
         finally:
-            if self._is_closed():  # meanwhile
+            if self._is_closed():  # closed meanwhile
                 _remove(os.getpid(), *self._files)
         if answer.error:
             raise _error(answer)
@@ -94,7 +94,7 @@ class BashTool:
         return ToolOutput(answer.data["summary"], answer.data["content"])
 
     def _check(self, input_json: str) -> None:
-        """What can be wrong before anything runs."""
+        """Raise for every error that can be known before anything runs."""
         tool = self._bash.profile.tool
         try:
             parse_request(input_json, self._bash.profile)
@@ -112,7 +112,7 @@ class BashTool:
         return not self._cleaning.alive
 
     def close(self) -> None:
-        """Remove the files."""
+        """Remove the output files."""
         self._cleaning()
 
     def __enter__(self) -> BashTool:
@@ -123,7 +123,8 @@ class BashTool:
 
     @property
     def meta(self) -> ToolMeta:
-        """What a model is told; also where nothing can run, because its directory is gone: `execute` says so."""
+        """Name, description and schema for a model; also if nothing can run because the directory is gone: `execute`
+        reports that."""
         try:
             return ToolMeta(**self._bash.definition(self._ctx))
         except InvalidRequest as error:
@@ -136,6 +137,7 @@ class BashTool:
 def bash_tool(
     cwd: StrPath, output_dir: StrPath, *, profile: Profile = YOI, context: ToolContext | None = None
 ) -> tuple[ToolMeta, BashTool]:
+    """Return a new `BashTool` and its metadata."""
     tool = BashTool(cwd, output_dir, profile=profile, context=context)
     return tool.meta, tool
 
@@ -144,7 +146,7 @@ _PLACES = ("working_dir", "cwd")
 
 
 def _error(answer: Answer) -> ToolError:
-    """Whose mistake it was."""
+    """Return the error with the class that names who is at fault."""
     match answer.result:
         case Result(outcome=NotStarted(reason)):
             return ExecutionFailed(f"spawn bash: {reason}")
@@ -159,7 +161,7 @@ def _error(answer: Answer) -> ToolError:
 
 
 def _remove(owner: int, directory: str, begins: str) -> None:
-    """The files of one tool; not by a fork of the program that made them."""
+    """Remove the files of one tool, unless this process is a fork of the one that made them."""
     if os.getpid() != owner:
         return
     with suppress(OSError):

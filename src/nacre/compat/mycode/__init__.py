@@ -1,11 +1,11 @@
-"""mycode's own interface (proposal 0028), on nacre: the executor, its task manager, streaming, the tool.
+"""The interface of mycode's bash tool (proposal 0028): the executor, its task manager, streaming, the tool.
 
     executor = BashExecutor({"defaultTimeout": 60_000})
     output = await executor.execute({"command": "npm test"}, {"cwd": "/work"})
     async for event in executor.execute_with_streaming("npm install", cwd="/work"):
         ...
 
-Input that the schema does not allow raises InvalidRequest; whatever happens to a command is a BashOutput.
+Input that violates the schema raises InvalidRequest; every outcome of a command is a BashOutput.
 """
 
 from nacre.compat.mycode.executor import BashExecutor, BashTool
@@ -27,6 +27,6 @@ __all__ = [
 ]
 
 bash_executor = BashExecutor()
-"""With the proposal's own configuration."""
+"""An executor with the default configuration of the proposal."""
 bash_tool = bash_executor.tool()
 execute_with_streaming = bash_executor.execute_with_streaming

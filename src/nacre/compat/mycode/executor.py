@@ -1,4 +1,4 @@
-"""The executor: input as the schema has it in, a BashOutput out."""
+"""The executor: input according to the schema in, a BashOutput out."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from nacre.views.answers.json_object import describe_end, exit_code, shorten_str
 from nacre.views.answers.stream_text import StreamText
 
 Context: TypeAlias = ToolContext | Mapping[str, Any] | Session | None
-"""`{"cwd": …}`; a ToolContext, for all that nacre can do; a Session, for a directory that stays."""
+"""`{"cwd": …}`; a ToolContext, for all options of nacre; or a Session, which keeps its directory between calls."""
 
 
 @frozen
 class BashTool:
-    """The tool as a model's API takes it, and what to call."""
+    """The tool definition for a model's API, and the function to call."""
 
     name: str
     description: str
@@ -44,21 +44,24 @@ class BashTool:
 
 
 class BashExecutor:
-    """Runs commands as the proposal has it. One serves any number of conversations."""
+    """Run commands as specified in the proposal. One instance serves any number of conversations."""
 
     def __init__(self, config: MycodeConfig | None = None, *, literal: bool = False, engine: Engine = LOCAL) -> None:
-        """`config`: a part of it is enough. `literal`: see `nacre.profiles.mycode`. `engine`: where commands run; for
-        `sandboxMode="container"`, `nacre.engines.Containers`."""
+        """Create an executor.
+
+        `config` may be partial. `literal`: see `nacre.profiles.mycode`. `engine` decides where commands run; for
+        `sandboxMode="container"`, use `nacre.engines.Containers`.
+        """
         self.profile = mycode(literal=literal, **(config or {}))
         self.bash = Bash(self.profile, engine=engine)
         self.task_manager = TaskManager()
 
     async def execute(self, input: Mapping[str, Any], context: Context = None) -> BashOutput:
-        """InvalidRequest: the input is not what the schema says."""
+        """Run a command and return its output. Raise InvalidRequest if the input violates the schema."""
         request = parse_request(input, self.profile)
         try:
             result = await self._run(request, context)
-        except InvalidRequest as error:  # a directory that is not there, a sandbox that this kernel cannot make
+        except InvalidRequest as error:  # the directory does not exist, or this kernel cannot make the sandbox
             return {"success": False, "stdout": "", "stderr": str(error), "exit_code": 1, "duration_ms": 0}
         return cast("BashOutput", dict(answer(result, self.profile.view).data))
 
@@ -72,7 +75,8 @@ class BashExecutor:
         env: Mapping[str, str] | None = None,
         context: Context = None,
     ) -> AsyncGenerator[StreamEvent, None]:
-        """What it writes, while it runs, and its exit code at the end. Whoever stops listening ends it."""
+        """Yield the output of a command while it runs, and its exit status at the end. Closing the generator kills
+        it."""
         place = None if cwd is None else os.fspath(cwd)
         given = {"command": command, "description": description, "timeout": timeout, "cwd": place, "env": env}
         request = parse_request(given, self.profile)
@@ -93,21 +97,22 @@ class BashExecutor:
                     yield {"type": "exit", "code": exit_code(event.result)}
 
     def check_safety(self, command: str, *, cwd: StrPath | None = None) -> Safety:
-        """Whether it would be run, and if not, why."""
+        """Return whether the policy allows the command, and if not, why."""
         verdict = check(command, cwd=cwd, policy=self.profile.policy)
         return {"safe": verdict.allowed, "reason": verdict.what}
 
     def truncate(self, text: str) -> str:
+        """Shorten a text to the output limit of the profile."""
         view = self.profile.view
         assert isinstance(view, Fields)
         return shorten_stream(StreamText(text), view.limit)[0]
 
     def session(self, context: Context = None) -> Session:
-        """For a conversation whose directory and exported variables stay: pass it as the context of each call."""
+        """Return a session that keeps its directory and exported variables: pass it as the context of each call."""
         return Session(self.bash, _context(context))
 
     def tool(self, context: Context = None) -> BashTool:
-        """For a model. With a context, or in a sandbox, the description says what commands may do."""
+        """Return the tool for a model. With a context, or in a sandbox, its description states what commands may do."""
         tool, limits = self.profile.tool, ""
         if context is not None or self.profile.access != "unrestricted":
             limits = self.bash.constraints(_context(context))

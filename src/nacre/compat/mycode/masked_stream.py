@@ -1,4 +1,4 @@
-"""A text in pieces, with secrets masked."""
+"""Mask secrets in a text that arrives in pieces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from nacre.redact.redactor import Redactor
 
 
 class MaskedStream:
-    """What may be the beginning of a secret waits for the next piece."""
+    """Masks a stream. A possible beginning of a secret is held back until the next piece arrives."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._hidden = redactor
@@ -15,6 +15,7 @@ class MaskedStream:
         self._in_line = False
 
     def mask_next(self, text: str) -> str:
+        """Return the masked text up to the part that is held back."""
         text = self._held + text
         place = len(text) - partial_match_length(text, self._hidden.values())
         text, self._held = text[:place], text[place:]
@@ -22,8 +23,9 @@ class MaskedStream:
         return self._hidden.mask(text)
 
     def add_line(self, line: str) -> None:
-        """After all else."""
+        """Append a line after all other text."""
         self._held += "\n" * (self._in_line or self._held != "") + line
 
     def last(self) -> str:
+        """Return the masked text that was held back."""
         return self._hidden.mask(self._held)

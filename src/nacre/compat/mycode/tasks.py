@@ -1,4 +1,4 @@
-"""The task manager: background commands, and how they end."""
+"""The task manager: background commands and their outcome."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from nacre.types import StrPath
 
 
 class TaskManager:
-    """The tasks of the stores that it knows. Their keepers tell how they end; what others have started can be
-    registered here, and has to be completed by whoever did."""
+    """The tasks of the known task directories, and registered ones.
+
+    Keepers report the outcome of tasks that nacre started. Other tasks can be registered here; the caller that
+    registered
+    one must complete it.
+    """
 
     def __init__(self, directory: StrPath | None = None) -> None:
         self._directory = directory
@@ -27,20 +31,20 @@ class TaskManager:
 
     @property
     def tasks(self) -> Tasks:
-        """The first of its stores: the directory that it was given, else the user's."""
+        """Tasks in the first of its directories: the given one, else the user's default."""
         return Tasks(self._directory)
 
     def include(self, directory: StrPath) -> None:
-        """Another store."""
+        """Add another task directory."""
         tasks = Tasks(directory)
         self._more[tasks.directory] = tasks
 
     def register(self, task: TaskInfo) -> None:
-        """One that nacre has not started."""
+        """Register a task that nacre did not start."""
         self._registered[task["id"]] = cast("TaskInfo", {"exitCode": None, **task})
 
     def complete(self, id: str, code: int) -> None:
-        """One that was registered has ended. What nacre has started needs nobody to say so."""
+        """Record the exit status of a registered task. Has no effect on tasks of nacre, whose keepers report it."""
         known = self._registered.get(id)
         if known is None:
             self.get(id)
@@ -48,23 +52,23 @@ class TaskManager:
         known["status"], known["exitCode"] = "failed" if code else "completed", code
 
     def get(self, id: str) -> TaskInfo:
-        """NoSuchTask: nobody has started it."""
+        """Return a task. Raise NoSuchTask if it is unknown."""
         return self._registered[id] if id in self._registered else _info(self._home(id).get(id))
 
     def list(self) -> builtins.list[TaskInfo]:
-        """Every one, the oldest first."""
+        """Return all tasks, the oldest first."""
         found = [_info(task) for tasks in self._stores() for task in tasks.list() if task.outcome is not None]
         return sorted([*found, *self._registered.values()], key=lambda info: info["startedAt"])
 
     async def listing(self, *, all: bool = True) -> str:
-        """What `/tasks` shows."""
+        """Return the text that `/tasks` shows."""
         texts = [
             await task_tools.call("TaskList", {"all": all}, tasks) for tasks in self._stores() if tasks.list(all=all)
         ]
         return "\n".join(texts) or "There are no tasks."
 
     async def task_output(self, arguments: Mapping[str, Any]) -> str:
-        """What the TaskOutput tool answers; its definition is in `nacre.toolcall.task_tools.definitions()`."""
+        """Return the answer of the TaskOutput tool, which is defined in `nacre.toolcall.task_tools.definitions()`."""
         id = arguments.get("task_id")
         return await task_tools.call("TaskOutput", arguments, self._home(id) if isinstance(id, str) else self.tasks)
 
@@ -73,7 +77,7 @@ class TaskManager:
         return [first, *(tasks for place, tasks in self._more.items() if place != first.directory)]
 
     def _home(self, id: str) -> Tasks:
-        """The store that has it; the first, if none does."""
+        """Return the directory that contains the task; the first one if none does."""
         for tasks in self._stores():
             try:
                 tasks.get(id)

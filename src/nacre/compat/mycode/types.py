@@ -1,4 +1,4 @@
-"""What goes in and comes out, under the proposal's names."""
+"""Input and output types, under the names of the proposal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class BashOutput(TypedDict):
-    """What a command gives back."""
+    """The result of a command."""
 
     success: bool
     stdout: str
@@ -25,7 +25,7 @@ class Safety(TypedDict):
 
 
 class StreamEvent(TypedDict):
-    """`data` of stdout and stderr, as it comes; at the end the `code`."""
+    """An event: a piece of stdout or stderr in `data`; at the end the exit status in `code`."""
 
     type: Literal["stdout", "stderr", "exit"]
     data: NotRequired[str]
@@ -43,6 +43,6 @@ class TaskInfo(TypedDict):
     outputFile: str
     startedAt: datetime
     status: Literal["running", "completed", "failed"]
-    """`failed`: it ended in any other way than with exit code 0."""
+    """`failed`: any outcome but exit status 0."""
     exitCode: int | None
-    """None while it runs; 1 where it ended without one."""
+    """None while it runs; 1 if it ended without an exit status."""

@@ -1,4 +1,4 @@
-"""The tachikoma bash primitive, on nacre.
+"""The interface of tachikoma's bash primitive.
 
 ctx = PrimitiveContext("/repo", allowed_paths=["/repo", "/tmp"])
 result = await bash(ctx, "make test", BashOptions().timeout(600).env("CI", "1"))

@@ -1,10 +1,10 @@
-"""What the functions here raise.
+"""The errors of this interface.
 
 PrimitiveError
-├── Validation        the command is empty, blocked or dangerous, or something about the call cannot be meant
+├── Validation        the command is empty, blocked or dangerous, or an argument of the call is invalid
 ├── PathNotAllowed    a directory outside the context's allowed paths
 ├── CommandFailed     `bash_success` on a command that did not exit with 0
-└── Io                the system would not start it
+└── Io                the system could not start the command
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PrimitiveError(NacreError):
-    """Any of them."""
+    """Base class of all errors of this interface."""
 
 
 class Validation(PrimitiveError):
@@ -44,7 +44,7 @@ class CommandFailed(PrimitiveError):
         self.message = message
         """Its stderr."""
         self.result = result
-        """All of it."""
+        """The full result."""
 
     def __str__(self) -> str:
         return f"Command failed with exit code {self.exit_code}: {self.message.strip()}"

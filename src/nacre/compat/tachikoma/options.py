@@ -1,6 +1,6 @@
-"""BashOptions: a builder whose every step gives new options; what has been set stands under `values`.
+"""BashOptions: a builder whose methods each return new options; `values` has the current settings.
 
-The document gives a field and the method that sets it the same name, which Python cannot.
+The specification gives a field and the method that sets it the same name, which Python does not allow.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from nacre.types import Leftovers, StrPath
 
 @frozen(kw_only=True)
 class OptionValues:
-    """What has been set. Under the document's names."""
+    """The current settings, under the names of the specification."""
 
     working_dir: StrPath | None = None
-    """Relative to the context's, which is also the default."""
+    """Relative to the context's directory, which is also the default."""
     env_vars: Mapping[str, str] = field(default_factory=dict)
     clear_env: bool = False
     timeout: float | None = 120.0
-    """Seconds; None for no limit."""
+    """Seconds; None: no limit."""
     blocked_commands: tuple[str, ...] = BLOCKED
-    """The list that comes with it, and what was added."""
+    """The built-in list and the added patterns."""
     max_output_size: int = MAX_OUTPUT
     """Bytes of each stream."""
     literal: bool = False
-    """Every pattern is a text, wherever it stands: as the document does it."""
+    """Match every pattern as plain text anywhere in the command, as in the specification."""
     leftovers: Leftovers | None = None
-    """What becomes of jobs that are still running when the shell has exited (`nacre.Request.leftovers`)."""
+    """Handling of background jobs that are still running when the shell has exited (`nacre.Request.leftovers`)."""
 
 
 class BashOptions:
-    """`BashOptions().working_dir("/tmp").env("NAME", "value").timeout(30)`"""
+    """Immutable builder: `BashOptions().working_dir("/tmp").env("NAME", "value").timeout(30)`."""
 
     __slots__ = ("values",)
 
@@ -57,13 +57,13 @@ class BashOptions:
         return self._with(env_vars={**self.values.env_vars, **vars})
 
     def clear_env(self) -> BashOptions:
-        """Inherit nothing; `PATH` and what keeps programs from waiting for a person are set."""
+        """Inherit no variables; `PATH` and the variables that keep programs from prompting are still set."""
         return self._with(clear_env=True)
 
     def timeout(self, timeout: float | timedelta) -> BashOptions:
-        """Seconds, or a `timedelta`."""
+        """Set the timeout, in seconds or as a `timedelta`. Raise Validation unless it is above 0."""
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:  # nor NaN
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:  # rejects NaN, too
             raise Validation(f"The timeout is {timeout!r}. Give seconds above 0, or use no_timeout().")
         return self._with(timeout=float(seconds))
 
@@ -71,23 +71,25 @@ class BashOptions:
         return self._with(timeout=None)
 
     def block_command(self, pattern: str) -> BashOptions:
-        """One more text that no command may hold, whatever its case."""
+        """Add a text that no command may contain, in upper or lower case."""
         if not isinstance(pattern, str):
             raise Validation(f"The pattern is {pattern!r}. Give a text.")
         return self._with(blocked_commands=(*self.values.blocked_commands, str(pattern)))
 
     def max_output(self, size: int) -> BashOptions:
-        """Bytes of each stream; what goes beyond is read, counted and left out."""
+        """Set the maximum bytes of each stream; further output is read, counted and dropped."""
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             raise Validation(f"The output limit is {size!r}. Give a number of bytes.")
         return self._with(max_output_size=size)
 
     def literal(self) -> BashOptions:
-        """Not in the document: its patterns as it has them, as texts wherever they stand."""
+        """Match the patterns as plain text anywhere in the command, as in the specification. Not part of the
+        specification itself."""
         return self._with(literal=True)
 
     def leftovers(self, leftovers: Leftovers) -> BashOptions:
-        """Not in the document: `wait` for the jobs of the shell, `end` them, or `keep` them, which is the default."""
+        """`wait` for background jobs of the shell, `end` them, or `keep` them (the default). Not part of the
+        specification."""
         return self._with(leftovers=leftovers)
 
     def _with(self, **changes: Any) -> BashOptions:

@@ -1,6 +1,6 @@
 """`bash`, `bash_success` and `bash_sequence`: a context, a command and options in, BashResult out.
 
-The command is always validated, by the policy of the run itself, which nothing here can leave out.
+Every command is validated by the policy of the run itself, which no option can bypass.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class ExecutionMetadata:
     operation_id: str
     primitive: str = "bash"
     stdout_left_out: int = 0
-    """Bytes that went beyond the limit, of this stream and of the other."""
+    """Bytes of stdout beyond the limit. `stderr_left_out` counts those of stderr."""
     stderr_left_out: int = 0
     task: str | None = None
-    """The id under which nacre keeps what the command left running."""
+    """Id of the task that keeps the leftovers of the command; None if there are none."""
 
 
 @frozen(kw_only=True)
 class BashResult:
     exit_code: int
-    """-1 when a signal or the timeout ended it."""
+    """-1 if a signal or the timeout killed it."""
     stdout: str
     stderr: str
     timed_out: bool
@@ -51,7 +51,7 @@ class BashResult:
 
 
 async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None = None) -> BashResult:
-    """Execute a command. What the command does is a result; `PrimitiveError` is raised for what was not run."""
+    """Run a command. Its outcome is the result; raise `PrimitiveError` if it was not run."""
     wanted = (options or BashOptions()).values
     if isinstance(command, str) and not command.strip():
         raise Validation(EMPTY)
@@ -81,7 +81,7 @@ async def bash(ctx: PrimitiveContext, command: str, options: BashOptions | None 
 
 
 async def bash_success(ctx: PrimitiveContext, command: str, options: BashOptions | None = None) -> BashResult:
-    """The same; `CommandFailed` when it did not exit with 0."""
+    """Run a command like `bash`. Raise `CommandFailed` if it did not exit with 0."""
     result = await bash(ctx, command, options)
     if result.exit_code != 0:
         raise CommandFailed(result.exit_code, result.stderr, result)
@@ -91,8 +91,10 @@ async def bash_success(ctx: PrimitiveContext, command: str, options: BashOptions
 async def bash_sequence(
     ctx: PrimitiveContext, commands: Sequence[str], options: BashOptions | None = None
 ) -> list[BashResult]:
-    """One after the other, up to the first that does not exit with 0: what ran. Each is validated when its turn comes;
-    one that is refused raises, though others have run."""
+    """Run commands in order, up to the first that does not exit with 0, and return the results of those that ran.
+
+    Each is validated before it runs; a refused one raises, even if others have run.
+    """
     if isinstance(commands, str):
         raise Validation(f"The commands are {commands!r}. Give a list of them.")
     results: list[BashResult] = []
@@ -104,7 +106,7 @@ async def bash_sequence(
 
 
 async def _run_logged(tool: Bash, request: Request, ctx: ToolContext, operation_id: str) -> Result:
-    """What is refused has not been executed: no word of it."""
+    """Run a command and log its start and its end. A refused command did not run and is not logged."""
     extra = {"operation_id": operation_id}
     result: Result | None = None
     async for event in tool.stream(request, ctx):
@@ -132,19 +134,19 @@ def _result(data: Any, ctx: PrimitiveContext) -> BashResult:
 
 
 def _validate(command: str, wanted: OptionValues, ctx: PrimitiveContext) -> None:
-    """Of a call that is not going to run anyway: what is wrong with its command is said first."""
+    """Raise if the command itself is invalid: for a call that will not run anyway, that error is reported first."""
     validator = CommandValidator(wanted.blocked_commands, literal=wanted.literal)
     validator.validate(command, cwd=ctx.working_dir, env=dict(wanted.env_vars))
 
 
 def _failure(error: InvalidRequest, cwd: Path) -> PrimitiveError:
-    if isinstance(error, Outside):  # a link was changed since we looked
+    if isinstance(error, Outside):  # a symbolic link was changed after the check
         return PathNotAllowed(cwd)
     return Io(str(error)) if error.code.startswith("cwd_") or error.code == "no_bash" else Validation(str(error))
 
 
 class _Masked:
-    """A command in a log: looked through only if it is written."""
+    """A command in a log message, masked only if the message is written."""
 
     def __init__(self, text: str, secrets: tuple[str, ...]) -> None:
         self._text, self._secrets = text, secrets

@@ -1,4 +1,4 @@
-"""CommandValidator: may a text be run? Nothing is. Also two helpers that quote."""
+"""CommandValidator: check whether a command may be run, without running it. Also two helpers for quoting."""
 
 from __future__ import annotations
 
@@ -17,18 +17,23 @@ LOG = logging.getLogger("nacre")
 
 
 class CommandValidator:
-    """Refuses these patterns, and what is dangerous whatever they are."""
+    """Refuse commands with the given patterns, and dangerous commands in any case."""
 
     def __init__(self, blocked: Iterable[str] = (), *, literal: bool = False) -> None:
-        """`blocked`: texts that no command may hold, whatever their case. `literal`: the document's own rules: the case
-        of a text counts, and what is dangerous is found by its text, too, wherever it stands."""
+        """Create a validator.
+
+        `blocked`: texts that no command may contain, in upper or lower case. `literal`: the specification's own rules:
+        texts
+        are case-sensitive, and dangerous commands are also found by their plain text, anywhere.
+        """
         self.blocked_patterns = texts(blocked, "blocked")
         self._policy = _policy(tuple((type(each), each) for each in self.blocked_patterns), literal)
 
     def validate(
         self, command: str, *, cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None
     ) -> None:
-        """None, or `Validation` is raised. It would run in `cwd`, with `env` beside what this process has."""
+        """Raise `Validation` if the command may not run. It would run in `cwd`, with `env` in addition to this
+        process's environment."""
         if isinstance(command, str) and not command.strip():
             raise Validation(EMPTY)
         try:
@@ -42,19 +47,19 @@ class CommandValidator:
 
     @staticmethod
     def escape_arg(arg: str) -> str:
-        """One word for a shell, always in quotes."""
+        """Quote an argument as one shell word, always in quotes."""
         return "'" + arg.replace("'", "'\\''") + "'"
 
     @staticmethod
     def build_safe_command(cmd: str, args: Sequence[str]) -> str:
-        """The command as it is, its arguments quoted."""
+        """Return the command unchanged, followed by its arguments, quoted."""
         if isinstance(args, str):
             raise Validation(f"The arguments are {args!r}. Give a list of them.")
         return f"{cmd} {' '.join(map(CommandValidator.escape_arg, args))}"
 
 
 def log_refusal(message: str) -> Validation:
-    """A pattern that was found is worth a line in the log."""
+    """Return the error; log a warning if it reports a blocked pattern."""
     if message.startswith(BLOCKED_PATTERN):
         LOG.warning("Blocked command pattern detected: %s", message.removeprefix(BLOCKED_PATTERN))
     return Validation(message)
@@ -62,5 +67,6 @@ def log_refusal(message: str) -> Validation:
 
 @lru_cache(64)
 def _policy(blocked: tuple[tuple[type[str], str], ...], literal: bool) -> Policy:
-    """By their kind as well: a pattern that names a deed equals the text it is written in."""
+    """Return the policy. Cached by the type of each pattern, too: a built-in pattern equals the plain string of its
+    text."""
     return policy([pattern for _, pattern in blocked], literal=literal)
