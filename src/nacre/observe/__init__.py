@@ -1,9 +1,9 @@
-"""What watches runs: events in the order they happen, for a log, an audit trail, traces, or your own observer.
+"""Observers of runs: events in the order they happen, for a log, an audit trail, traces, or your own observer.
 
     Bash(observers=(Audit("/var/log/agent/audit.jsonl"), print))
 
-An observer is called with each `RunBegan` and each `RunEnded`, in the thread and task of the run. It should be quick,
-and whatever it raises is logged and disturbs nothing. Without observers nothing is looked at.
+An observer is called with each `RunBegan` and each `RunEnded`, in the thread and task of the run. It should be fast;
+exceptions that it raises are logged and do not affect the run. Without observers, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ __all__ = ["Audit", "Observed", "Observer", "RunBegan", "RunEnded", "observers_f
 
 
 def observers_from_config(audit: object) -> tuple[Observer, ...]:
-    """By the setting `audit`: `Bash(config.profile, observers=observers_from_config(config.get("audit")))`."""
+    """Return the observers for the setting `audit`.
+
+    Example: `Bash(config.profile, observers=observers_from_config(config.get("audit")))`.
+    """
     if not audit:
         return ()
     from nacre.observe.audit import audit_at
@@ -28,7 +31,7 @@ def observers_from_config(audit: object) -> tuple[Observer, ...]:
 
 
 def __getattr__(name: str) -> object:
-    if name == "Audit":  # loaded by those who keep one
+    if name == "Audit":  # imported only if it is used
         from nacre.observe.audit import Audit
 
         return Audit

@@ -1,9 +1,11 @@
-"""The audit trail: a run that has ended in, one line of JSON at the end of a file out.
+"""The audit trail: one line of JSON is appended to a file for each run that has ended.
 
-Each line is written at once, by one append, so that programs can share a file. A file that is full becomes `.1`, that
-one `.2`, and the oldest goes; one that cannot be moved is written on, since too long is better than lost. What cannot
-be written disturbs no run: it is counted, told once in the log, and the next line that can be written says how many are
-missing before it.
+Each line is written at once, by one append, so that processes can share a file. A full file is renamed to `.1`, that
+one
+to `.2`, and the oldest is removed. If renaming fails, the full file is appended to: too long is better than lost. A
+line
+that cannot be written affects no run: it is counted and logged once, and the next line that can be written reports how
+many are missing before it.
 """
 
 from __future__ import annotations
@@ -29,15 +31,17 @@ _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os
 
 
 def default_path() -> str:
-    """In the user's state directory, which no confined command can write."""
+    """Return the path in the user's state directory, which no sandboxed command can write to."""
     return os.path.join(state_directory(), "audit.jsonl")
 
 
 class Audit:
-    """An observer that keeps a trail. One instance serves any number of threads; processes may share its file."""
+    """An observer that writes an audit trail. One instance serves any number of threads; processes may share its
+    file."""
 
     def __init__(self, path: StrPath | None = None, *, max_bytes: int = 16 * MIB, keep: int = 4) -> None:
-        """`max_bytes`: of one file. `keep`: how many full ones, beside the one that is written."""
+        """Create an audit trail. `max_bytes`: size limit of one file. `keep`: number of full files kept in addition to
+        the current one."""
         if max_bytes < 1 or keep < 0:
             raise ValueError(f"max_bytes is {max_bytes} and keep is {keep}; at least 1 and 0 are needed")
         self.path = os.path.abspath(default_path() if path is None else path)
@@ -45,18 +49,18 @@ class Audit:
         self._lock, self._process = threading.Lock(), os.getpid()
         self._missing = 0
         self._stuck = False
-        """It is full, and written on."""
+        """True if the full file could not be renamed and is appended to."""
         self.lost = 0
-        """How many runs stand in no line, since this was made."""
+        """Number of runs that were not recorded since this was created."""
         self.problem = ""
-        """Why the last one does not; empty if it does."""
+        """The reason why the last run was not recorded; empty if it was."""
 
     def __call__(self, event: Observed) -> None:
         if isinstance(event, RunEnded):
             self.append(event.time, event.to_dict())
 
     def append(self, time: float, data: dict[str, Any]) -> None:
-        """One line, with who we are before it. Nothing in it is masked here."""
+        """Write one line that begins with the time and the identity of this process. Nothing is masked here."""
         self._append_record({**_process_identity(time), **data})
 
     def __repr__(self) -> str:
@@ -91,7 +95,7 @@ class Audit:
                 fd = self._open_file()
                 size = os.fstat(fd).st_size
             require_free_space(fd, len(line))
-            if size and os.pread(fd, 1, size - 1) != b"\n":  # a disk was full in the middle of a line
+            if size and os.pread(fd, 1, size - 1) != b"\n":  # the disk became full in the middle of a line
                 line = b"\n" + line
             if os.write(fd, line) < len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -111,7 +115,8 @@ class Audit:
         return fd
 
     def _rotate(self, fd: int) -> bool:
-        """Whether another file is at our path now. Who holds the lock does it; the others write on meanwhile."""
+        """Return true if another file is at the path now. The process that gets the lock rotates; the others keep
+        writing meanwhile."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -120,7 +125,7 @@ class Audit:
             return True
         try:
             self._rotate_files()
-        except OSError as error:  # who may write to a file need not be allowed to move it
+        except OSError as error:  # permission to write to a file does not include permission to rename it
             if not self._stuck:
                 _warn("The audit trail %s is full and cannot be moved: %s", self.path, error.strerror)
             self._stuck = True
@@ -146,14 +151,16 @@ class Audit:
 
 
 def audit_at(wanted: object) -> Audit | None:
-    """What the setting `audit` asks for: nothing, the usual place (True), or a path. One for all who ask the same."""
+    """Return the trail for the setting `audit`: None, the default path (True), or a given path. Equal settings share
+    one."""
     if not wanted:
         return None
     return _shared_audit(wanted if isinstance(wanted, str) else default_path())
 
 
 def from_environment() -> Audit | None:
-    """What `NACRE_AUDIT` asks for: nothing, `1` for the usual place, or an absolute path."""
+    """Return the trail for `NACRE_AUDIT`: None, the default path (`1`), or an absolute path. Raise InvalidRequest
+    otherwise."""
     wanted = os.environ.get(VARIABLE, "")
     if wanted.lower() in ("", "0", "off", "false", "no"):
         return None
@@ -191,6 +198,6 @@ def _name(uid: int) -> str:
 
 
 def _warn(message: str, *about: object) -> None:
-    import logging  # a hook that keeps a line need not load it
+    import logging  # imported here because a hook that writes a line need not load it
 
     logging.getLogger("nacre.audit").warning(message, *about)

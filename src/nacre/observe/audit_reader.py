@@ -1,6 +1,6 @@
-"""Reads an audit trail: the records of its files, oldest first. What is no record is passed over, and counted.
+"""Read an audit trail: the records of its files, oldest first. Lines that are not records are skipped and counted.
 
-InvalidRequest: what is there is no file, or not ours to read.
+InvalidRequest is raised if the directory or a file cannot be read.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ AuditRecord: TypeAlias = "dict[str, Any]"
 
 _MAX_LINE_BYTES = 4 * 1024 * 1024
 _POLL_INTERVAL_S = 0.25
-"""Seconds between two looks at a file that is followed."""
+"""Interval between two reads of a file that is followed, in seconds."""
 
 
 class AuditReader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.unreadable = 0
-        """Lines that were no records, so far."""
+        """Number of lines so far that were not records."""
         self._read: tuple[os.stat_result, int] | None = None
-        """The last file that was read, and how far."""
+        """The last file that was read, and the offset in it."""
 
     def files(self) -> list[str]:
-        """Oldest first."""
+        """Return the paths of the existing files, oldest first."""
         folder, name = os.path.split(self.path)
         pattern = re.compile(re.escape(name) + r"\.([1-9]\d{0,3})")
         try:
@@ -44,6 +44,7 @@ class AuditReader:
         return [*older, *([self.path] if os.path.exists(self.path) else [])]
 
     def records(self) -> Iterator[AuditRecord]:
+        """Yield the records of all files, oldest first."""
         file = self._next_file(None)
         while file is not None:
             with file:
@@ -52,7 +53,8 @@ class AuditReader:
                 file = self._next_file(file)
 
     def follow(self, wait: Callable[[float], None] = time.sleep) -> Iterator[AuditRecord]:
-        """What comes after what was read, or else from now on, also in the files to come; never ends."""
+        """Yield records after the last one read, or from now on if none was read, also from later files. Never
+        returns."""
         reading = self._reopen()
         try:
             while True:
@@ -70,7 +72,7 @@ class AuditReader:
                 file.close()
 
     def _reopen(self) -> list[BinaryIO]:
-        """The file to go on with, at the place; none if it is gone, or none was there."""
+        """Return the last file that was read, at its offset; none if it is gone or there was none."""
         for file in self._newest_first():
             if self._read is None:
                 file.seek(0, os.SEEK_END)
@@ -82,7 +84,7 @@ class AuditReader:
         return []
 
     def _next_file(self, file: BinaryIO | None) -> BinaryIO | None:
-        """The file that was begun after this one, or else the oldest; None if this is the newest."""
+        """Return the file that was started after this one, or the oldest without it; None if this is the newest."""
         place = None if file is None else os.fstat(file.fileno())
         after = None
         for found in self._newest_first():
@@ -95,12 +97,13 @@ class AuditReader:
         return after
 
     def _newest_first(self) -> Iterator[BinaryIO]:
-        """In this order none is missed: a file that is turned over meanwhile comes once more, under its next name."""
+        """Yield the open files, newest first. This order misses none: a file that is rotated meanwhile appears again
+        under its next name."""
         for path in reversed(self.files()):
             try:
                 file = open(path, "rb")  # noqa: SIM115
             except FileNotFoundError:
-                continue  # it was the oldest
+                continue  # it was the oldest and was removed
             except OSError as error:
                 raise _unreadable(path, error) from error
             yield file
@@ -126,7 +129,7 @@ def _unreadable(path: str, error: OSError) -> InvalidRequest:
 
 
 def _line(file: BinaryIO) -> bytes:
-    """The next one; what is being written is left for the next time."""
+    """Return the next line; an incomplete one is left for the next call."""
     place = file.tell()
     line = file.readline(_MAX_LINE_BYTES)
     if line and not line.endswith(b"\n") and len(line) < _MAX_LINE_BYTES:

@@ -1,6 +1,6 @@
-"""A run and its observers: the run's events in, the same out, and each observer told on the way.
+"""Pass on the events of a run and notify its observers.
 
-Who asks for no observer pays for two look-ups: is anybody listening to the log, is there a tracer.
+Without observers, a run costs two checks: whether the log level is enabled, and whether OpenTelemetry is loaded.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ ABANDONED = "abandoned"
 def reporter_for(
     observers: tuple[Observer, ...], request: Request, ctx: ToolContext, profile: Profile
 ) -> RunReporter | None:
-    """None: nobody looks."""
+    """Return the reporter of a run; None if there are no observers."""
     implied: list[Observer] = []
     if LOG.isEnabledFor(logging.INFO):
         from nacre.observe.logs import log
 
         implied.append(log)
-    if "opentelemetry.trace" in sys.modules:  # who has set a provider has loaded it
+    if "opentelemetry.trace" in sys.modules:  # a program that set a tracer provider has imported this
         implied += _tracing_observers()
     if not observers and not implied:
         return None
@@ -47,7 +47,8 @@ def reporter_for(
 
 
 def _tracing_observers() -> list[Observer]:
-    """Whatever is wrong with what somebody else has installed and set: it is no fault of the run."""
+    """Return the tracing observers; none if a third-party installation or its settings are broken: runs must not
+    fail."""
     try:
         from nacre.observe.spans import tracing_observers
 
@@ -63,7 +64,7 @@ def _warn_about_tracing() -> None:
 
 
 def observers_from_env(given: tuple[Observer, ...]) -> tuple[Observer, ...]:
-    """An audit trail, if `NACRE_AUDIT` asks for one that is not given already."""
+    """Return an audit trail if `NACRE_AUDIT` requests one that is not among the given observers."""
     if "NACRE_AUDIT" not in os.environ:
         return ()
     from nacre.observe.audit import Audit, from_environment
@@ -75,7 +76,7 @@ def observers_from_env(given: tuple[Observer, ...]) -> tuple[Observer, ...]:
 
 
 async def report_events(watch: RunReporter, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-    """The same events."""
+    """Yield the events unchanged, and notify the observers."""
     watch.on_begin()
     try:
         async with aclosing(events):
@@ -95,7 +96,7 @@ async def report_events(watch: RunReporter, events: AsyncGenerator[Event, None])
 
 
 class RunReporter:
-    """One run, as its observers see it."""
+    """Collects the facts of one run and notifies its observers."""
 
     def __init__(
         self, observers: Iterable[Observer], request: Request, ctx: ToolContext, profile: Profile, *, digests: bool
@@ -113,14 +114,14 @@ class RunReporter:
         self._digests = digests
 
     def on_begin(self) -> None:
-        """Now; by the clock on the wall, and by one that nobody sets."""
+        """Record the start time, by the wall clock and by the monotonic clock."""
         self._time, self._start = time.time(), time.monotonic()
 
     def on_plan(self, plan: Plan | None) -> None:
-        """This is what will be done, if it may. None: it cannot be."""
+        """Notify observers that the run was planned. None: the request could not be planned."""
         try:
             self._began = self._beginning(plan)
-        except Exception:  # what was asked is so odd that it cannot be told
+        except Exception:  # the request is so malformed that it cannot be described
             LOG.warning("A run could not be observed", exc_info=True)
             self._is_ended = True
         else:
@@ -149,7 +150,7 @@ class RunReporter:
         )
 
     def on_verdict(self, verdict: Verdict, approved: bool | None) -> None:
-        """So says the checker; and a person, when one has."""
+        """Record the checker's verdict, and a person's decision if there is one."""
         self._verdict, self._approved = verdict, approved
 
     def on_output(self, stream: StreamName, data: bytes) -> None:
@@ -166,14 +167,14 @@ class RunReporter:
         self._digest.update(data)
 
     def on_end(self, result: Result | None = None, *, error: str = "") -> None:
-        """The first word counts."""
+        """Notify observers of the end of the run. Only the first call counts."""
         if self._began is None and not self._is_ended:
             self.on_plan(None)
         if self._began is None or self._is_ended:
             return
         self._is_ended = True
         if result is not None and self._digest is None and result.both.total_bytes and not result.both.dropped_bytes:
-            self._update_digest(result.both.head + result.both.tail)  # of a task that has ended at once
+            self._update_digest(result.both.head + result.both.tail)  # of a task that ended at once
         self._notify(
             RunEnded(
                 began=self._began,

@@ -1,4 +1,4 @@
-"""The two things an observer hears of a run. Frozen; what a person reads of them (`command`, `to_dict`) is masked."""
+"""The two events of a run that observers receive. Frozen; the text for people (`command`, `to_dict`) is masked."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from nacre.types import Access, Mode
 from nacre.verdict import Verdict
 
 _MAX_TEXT_CHARS = 10_000
-"""Characters of a text in a record."""
+"""Maximum length of a text in a record, in characters."""
 
 
 @frozen(kw_only=True)
 class RunBegan:
-    """A command was asked for and planned. Nothing has been checked or started yet."""
+    """A command was requested and planned. Nothing has been checked or started yet."""
 
     id: str
-    """Of this run, in every event and record of it."""
+    """Id of this run, in all of its events and records."""
     time: float
     """Seconds since the epoch."""
     command: str
-    """With secrets masked, as everything that a person may read here."""
+    """The command, with secrets masked like all text for people here."""
     description: str
     profile: str
     tool: str
-    """The name that the model calls it by."""
+    """Name of the tool, as the model calls it."""
     caller: str
     """`ToolContext.caller`."""
     conversation_id: str
     mode: Mode
     access: Access
     cwd: str = ""
-    """Empty when it could not even be planned; then the rest of the plan is missing, too."""
+    """Working directory. Empty if the request could not be planned; then the other fields of the plan are missing,
+    too."""
     timeout: float | None = None
-    """Seconds; None for no limit."""
+    """Seconds; None: no limit."""
     yield_after: float | None = None
     enforced: tuple[str, ...] = ()
-    """What the kernel is to enforce."""
+    """Restrictions that the kernel is to enforce."""
     redactor: Redacts | None = None
     """Masks what is not masked yet."""
 
 
 @frozen(kw_only=True)
 class ByteCounts:
-    """Bytes that a run printed, as far as they were read."""
+    """Bytes of output that were read."""
 
     stdout: int = 0
     stderr: int = 0
@@ -56,37 +57,37 @@ class ByteCounts:
 
 @frozen(kw_only=True)
 class RunEnded:
-    """What came of it: a result, or the reason why there is none."""
+    """A run has ended: with a result, or with the reason why there is none."""
 
     began: RunBegan
     time: float
     """Seconds since the epoch."""
     verdict: Verdict | None = None
-    """What the checker said; None when it was not asked."""
+    """Verdict of the checker; None if there was no check."""
     approved: bool | None = None
-    """What a person said, if one was asked."""
+    """Decision of a person, if there was a prompt."""
     result: Result | None = None
-    """Whole, and not masked: `to_dict` is."""
+    """The full result, not masked; `to_dict` is masked."""
     error: str = ""
-    """A stable code where there is no result: `cwd_missing`, …; `abandoned` when nobody waited for the end."""
+    """A stable code if there is no result: `cwd_missing`, …; `abandoned` if the caller did not wait for the end."""
     elapsed: float = 0.0
-    """Seconds since it was asked for, whatever was done to the clock meanwhile."""
+    """Seconds since the request, by the monotonic clock."""
     pid: int | None = None
-    """Its shell, if it came to that."""
+    """PID of the shell, if it was started."""
     byte_counts: ByteCounts = ByteCounts()
     digest: str = ""
-    """SHA-256 of everything it printed, in order of arrival, in hexadecimal; empty where nothing was read of it."""
+    """SHA-256 of the output in order of arrival, in hexadecimal; empty if none was read."""
 
     @property
     def summary(self) -> str:
-        """How it ended, in a few words, masked."""
+        """The outcome in a few words, masked."""
         if self.result is None:
             return self.error
         return _mask_text(self.began.redactor, describe(self.result.outcome))
 
     @property
     def duration(self) -> float:
-        """Seconds that it ran; all of them, where there is no result that says it."""
+        """Seconds that the command ran; `elapsed` if there is no result."""
         return self.elapsed if self.result is None else self.result.duration
 
     @property
@@ -94,7 +95,7 @@ class RunEnded:
         return self.result is not None and self.result.ok
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data with secrets masked: a line of the audit trail, but for who asked."""
+        """Return plain data with secrets masked: a line of the audit trail, without the identity of the process."""
         began, verdict, result = self.began, self.verdict, self.result
         data: dict[str, Any] = {
             "id": began.id,
@@ -141,12 +142,12 @@ Observer: TypeAlias = Callable[[Observed], None]
 
 
 def finite(seconds: float | None) -> float | None:
-    """As JSON has it, which knows no infinity."""
+    """Replace infinity by None: JSON has no infinity."""
     return None if seconds is None or math.isinf(seconds) else seconds
 
 
 def shorten_texts(data: Any) -> Any:
-    """Every text in plain data, if it is long. After it was masked: half a secret would not be known again."""
+    """Shorten long strings in plain data. Must run after masking, which would not recognise half a secret."""
     if isinstance(data, str):
         return data if len(data) <= _MAX_TEXT_CHARS else data[:_MAX_TEXT_CHARS] + "…"
     if isinstance(data, dict):

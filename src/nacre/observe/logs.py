@@ -1,7 +1,7 @@
-"""Runs in the log: one line each when it begins (DEBUG) and when it has ended (INFO), under `nacre.run`.
+"""Log runs under `nacre.run`: one line when a run begins (DEBUG) and one when it has ended (INFO).
 
-Each record has the same fields for whoever formats it as data, and each field begins with `nacre_`. What a command does
-is no fault of this program, so none of it is a warning. The command stands on one line, escaped, masked and cut.
+Each record has the same data fields, whose names begin with `nacre_`. No outcome of a command is logged as a warning,
+because it is no fault of this program. The command is on one line, escaped, masked and cut.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from nacre.observe.events import Observed, RunBegan, RunEnded
 
 LOG = logging.getLogger("nacre.run")
 _MAX_MESSAGE_COLUMNS = 200
-"""Columns of a command, or a directory, in a message; the field has all of it."""
+"""Maximum width of a command or a directory in a message, in columns; the field has all of it."""
 
 
 def log(event: Observed) -> None:
+    """Log an event of a run."""
     if isinstance(event, RunBegan):
         LOG.debug(
             "began in %s: %s", _LazyLine(event.cwd or "?"), _LazyLine(event.command), extra=_request_fields(event)
@@ -63,7 +64,7 @@ def _request_fields(began: RunBegan) -> dict[str, object]:
 
 
 class _LazyLine:
-    """A text on one line, made only if it is written."""
+    """A text that is formatted as one line only if it is written."""
 
     __slots__ = ("_text",)
 

@@ -1,8 +1,9 @@
-"""Runs as OpenTelemetry spans, for a program that has set a tracer provider. Loaded only then; needs its API alone.
+"""Report runs as OpenTelemetry spans, if the program has set a tracer provider. Imported only then; needs only its API.
 
-A span for each run, a child of the caller's current one, with the names of the semantic conventions for tool execution
-(`gen_ai.*`) and for programs (`process.*`), and `nacre.*` for what those have no name for. An exit code that is not 0
-is an error there, and so here. The command is recorded only when content is asked for, as by other instrumentations.
+Each run is a span, a child of the caller's current one, with the names of the semantic conventions for tool execution
+(`gen_ai.*`) and for programs (`process.*`), and `nacre.*` for everything else. An exit status other than 0 is an error
+in these conventions, and so here. The command is recorded only if content capture is enabled, as in other
+instrumentations.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ _YES = ("true", "span_only", "span_and_event")
 
 
 def tracing_observers() -> list[Observer]:
-    """Nobody, as long as no provider is set."""
+    """Return the span observer; none while no provider is set."""
     return [] if isinstance(trace.get_tracer_provider(), ProxyTracerProvider) else [_spans]
 
 
 class Spans:
+    """Observer that starts and ends a span for each run."""
+
     def __init__(self) -> None:
         self._open: dict[str, Span] = {}
 
@@ -68,7 +71,7 @@ def _start_span(began: RunBegan) -> Span:
 
 
 def _clean(value: Any) -> Any:
-    """A name that is no UTF-8 would be lost with everything that is sent beside it."""
+    """Escape bytes that are not UTF-8: one such value would lose all spans that are exported with it."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
@@ -95,7 +98,7 @@ def _end(span: Span, ended: RunEnded) -> None:
 
 
 def _error(ended: RunEnded) -> str:
-    """One of few words: `nonzero_exit`, the kind of another outcome, or the code of what could not be run."""
+    """Return the error type: `nonzero_exit`, another kind of outcome, or the code of a request that was not run."""
     if ended.result is None:
         return ended.error
     kind = KINDS[type(ended.result.outcome)]
