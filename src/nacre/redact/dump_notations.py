@@ -1,4 +1,4 @@
-"""Notations in which dumps write bytes: words of a line in, bytes out, and the words that a value leaves. Pure.
+"""Notations of bytes in dumps: convert words of a line to bytes, and a value to the words that it is dumped as. Pure.
 
 Words of several bytes are little-endian, as on every machine that nacre runs on; only `xxd` groups bytes in the order
 of the file.
@@ -13,14 +13,14 @@ from typing import TypeAlias
 from nacre.base.frozen import frozen
 
 _LONG_GROUP = 6
-"""Bytes of a word that is looked for by its parts."""
+"""Bytes of a word from which on its parts are searched for instead."""
 _OCTAL_DIGITS = {1: 3, 2: 6, 4: 11, 8: 22}
-"""Of a word, by its bytes."""
+"""Octal digits of a word, by its size in bytes."""
 _CONTROLS = (
     "nul soh stx etx eot enq ack bel bs ht nl vt ff cr so si dle dc1 dc2 dc3 dc4 nak syn etb can em sub esc fs gs rs us"
 )
 NAMES = {name: code for code, name in enumerate(_CONTROLS.split())} | {"sp": 32, "del": 127}
-"""As `od -a` writes them."""
+"""Names that `od -a` writes."""
 _ESCAPES = {"\\0": 0, "\\a": 7, "\\b": 8, "\\t": 9, "\\n": 10, "\\v": 11, "\\f": 12, "\\r": 13}
 _CELL_NAMES = {code: name for name, code in NAMES.items()}
 _CELL_ESCAPES = {code: name for name, code in _ESCAPES.items()}
@@ -32,18 +32,19 @@ Trace: TypeAlias = frozenset[str]
 @frozen
 class Notation:
     decode_word: Callable[[str], bytes]
-    """ValueError: it is not written so."""
+    """Return the bytes of a word. Raise ValueError if it is not in this notation."""
     traces: Callable[[bytes], Iterator[Trace]]
-    """Sets of words, of which one is whole in every dump of a value: a text without them needs no closer look."""
+    """Yield sets of words, at least one of which is complete in every dump of a value: a text without any is not
+    examined."""
     parts: Callable[[bytes], Iterator[str]] | None = None
-    """Parts of long words, of which one is in every dump of a value that has such words."""
+    """Yield parts of long words, at least one of which is in every dump of a value with such words."""
     cells: bool = False
-    """Of characters in columns."""
+    """True for characters in columns."""
     exact: bool = False
-    """Two digits show one byte, in order: a part of a word can be masked."""
+    """True if two digits show one byte, in order: a part of a word can be masked."""
 
     def decode(self, words: Sequence[str]) -> bytes:
-        """Nothing, if any word is not written so."""
+        """Return the bytes of the words; empty if any word is not in this notation."""
         try:
             return b"".join(map(self.decode_word, words))
         except ValueError:
@@ -51,7 +52,7 @@ class Notation:
 
 
 def _groups(value: bytes, size: int) -> Iterator[list[bytes]]:
-    """The whole words of a value, for each place at which the first of them may begin."""
+    """Yield the whole words of a value, for each offset at which the first of them may begin."""
     for begin in range(min(size, len(value) - size + 1)):
         yield [value[at : at + size] for at in range(begin, len(value) - size + 1, size)]
 
@@ -60,7 +61,7 @@ def _hex_traces(value: bytes) -> Iterator[Trace]:
     yield frozenset(f"{byte:02x}" for byte in value)
     yield frozenset(f"{byte:02X}" for byte in value)
     for size in range(2, _LONG_GROUP):
-        for at in range(len(value) - size + 1):  # lines may end within groups, and so move them
+        for at in range(len(value) - size + 1):  # lines may end within groups and so shift them
             word = value[at : at + size].hex()
             yield frozenset((word,))
             yield frozenset((word.upper(),))
@@ -69,7 +70,7 @@ def _hex_traces(value: bytes) -> Iterator[Trace]:
 
 
 def _hex_parts(value: bytes) -> Iterator[str]:
-    """A line ends within one of two at most."""
+    """Yield two parts: a line ends within at most one of them."""
     for at in (0, 3):
         part = value[at : at + 3].hex()
         yield from (part, part.upper())
@@ -83,7 +84,7 @@ def _little_hex_traces(value: bytes) -> Iterator[Trace]:
 
 
 def _little_hex_parts(value: bytes) -> Iterator[str]:
-    """Words of four bytes and more have one of these, wherever they begin."""
+    """Yield parts, one of which is in every word of four or more bytes, at any alignment."""
     for at in range(4):
         part = value[at : at + 3][::-1].hex()
         yield from (part, part.upper())
@@ -149,7 +150,7 @@ def _cell(cell: str) -> bytes:
     if cell.startswith("   "):
         return cell[3].encode("utf-8", "surrogateescape")
     word = cell.strip()
-    if word == "**":  # the rest of the character before it
+    if word == "**":  # continuation of a multi-byte character
         return b""
     code = NAMES.get(word, _ESCAPES.get(word))
     return bytes([int(word, 8) if code is None else code])
@@ -179,7 +180,7 @@ NOTATIONS = (
 
 @lru_cache(maxsize=64)
 def traces_of(values: tuple[bytes, ...]) -> tuple[tuple[Notation, tuple[Trace, ...], tuple[str, ...]], ...]:
-    """Notations with the traces and parts of all these values."""
+    """Return each notation with its traces and parts of all these values."""
     return tuple(
         (
             notation,

@@ -1,9 +1,9 @@
-"""Masks values that nobody is to read, in text. Pure.
+"""Mask secret values in text. Pure.
 
-Also as they look in base64 (at all three alignments, both alphabets, padded or not, wrapped or not), in hexadecimal,
-in a URL and in a JSON string; of a value of several lines, each long line by itself. Values of less than
-`MIN_SECRET_CHARS` characters are left alone: they are part of too many other words. At an end where text is missing,
-the beginning or the end of a value counts as well. Knows no secrets by their looks: it masks what it is given.
+Values are also found in base64 (at all three alignments, both alphabets, padded or not, wrapped or not), in
+hexadecimal, in URL encoding and in a JSON string; of a value of several lines, each long line separately. Values
+shorter than `MIN_SECRET_CHARS` characters are not masked: they occur in too many other words. At an end where text is
+missing, the beginning or the end of a value counts as well. Secrets are not detected: only the given values are masked.
 """
 
 from __future__ import annotations
@@ -22,32 +22,35 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.redact.hex_dumps import find_in_dumps, partial_match_in_dump
 
 MIN_SECRET_CHARS = 6
-"""Characters of a value that is masked."""
+"""Minimum length of a value that is masked, in characters."""
 MASK = "[secret]"
 _MIN_LINE_CHARS = 16
-"""Characters of a line that is masked by itself."""
+"""Minimum length of a line of a value that is masked separately, in characters."""
 _MIN_PART_CHARS = 4
-"""Characters of a part of a value, at an end where text is missing, that is masked."""
+"""Minimum length of a part of a value that is masked at an end where text is missing, in characters."""
 _SEARCH_EACH_UP_TO_FORMS = 128
-"""So many forms are searched one by one; more of them by their first letters."""
+"""Up to this number, forms are searched one by one; above it, by their first characters."""
 _KEY_CHARS = MIN_SECRET_CHARS - 1
 _BLOCK_CHARS = 64 * 1024
 _SAFE = ("", "/", "!'()*~", "!*'();:@&=+$,/?#[]~")
-"""What is left as it is: by `quote` of Python, in paths, by encodeURIComponent and by encodeURI of JavaScript."""
+"""Characters that are not escaped: by Python's `quote`, in paths, by JavaScript's encodeURIComponent and encodeURI."""
 _PEM = lazy_regex(r"-----(?:BEGIN|END) [A-Z ]+-----")
 
 _MAX_MASK_DOTS = 500
-"""More dots than these are not ours."""
+"""With more of them, the text was not cut by nacre."""
 
 
 def mask(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
-    """The text with every secret in it masked."""
+    """Return the text with every secret masked.
+
+    `starts_cut`, `ends_cut`: text is missing at that end, so that a part of a secret is masked there, too.
+    """
     spans = _spans(text, secrets, starts_cut, ends_cut)
     return _apply_masks(text, spans) if spans else text
 
 
 def mask_ansi(text: str, secrets: Iterable[str], *, starts_cut: bool = False, ends_cut: bool = False) -> str:
-    """The same of a text that has its escape sequences still: a colour within a secret goes with it."""
+    """Mask a text that still has its escape sequences: a colour code within a secret is replaced with it."""
     spans = _spans(text, secrets := tuple(secrets), starts_cut, ends_cut)
     if "\x1b" in text:
         hidden = [found.span() for found in INVISIBLE.finditer(text)]
@@ -61,7 +64,7 @@ def mask_ansi(text: str, secrets: Iterable[str], *, starts_cut: bool = False, en
 
 
 def mask_note(text: str, secrets: Iterable[str]) -> str:
-    """The same of what nacre says: where it has cut a text, which it shows by `…`, there may be a part of a secret."""
+    """Mask a text written by nacre: next to each `…`, where it was cut, there may be a part of a secret."""
     masked = mask_ansi(text, secrets := tuple(secrets))
     if not 0 < masked.count("…") <= _MAX_MASK_DOTS:
         return masked
@@ -72,21 +75,25 @@ def mask_note(text: str, secrets: Iterable[str]) -> str:
 
 
 def partial_match_length(text: str, secrets: Iterable[str]) -> int:
-    """Characters at the end of a text, of which the rest is yet to come, that may be a secret's beginning, or its end:
-    who shows a text in pieces keeps them for the next one."""
+    """Return the number of characters at the end of an incomplete text that may be part of a secret.
+
+    They may be the beginning of one, or a secret that is the beginning of another. A caller that shows text in pieces
+    keeps
+    them for the next piece.
+    """
     hidden = tuple(sorted({each for each in secrets if len(each) >= MIN_SECRET_CHARS}))
     forms, encoded = _forms(hidden)
     if not forms or not text:
         return 0
     place = len(text) - max(_prefix_length(form, text, 1) for form in forms)
-    if encoded:  # it may be broken over lines
+    if encoded:  # it may be wrapped over lines
         letters = [at for at, letter in enumerate(text) if not letter.isspace()]
         together = "".join([text[at] for at in letters])
         if part := max(_prefix_length(form, together) for form in encoded):
             place = min(place, letters[-part])
     place = min(place, partial_match_in_dump(text, _in_bytes(hidden)))
     for start, end in sorted(_spans(text, secrets, False, False), reverse=True):
-        if start < place < end:  # the end of one may begin another
+        if start < place < end:  # the end of one secret may begin another
             place = start
     return len(text) - place
 
@@ -106,7 +113,7 @@ def _spans(text: str, secrets: Iterable[str], starts_cut: bool, ends_cut: bool) 
 
 
 def _apply_masks(text: str, spans: list[tuple[int, int]]) -> str:
-    """Each line of a secret has a mask of its own: lines stay countable."""
+    """Replace the spans by masks. Each line of a secret gets its own mask, so that line numbers stay correct."""
     parts: list[str] = []
     covered = 0
     for start, end in sorted(spans):
@@ -134,7 +141,7 @@ def _find_forms(text: str, forms: tuple[str, ...]) -> Iterator[tuple[int, int]]:
 
 
 def _find_wrapped_base64(text: str, encoded: tuple[str, ...]) -> Iterator[tuple[int, int]]:
-    """`base64` breaks its lines."""
+    """Yield the spans of base64 text that `base64` has wrapped over lines."""
     if not encoded or "\n" not in text:
         return
     ends: list[int] = []
@@ -151,12 +158,13 @@ def _newlines(text: str) -> Iterator[int]:
 
 
 def _position_with_newlines(place: int, ends: list[int]) -> int:
-    """The place in the text of a place in the text without its newlines, of which each is known by where it stood."""
+    """Convert an offset in the text without newlines to an offset in the text. `ends` are the offsets of the removed
+    newlines."""
     return place + bisect_right(ends, place)
 
 
 def _prefix_length(form: str, text: str, least: int = _MIN_PART_CHARS) -> int:
-    """Characters at the end of the text that begin the form: as many as may be, but not all of it."""
+    """Return the length of the longest proper prefix of the form that ends the text."""
     first, end = form[:least], text[max(0, len(text) - len(form) + 1) :]
     place = end.find(first)
     while place >= 0 and not form.startswith(end[place:]):
@@ -165,7 +173,7 @@ def _prefix_length(form: str, text: str, least: int = _MIN_PART_CHARS) -> int:
 
 
 def _suffix_length(form: str, text: str) -> int:
-    """Characters at the start of the text that end the form."""
+    """Return the length of the longest proper suffix of the form that starts the text."""
     last, start = form[-_MIN_PART_CHARS:], text[: len(form) - 1]
     place = start.rfind(last)
     while place >= 0 and not form.endswith(start[: place + _MIN_PART_CHARS]):
@@ -175,13 +183,13 @@ def _suffix_length(form: str, text: str) -> int:
 
 @lru_cache(maxsize=16)
 def _in_bytes(secrets: tuple[str, ...]) -> tuple[bytes, ...]:
-    """As they are in a dump."""
+    """Return the values as bytes, as they are in a dump."""
     return tuple({value.encode("utf-8", "surrogateescape") for secret in secrets for value in _variants(secret)})
 
 
 @lru_cache(maxsize=16)
 def _forms(secrets: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Everything to be searched, the long before the short; and those in base64."""
+    """Return all forms to search for, longest first; and those in base64."""
     forms: set[str] = set()
     encoded: set[str] = set()
     for secret in secrets:
@@ -194,7 +202,7 @@ def _forms(secrets: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _variants(secret: str) -> set[str]:
-    """The value as it may be printed, and its long lines."""
+    """Return the value as it may be printed, and its long lines."""
     printed = secret.replace("\r\n", "\n")
     lines = [line for line in printed.split("\n") if len(line) >= _MIN_LINE_CHARS and not _PEM.fullmatch(line)]
     return {value for value in (secret, printed, printed.strip(), *lines) if len(value) >= MIN_SECRET_CHARS}
@@ -222,7 +230,7 @@ def _lower_escapes(url: str) -> str:
 
 
 def _bases(data: bytes) -> Iterator[str]:
-    """What is the same in base64 whatever stands before and after, and the whole of it when nothing does."""
+    """Yield the parts of its base64 encoding that do not depend on what surrounds it, and the whole encoding."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         whole = encode(data).decode()
         yield whole

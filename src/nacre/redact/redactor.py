@@ -1,8 +1,8 @@
-"""Hidden: values that no rendering of a result may show. They can be asked for a masked text, and for nothing else.
+"""Redactor: secret values that no rendering of a result may show. It only offers masking.
 
-It goes with a `Result` and is printed, compared, copied and pickled as if it were not there (None): whoever logs a
-result, or sends it elsewhere, sends no secret with it. What is removed from the environment is looked through by the
-first text that is masked; a run whose result nobody renders pays nothing.
+It is attached to a `Result` and is printed, compared, copied and pickled as None, so that logging or sending a result
+discloses no secret. Variables removed from the environment are examined when the first text is masked; a run whose
+result is not rendered costs nothing.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.environment import looks_secret
 
 _PATH = lazy_regex(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,30})+/?")
-"""Of a secret's file (`NETRC`), which is no secret itself."""
+"""Path of a file with secrets (`NETRC`), which is not a secret itself."""
 _KNOWN_TO_ALL = frozenset("postgres password changeme example default secret production development localhost".split())
-"""What people write where a secret is asked for and none is needed. Masked, it would hide every other mention."""
+"""Placeholders used where a secret is required but none is needed. Masking them would hide every other mention."""
 _LOGIN = lazy_regex(r"://[^/?#\s:@]*:([^\s@]{6,500})@")
 
 
 class Redactor:
+    """Masks the secrets of a run in text and data."""
+
     __slots__ = ("_found", "_inherited", "_kept", "explicit")
 
     def __init__(
@@ -29,14 +31,15 @@ class Redactor:
         inherited: Mapping[str, str] | None = None,
         kept: Mapping[str, str] | None = None,
     ) -> None:
-        """The caller's `secrets`, and of what was `inherited` what looks like one and is not `kept`."""
+        """Create a redactor for the caller's `secrets` and for `inherited` variables that look like secrets and are not
+        `kept`."""
         self.explicit = tuple(secrets)
         self._inherited = {} if inherited is None else inherited
         self._kept = {} if kept is None else kept
         self._found: tuple[str, ...] | None = None
 
     def values(self) -> tuple[str, ...]:
-        """For who masks a text in pieces. Not to be shown."""
+        """Return the secret values, for callers that mask text in pieces. They must not be shown."""
         if self._found is None:
             known = set(self._kept.values())
             removed = [
@@ -51,19 +54,23 @@ class Redactor:
         return self._found
 
     def mask(self, text: str, *, starts_cut: bool = False, ends_cut: bool = False) -> str:
-        """The text without them, as a command has written it, or as it is shown; `_cut`: there was more of it. Where
-        nacre has cut it, which shows by `…`, there may be half of one."""
+        """Return the text with secrets masked, as a command wrote it or as it is shown.
+
+        `starts_cut`, `ends_cut`: text is missing at that end. Next to `…`, where nacre has cut the text, parts of
+        secrets are
+        masked, too.
+        """
         values = self.values()
         if not values or not text:
             return text
-        from nacre.redact.mask import mask_ansi, mask_note  # not loaded for those who hide nothing
+        from nacre.redact.mask import mask_ansi, mask_note  # imported only if there are secrets
 
         if starts_cut or ends_cut:
             return mask_ansi(text, values, starts_cut=starts_cut, ends_cut=ends_cut)
         return mask_note(text, values)
 
     def mask_all(self, data: Any) -> Any:
-        """Every text in plain data."""
+        """Mask every string in plain data."""
         if isinstance(data, str):
             return self.mask(data)
         if isinstance(data, dict):
@@ -88,14 +95,15 @@ def _no_values() -> None:
 
 
 _task_secrets: dict[str, None] = {}
-"""What was named as secret for runs that became tasks of this process: who reads those later has no context."""
+"""Explicit secrets of runs that became tasks of this process: later readers of those tasks have no context."""
 
 
 def register_task_secrets(redactor: Redactor | None) -> None:
-    """Its run goes on as a task."""
+    """Remember the secrets of a run that becomes a task."""
     if redactor is not None:
         _task_secrets.update(dict.fromkeys(redactor.explicit))
 
 
 def task_secrets() -> tuple[str, ...]:
+    """Return the explicit secrets of runs that became tasks of this process."""
     return tuple(_task_secrets)
