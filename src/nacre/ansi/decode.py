@@ -1,7 +1,7 @@
-"""Bytes → text that survives JSON, and the ground rules of what such text may hold.
+"""Decode bytes to text that is safe in JSON, and remove control characters.
 
-`decode` leaves control characters where they are, for `terminal` to act on; `clean` takes the rest of them out. After
-both there is no NUL, no C0 but newline and tab, no DEL, no C1 and no lone surrogate. Both are idempotent.
+`decode` keeps control characters for `render` to interpret; `clean` removes the rest. After both there is no NUL, no C0
+but newline and tab, no DEL, no C1 and no lone surrogate. Both are idempotent.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from nacre.base.lazy_regex import lazy_regex
 
 NUL = "␀"
-"""Stands for a NUL between words: what `find -print0` lists must not run together."""
+"""Replaces a NUL between words: entries listed by `find -print0` must not run together."""
 
 _PLAIN_CONTROLS = bytes([*range(9), *range(11, 32), 127])
 _CONTROL = lazy_regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -25,35 +25,36 @@ _BOMS = (
 
 
 def decode(data: bytes) -> str:
-    """As UTF-8, what is invalid replaced by U+FFFD; a byte order mark at the beginning is not text."""
+    """Decode UTF-8; invalid bytes become U+FFFD, and a byte order mark at the beginning is removed."""
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
 def wide_encoding(data: bytes) -> str:
-    """The name of the encoding that a byte order mark at the beginning announces, when it is not UTF-8; else empty."""
+    """Return the encoding of a byte order mark at the beginning, unless it is UTF-8; else empty."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), "")
 
 
 def decode_wide(data: bytes, encoding: str, offset: int = 0) -> str:
-    """A part of UTF-16 or UTF-32 that begins `offset` bytes after the beginning."""
+    """Decode a part of UTF-16 or UTF-32 text that begins `offset` bytes after the beginning of the text."""
     unit = 4 if encoding.startswith("utf-32") else 2
     return data[-offset % unit :].decode(encoding, "replace").removeprefix("\ufeff")
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether its characters hold no control but newline and tab, so that neither `terminal` nor `clean` has work."""
+    """Return true if the only control characters are newline and tab, so that neither `render` nor `clean` changes the
+    text."""
     if len(data.translate(None, _PLAIN_CONTROLS)) != len(data):
         return False
     return data.isascii() or b"\xc2" not in data or not _C1.search(decode(data))
 
 
 def has_controls(text: str) -> bool:
-    """Whether `clean` would change it."""
+    """Return true if `clean` would change the text."""
     return not text.isprintable() and _CONTROL.search(text) is not None
 
 
 def clean(text: str) -> str:
-    """Without what JSON, logs and terminals stumble over: dropped, but a NUL becomes visible."""
+    """Remove characters that break JSON, logs and terminals. A NUL is replaced by a visible symbol."""
     if not has_controls(text):
         return text
     return _SURROGATE.sub("\ufffd", _DROPPED.sub("", text.replace("\0", NUL)))

@@ -1,10 +1,10 @@
-"""What a person would finally see of a text that was written for a terminal. Pure.
+"""Render text written for a terminal as a person would finally see it. Pure.
 
-Colours, titles, hyperlinks, the clipboard, images and other sequences are gone; carriage returns, backspaces, erasures
-and cursor movements have done their work (`screen`). What is unterminated or cut off in the middle hides no more than
-the line it is on. The one-character forms of escape sequences (C1) are dropped, not obeyed: in UTF-8 they are rather
-the traces of a wrong encoding, and must not swallow text. A newline returns to the first column, as on a terminal that
-a program has not changed.
+Colours, titles, hyperlinks, clipboard access, images and other sequences are removed; carriage returns, backspaces,
+erasures and cursor movements are applied (`screen`). A sequence that is unterminated or cut off hides no more than its
+own line. The one-character forms of escape sequences (C1) are dropped, not interpreted: in UTF-8 they are more likely
+traces of a wrong encoding, and must not swallow text. A newline returns to the first column, as on a terminal in its
+default mode.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nacre.base.frozen import frozen
 from nacre.base.lazy_regex import lazy_regex
 
 INVISIBLE = lazy_regex(
-    r"\x1b(?:\[[\d;:]*m|(?!\[\d*[A-HJK])(?:"  # colours are met most, and then those, which are none
+    r"\x1b(?:\[[\d;:]*m|(?!\[\d*[A-HJK])(?:"  # colours are most frequent, then sequences that are not handled here
     r"\[(?!\?(?:1049|1047|47)[hl])[<=>?][\d;:]*[ -/]*[@-~]"
     r"|\][^\x07\x18\x1a\x1b\n]*(?:[\x07\x18\x1a]|\x1b\\)?"
     r"|[PX^_](?:[^\x18\x1a\x1b]*(?:[\x18\x1a]|\x1b\\)|[^\x18\x1a\x1b\n]*)"
@@ -29,37 +29,38 @@ INVISIBLE = lazy_regex(
     r"|(?:\[[0-?]*[ -/]*|[ #%)(+*\-./])?(?=\x1b)"
     r"))"
 )
-"""Sequences that move nothing and write nothing, and those that another one breaks off."""
+"""Sequences that move nothing and write nothing, and those that another one interrupts."""
 _TOKEN = lazy_regex(
     r"[^\x00-\x08\x0b-\x1f\x7f-\x9f]+"
     r"|\x1b(?:\[[01]?G\x1b\[[02]?K|\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)"
     r"|\r(?:\x1b\[[02]?K)?"
     r"|[\x00-\x1f\x7f-\x9f]"
 )
-"""Text, a sequence or its beginning, or a control character: nothing is left over. To go to the first column and erase
-the line is what progress bars do most, and one of them."""
+"""Text, a sequence or its beginning, or a control character: every character matches. Moving to the first column and
+erasing the line is the most frequent combination, in progress bars, and is one token.
+"""
 _VERTICAL = lazy_regex(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
 _CLEARS = ("\r\x1b[K", "\r\x1b[2K", "\x1b[2K\r", "\x1b[1G\x1b[0K", "\x1b[1G\x1b[K", "\x1b[0G\x1b[K", "\x1b[2K\x1b[1G")
-"""After any of these, nothing that came before it in its row matters."""
+"""After any of these, the earlier content of the row does not matter."""
 _SHORTEN_ABOVE_CHARS = 80
 HELD_NEWLINE = "\0"
-"""Stands for a newline within what is taken away, so that lines can be counted; there is no other NUL by then."""
+"""Replaces a newline within a removed sequence, so that lines can be counted; no other NUL is left by then."""
 _Action: TypeAlias = "tuple[Callable[..., None], tuple[int, ...]] | None"
 _MAX_SEQUENCE_CHARS = 32
-"""Characters of a sequence that is worth a look."""
+"""Maximum length of a sequence that is interpreted, in characters."""
 
 
 @frozen
 class Rendered:
     text: str
     numbers: tuple[int, ...] | None = None
-    """For each line of `text` the line of the input, from 0, that wrote it; None when they are the same."""
+    """For each line of `text`, the line of the input that wrote it, from 0; None if they are equal."""
     erased: int = 0
-    """Lines that were there before the screen was cleared."""
+    """Number of lines that were erased when the screen was cleared."""
 
 
 def strip_invisible(text: str) -> str:
-    """Without colours and what else leaves no trace on the screen. Newlines in that (an image has some) are
+    """Remove colours and other sequences without a visible effect. Newlines within them (an image has some) become
     `HELD_NEWLINE`."""
     if "\0" in text:
         text = text.replace("\0", NUL)
@@ -72,15 +73,15 @@ def strip_invisible(text: str) -> str:
 
 
 def count_newlines(text: str, start: int = 0, end: int | None = None) -> int:
-    """Of what a bare text was made of."""
+    """Count the newlines of the original text in a text returned by `strip_invisible`."""
     end = len(text) if end is None else end
     return text.count("\n", start, end) + text.count(HELD_NEWLINE, start, end)
 
 
 def render(text: str) -> Rendered:
-    """What is left on the screen, and where it came from."""
+    """Return the text that remains on the screen, and the input line of each of its lines."""
     text = strip_invisible(text)
-    if "\r" in text:  # twice: a program writes one, the terminal puts another before it
+    if "\r" in text:  # twice: a program may write "\\r\\n" and the terminal add another "\\r"
         text = text.replace("\r\n", "\n").replace("\r\n", "\n")
     held = HELD_NEWLINE in text
     if not any(char in text for char in "\x1b\r\b\v\f"):
@@ -102,7 +103,7 @@ def render(text: str) -> Rendered:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """For each line of a bare text the line of the input at which it ends."""
+    """Return, for each line of a text from `strip_invisible`, the line of the input at which it ends."""
     ends = accumulate(line.count(HELD_NEWLINE) + 1 for line in text.split("\n"))
     return tuple([end - 1 for end in ends])
 
@@ -129,12 +130,12 @@ def _feed(screen: Screen, line: str) -> None:
 
 
 def _visible_end(screen: Screen, line: str) -> str:
-    """The end of a line that stays in its row: all before it was erased or written over."""
+    """Return the end of a line without vertical movement: everything before it was erased or overwritten."""
     if "\x1b" in line:
         last = max([line.rfind(clear) for clear in _CLEARS])
         if last >= 0:
             screen.clear_row()
-            line = line[last:]  # the sequence is there still, and does it once more
+            line = line[last:]  # the sequence is still there and clears once more
     if "\x1b" in line or "\b" in line or not line.isascii():
         return line
     kept: list[str] = []
@@ -148,7 +149,7 @@ def _visible_end(screen: Screen, line: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _action(sequence: str) -> _Action:
-    """None for what moves and writes nothing, and for a sequence without an end."""
+    """Return the screen method for a sequence; None if it has no effect or is unterminated."""
     final = sequence[-1]
     if "\x1b" in sequence[1:]:
         return Screen.clear_row, ()
@@ -156,13 +157,13 @@ def _action(sequence: str) -> _Action:
         return _ESCAPES.get(sequence[1:])
     arguments = sequence[2:-1]
     if arguments.startswith("?"):
-        return Screen.alternate, (final == "h",)  # all others of its kind were invisible
+        return Screen.alternate, (final == "h",)  # all other private modes were removed as invisible
     if not final.isalpha() and final not in "@`":
         return None
     try:
         numbers = [min(int(each or 0), _MAX_PARAMETER) for each in arguments.split(";", 2)[:2]]
     except ValueError:
-        return None  # digits without end, or a dialect
+        return None  # too many digits, or a private syntax
     first, second = numbers[0], numbers[1] if len(numbers) > 1 else 0
     count = max(first, 1)
     match final:

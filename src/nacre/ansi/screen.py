@@ -1,8 +1,9 @@
-"""A screen without edges to the right and below: pieces of text and cursor movements in, rows out. Pure.
+"""A screen without a right and a bottom edge: pieces of text and cursor movements in, rows out. Pure.
 
-`HEIGHT` rows above the last one can be reached, as on a terminal of that height; what is further up stays as it is. So
-time and memory follow the length of the input, whatever it asks for. A tab is one column wide, which keeps it a tab;
-lines do not wrap; scrolling by command is not done. Rows that are erased with the whole display are gone, not blank.
+The cursor can reach `HEIGHT` rows above the last one, as on a terminal of that height; rows further up are final. So
+time and memory are proportional to the length of the input, whatever it contains. A tab is one column wide, which
+preserves it; lines do not wrap; scrolling commands are ignored. Rows erased with the whole display are removed, not
+blanked.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from typing import TypeAlias
 from nacre.ansi.width import cells, is_simple
 
 HEIGHT = 200
-"""Rows that a cursor can reach."""
+"""Rows that the cursor can reach."""
 WIDTH = 240
-"""Columns that a cursor can be sent to where nothing is written yet."""
+"""Columns that the cursor can be moved to beyond existing text."""
 _LONG_ROW_CHARS = 512
 _MAX_MOVED_COLUMNS = 1024
-"""Columns that are blanked at once, and of a row in which characters are moved: no terminal is wider, and what is not
-done in a line of a million characters is not missed."""
+"""Maximum columns that are blanked at once, and maximum length of a row in which characters are moved: no terminal is
+wider, and the effect is not missed in a line of a million characters.
+"""
 _Row: TypeAlias = "str | list[str]"
-"""Text as it was written, or, once it was written into, a string for each column."""
+"""Text as it was written; or, after text was inserted into it, one string per column."""
 
 
 class Screen:
@@ -41,27 +43,27 @@ class Screen:
     def __init__(self) -> None:
         self._rows: list[_Row] = [""]
         self._numbers = [0]
-        """For each row the line of the input, from 0, that wrote in it last, or made it."""
+        """For each row, the line of the input, from 0, that last wrote to it or created it."""
         self._row = self._column = 0
         self._saved = (0, 0)
         self._bottom = 0
-        """The last row of a scrolling region; below it programs keep a status line."""
+        """The last row of a scrolling region; below it, programs keep a status line."""
         self._in_status_line = False
-        """The cursor is in that status line: what is written there scrolls by with nothing."""
+        """True if the cursor is in that status line: text written there is ignored."""
         self._blank_above: tuple[int, int] | None = None
-        """Rows that are blank for sure, while the cursor stays below them."""
+        """Range of rows that are known to be blank while the cursor stays below them."""
         self._main: tuple[list[_Row], list[int], int, int] | None = None
         self.number = 0
-        """The line of the input that comes now."""
+        """The current line of the input."""
         self.erased = 0
-        """Rows with something in them that went with the whole display."""
+        """Number of non-empty rows that were erased with the whole display."""
 
     @property
     def _top(self) -> int:
         return max(0, len(self._rows) - HEIGHT)
 
     def line(self, text: str) -> None:
-        """All of a new line, without any control in it; after it comes another, or nothing."""
+        """Write a complete new line without control characters; only a newline or the end of the text follows it."""
         if self._row + 1 == len(self._rows) and not self._in_status_line:
             self._row += 1
             self._rows.append(text)
@@ -98,7 +100,7 @@ class Screen:
         if column > len(row):
             row.extend(" " * (column - len(row)))
         if column < len(row) and not row[column]:
-            row[column - 1] = " "  # half of a wide character is none
+            row[column - 1] = " "  # half of a wide character cannot be shown
         if end < len(row) and not row[end]:
             row[end] = " "
         row[column:end] = new
@@ -115,7 +117,7 @@ class Screen:
         self._column = max(0, self._column - columns)
 
     def to_column(self, column: int) -> None:
-        """From 0. No further than what is written, or `WIDTH`."""
+        """Move to a column, from 0; at most to the end of the row or to `WIDTH`."""
         if column > WIDTH:
             column = min(column, max(WIDTH, len(self._rows[self._row])))
         self._column = max(0, column)
@@ -137,7 +139,7 @@ class Screen:
         self._column = 0
 
     def to(self, row: int, column: int) -> None:
-        """Row and column of the screen, from 0."""
+        """Move to a row and column of the screen, from 0."""
         self._blank_above = None
         self._in_status_line = bool(self._bottom) and row >= self._bottom
         if self._in_status_line:
@@ -165,7 +167,7 @@ class Screen:
         self.to(0, 0)
 
     def clear_row(self) -> None:
-        """All of it, and to the first column: what most progress bars begin with."""
+        """Clear the row and move to the first column, as most progress bars do."""
         if not self._in_status_line:
             self._rows[self._row] = ""
         self._column = 0
@@ -238,13 +240,13 @@ class Screen:
             row[self._column : self._column] = " " * max(0, min(count, WIDTH - len(row)))
 
     def repeat(self, count: int) -> None:
-        """The character before the cursor."""
+        """Repeat the character before the cursor."""
         row = self._editable_row()
         if 0 < self._column <= len(row) and row[self._column - 1]:
             self._put([row[self._column - 1]] * max(0, min(count, WIDTH - self._column)))
 
     def insert_rows(self, count: int) -> None:
-        """Rows at the end fall off."""
+        """Insert blank rows; rows at the end are lost."""
         length, row, count = len(self._rows), self._row, min(count, HEIGHT)
         self._rows[row:row] = [""] * count
         self._numbers[row:row] = [self.number] * count
@@ -265,7 +267,7 @@ class Screen:
         self._column = 0
 
     def alternate(self, on: bool) -> None:
-        """The second screen of editors and pagers: when they leave, what was there before is back."""
+        """Switch to or from the alternate screen of editors and pagers; leaving it restores the previous screen."""
         self._blank_above = None
         if on and self._main is None:
             self._main = (self._rows, self._numbers, self._row, self._column)
@@ -275,7 +277,7 @@ class Screen:
             self._main = None
 
     def result(self) -> tuple[list[str], list[int]]:
-        """The rows, without the blanks at the end of those that were written into, and their lines of the input."""
+        """Return the rows, with trailing spaces removed from those that were edited, and their lines of the input."""
         rows, numbers = self._rows, self._numbers
         if self._main is not None:
             rows, numbers = [*self._main[0], *rows], [*self._main[1], *numbers]

@@ -1,6 +1,6 @@
-"""How characters stand beside each other: which belong together, and how many columns they take. Pure.
+"""Grapheme boundaries and column widths of text. Pure.
 
-Rough, and cheap: no table of our own, only what `unicodedata` knows. Enough to find where a text may be cut and where a
+Approximate and cheap: no table of its own, only `unicodedata`. Enough to find where a text may be cut and where a
 terminal would put the next character.
 """
 
@@ -13,20 +13,20 @@ from functools import lru_cache
 from nacre.base.lazy_regex import lazy_regex
 
 _SIMPLE = lazy_regex(r"[\t\x20-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u2319\u2400-\u25fc\u2800-\u28ff]*")
-"""Latin, Greek, Cyrillic, arrows, boxes, bars and spinners: one column each, nothing joins."""
+"""Latin, Greek, Cyrillic, arrows, boxes, bars and spinners: one column each, none joins another."""
 _ZWJ = "\u200d"
 _JOINS, _NARROW, _WIDE, _SKIN_TONE = 0, 1, 2, 3
 _MAX_LOOKBACK_CHARS = 64
-"""Characters after which a cut is made in any case: some texts pile up marks without end."""
+"""Characters after which a cut is made in any case: some texts have endless sequences of combining marks."""
 
 
 def is_simple(text: str) -> bool:
-    """Every character is one column and stands for itself. May say no too often, never yes."""
+    """Return true if every character has one column and joins no other. May return false too often, never true."""
     return text.isascii() or _SIMPLE.fullmatch(text) is not None
 
 
 def joins_previous(char: str) -> bool:
-    """It belongs to the character before it."""
+    """Return true if the character belongs to the one before it."""
     if char < "\u0300":
         return False
     return (
@@ -43,7 +43,7 @@ def _is_flag_half(char: str) -> bool:
 
 
 def splits_character(text: str, place: int) -> bool:
-    """A cut at `place` would go through what a reader takes for one character."""
+    """Return true if a cut at `place` would split what a reader takes for one character."""
     if not 0 < place < len(text):
         return False
     after, before = text[place], text[place - 1]
@@ -60,7 +60,7 @@ def splits_character(text: str, place: int) -> bool:
 
 
 def last_cut_before(text: str, place: int, least: int = 0) -> int:
-    """The last place from `place` backwards where the text may be cut."""
+    """Return the last position at or before `place` at which the text may be cut."""
     place = max(least, min(place, len(text)))
     back = place
     while back > least and place - back < _MAX_LOOKBACK_CHARS and splits_character(text, back):
@@ -69,7 +69,7 @@ def last_cut_before(text: str, place: int, least: int = 0) -> int:
 
 
 def first_cut_after(text: str, place: int, most: int | None = None) -> int:
-    """The first place from `place` onwards where the text may be cut."""
+    """Return the first position at or after `place` at which the text may be cut."""
     most = len(text) if most is None else most
     place = min(most, max(place, 0))
     on = place
@@ -79,7 +79,8 @@ def first_cut_after(text: str, place: int, most: int | None = None) -> int:
 
 
 def cells(text: str) -> Iterator[str]:
-    """A string for each column: what joins the one before is with it, and a wide one leaves an empty string behind."""
+    """Yield a string for each column. Joining characters are part of the previous string; a wide character is followed
+    by an empty string."""
     held, width, before = "", 0, ""
     for char in text:
         added = _added_columns(char, before)
@@ -99,7 +100,7 @@ def cells(text: str) -> Iterator[str]:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal the text takes. A tab and a control character count as one."""
+    """Return how many columns of a terminal the text takes. A tab and a control character count as one."""
     if is_simple(text):
         return len(text)
     total, before = 0, ""
@@ -110,7 +111,7 @@ def columns(text: str) -> int:
 
 
 def prefix_length(text: str, room: int) -> int:
-    """How many characters at the beginning fit into `room` columns. A cut there goes through no emoji or flag."""
+    """Return how many characters at the beginning fit into `room` columns, without splitting an emoji or a flag."""
     if is_simple(text):
         return min(max(room, 0), len(text))
     before = ""
@@ -123,13 +124,15 @@ def prefix_length(text: str, room: int) -> int:
 
 
 def max_columns(char: str) -> int:
-    """The most columns that any terminal gives a character: none of them join, and ambiguous ones are wide. For lines
-    that must not wrap anywhere; `columns` is what most terminals do."""
+    """Return the maximum number of columns that any terminal gives a character: none join, and ambiguous ones are wide.
+
+    For lines that must not wrap on any terminal; `columns` is what most terminals do.
+    """
     return 1 if char < "\u0300" or unicodedata.east_asian_width(char) in ("N", "Na", "H") else 2
 
 
 def _added_columns(char: str, before: str) -> int:
-    """Columns that `char` takes after the character `before` it, which is empty at the beginning of a text."""
+    """Return the columns that `char` takes after `before`, which is empty at the beginning of a text."""
     if char < "\u0300":
         return 1
     if before == _ZWJ:
@@ -137,15 +140,15 @@ def _added_columns(char: str, before: str) -> int:
     kind = _kind(char)
     if kind == _JOINS:
         return 0 if before else 1
-    if kind == _SKIN_TONE:  # after anything but an emoji, another tone included, terminals show it
+    if kind == _SKIN_TONE:  # after anything but an emoji, another skin tone included, terminals show it
         return 0 if before and _kind(before) == _WIDE else _WIDE
     return kind
 
 
-@lru_cache(maxsize=4096)  # a text has few different ones, and asking for one takes a microsecond
+@lru_cache(maxsize=4096)  # a text has few distinct characters, and a lookup takes a microsecond
 def _kind(char: str) -> int:
     if "\U0001f3fb" <= char <= "\U0001f3ff":
         return _SKIN_TONE
-    if joins_previous(char) and unicodedata.category(char) != "Mc":  # a spacing mark has a column of its own
+    if joins_previous(char) and unicodedata.category(char) != "Mc":  # a spacing mark takes a column
         return _JOINS
     return _WIDE if unicodedata.east_asian_width(char) in "WF" and not _is_flag_half(char) else _NARROW

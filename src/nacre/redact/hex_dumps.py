@@ -1,8 +1,9 @@
-"""Finds byte strings in dumps: text of `xxd`, `od` and `hexdump` in, the places that show those bytes out. Pure.
+"""Find byte strings in dumps: the text of `xxd`, `od` and `hexdump` in, the spans that show those bytes out. Pure.
 
-A dump breaks a value over lines, with offsets between and the same bytes as text beside them. Lines that look like a
-dump's (an offset or none, numbers or characters in columns, text beside them or none) are put together again, in each
-notation that such lines may be in. Most of those readings are wrong; a value is found if one of them is right.
+A dump breaks a value over lines, with offsets between and the same bytes as a text column. Lines that look like a
+dump's
+(with or without offset and text column, numbers or characters in columns) are joined again, in each notation that they
+may be in. Most of these readings are wrong; a value is found if one of them is right.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from nacre.redact.dump_notations import NAMES, NOTATIONS, Notation, traces_of
 Span: TypeAlias = tuple[int, int]
 
 _MIN_PART_BYTES = 4
-"""Of a value, at an end where text is missing."""
+"""Minimum length of a part of a value, at an end where text is missing."""
 _MAX_CHARS_PER_BYTE = 32
 _MAX_LINE_CHARS = 512
 _NUMBER = r"-?(?:0[xX])?[0-9A-Fa-f]{1,512}+,?"
@@ -29,8 +30,10 @@ _NUMBERS = lazy_regex(
     rf"|(?:[0-9A-Fa-f]{{4,16}}+(?=[ \t]+[^\s]))?[ \t]*+"
     rf"(?P<plain>{_NUMBER}(?:[ \t]++{_NUMBER})*)(?=[ \t]*+(?:[|>\n]|\Z)))[^\n]*+"
 )
-"""A line of numbers, with the newline before it: a literal at the beginning is found fast. Groups are not possessive:
-Python before 3.11.5 matches those wrongly."""
+"""A line of numbers, with the newline before it: the regex engine finds a literal prefix fast. Groups are not
+possessive:
+Python before 3.11.5 matches those wrongly.
+"""
 _CELL = (
     rf"   [^\n]|  \\[0abfnrtv]|  \*\*| [0-3][0-7]{{2}}|  (?:{'|'.join(name for name in NAMES if len(name) == 2)})"
     rf"| (?:{'|'.join(name for name in NAMES if len(name) == 3)})"
@@ -38,17 +41,18 @@ _CELL = (
 _CELLS = lazy_regex(
     rf"\n(?:[0-9A-Fa-f]{{1,16}}+| {{6,16}}?)?(?=(?P<cells>(?:{_CELL})+))(?P=cells)[ ]*+(?:\\|[0-7]{{1,2}})?(?=\n|\Z)"
 )
-"""A line of characters in columns, as of `od -c`. They are read once, by the lookahead: a line of blanks would be read
-again from each of them."""
+"""A line of characters in columns, as written by `od -c`. They are matched once, by the lookahead: otherwise a line of
+spaces would be matched again from each of them.
+"""
 _EACH_CELL = lazy_regex(_CELL)
 _WORD = lazy_regex(r"[^\s]+")
 _FRAGMENT = lazy_regex(r"\n?[0-9A-Fa-f]{0,16}:?[ \t]*")
-"""May be left of a dump's line that was cut."""
+"""A possible rest of a dump's line that was cut."""
 _UNFINISHED = lazy_regex(r"[0-9A-Fa-f]{0,512}:?(?:[ \t][^\n]*)?")
 
 
 _CUTS = ("", "word", "digit")
-"""Of the word at an end where text is missing, this may not count."""
+"""Part of the first or last word to ignore at an end where text is missing."""
 
 
 class _Line(NamedTuple):
@@ -56,7 +60,7 @@ class _Line(NamedTuple):
     end: int
     first: int
     last: int
-    """Where its numbers or cells begin and end; text may stand beside them."""
+    """Range of its numbers or cells; `start` to `end` may include an offset and a text column."""
     words: list[str]
     cells: bool = False
 
@@ -67,12 +71,15 @@ _Block: TypeAlias = list[_Line]
 def find_in_dumps(
     text: str, values: tuple[bytes, ...], *, starts_cut: bool = False, ends_cut: bool = False
 ) -> list[Span]:
-    """Places of the values' bytes. `_cut`: there was more of the text, and a part of a value counts at that end."""
+    """Return the spans of the values' bytes.
+
+    `starts_cut`, `ends_cut`: text is missing at that end, so that a part of a value counts there.
+    """
     spans: list[Span] = []
     reach = _max_dump_chars(values)
     if starts_cut:
         first = text[: min(_line_end(text, reach), 2 * reach)]  # a line may be endless
-        for offset in ("", "0000: "):  # which may be missing
+        for offset in ("", "0000: "):  # the offset may be missing
             found = _find(offset + first, (0, len(offset + first)), values, NOTATIONS, starts_cut=True)
             spans += [(max(0, start - len(offset)), max(0, end - len(offset))) for start, end in found]
         spans += _find_beside_cut(text, values)
@@ -90,7 +97,8 @@ def find_in_dumps(
 
 
 def partial_match_in_dump(text: str, values: tuple[bytes, ...]) -> int:
-    """Where the lines of a dump begin that may hold a part of a value which goes on after the text; else its end."""
+    """Return the offset of the first dump line that may contain a part of a value continued after the text; else the
+    text's length."""
     last = text.rfind("\n") + 1
     if (last < len(text) and _UNFINISHED.fullmatch(text, last) is None) or not values:
         return len(text)
@@ -107,7 +115,7 @@ def partial_match_in_dump(text: str, values: tuple[bytes, ...]) -> int:
 
 
 def _likely(text: str, values: tuple[bytes, ...]) -> Iterator[tuple[Notation, list[int]]]:
-    """Notations in which the text may show a value, and where."""
+    """Yield notations in which the text may show a value, and the offsets of the evidence."""
     words = Counter(text.split())
     traces = traces_of(values)
     rare = [{min(each, key=words.__getitem__) for each in sets if words.keys() >= each} for _, sets, _ in traces]
@@ -128,7 +136,7 @@ def _all_places(text: str, part: str) -> Iterator[int]:
 
 
 def _regions(text: str, places: list[int], reach: int) -> Iterator[Span]:
-    """Whole lines around these places, as far as a value may reach."""
+    """Yield spans of whole lines around these offsets, as far as a value may reach."""
     start = end = -1
     for place in places:
         if place - reach > end:
@@ -141,7 +149,7 @@ def _regions(text: str, places: list[int], reach: int) -> Iterator[Span]:
 
 
 def _max_dump_chars(values: tuple[bytes, ...]) -> int:
-    """Characters that a dump may need for a value."""
+    """Return the maximum number of characters that a dump needs for a value."""
     return _MAX_CHARS_PER_BYTE * max(map(len, values)) + _MAX_LINE_CHARS
 
 
@@ -173,7 +181,7 @@ def _find(
 
 
 def _find_beside_cut(text: str, values: tuple[bytes, ...]) -> Iterator[Span]:
-    """The text beside the numbers of a first line that was cut: it shows bytes whose numbers are not there."""
+    """Yield the text column of a first line that was cut: it shows bytes whose numbers are missing."""
     end = _line_end(text, 0)
     line = next(_lines(text, (0, _line_end(text, end + 1)), False), None)
     if line is None or line.start > end + 1:
@@ -187,7 +195,7 @@ def _find_beside_cut(text: str, values: tuple[bytes, ...]) -> Iterator[Span]:
 
 
 def _blocks(text: str, region: Span, cells: bool) -> Iterator[_Block]:
-    """Lines of a dump that follow each other; `od` can write two kinds of them by turns."""
+    """Yield groups of consecutive dump lines; `od` can alternate between two kinds of lines."""
     block: _Block = []
     for line in _lines(text, region, cells):
         if block and text.count("\n", block[-1].end, line.start) > 2:
@@ -217,7 +225,7 @@ def _lines(text: str, region: Span, cells: bool) -> Iterator[_Line]:
 
 
 def _is_padded(numbers: str) -> bool:
-    """`xxd -e` puts blanks before its last word, if that is not a whole one."""
+    """Return true if `xxd -e` padded with spaces before an incomplete last word."""
     words = numbers.split()
     return len(words) * (len(words[0]) + 1) - 1 == len(numbers) and len(words[-1]) < len(words[0])
 
@@ -245,7 +253,7 @@ def _in_block(
 
 
 def _without_ends(text: str, block: _Block, first_cut: str, last_cut: str) -> _Block:
-    """The same without what may be left of a first or last word that was cut."""
+    """Return the block without the rest of a first or last word that was cut."""
     if first_cut and block[0].words:
         line, (start, end) = block[0], _places(text, block[0])[0]
         if first_cut == "digit" and end - start > 1 and not line.cells:
@@ -262,7 +270,7 @@ def _without_ends(text: str, block: _Block, first_cut: str, last_cut: str) -> _B
 
 
 def _places(text: str, line: _Line) -> list[Span]:
-    """Of a line's words."""
+    """Return the spans of a line's words."""
     if not line.cells:
         return [word.span() for word in _WORD.finditer(text, line.first, line.last)]
     starts = accumulate(map(len, line.words), initial=line.first)
@@ -282,7 +290,7 @@ def _hits(data: bytes, values: tuple[bytes, ...], at_start: bool, at_end: bool) 
 
 
 def _overlap(before: bytes, after: bytes, least: int) -> int:
-    """Bytes that end the one and begin the other: as many as may be."""
+    """Return the length of the longest suffix of `before` that is a prefix of `after`; 0 if shorter than `least`."""
     first, end = after[:least], before[max(0, len(before) - len(after)) :]
     place = end.find(first) if len(first) == least else -1
     while place >= 0 and not after.startswith(end[place:]):
@@ -291,7 +299,7 @@ def _overlap(before: bytes, after: bytes, least: int) -> int:
 
 
 def _digit_spans(text: str, line: _Line, notation: Notation, data: bytes, part: Span) -> Iterator[Span]:
-    """The digits of some of a line's bytes, and what stands for them beside."""
+    """Yield the spans of the digits of some of a line's bytes, and of the same bytes in the text column."""
     first, last = part
     count = 0
     shown: list[int] = []
@@ -304,7 +312,7 @@ def _digit_spans(text: str, line: _Line, notation: Notation, data: bytes, part: 
             shown.append(stop if whole or last >= count + size else digits + 2 * (last - count))
         count += size
     begin = shown[0]
-    while not notation.exact and text[max(0, begin - 2) : begin] == "  ":  # as many as a number has digits less
+    while not notation.exact and text[max(0, begin - 2) : begin] == "  ":  # padding before a number with fewer digits
         begin -= 1
     yield begin, shown[-1]
     rest = text[line.last : line.end]
@@ -316,7 +324,7 @@ def _digit_spans(text: str, line: _Line, notation: Notation, data: bytes, part: 
 
 
 def _find_text_column(rest: str, data: bytes) -> int | None:
-    """Where the same bytes stand as text, a character each; None: not known."""
+    """Return the offset of the text column, one character per byte; None if it is unknown."""
     wanted = "".join([chr(byte) if 32 <= byte < 127 else "." for byte in data])
     for start in (2, len(rest) - len(data), len(rest) - len(data) - 1):
         shown = rest[start : start + len(data)] if start >= 0 else ""

@@ -1,4 +1,4 @@
-"""What was asked of a ScriptedBash, as assertions whose messages say what happened instead."""
+"""Assertions on the commands that a ScriptedBash was given. Their messages list what happened instead."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from nacre.testing.script import Matcher, describe_matcher, matches
 
 
 def assert_ran(bash: ScriptedBash, *commands: Matcher, times: int | None = None) -> None:
-    """These were run, in this order; others may have been run between them; without any, something was. `times`: each
-    exactly so often, in any order. What was refused was not run."""
+    """Assert that these commands ran, in this order; others may have run between them. Without any: that some command
+    ran.
+
+    `times`: each ran exactly this number of times, in any order. A refused command did not run.
+    """
     ran = [call for call in bash.calls if _ran(call)]
     if not commands and not ran:
         raise AssertionError(f"Nothing ran.{_commands_text(bash)}")
@@ -33,7 +36,7 @@ def assert_ran(bash: ScriptedBash, *commands: Matcher, times: int | None = None)
 
 
 def assert_not_ran(bash: ScriptedBash, *commands: Matcher) -> None:
-    """None of these was run; without any, nothing was."""
+    """Assert that none of these commands ran; without any, that no command ran."""
     for call in bash.calls:
         if _ran(call) and (not commands or any(matches(command, call.request) for command in commands)):
             raise AssertionError(f"{call.request.command!r} ran.{_commands_text(bash)}")

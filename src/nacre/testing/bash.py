@@ -1,7 +1,7 @@
 """ScriptedBash: a `Bash` without a shell.
 
-Everything before the shell (profile, plan, access, checker, approval) and after it (limits of the output, views,
-observers, sessions) is the real code. In between, a script answers. It starts no process, and takes no time.
+Everything before the shell (profile, plan, access, checker, approval) and after it (output limits, views, observers,
+sessions) is the real code. In between, a script answers. It starts no process and takes no time.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ from nacre.types import Plan, Request, ToolContext
 _CAPABLE_KERNEL = Kernel(
     machine="x86_64", landlock=landlock.MAX_ABI, seccomp=True, mounts=True, terminals=True, networks=True
 )
-"""On every machine the same."""
+"""Kernel features that do not depend on the machine."""
 
 
 @frozen(kw_only=True)
 class RecordedCall:
-    """A command that was asked for, and what came of it."""
+    """A requested command and its result."""
 
     request: Request
     ctx: ToolContext
     result: Result | None = None
-    """None: nobody expected it, or has waited for its end."""
+    """None: the command was unexpected, or its result was not awaited."""
     expected: bool = True
 
 
 class ScriptedBash(Bash):
-    """Answers as it was told with `on`. What it was asked is in `calls`."""
+    """Gives the answers that were set with `on`. The requested commands are in `calls`."""
 
     def __init__(
         self,
@@ -77,22 +77,26 @@ class ScriptedBash(Bash):
         check: bool = True,
         observers: Iterable[Observer] = (),
     ) -> None:
-        """`in_order`: commands come exactly as they are scripted, each once. `check`: what the profile's policy
-        refuses is refused, and what it asks about needs `ToolContext.approve`, as ever."""
+        """Create a Bash without a script.
+
+        `in_order`: commands must arrive exactly in the order of the script, each once. `check`: apply the profile's
+        policy as
+        usual; commands that it refuses are refused, and those that it asks about need `ToolContext.approve`.
+        """
         super().__init__(profile, engine=Local(_CAPABLE_KERNEL))
-        self.observers = tuple(observers)  # and no trail that the environment asks for: nothing is run
+        self.observers = tuple(observers)  # without the audit trail that the environment may request: nothing is run
         self._script = ReplyScript(in_order=in_order)
         self._check = check
         self._numbers = count()
         self._lock = threading.Lock()
         self.calls: list[RecordedCall] = []
-        """In order."""
+        """Requested commands, in order."""
         self.unexpected: list[UnexpectedCommand] = []
-        """What a program that catches everything would hide."""
+        """Errors for unexpected commands. A program that catches all exceptions would hide them."""
 
     @property
     def commands(self) -> list[str]:
-        """What was asked for, in order, refused or not."""
+        """Requested commands, in order, refused or not."""
         return [call.request.command for call in self.calls]
 
     def on(
@@ -112,11 +116,12 @@ class ScriptedBash(Bash):
         until_cancelled: bool = False,
         times: int | None = None,
     ) -> ScriptedBash:
-        """Answer this command so; `Reply` says what each word means. `answer` stands for all of them: a Reply, a
-        Result, a text for stdout, or what gives one of these for a request.
+        """Set the answer to a command; `Reply` documents the arguments. Return this object.
 
-        Several answers to one command come one after the other, and the last again and again, unless `times` says how
-        often.
+        `answer` replaces all of them: a Reply, a Result, a text for stdout, or a function that returns one of these for
+        a
+        request. Several answers to one command are used in order, and the last one repeatedly, unless `times` limits
+        it.
         """
         reply = Reply(
             stdout=stdout,
@@ -136,7 +141,7 @@ class ScriptedBash(Bash):
         return self
 
     def verify(self) -> None:
-        """AssertionError: something came that nobody expected, or what was to come in order, or a number of times, did
+        """Raise AssertionError if an unexpected command arrived, or if one that was due (by order or by `times`) did
         not."""
         if self.unexpected:
             raise self.unexpected[0]
@@ -212,7 +217,7 @@ class ScriptedBash(Bash):
 
 
 async def _as_given(given: Result, request: Request, plan: Plan) -> AsyncGenerator[Event, None]:
-    """A whole result, of this run."""
+    """Yield the events of a given result, as the result of this run."""
     if given.pid is not None:
         yield Started(given.pid, plan.timeout, plan.redactor)
     if data := given.out.head + given.out.tail:
@@ -269,7 +274,7 @@ async def _replay(
 
 
 def _end(reply: Reply, plan: Plan, number: int) -> tuple[Outcome, float]:
-    """As it would have been, if it really took that long."""
+    """Return the outcome and the duration, as if the command had really taken that long."""
     name = reply.task or f"bash-{number:08x}"
     if reply.until_cancelled:
         return Cancelled(), reply.duration
@@ -290,7 +295,7 @@ def _task(reply: Reply, outcome: Outcome, plan: Plan, pid: int) -> TaskRef | Non
 
 
 async def _wait_for_cancel(ctx: ToolContext) -> None:
-    """Somebody throws the switch, or cancels whoever waits here."""
+    """Wait until the cancel token is cancelled, or the waiting asyncio task is."""
     thrown, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def throw() -> None:
@@ -305,7 +310,7 @@ async def _wait_for_cancel(ctx: ToolContext) -> None:
 
 
 def _write_exit_state(state: int, reply: Reply, plan: Plan) -> None:
-    """What a shell tells a session on its way out."""
+    """Write the state that a shell passes to its session on exit."""
     cwd = os.path.normpath(os.path.join(plan.cwd, reply.cwd_after))
     pairs = {**plan.env, **reply.exports}
     told = "".join([f"{cwd}\0", *(f"{name}={value}\0" for name, value in pairs.items()), "\0"])

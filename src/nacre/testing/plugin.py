@@ -1,6 +1,6 @@
-"""The fixture `scripted_bash`, for pytest: `pytest_plugins = ["nacre.testing.plugin"]` in a conftest.
+"""The pytest fixture `scripted_bash`: put `pytest_plugins = ["nacre.testing.plugin"]` in a conftest.
 
-Not an entry point: pytest would load it, and rewrite all of nacre's modules, in every project that has nacre installed.
+It is not an entry point: pytest would load it, and rewrite all modules of nacre, in every project with nacre installed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nacre.testing.bash import ScriptedBash
 
 @pytest.fixture
 def scripted_bash() -> Iterator[ScriptedBash]:
-    """A Bash that runs nothing. A command that nobody expected fails the test, also where it was caught."""
+    """Provide a Bash that runs nothing. An unexpected command fails the test, even if the program catches the error."""
     bash = ScriptedBash()
     yield bash
     bash.verify()

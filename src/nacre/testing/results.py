@@ -1,4 +1,4 @@
-"""`result`: a Result in one line, as a run would have given it."""
+"""`result`: build a Result in one line, as a run would have returned it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ def result(
     enforced: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Result:
-    """`outcome`: another end than an exit. `task`: what goes on, by its id. What comes first is stdout."""
+    """Return a Result.
+
+    `outcome`: an outcome other than an exit. `task`: id of the task that keeps running. stdout comes first in the
+    combined
+    output.
+    """
     out, err = encode_text(stdout), encode_text(stderr)
     outcome = outcome or Exited(exit_code)
     if isinstance(outcome, Running):
@@ -53,5 +58,5 @@ def make_captured(data: bytes) -> Captured:
 
 
 def make_task_ref(task: str, pid: int, place: str = "") -> TaskRef:
-    """A task that nobody runs; `Tasks` does not find it."""
+    """Return a reference to a task that does not exist; `Tasks` does not find it."""
     return TaskRef(task, pid, pid, os.path.join(place or default_directory(), task, LOG))

@@ -1,4 +1,4 @@
-"""A script: what is answered to which command. Requests in, replies out; what nobody expected is an AssertionError."""
+"""A script of replies to commands: requests in, replies out. An unexpected request raises AssertionError."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from nacre.result import Outcome, Result
 from nacre.types import Request
 
 Matcher: TypeAlias = "str | re.Pattern[str] | Callable[[Request], bool]"
-"""The whole command, a pattern that is found in it, or whatever says yes to the request."""
+"""The exact command, a pattern to find in it, or a predicate on the request."""
 
 
 @frozen(kw_only=True)
 class Reply:
-    """How a command answers."""
+    """The reply to a command."""
 
     stdout: str | bytes = ""
     stderr: str | bytes = ""
     exit_code: int = 0
     outcome: Outcome | None = None
-    """Another end than an exit."""
+    """An outcome other than an exit."""
     duration: float = 0.01
-    """Seconds that it would take; nobody waits for them. More than its timeout, and it has timed out; more than its
-    `yield_after`, and it goes on as a task."""
+    """Simulated duration in seconds; nothing waits for it. If it exceeds the timeout, the command timed out; if it
+    exceeds
+    `yield_after`, the command keeps running as a background task.
+    """
     task: str = ""
-    """The id under which it, or what it leaves running, goes on."""
+    """Id of the task that the command, or its leftovers, become."""
     notes: tuple[str, ...] = ()
     cwd_after: str = ""
-    """Where its shell ends, for a `Session`."""
+    """Final working directory of the shell, for a `Session`."""
     exports: Mapping[str, str] = field(default_factory=dict)
-    """What its shell exports, for a `Session`."""
+    """Variables that the shell exports, for a `Session`."""
     until_cancelled: bool = False
-    """It prints and then really waits, until the call is cancelled."""
+    """Print the output, then wait until the call is really cancelled."""
 
 
 ReplyText: TypeAlias = "Reply | Result | str"
@@ -43,11 +45,11 @@ Answer: TypeAlias = "ReplyText | Callable[[Request], ReplyText | Awaitable[Reply
 
 
 class UnexpectedCommand(AssertionError):
-    """A command that the script has no answer to."""
+    """A command without an answer in the script."""
 
 
 class Expectation:
-    """One line of a script."""
+    """One entry of a script."""
 
     def __init__(self, matcher: Matcher, answer: Answer, times: int | None) -> None:
         self.matcher = matcher
@@ -62,7 +64,7 @@ class Expectation:
 
     @property
     def due(self) -> bool:
-        """It has not come as often as it was to."""
+        """True if it has not been used the required number of times."""
         return self.used < (self.times or 1)
 
     @property
@@ -89,7 +91,7 @@ class ReplyScript:
         self._lines.append(Expectation(matcher, answer, 1 if times is None and self._in_order else times))
 
     def answer_to(self, request: Request, before: list[str]) -> Answer:
-        """UnexpectedCommand: there is none."""
+        """Return the answer to a request. Raise UnexpectedCommand if there is none."""
         with self._lock:
             if line := self._next(request):
                 line.used += 1
@@ -98,7 +100,7 @@ class ReplyScript:
         return line.answer
 
     def due(self) -> list[str]:
-        """What was to come, in order or so many times, and has not."""
+        """Return descriptions of expected commands that have not arrived, in order or the required number of times."""
         return [line.progress for line in self._lines if line.times is not None and line.due]
 
     def _next(self, request: Request) -> Expectation | None:

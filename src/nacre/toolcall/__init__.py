@@ -1,1 +1,1 @@
-"""A model's call: parse its arguments, define the tool, answer."""
+"""A model's tool call: parse its arguments, define the tool, answer."""

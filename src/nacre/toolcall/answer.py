@@ -1,4 +1,4 @@
-"""Answer a model's call: its arguments in, the answer in the profile's shape out."""
+"""Answer a model's tool call: its arguments in, the answer in the profile's format out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nacre.views.answers import Answer
 
 _INLINE_RENDER_MAX_BYTES = 4000
-"""Bytes of output that are told sooner than a thread is started for it."""
+"""Smaller output renders faster than a thread starts."""
 
 
 async def answer_call(

@@ -1,6 +1,7 @@
-"""What a model passed to a tool: a mapping in, checked values out. `InvalidRequest` says what is wrong and what to do.
+"""Read the arguments of a tool call: a mapping in, checked values out. `InvalidRequest` says what is wrong and what to
+do.
 
-Models write `"30"` for 30 and `"true"` for true; a lenient reader takes that.
+Models write `"30"` for 30 and `"true"` for true; a lenient reader accepts that.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nacre.errors import InvalidRequest
 
 
 class ArgumentReader:
-    """Whatever is taken is known; `check_rest` complains about what is left."""
+    """Reads arguments by name. Every name that was read is known; `reject_unknown` raises if others are left."""
 
     def __init__(self, arguments: object, *, lenient: bool = True) -> None:
         if not isinstance(arguments, Mapping):
@@ -33,7 +34,7 @@ class ArgumentReader:
         return name in self._arguments
 
     def is_null(self, name: str) -> bool:
-        """Given, as nothing."""
+        """Return true if the argument was given as null."""
         return name in self._null
 
     def pop(self, name: str, default: Any = None, *, aliases: tuple[str, ...] = ()) -> Any:
@@ -118,5 +119,5 @@ class ArgumentReader:
 
 
 def bad_argument(name: str, value: object, hint: str, *, code: str = "") -> InvalidRequest:
-    """One argument that cannot be meant."""
+    """Return the error for an argument with an invalid value."""
     return InvalidRequest(code or f"bad_{name}", f"`{name}` is {preview(value)}.", field=name, hint=hint)

@@ -1,6 +1,6 @@
-"""A tool call's arguments in, what they ask for out, as the profile's tool takes them. Pure.
+"""Parse the arguments of a tool call into a request, according to the profile's tool. Pure.
 
-`InvalidRequest`: it cannot be meant.
+`InvalidRequest` is raised if they are invalid.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from nacre.types import Mode, Request
 
 @frozen
 class ParsedCall:
-    """A call, understood."""
+    """A parsed call."""
 
     request: Request
     capture: bool = True
-    """False: what it prints goes to this process's own stdout and stderr, and is in no answer."""
+    """False: output goes to this process's own stdout and stderr, and is not in the answer."""
 
 
 def parse_request(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> Request:
-    """The arguments as an object, or as the JSON that a model wrote."""
+    """Parse the arguments, an object or the JSON that a model wrote, into a request. Raise InvalidRequest if they are
+    invalid."""
     return parse_call(arguments, profile).request
 
 
 def parse_call(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> ParsedCall:
-    """The same, with what is not about the run itself."""
+    """Parse the arguments into a request and the options that do not concern the run itself."""
     tool = profile.tool
     given = ArgumentReader(_read_object(arguments), lenient=tool.lenient)
     values: dict[str, Any] = {}
@@ -44,7 +45,7 @@ def parse_call(arguments: Mapping[str, Any] | str | bytes, profile: Profile) -> 
             )
         absent = not given.has(parameter.name) and not (parameter.null_is_unlimited and given.is_null(parameter.name))
         if absent:
-            given.pop(parameter.name)  # it is known, if somebody asks
+            given.pop(parameter.name)  # lists it among the known names
         elif (value := _read_value(parameter, given)) is not None:
             values[parameter.to] = value
     if tool.strict:
@@ -72,7 +73,7 @@ def _read_object(arguments: object) -> object:
 
 
 def _read_value(parameter: Parameter, given: ArgumentReader) -> Any:
-    """None: as if it had not been given."""
+    """Return the value of an argument; None: as if it had not been given."""
     name = parameter.name
     match parameter.kind:
         case "string" if parameter.choices:
@@ -92,7 +93,7 @@ def _read_value(parameter: Parameter, given: ArgumentReader) -> Any:
 
 
 def _to_seconds(parameter: Parameter, value: float) -> float | None:
-    """In seconds."""
+    """Return the value in seconds; None: use the default. Raise InvalidRequest if it is out of range."""
     low, high = parameter.minimum, parameter.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         span = f"from {low or 0:g} to {high:g}" if high is not None else f"of at least {low:g}"

@@ -1,4 +1,4 @@
-"""A profile's tool as model APIs and protocols take it. Pure."""
+"""Describe a profile's tool in the formats of model APIs and protocols. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai", "openai-responses", "mcp
 
 
 def tool_with_times(profile: Profile) -> Tool:
-    """Its tool, with its own times where a description names them."""
+    """Return the profile's tool, with the profile's times filled in where a description names them."""
     times = {"timeout": profile.timeout, "slow_timeout": profile.slow_timeout, "max_timeout": profile.max_timeout}
     words = {f"{{{name}}}": _number(value) for name, value in times.items()}
     words |= {f"{{{name} spoken}}": _format_seconds(value) for name, value in times.items()}
@@ -45,7 +45,7 @@ def _format_seconds(seconds: float) -> str:
 
 
 def definition(tool: Tool, description: str, dialect: Dialect = "anthropic") -> dict[str, Any]:
-    """The tool in the words of one API; `json` is the bare schema of its input."""
+    """Return the tool definition in the format of an API; `json` is the bare schema of its input."""
     schema = input_schema(tool)
     match dialect:
         case "anthropic":
@@ -66,6 +66,7 @@ def definition(tool: Tool, description: str, dialect: Dialect = "anthropic") -> 
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:
+    """Return the JSON schema of the tool's input."""
     return {
         "type": "object",
         "properties": {parameter.name: _property(parameter) for parameter in tool.parameters},

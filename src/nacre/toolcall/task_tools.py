@@ -1,7 +1,8 @@
-"""Tasks as tools for a model: definitions to hand over, and calls answered with text.
+"""Background tasks as tools for a model: definitions for the API, and calls answered with text.
 
-Whatever a model passes, it gets a text: the answer, or an error with a stable code and what to do next. Nothing is
-longer than `MAX_REPLY_CHARS` characters.
+Every call is answered with text: the answer, or an error with a stable code and what to do next. No reply is longer
+than
+`MAX_REPLY_CHARS` characters.
 """
 
 from __future__ import annotations
@@ -30,26 +31,26 @@ from nacre.toolcall.arguments import ArgumentReader, bad_argument
 
 MAX_REPLY_CHARS = 30_000
 _OPTIONS = ShapeOptions(chars=MAX_REPLY_CHARS - 3_000)
-"""Of the output; the rest is for what is said about it."""
+"""Limits of the output; the rest is for the notes about it."""
 _WINDOW_BYTES = 256 * 1024
-"""Bytes of the beginning, and of the end, that are read to be shaped."""
+"""Bytes read from the beginning, and from the end, of the output."""
 _DEFAULT_TIMEOUT_S, _MAX_TIMEOUT_S = 30.0, 600.0
 MAX_LISTED_TASKS = 100
-"""Tasks in a list, the latest ones."""
+"""Maximum number of tasks in a list; the latest ones are shown."""
 _SCAN_TIMEOUT_S = 0.3
-"""Seconds in which the part between them is looked through."""
+"""Time limit for searching the part between beginning and end, in seconds."""
 _MAX_SHOWN_GAPS = 20
-"""Gaps that are shown; there are hardly ever any."""
+"""Maximum number of gaps that are shown; there are hardly ever any."""
 _MIN_READ_BYTES = 4
-"""Bytes that are worth another look."""
+"""Minimum number of bytes worth another read."""
 _MAX_COMMAND_CHARS = 120
 _NOTES, _NOTE_CHARACTERS = 10, 1000
-"""Of a task, that are shown."""
+"""Maximum number of notes of a task, and maximum length of one in characters."""
 _IDS = ("task_id", "shell_id", "bash_id", "id")
 
 
 def definitions() -> list[dict[str, Any]]:
-    """Name, description and input schema of each, as model APIs take them."""
+    """Return name, description and input schema of each tool, as model APIs take them."""
     return [
         {
             "name": "TaskOutput",
@@ -117,21 +118,25 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 @frozen
 class ToolReply:
-    """What a call is answered with."""
+    """The answer to a call."""
 
     text: str
     error: str = ""
-    """A stable code, when the call itself failed."""
+    """A stable code if the call itself failed; else empty."""
 
 
 async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> str:
-    """The text for the model. The `secrets` are masked, those that were named for tasks that this process has started,
-    and those that tasks do not inherit from it."""
+    """Return the text for the model.
+
+    Masked are the `secrets`, the explicit secrets of tasks that this process started, and the variables that tasks do
+    not
+    inherit from it because they look like secrets.
+    """
     return (await reply(name, arguments, tasks, secrets=secrets)).text
 
 
 async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets: Iterable[str] = ()) -> ToolReply:
-    """The same, for who has to know whether the call was a good one."""
+    """Return the text and an error code, for callers that need to know whether the call failed."""
     redactor, failed = Redactor((*secrets, *task_secrets()), host_environment()), ""
     try:
         given = ArgumentReader(arguments)
@@ -166,7 +171,7 @@ async def _task_output(given: ArgumentReader, tasks: Tasks, redactor: Redactor) 
     timeout = _seconds(given, "timeout", _DEFAULT_TIMEOUT_S)
     since, lines = given.integer("since"), given.integer("lines")
     given.reject_unknown()
-    # what is wrong is said before the wait; in a thread, because a keeper that was stopped takes a second not to answer
+    # Report errors before waiting. In a thread: a call to a keeper that is stopped takes a second to time out.
     await run_in_thread(tasks.output, id, since=since or 0, lines=lines, limit=0)
     if block and timeout > 0:
         await tasks.wait(id, timeout=min(timeout, _MAX_TIMEOUT_S))
@@ -209,7 +214,7 @@ def _task_list(given: ArgumentReader, tasks: Tasks, redactor: Redactor) -> str:
 def _excerpt(
     tasks: Tasks, id: str, since: int, lines: int | None, secrets: tuple[str, ...]
 ) -> tuple[list[str], Output]:
-    """What is shown of it, a part on lines of its own each, with what is missing said exactly."""
+    """Return the shown parts of the output, each on lines of its own, with exact notes on what is missing."""
     read = _gather(tasks, id, since, lines, _WINDOW_BYTES)
     if read[-1].more:
         after = read[-1].cursor
@@ -233,7 +238,7 @@ def _excerpt(
 
 
 def _middle(tasks: Tasks, id: str, place: int, count: int) -> OmittedMiddle | None:
-    """What is in the part that is not shown. None: it cannot be read to its end in time."""
+    """Return facts about the part that is not shown. None: it cannot be read in time."""
     scanner, end, until = ErrorScanner(_OPTIONS.errors), place + count, time.monotonic() + _SCAN_TIMEOUT_S
     while place < end:
         output = tasks.output(id, since=place, limit=min(_WINDOW_BYTES, end - place))
@@ -246,7 +251,7 @@ def _middle(tasks: Tasks, id: str, place: int, count: int) -> OmittedMiddle | No
 
 
 def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> list[Output]:
-    """What can be read, in several parts if some is missing in between; at most so many bytes."""
+    """Return the available output up to `room` bytes; in several parts if some of it is missing in between."""
     read = [tasks.output(id, since=since, lines=lines, limit=room)]
     while read[-1].more and len(read) < _MAX_SHOWN_GAPS and (room := room - len(read[-1].data)) > _MIN_READ_BYTES:
         read.append(tasks.output(id, since=read[-1].cursor, limit=room))
@@ -254,7 +259,8 @@ def _gather(tasks: Tasks, id: str, since: int, lines: int | None, room: int) -> 
 
 
 def _to_captured(read: list[Output]) -> tuple[Captured, int]:
-    """What is before the first gap and what is after the last; and how much in between nobody can read any more."""
+    """Return the output before the first gap and after the last one, and the number of bytes in between that are
+    lost."""
     gaps = [n for n in range(1, len(read)) if read[n].start > read[n - 1].start + len(read[n - 1].data)]
     first, last = (gaps[0], gaps[-1]) if gaps else (len(read), len(read))
     head = b"".join([output.data for output in read[:first]])
@@ -295,20 +301,20 @@ def _on_one_line(text: str, redactor: Redactor) -> str:
 
 
 def _short(text: str, redactor: Redactor) -> str:
-    """Masked before it is cut: half a secret would not be known again."""
+    """Shorten text to one line. It is masked first: half a secret would not be recognised."""
     text = " ".join(redactor.mask(text).split())
     return text if len(text) <= _MAX_COMMAND_CHARS else text[: _MAX_COMMAND_CHARS - 1] + "…"
 
 
 def _name(task: Task, redactor: Redactor) -> str:
-    """The command on one line, and what it is for."""
+    """Return the command on one line, and its description."""
     about = _short(task.description, redactor)
     name = _short(task.command, redactor) + (f" ({about})" if about else "")
     return "".join([letter if letter.isprintable() else "�" for letter in name])
 
 
 def seconds(value: float) -> str:
-    """In words, as exactly as one wants to know."""
+    """Format a duration, with a precision that suits its size."""
     if value < 10:
         return f"{value:.1f} s"
     whole = round(value)
@@ -320,7 +326,7 @@ def seconds(value: float) -> str:
 
 
 def _running_tasks_hint(error: NoSuchTask, tasks: Tasks, redactor: Redactor) -> str:
-    """The ones that run: the model has most likely mistaken one for another."""
+    """Return a hint that lists running tasks: the model has most likely confused two ids."""
     try:
         live = tasks.list(all=False)
     except (OSError, NacreError):
@@ -335,7 +341,7 @@ def _error(code: str, message: str, hint: str) -> str:
 
 
 def id_in(given: ArgumentReader) -> str:
-    """Which task is meant, under any of the names that models have for it."""
+    """Return the id of the task, from any of the argument names that models use for it."""
     id = given.pop(_IDS[0], aliases=_IDS[1:])
     if id is None:
         raise InvalidRequest(
