@@ -1,7 +1,7 @@
-"""`make bench`: measures everything and keeps the tables in RESULTS.md; `make bench ARGS=checker` shows one of them;
-`--keep` keeps that one.
+"""`make bench`: measure everything and keep the tables in RESULTS.md.
 
-Figures are of one run on one machine; ratios are what to compare. Fails where a promise is broken.
+`make bench ARGS=checker` shows one of them; with `--keep`, keep that one. Figures are from one run on one machine;
+compare the ratios. Exits with an error if a promise is broken.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ ORDINARY = {
     "scale": scale,
 }
 SUBJECTS = {**ORDINARY, "memory": memory, "ray": ray}
-"""Those that take an hour or need an environment of their own come last; what was kept of them stays until they are
-measured again."""
+"""All subjects. Those that take an hour or need another environment come last; their kept tables stay until they are
+measured again.
+"""
 RESULTS = HERE / "RESULTS.md"
 
 
@@ -48,7 +49,7 @@ async def main() -> None:
 
 
 def _keep(tables: dict[str, str]) -> None:
-    """With what was kept of the others."""
+    """Write RESULTS.md with these tables and the kept ones of the other subjects."""
     kept = {**sections(RESULTS.read_text()), **tables}
     text = (
         "# Measurements\n\n"
@@ -61,7 +62,7 @@ def _keep(tables: dict[str, str]) -> None:
 
 
 def sections(text: str) -> dict[str, str]:
-    """What was kept, by subject."""
+    """Return the kept tables, by subject."""
     parts = text.split("\n## ")[1:]
     return {part.split("\n")[0].lower(): f"## {part.rstrip()}\n" for part in parts}
 

@@ -1,4 +1,4 @@
-"""What a check costs: one command of the corpus, a long script, a process of its own."""
+"""Cost of a check: one command of the corpus, a long script, a separate process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ git-push-force = "refuse"
 
 def each(commands: list[str]) -> list[Row]:
     for command in commands:
-        check(command)  # every rule is loaded once
+        check(command)  # load every rule once
     times = []
     for command in commands:
         taken = []
@@ -44,7 +44,7 @@ def each(commands: list[str]) -> list[Row]:
 
 
 def script(commands: list[str]) -> list[Row]:
-    """A hundred kilobytes of them, one a line, that can stand in one script."""
+    """Check a script of a hundred kilobytes, made of commands that each fit on one line."""
     lines = [each for each in commands if "\n" not in each and "<<" not in each and not parse(each)[1]]
     text = "\n".join(lines * 3)[:100_000].rpartition("\n")[0]
     taken = []
@@ -71,7 +71,7 @@ async def alone() -> list[Row]:
 
 
 async def measure_hook() -> list[Row]:
-    """By the shell, as an agent calls it, with as many settings as a user may have."""
+    """Measure `nacre hook`, started by a shell as an agent does, with realistic settings."""
     call = {"tool_name": "Bash", "tool_input": {"command": "ls -la | sort"}, "permission_mode": "default"}
     payload = json.dumps({"session_id": "1", "cwd": "/", "hook_event_name": "PreToolUse", **call})
     calls = ("sh", "-c", 'printf %s "$2" | "$1" -m nacre hook || exit 2', "sh", sys.executable, payload)

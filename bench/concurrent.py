@@ -1,6 +1,6 @@
-"""Thousands of commands at once: each answer exact, and what they cost the host and its keeper.
+"""Thousands of commands at once: correctness of each answer, and the cost for the host and its keeper.
 
-Each way runs in a process of its own (`python -m bench.concurrent WAY`), so that a peak is its own.
+Each way runs in a separate process (`python -m bench.concurrent WAY`), so that its peak memory is its own.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tests.support.census import fds, memory
 RUNS = 2000
 ROUNDS = 3
 USUAL = 1024
-"""Descriptors that a program may have on most systems, unless it asks for more."""
+"""Default limit of file descriptors per process on most systems."""
 _FDS_PER_RUN = 5
-"""Three, with some to spare."""
+"""Three, plus a margin."""
 _POLL_INTERVAL_S = 0.1
 
 
@@ -36,15 +36,15 @@ _POLL_INTERVAL_S = 0.1
 class Account:
     seconds: float
     exact: int
-    """Runs that printed what they were to print, all of it and nothing else."""
+    """Runs whose output is exactly as expected."""
     host: int
-    """Bytes resident, at most."""
+    """Peak resident memory, in bytes."""
     host_fds: int
-    """At most."""
+    """Peak number of descriptors."""
     keeper: int = 0
     keeper_fds: int = 0
     running: int = 0
-    """At the same time, at most: the first have ended before the last are started, where that takes long."""
+    """Peak number of concurrent runs: if starting takes long, the first have exited before the last are started."""
 
 
 async def rows() -> list[Row]:
@@ -82,7 +82,7 @@ def _mb(size: int) -> str:
 
 
 def _measure_in_child(way: str, files: int | None = None) -> Account:
-    """`files`: so many descriptors, and no more to be had; None: as many as there are."""
+    """Measure one way in a child process. `files`: limit of file descriptors; None: the hard limit."""
 
     def limit() -> None:
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1] if files is None else files
@@ -94,7 +94,7 @@ def _measure_in_child(way: str, files: int | None = None) -> Account:
 
 
 class Count:
-    """How many there are now, and were at most."""
+    """Counts entries now and at most."""
 
     now = most = 0
 
@@ -117,7 +117,7 @@ async def main(way: str) -> None:
 
         async def run(text: str) -> bytes:
             events = bash.stream(text)
-            await anext(events)  # it has started
+            await anext(events)  # the command has started
             with running:
                 return (await collect_result(events)).output.encode()
 

@@ -1,4 +1,4 @@
-"""What a supervised command costs: start-up, one command, much output, many at once."""
+"""Cost of a supervised command: start-up, one command, large output, many at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of runs that a soak is made of: each runs once, and says whether it ended as it had to."""
+"""The kinds of runs in a soak test: each function makes one run and returns whether its outcome is as expected."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from nacre.tasks import Tasks
 
 @dataclass(frozen=True)
 class Soaked:
-    """What the runs of a soak share."""
+    """Objects shared by the runs of a soak."""
 
     bash: Bash
     tasks: Tasks
     reasons: list[str] = field(default_factory=list)
-    """What is known of the last commands that did not end as they had to."""
+    """Outcomes and notes of the last commands with an unexpected outcome."""
 
     def judge(self, result: Result, right: bool) -> bool:
-        """Give `right` back, and keep what a wrong result says of itself."""
+        """Return `right`, and record the outcome and notes of a wrong result."""
         if not right:
-            remarks = [remark for remark in result.notes if "goes on as task" not in remark]  # has an id in it
+            remarks = [remark for remark in result.notes if "goes on as task" not in remark]  # that note contains an id
             self.reasons.append(" ".join([f"{result.outcome}", *remarks]))
         return right
 
@@ -54,7 +54,7 @@ async def _much(here: Soaked) -> bool:
 
 
 async def _spill(here: Soaked) -> bool:
-    """Whoever has read it removes it."""
+    """Read the spill and remove it."""
     result = await here.bash.run("head -c 3000000 /dev/zero")
     if result.spill is None:
         return False
@@ -79,7 +79,7 @@ async def _cancel(here: Soaked) -> bool:
 
 
 async def _drop(here: Soaked) -> bool:
-    """Nobody listens any more."""
+    """Stop reading the output and close the stream."""
     async with aclosing(here.bash.stream("echo; sleep 60")) as events:
         async for event in events:
             if isinstance(event, Chunk):
@@ -108,7 +108,7 @@ async def _session(here: Soaked) -> bool:
 
 
 async def _run_restricted(here: Soaked) -> bool:
-    """With a private directory for temporary files."""
+    """Use the private temporary directory of a restricted run."""
     result = await here.bash.run("echo text >$TMPDIR/file && cat $TMPDIR/file", ToolContext(access="restricted"))
     return result.outcome == Exited(0) and result.output == "text\n"
 
@@ -119,7 +119,7 @@ async def _leftover(here: Soaked) -> bool:
 
 
 async def _run_adopted(here: Soaked) -> bool:
-    """What it leaves running is a task, until it is killed."""
+    """Leftovers become a task, which is then killed."""
     result = await here.bash.run("sleep 600 & echo done")
     if result.task is not None:
         await here.tasks.kill(result.task.id)
@@ -135,7 +135,7 @@ async def _background(here: Soaked) -> bool:
 
 
 async def _run_promoted(here: Soaked) -> bool:
-    """It takes longer than its caller would wait, until it is killed."""
+    """Exceed `yield_after`, so that the run becomes a task, which is then killed."""
     result = await here.bash.run(Request("echo early; sleep 600", yield_after=0.05))
     if result.task is not None:
         await here.tasks.kill(result.task.id)

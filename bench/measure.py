@@ -1,4 +1,4 @@
-"""How things are measured: rivals take turns in one run, medians are compared, and a ratio is what is kept."""
+"""Measurement: rivals take turns in one run, their medians are compared, and the ratio is recorded."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Row:
     ratio: str = ""
     goal: str = ""
     holds: bool = True
-    """False: the goal is a promise, and it is broken. The run fails."""
+    """False: the goal is a promise, and it is broken. The benchmark fails."""
 
 
 async def series(rivals: dict[str, Once], rounds: int, warm_up: int = 5) -> dict[str, list[float]]:
-    """Interleaved, so that whatever else the machine does hits all alike."""
+    """Measure the rivals interleaved, so that other load on the machine affects all of them alike."""
     times: dict[str, list[float]] = {name: [] for name in rivals}
     for number in range(rounds + warm_up):
         for name, once in rivals.items():
@@ -58,7 +58,7 @@ def time_call(call: Callable[[], Awaitable[object]]) -> Once:
 
 
 def process(*arguments: str, env: Mapping[str, str] | None = None) -> Once:
-    """A whole process from start to end, with nothing of ours around it. `env`: besides what it inherits."""
+    """Time a whole process from start to exit, without nacre. `env` is added to the inherited environment."""
     variables = {**os.environ, **(env or {})}
 
     async def once() -> float:
@@ -93,7 +93,7 @@ class Answering:
 
 
 class Floor(Answering):
-    """`floor.c`, compiled; FileNotFoundError when there is no compiler."""
+    """`floor.c`, compiled. Raises FileNotFoundError if there is no compiler."""
 
     def __init__(self, text: str, workers: int = 1, count: int = 1) -> None:
         self._directory = tempfile.TemporaryDirectory()
@@ -132,7 +132,7 @@ _UNITS = {"": 1, "µs": 1e-6, "ms": 1e-3, "s": 1, "KB": 1e3, "MB": 1e6}
 
 
 def _verdict(row: Row) -> str:
-    """Whoever reads the table need not compare. A goal without a unit is about the ratio."""
+    """Return a note if the goal is missed. A goal without a unit applies to the ratio."""
     sign, amount = row.goal[:1], _amount(row.goal[1:].strip())
     if sign not in "≤≥" or amount is None:
         return "" if row.holds else ": **missed**"

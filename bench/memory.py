@@ -1,8 +1,8 @@
-"""An hour of a mixed load in one program: does the memory of the host and of its keeper stay where it was?
+"""An hour of a mixed load in one process: does the memory of the host and of its keeper stay constant?
 
-The kinds of the soak, and floods of 60 MB between them, eight at a time. As a program (`python -m bench.memory
-MINUTES`) it is the host, in a process with temporary files and state of its own, and prints one sample per line.
-Nothing is collected or trimmed for a sample: it is what `ps` would show.
+The load is the kinds of the soak test and floods of 60 MB, eight at a time. As a program (`python -m bench.memory
+MINUTES`) it is the host, in a process with private temporary and state directories, and prints one sample per line.
+Nothing is garbage-collected or trimmed for a sample: it is what `ps` would show.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from nacre.tasks import Tasks
 from tests.support.census import memory
 
 MINUTES = float(os.environ.get("NACRE_BENCH_MINUTES", "60"))
-"""How long it takes."""
+"""Duration of the measurement."""
 WORKERS = 8
 GROWTH_MAX = 1.10
-"""The mean of the last third of the time, compared with that of the second: the first is for warming up."""
+"""Maximum ratio of the mean of the last third of the time to that of the second; the first third is for warming up."""
 _LINES = 12
 _FLOOD_BYTES = 60_000_000
 _SAMPLE_PAUSE_S = 1.0
 _CLEAN_PAUSE_S = 30.0
 _TASK_AGE_S = 20.0
-"""Older ones nobody looks at any more."""
+"""Seconds after which ended tasks are removed."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One look: seconds since the start, commands that have ended, bytes resident."""
+    """One sample: seconds since the start, commands that have ended, resident bytes."""
 
     seconds: float
     commands: int
     wrong: dict[str, int]
-    """Commands that did not end as they had to, by kind and by what their results say."""
+    """Commands with an unexpected outcome, by kind and by the notes of their results."""
     host: int
     keeper: int
 
@@ -98,7 +98,7 @@ def _verdicts(samples: list[Sample]) -> Iterator[Row]:
 
 
 async def _flood(here: Soaked) -> bool:
-    """Far more than is kept, in memory or on the disk."""
+    """Far more output than is kept in memory or on disk."""
     result = await here.bash.run(f"yes | head -c {_FLOOD_BYTES}")
     if result.spill is not None:
         os.unlink(result.spill.path)

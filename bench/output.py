@@ -1,7 +1,8 @@
-"""What the text pipeline saves, and how fast it is: `python -m bench.output`.
+"""Savings and speed of the text pipeline: `python -m bench.output`.
 
-Tokens are a guess (`nacre.output.tokens`). Speed is of the whole pipeline on each log, repeated to the megabyte that is
-captured of a run, and of outputs that nobody would print; the fastest of a few rounds, by the processor's clock.
+Tokens are estimates (`nacre.output.tokens`). Speed is that of the whole pipeline on each log, repeated up to the
+megabyte
+that is captured of a run, and on unrealistic outputs; the fastest of a few rounds, in CPU time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MB = 1_000_000
 
 
 def speed(data: bytes) -> float:
-    """Megabytes in a second."""
+    """Return megabytes per second."""
     best = float("inf")
     for _ in range(ROUNDS):
         start = time.process_time()

@@ -1,7 +1,7 @@
-"""What a cluster costs and brings: short commands over three nodes on this machine, against the local engine.
+"""Cost and benefit of a cluster: short commands over three nodes on this machine, compared with the local engine.
 
-The nodes share the cores that the local engine has for itself, so throughput here is a floor, and the added latency is
-what counts. Needs Ray, which `make test-ray` installs: `.venv-ray/bin/python -m bench ray`.
+The nodes share the cores that the local engine has for itself, so throughput here is a lower bound, and the added
+latency is the figure that counts. Needs Ray, which `make test-ray` installs: `.venv-ray/bin/python -m bench ray`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WAITING = 1000
 _FIRST = 5
 _BEAT = 0.01
 _IDLE = 0.05
-"""Seconds of CPU in half a second: Ray's own threads need some."""
+"""CPU seconds per half second that count as idle: Ray's own threads need some."""
 
 
 @asynccontextmanager
@@ -71,7 +71,7 @@ async def rows() -> list[Row]:
 
 
 async def _one_by_one(near: Bash, far: Bash) -> list[Row]:
-    await asyncio.gather(*(far.run("sleep 1") for _ in range(AT_ONCE)))  # agents on all nodes
+    await asyncio.gather(*(far.run("sleep 1") for _ in range(AT_ONCE)))  # start agents on all nodes
     took = await medians(
         {"near": time_call(lambda: near.run("true")), "far": time_call(lambda: far.run("true"))}, _ROUNDS, warm_up=20
     )
@@ -117,7 +117,7 @@ async def _flood(near: Bash, far: Bash) -> list[Row]:
 
 
 async def _first() -> list[Row]:
-    """A node that has no agent yet: each engine has its own."""
+    """Measure the first command on a node without an agent: each engine has its own."""
     import ray
 
     from nacre.engines.ray import RayEngine
@@ -146,7 +146,7 @@ async def _reservations() -> list[Row]:
 
 
 async def _measure_waiting() -> list[Row]:
-    """Commands that do nothing but wait, all on one node: what holds them."""
+    """Measure memory and descriptors of commands that only wait, all on one node."""
     import ray
 
     from nacre.engines.ray import RayEngine
@@ -188,7 +188,7 @@ async def _measure_waiting() -> list[Row]:
 
 
 async def _queue(max_running: int | None) -> list[Row]:
-    """Far more than there is room for: before the engine, or, where `max_running` lets all of them in, in it."""
+    """Queue far more commands than can run: before the engine, or inside it if `max_running` admits them all."""
     from nacre.engines.ray import RayEngine
 
     full = RayEngine(num_cpus=1000, patience=600)
@@ -219,7 +219,7 @@ async def _queue(max_running: int | None) -> list[Row]:
 
 
 class Beat:
-    """Looks how late an event loop comes to what it is asked for every ten milliseconds."""
+    """Measures the worst delay of an event loop that is to wake every ten milliseconds."""
 
     def __init__(self) -> None:
         self._worst = 0.0
@@ -238,6 +238,6 @@ class Beat:
 
 
 def _memory(process: str) -> int:
-    """What a process has just now, in KB."""
+    """Return the current memory of a process (PSS), in KB."""
     rows = Path("/proc", process, "smaps_rollup").read_text().splitlines()
     return next(int(row.split()[1]) for row in rows if row.startswith("Pss:"))

@@ -1,4 +1,4 @@
-"""What confinement costs: a restricted command against a free one, and against other ways to confine one."""
+"""Cost of the sandbox: a restricted command compared with an unrestricted one, and with other sandboxes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ROUNDS = 300
 _PYTHON = HERE.parent / ".venv-rivals" / "bin" / "python"
 _BWRAP = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-net", "--die-with-parent")
 _STANDBY_START_S = 0.004
-"""Seconds until the next shell has been started ahead."""
+"""Seconds until the next standby shell has been started."""
 
 
 def after_one_like_it(bash: Bash, ctx: ToolContext) -> Once:
-    """As in a conversation, where one command follows another of its kind."""
+    """Time a command that follows one with the same access, as in a conversation."""
 
     async def once() -> float:
         await bash.run("true", ctx)

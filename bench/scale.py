@@ -1,4 +1,4 @@
-"""How much at once, how much per second, and how long: throughput, thousands of commands at once, a soak."""
+"""Scale: throughput, thousands of commands at once, and a soak test."""
 
 from __future__ import annotations
 

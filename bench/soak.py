@@ -1,7 +1,7 @@
-"""Ten thousand commands of every kind in one program; then it holds what it held before, and so does its keeper.
+"""Ten thousand commands of every kind in one process; afterwards it and its keeper hold the same resources as before.
 
-A check as much as a measurement: `python -m bench scale` fails when anything has grown. As a program (`python -m
-bench.soak`) it is the host, in a process with temporary files and state of its own.
+This is a check as much as a measurement: `python -m bench scale` fails if anything has grown. As a program (`python -m
+bench.soak`) it is the host, in a process with private temporary and state directories.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RUNS = 10_000
 WARM_UP = 1_000
 WORKERS = 8
 GROWTH = 4_000_000, 2_000_000
-"""Bytes that ten thousand runs may add to what the host and the keeper hold: a few hundred for each."""
+"""Bytes by which ten thousand runs may grow the memory of the host and of the keeper: a few hundred per run."""
 COUNTED = {"fds": "descriptors", "threads": "threads", "children": "children", "zombies": "zombies"}
 _POLL_INTERVAL_S = 0.05
 _CALM = 5
@@ -40,12 +40,12 @@ _QUIET_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Held:
-    """What must be as before."""
+    """Resources that must be equal before and after."""
 
     host: Cost
     keeper: Cost
     files: int
-    """In the directory for temporary files and in the state directory, directories among them."""
+    """Number of files and directories in the temporary directory and the state directory."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Account:
     before: Held
     after: Held
     grown: tuple[int, int]
-    """Bytes resident, of the host and of its keeper."""
+    """Growth of resident memory of the host and of its keeper, in bytes."""
     most: tuple[int, int]
-    """Bytes resident, of both, at any time."""
+    """Peak resident memory of both, in bytes."""
     seconds: float
     kinds: dict[str, int]
     wrong: dict[str, int]
-    """Runs that did not end as they had to."""
+    """Runs with an unexpected outcome, by kind."""
 
 
 async def rows() -> list[Row]:
@@ -104,7 +104,7 @@ def _equal_row(what: str, before: int | None, after: int | None) -> Row:
 
 
 async def soak(place: Soaked, count: int, seed: int) -> tuple[Counter[str], Counter[str]]:
-    """`count` runs by so many workers; gives how many there were of each kind, and how many went wrong."""
+    """Make `count` runs with `WORKERS` workers. Return the number of runs and of wrong outcomes, by kind."""
     names = place.order(count, seed)
     made, wrong = Counter[str](), Counter[str]()
 
@@ -119,7 +119,7 @@ async def soak(place: Soaked, count: int, seed: int) -> tuple[Counter[str], Coun
 
 
 async def calm_down(bash: Bash, tasks: Tasks) -> None:
-    """Every task at its end and removed; the keeper as ready as it is between two commands."""
+    """Wait until every task has ended, remove them all, and let the keeper return to its idle state."""
     await tasks.wait([task.id for task in tasks.list(all=False)], timeout=_QUIET_TIMEOUT_S)
     last = await bash.run(Request("true", mode="background"))
     assert last.task is not None
@@ -141,9 +141,10 @@ def measure_held(keeper: int) -> Held:
 
 
 def now_resident(keeper: int) -> tuple[int, int]:
-    """Of the host, what is held: not what the allocator keeps for the next eight outputs of megabytes."""
+    """Return resident memory of host and keeper, without memory that the host's allocator keeps for further large
+    outputs."""
     gc.collect()
-    with contextlib.suppress(AttributeError, OSError):  # not glibc
+    with contextlib.suppress(AttributeError, OSError):  # no glibc
         ctypes.CDLL(None).malloc_trim(0)
     return memory(os.getpid())[0], memory(keeper)[0]
 
@@ -153,7 +154,7 @@ async def main() -> None:
     place = Soaked(bash, tasks)
     await asyncio.gather(
         *(asyncio.to_thread(time.sleep, _POLL_INTERVAL_S) for _ in range(100))
-    )  # the event loop's own threads
+    )  # start the event loop's own threads
     await soak(place, WARM_UP, seed=0)
     keeper = keeper_connection().pid
     await calm_down(bash, tasks)

@@ -1,4 +1,4 @@
-"""What background tasks cost: starting one against a command in the foreground, finding, waiting, ending."""
+"""Cost of background tasks: starting one compared with a foreground command, listing, waiting, killing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nacre.tasks import Port, Tasks
 
 ROUNDS = 150
 _STANDBY_START_S = 0.01
-"""Seconds until the next shell, or keeper, has been started ahead."""
+"""Seconds until the next standby shell or keeper has been started."""
 _LISTED = 1000
 
 
@@ -42,7 +42,7 @@ async def rows() -> list[Row]:
 
 
 async def _may_become_one(place: str) -> list[Row]:
-    """And does not: what it costs that it might have."""
+    """Measure the extra cost of a command that may become a task and does not."""
     bash, found = Bash(), []
     for access in ("unrestricted", "restricted"):
         ctx = ToolContext(output_dir=place, access=access)

@@ -1,8 +1,9 @@
 """Commands per second: workers that call `bash.run("true")` one after another without a pause.
 
-Against the same in bare asyncio, and against threads of C that do nothing else; and how long a command has to wait
-behind many that were given up. As a program (`python -m
-bench.throughput WORKERS COUNT`) it is one of several hosts: it times itself, once for each byte on stdin.
+Compared with the same in bare asyncio and with C threads that do nothing else. Also measured: how long a command waits
+behind many abandoned ones. As a program (`python -m bench.throughput WORKERS COUNT`) it is one of several hosts: it
+times
+itself, once for each byte on stdin.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ async def _measure_with_workers(workers: int, bash: Bash) -> list[Row]:
         "`asyncio.create_subprocess_exec().communicate()`": time_call(lambda: batch(asyncio_way, workers)),
     }
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(FileNotFoundError):  # no compiler, no floor: `foundation` says so
+        with contextlib.suppress(FileNotFoundError):  # no compiler, no C baseline: `foundation` reports that
             floor = Floor("true", workers, BATCH)
             stack.callback(floor.close)
             rivals[f"C `posix_spawn` + `waitpid`, {_count(workers, 'thread')}"] = floor.once
@@ -62,7 +63,7 @@ async def _measure_with_workers(workers: int, bash: Bash) -> list[Row]:
 
 
 async def _hosts() -> list[Row]:
-    """The same number of workers in one program and in several, each with a keeper of its own."""
+    """Measure the same number of workers in one process and in several, each with its own keeper."""
     most = WORKERS[-1]
     alone = [Host(most, BATCH)]
     several = [Host(most // HOSTS, BATCH // HOSTS) for _ in range(HOSTS)]
@@ -77,7 +78,7 @@ async def _hosts() -> list[Row]:
 
 
 async def _measure_after_abandoned(bash: Bash) -> list[Row]:
-    """What nobody waits for any more must not be in the way."""
+    """Measure that abandoned runs do not delay others."""
 
     async def give_up() -> None:
         run = asyncio.create_task(bash.run("sleep 60"))

@@ -1,4 +1,4 @@
-"""`make peers`: every peer, every probe; keeps the page in PEERS.md and its short form in the README.
+"""`make peers`: run every probe on every peer; write the page PEERS.md and its short form in the README.
 
 make peers ARGS='nacre swe-rex --probes echo,tree'       some of them, shown and not kept
 """
@@ -27,9 +27,9 @@ from bench.peers.venvs import ROOT, VENVS, NotInstalled, Peer, commit, interpret
 
 PAGE, README = ROOT / "bench" / "PEERS.md", ROOT / "README.md"
 FACTS = VENVS / "facts.json"
-"""What the last run has seen, raw."""
+"""Raw facts of the last run."""
 WAITING = 4
-"""How many probes run at once where the time is spent waiting."""
+"""Number of concurrent probes of those that mostly wait."""
 BLOCK = re.compile(r"(<!-- peers: .*? -->\n).*?(<!-- /peers -->)", re.DOTALL)
 
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measure_peers(chosen: list[Peer], probes: list[str]) -> list[Findings]:
-    """Installed, then measured one by one, then what takes most of the time: waiting, several at once."""
+    """Install the peers, run the measuring probes one by one, then the probes that mostly wait, several at once."""
     pythons, missing = dict[str, str](), dict[str, str]()
     for peer in chosen:
         try:
@@ -69,7 +69,7 @@ def measure_peers(chosen: list[Peer], probes: list[str]) -> list[Findings]:
         with report_time(f"{name}: {' '.join(group)}"):
             facts[name] |= run_warden(pythons[name], name, group)
 
-    if "echo" in probes:  # what it takes to import is not what it takes to compile
+    if "echo" in probes:  # compile bytecode first, so that it is not part of the import time
         for name in pythons:
             with report_time(f"{name}: compiled"):
                 run_warden(pythons[name], name, ["newline"])
@@ -85,7 +85,7 @@ def measure_peers(chosen: list[Peer], probes: list[str]) -> list[Findings]:
 
 
 def groups(probes: list[str]) -> list[list[str]]:
-    """Most probes can share a process; it takes some peers seconds to be imported."""
+    """Group the probes: most of them can share a process, and importing some peers takes seconds."""
     alone = [[probe] for probe in probes if PROBES[probe].alone]
     return [*alone, *filter(None, [[probe for probe in probes if not PROBES[probe].alone]])]
 
@@ -100,7 +100,7 @@ def report_time(what: str) -> Iterator[None]:
 def run_warden(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
     command = [sys.executable, "-m", "bench.peers.warden", python, name, *probes]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
-    if done.returncode:  # one cell is not worth the run
+    if done.returncode:  # a failure in one cell must not fail the whole run
         return {probe: {"raised": f"the warden ended with {done.returncode}"} for probe in probes}
     facts: dict[str, Facts] = json.loads(done.stdout)
     return facts

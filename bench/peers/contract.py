@@ -1,8 +1,8 @@
-"""What an adapter offers. Runs in the peer's environment: stdlib only.
+"""The interface of an adapter. Runs in the peer's environment: stdlib only.
 
 An adapter is a module `bench/peers/adapters/NAME.py` (`swe_rex.py` is shown as `swe-rex`) with the names of `Adapter`.
-Its docstring goes into the page as it is: which class or tool of the peer is driven, why that one (what an agent of
-theirs really calls), what was set differently from its defaults, what surprises.
+Its docstring is copied to the page: which class or tool of the peer is driven, why that one (because an agent of theirs
+calls it), which settings differ from its defaults, what is surprising.
 
 PACKAGES, PYTHON, TIMEOUT and SESSION are plain literals: they are read without importing the module.
 """
@@ -16,46 +16,51 @@ from typing import Literal, Protocol
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one command."""
+    """The result of one command."""
 
     text: str
-    """What the model would be told, all of it and nothing else. Where a timeout is an exception: its message."""
+    """The complete text that the model would get. If a timeout is an exception: its message."""
     exit: int | None
-    """As far as the peer tells it, in the text or beside it."""
+    """Exit status, if the peer reports it in the text or separately."""
     ended: Literal["exit", "timeout", "running", "refused", "unknown"] = "exit"
-    """`timeout`: the peer says so. `running`: it goes on by design, and the answer says how to get at it. `unknown`:
-    the peer does not say how it ended."""
+    """`timeout`: reported by the peer. `running`: it keeps running by design, and the answer says how to access it.
+    `unknown`:
+    the peer does not report how it ended.
+    """
 
 
 class Shell(Protocol):
     """One tool object, as an agent holds it for a conversation."""
 
     async def run(self, command: str, timeout: float) -> Answer:
-        """One call by a model. `timeout` is the peer's own (whole seconds are asked for), if it has one.
+        """Make one call, as a model does. `timeout` is the peer's own (in whole seconds), if it has one.
 
-        A peer that blocks is called with `asyncio.to_thread`; there are threads enough. Whatever it raises beyond a
-        timeout is let through: that is a result, too. Cancelling is cancelling the task that awaits this.
+        A blocking peer is called with `asyncio.to_thread`; there are enough threads. Exceptions other than a timeout
+        are not
+        caught: they are a result, too. To cancel means to cancel the asyncio task that awaits this.
         """
         ...
 
     async def close(self) -> None:
-        """Whatever the peer has for the end of a conversation; nothing, if it has nothing."""
+        """Do what the peer offers for the end of a conversation; nothing if it offers nothing."""
         ...
 
 
 class Adapter(Protocol):
-    """The module."""
+    """The interface of the module."""
 
     PACKAGES: list[str]
-    """What pip installs, pinned: `["swe-rex==1.4.0"]`. The first one is the peer, and its version is shown."""
+    """Packages that pip installs, pinned: `["swe-rex==1.4.0"]`. The first one is the peer, and its version is shown."""
     PYTHON: str
-    """The lowest version of Python that it needs: `"3.11"`."""
+    """Minimum Python version: `"3.11"`."""
     TIMEOUT: Literal["own"] | None
-    """None: the peer has no timeout, and `run` cannot keep to one."""
+    """None: the peer has no timeout, so `run` ignores it."""
     SESSION: bool
-    """One object is one shell that keeps its state: it takes one command at a time by design, and whoever wants a
-    hundred at once opens a hundred."""
+    """True if one object is one shell that keeps its state: it runs one command at a time by design, and a hundred
+    concurrent
+    commands need a hundred objects.
+    """
 
     async def open_shell(self, directory: Path) -> Shell:
-        """A tool object that works in `directory`."""
+        """Return a tool object that works in `directory`."""
         ...

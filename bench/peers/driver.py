@@ -1,9 +1,9 @@
-"""In the peer's environment: some probes, one after another, and a line of JSON for whatever there is to tell.
+"""Run some probes in the peer's environment, one after another, and write a line of JSON for each event.
 
     python -m bench.peers.driver NAME PROBE… [--directory DIR] [--tell FD] [--mark SECONDS]
 
-Alone it prints the lines, to see what an adapter does. A peer may print what it likes: the warden gives a descriptor
-of its own for the lines. What the peer raises is a fact, too.
+Run by hand, it prints the lines, which shows what an adapter does. A peer may print anything: the warden passes a
+separate descriptor for the lines. Exceptions of the peer are recorded as facts, too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
     def tell(kind: str, **facts: object) -> None:
         os.write(asked.tell, json.dumps({"kind": kind, **facts}).encode() + b"\n")
         if kind == "note" and asked.tell != 1:
-            os.read(asked.tell, 1)  # the warden has done what it does about it
+            os.read(asked.tell, 1)  # wait until the warden has handled the note
 
     start = time.perf_counter()
     adapter = cast("Adapter", importlib.import_module(f"bench.peers.adapters.{asked.name.replace('-', '_')}"))

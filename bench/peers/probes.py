@@ -1,8 +1,8 @@
-"""The probes: an adapter in, facts out. Run in the peer's environment, each with tool objects of its own.
+"""The probes: an adapter in, facts out. They run in the peer's environment, each with its own tool objects.
 
-A fact is what was seen, with a number where there is one; what it is worth is said elsewhere. Sleepers carry a mark,
-a number of seconds that nobody else sleeps, by which they are counted. What is looked for in an answer does not stand
-in the command (`pa''rt`): some answers quote it.
+A fact is an observation, with a number if there is one; it is judged elsewhere. Sleep commands are counted by a mark, a
+number of seconds that no other process sleeps. Text that is searched for in an answer does not occur in the command
+(`pa''rt`), because some answers quote the command.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from bench.peers.processes import alive, count_left
 Facts: TypeAlias = "dict[str, float | str | bool | None]"
 
 SECRET = "sk-proj-4fWq8Zr1Lk0Vb7Tn2Xc9"
-"""The value of OPENAI_API_KEY in the driver's environment. Not a key."""
+"""The value of OPENAI_API_KEY in the driver's environment. Not a real key."""
 HOST_LINE = "a line for the host"
-"""What waits in the driver's stdin, twice; which stays open."""
+"""Two such lines are in the driver's stdin, which stays open."""
 TIMEOUT = 2.0
-"""Of commands that never end."""
+"""Timeout in seconds for commands that never exit."""
 AMPLE = 10.0
-"""Of commands that end at once."""
+"""Timeout in seconds for commands that exit at once."""
 ECHOES = 50
-"""As many as there is ample time for."""
+"""Maximum number of measured `echo` commands."""
 PARALLEL_COMMANDS, FLOOD = 100, 50_000_000
 SETTLE = 1.0
-"""Seconds after which what is still there counts as left."""
+"""Seconds after which processes that still exist count as left running."""
 REST = 0.5
-"""Seconds until whatever a peer does after a command is done."""
+"""Seconds to let a peer finish its work after a command."""
 SHOWN = 1000
 """Characters of an answer that are kept."""
 CANCELLED = 5.0
-"""Seconds that a cancel may take to end everything."""
+"""Seconds that a cancel may take to kill everything."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Where a probe plays."""
+    """The environment of a probe."""
 
     adapter: Adapter
     directory: Path
     mark: str
     announce: Callable[[str], None]
-    """Tell the warden something in mid-probe, and wait until it knows."""
+    """Send a note to the warden in mid-probe, and wait until it was handled."""
 
     @contextlib.asynccontextmanager
     async def shell(self) -> AsyncIterator[Shell]:
@@ -59,7 +59,7 @@ class Scene:
         try:
             yield shell
         finally:
-            with contextlib.suppress(Exception):  # how well it closes is told by what is left
+            with contextlib.suppress(Exception):  # how well it closes shows in the processes that are left
                 async with asyncio.timeout(5):
                     await shell.close()
 
@@ -118,7 +118,7 @@ async def _timeout(scene: Scene, command: str) -> Facts:
 
 
 async def _works(shell: Shell) -> bool:
-    """Whether the same object still runs commands."""
+    """Return true if the same object still runs commands."""
     try:
         async with asyncio.timeout(AMPLE):
             return "again" in (await shell.run("echo again", AMPLE / 2)).text
@@ -141,13 +141,13 @@ async def cancel(scene: Scene) -> Facts:
                 scene.announce(f"blocked {remaining}")
             return {"took": took, "left": remaining}
 
-        interrupting = loop.run_in_executor(None, interrupt)  # not from the loop: a peer may block it
+        interrupting = loop.run_in_executor(None, interrupt)  # not from the event loop: a peer may block it
         task = asyncio.create_task(shell.run(f"sleep {scene.mark} & sleep {scene.mark}", 60))
         return await interrupting | {"returned": task.done()}
 
 
 async def wait_to_be_killed(scene: Scene) -> Facts:
-    """The warden kills this process when it is told to, and counts."""
+    """Ask the warden to kill this process; it counts the processes that are left."""
 
     def ask() -> None:
         _both_up(scene)
@@ -258,11 +258,11 @@ async def _text(scene: Scene, command: str) -> str:
 class Probe:
     run: Callable[[Scene], Awaitable[Facts]]
     limit: float = 15
-    """Seconds after which the warden calls it hung."""
+    """Seconds after which the warden records it as hung."""
     alone: bool = False
-    """In a process of its own, because of what is counted around it."""
+    """True if it needs a process of its own, because of what the warden counts."""
     measures: bool = False
-    """While nothing else runs."""
+    """True if it must run while nothing else runs."""
 
 
 PROBES = {

@@ -1,4 +1,4 @@
-"""Processes, as `/proc` tells them: which ones a probe has started, who descends from whom, what they hold."""
+"""Read `/proc`: processes started by a probe, descendants of a process, memory of processes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from pathlib import Path
 
 
 def alive(mark: str) -> list[int]:
-    """Processes with `mark` as one of their arguments: the sleepers of a probe, and not the shell that has the text of
-    the whole command in its argument list."""
+    """Return processes with `mark` as an argument of its own: the sleep commands of a probe, but not the shell whose
+    argument
+    contains the whole script.
+    """
     found = [pid for pid in pids() if mark.encode() in _read(pid, "cmdline").split(b"\0")]
     return [pid for pid in found if _stat(pid)[:1] not in ([], ["Z"], ["X"])]
 
 
 def count_left(mark: str, within: float = 0) -> int:
-    """How many of them there are, when all are gone or the time is up."""
+    """Return how many of them exist, once all are gone or the time is up."""
     end = time.monotonic() + within
     while (count := len(alive(mark))) and time.monotonic() < end:
         time.sleep(0.01)
@@ -24,7 +26,7 @@ def count_left(mark: str, within: float = 0) -> int:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """The living ones, children first."""
+    """Return living descendants, children first."""
     parents = {pid: int(stat[1]) for pid in pids() if (stat := _stat(pid)) and stat[0] not in "ZX"}
     found, generation = list[int](), {ancestor}
     while generation := {pid for pid, parent in parents.items() if parent in generation and pid not in found}:
@@ -33,12 +35,12 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def resident(group: list[int]) -> int:
-    """Bytes that they hold in memory, added up."""
+    """Return the sum of their resident memory, in bytes."""
     return sum(int(fields[1]) for pid in group if (fields := _read(pid, "statm").split())) * os.sysconf("SC_PAGE_SIZE")
 
 
 def peak(pid: int) -> int:
-    """Bytes that it held at most, since `reset_peak`."""
+    """Return the peak resident memory since `reset_peak`, in bytes."""
     fields = dict(line.split(b":", 1) for line in _read(pid, "status").splitlines())
     return int(fields.get(b"VmHWM", b"0 kB").split()[0]) * 1024
 
@@ -53,7 +55,7 @@ def pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """State, parent, …; empty when there is no such process."""
+    """Return state, PPID, …; empty if there is no such process."""
     return _read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
 
 
@@ -61,4 +63,4 @@ def _read(pid: int, name: str) -> bytes:
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
-        return b""  # gone, or another user's
+        return b""  # it has exited, or belongs to another user

@@ -1,5 +1,5 @@
-"""Facts in, tables out. Each cell is what was seen; nothing here judges but ✓ and ✗ in the short form, where a column's
-title says what ✓ stands for.
+"""Format facts as tables. Cells show observations without judging them, except for ✓ and ✗ in the short form, where the
+title of a column defines ✓.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from bench.peers.venvs import Peer
 
 @dataclass(frozen=True)
 class Findings:
-    """All that was seen of one peer."""
+    """All observations of one peer."""
 
     peer: Peer
     facts: Mapping[str, Facts] = field(default_factory=dict)
     """By probe."""
     missing: str = ""
-    """Why it is not installed."""
+    """The reason why it is not installed."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Column:
     probe: str
     cell: Callable[[Facts], str]
     timed: bool = False
-    """Means nothing for a peer without a timeout."""
+    """True if the column does not apply to a peer without a timeout."""
 
 
 def seconds(value: object) -> str:
@@ -177,12 +177,12 @@ SPEED_COLUMNS = (
     Column("`OPENAI_API_KEY` not inherited", "secret", _mark(lambda facts: not facts["inherited"])),
     Column("50 MB line: memory", "flood", _flood_cell),
 )
-"""The ones that tell the peers apart, those in which nacre is behind included."""
+"""Columns that differ between peers, including those in which nacre is behind."""
 
 
 @dataclass(frozen=True)
 class Race:
-    """Something of which less is better."""
+    """A figure of which less is better."""
 
     what: str
     probe: str
@@ -190,7 +190,7 @@ class Race:
     shown: Callable[[object], str] = seconds
 
     def time_of(self, found: Findings) -> float | None:
-        """None: it did not take part, or did not do what it was to do."""
+        """Return the figure; None if the peer was not measured or did not do what was requested."""
         facts = found.facts.get(self.probe, {})
         value = facts.get(self.fact)
         did = facts.get("right", PARALLEL_COMMANDS) in (True, PARALLEL_COMMANDS) and facts.get("told", True)
@@ -218,7 +218,7 @@ RACES = (
 
 
 def ahead(findings: list[Findings], row: str) -> list[str]:
-    """A line for each race: what this row of nacre's needs, and who needs less."""
+    """Return a line for each race: the figure of this row of nacre's, and the peers with a smaller one."""
     lines = []
     for race in RACES:
         ours = next((race.time_of(found) for found in findings if found.peer.name == row), None)
@@ -232,7 +232,7 @@ def ahead(findings: list[Findings], row: str) -> list[str]:
 
 
 def keepers(findings: list[Findings]) -> str:
-    """Who keeps something for the next command, in a line."""
+    """Return a line that lists which peers keep state for the next command."""
     seen = ((found.peer.name, found.facts.get("state", {})) for found in findings)
     kept = [(name, _state(facts)) for name, facts in seen if "directory" in facts]
     names = ", ".join(f"{name} ({what})" for name, what in kept if what != "none")

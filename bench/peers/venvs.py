@@ -1,8 +1,9 @@
-"""One environment for each peer, in `.venv-peers/NAME`: what its adapter pins, on a Python that is new enough.
+"""One virtual environment per peer, in `.venv-peers/NAME`: the packages that its adapter pins, on a recent enough
+Python.
 
-Made with uv, which is fetched for it where there is none (pip takes ten times as long); with pip where there is no uv
-to be had. An adapter without packages runs in the environment of whoever asks. Adapters are read, not imported: what
-they import is not here.
+Made with uv, which is installed if it is missing (pip takes ten times as long); with pip if uv cannot be installed. An
+adapter without packages runs in the current environment. Adapters are parsed, not imported: their imports are not
+available here.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ ROOT = Path(__file__).parents[2]
 ADAPTERS = Path(__file__).parent / "adapters"
 VENVS = ROOT / ".venv-peers"
 INSTALL_TIMEOUT_S = 300
-"""Seconds for one installation."""
+"""Time limit for one installation, in seconds."""
 
 
 class NotInstalled(Exception):
-    """Why, in a line."""
+    """The reason why a peer could not be installed, in one line."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Peer:
     name: str
     packages: tuple[str, ...]
     python: str
-    """The lowest version that it runs on."""
+    """Minimum Python version."""
     timeout: str | None
     about: str
     """The adapter's docstring."""
@@ -50,8 +51,7 @@ class Peer:
 
 
 def commit() -> str:
-    """Of nacre, as it stands here: short, and with `-dirty` if something of it is not committed. Empty where nobody can
-    know."""
+    """Return the short commit of this nacre, with `-dirty` if there are uncommitted changes; empty if it is unknown."""
     describe = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     try:
         done = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S)
@@ -61,7 +61,7 @@ def commit() -> str:
 
 
 def peers() -> dict[str, Peer]:
-    """Every adapter there is: nacre's, the baseline, then by name."""
+    """Return all adapters: nacre's, the baseline, then the others by name."""
     found = [_read(path) for path in sorted(ADAPTERS.glob("*.py")) if path.stem != "__init__"]
     found.sort(key=lambda peer: (not peer.ours, bool(peer.packages), peer.name))
     return {peer.name: peer for peer in found}
@@ -89,7 +89,7 @@ def _assignments_in(node: ast.stmt) -> list[tuple[ast.Name, ast.expr]]:
 
 
 def interpreter(peer: Peer) -> str:
-    """Its Python, with everything installed. NotInstalled: that could not be done."""
+    """Return the path of its Python, with everything installed. Raise NotInstalled if that fails."""
     if not peer.packages:
         return sys.executable
     venv = VENVS / peer.name
@@ -110,7 +110,7 @@ def interpreter(peer: Peer) -> str:
 
 
 def _base(peer: Peer) -> str:
-    """The first Python of scripts/pythons.sh that is new enough."""
+    """Return the first Python of scripts/pythons.sh that is new enough."""
     for line in _pythons():
         version, _, path = line.partition(" ")
         if _parts(version) >= _parts(peer.python):

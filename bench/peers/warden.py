@@ -1,9 +1,9 @@
-"""Outside of a peer: its driver in a process of its own, watched, timed out, and ended with everything it has left.
+"""Supervise a peer: run its driver in a separate process, time it out, and kill everything that it has left running.
 
     python -m bench.peers.warden PYTHON NAME PROBE…      → one JSON object: the facts by probe
 
-A process for each run, because it is the one that orphans go to (Linux's subreaper): its descendants are what the peer
-has started, wherever it hid them. A probe that hangs is a result; the ones after it get another driver.
+There is one such process per run, because it is a child subreaper: its descendants are the processes that the peer
+started, even if they were orphaned. A probe that hangs is recorded; the probes after it get a new driver.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from bench.peers.processes import count_left, descendants, peak, reset_peak, res
 
 ROOT = Path(__file__).parents[2]
 LOADING = 120.0
-"""Seconds that a peer may take to be imported."""
+"""Time limit for importing a peer, in seconds."""
 LEAVING = 3.0
-"""Seconds that its process may take to end by itself."""
+"""Time that its process gets to exit, in seconds."""
 TICK = 0.05
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main() -> None:
     python, name, *probes = sys.argv[1:]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and so on to `_end`
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # raises SystemExit, so that `_end` runs
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 class Visit:
-    """One driver, from its start until nothing of it is left."""
+    """One driver, from its start until none of its processes is left."""
 
     def __init__(self, python: str, name: str, probes: list[str]) -> None:
         self._directory = tempfile.mkdtemp(prefix="peers-")
@@ -78,17 +78,17 @@ class Visit:
         return {
             "PATH": f"{os.path.dirname(python)}:{os.environ['PATH']}",
             "HOME": home,
-            "TMUX_TMPDIR": home,  # or its sockets stay in /tmp
+            "TMUX_TMPDIR": home,  # otherwise its sockets stay in /tmp
             "LANG": "C.UTF-8",
             "OPENAI_API_KEY": SECRET,
             "DO_NOT_TRACK": "1",
-            "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or it asks the network when it is imported
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # otherwise its import makes a network request
         }
 
     def collect_facts(self) -> dict[str, Facts]:
         assert self._driver.stdin is not None
         self._driver.stdin.write(f"{HOST_LINE}\n{HOST_LINE}\n".encode())
-        self._driver.stdin.flush()  # and stays open
+        self._driver.stdin.flush()  # stdin stays open
         try:
             self._watch()
             self._leave()
@@ -121,7 +121,7 @@ class Visit:
     def _receive(self) -> bytes:
         try:
             return self._lines.recv(65536)
-        except ConnectionResetError:  # it was killed before it heard our last word
+        except ConnectionResetError:  # the driver was killed before it read our last reply
             return b""
 
     def _remaining(self) -> int:
@@ -146,7 +146,7 @@ class Visit:
                 self._finish()
             case "note":
                 self._note(told["note"])
-                with contextlib.suppress(BrokenPipeError):  # it may have been killed
+                with contextlib.suppress(BrokenPipeError):  # the driver may have been killed
                     self._lines.send(b".")
 
     def _note(self, note: str) -> None:
@@ -160,7 +160,7 @@ class Visit:
                 self._samples = True
             case "flooded":
                 self._samples = False
-                own = peak(self._driver.pid) - self._own  # exact, where all of them together are sampled
+                own = peak(self._driver.pid) - self._own  # exact, while the sum over all processes is sampled
                 known(self._probe, {})["grew"] = max(self._most - self._before, own)
             case "told":
                 known(self._probe, {})["said"] = note
@@ -174,7 +174,7 @@ class Visit:
                 self._finish()
 
     def _leave(self) -> None:
-        """By itself if it can; what is left of it then is counted."""
+        """Wait for the driver to exit, kill it otherwise, and count the processes that are left."""
         if not any("hung" in facts for facts in self._facts.values()):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._driver.wait(LEAVING)
@@ -185,7 +185,7 @@ class Visit:
                 self._facts[probe].setdefault("survivors", count_left(mark, SETTLE))
 
     def _end(self) -> None:
-        """With everything that it has started."""
+        """Kill the driver and all processes that it has started."""
         end = time.monotonic() + LEAVING
         while (remaining := descendants(os.getpid())) and time.monotonic() < end:
             for pid in remaining:

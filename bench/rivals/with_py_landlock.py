@@ -1,4 +1,4 @@
-"""py-landlock with a launcher: a Python that confines itself and becomes `bash -c true`."""
+"""py-landlock with a launcher: a Python process that sandboxes itself and executes `bash -c true`."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""sandlock, from within its own Python: for each byte that comes in, one confined `bash -c true`, timed."""
+"""sandlock, called from its own Python: for each byte on stdin, run one sandboxed `bash -c true` and time it."""
 
 import sys
 import time

@@ -1,1 +1,1 @@
-"""One module for each peer; `bench.peers.contract` says what it has to offer."""
+"""One module per peer; `bench.peers.contract` defines its interface."""

@@ -32,7 +32,7 @@ TIMEOUT = "own"
 SESSION = True
 
 LONG = 60.0
-"""From here on no command is meant to reach its timeout, and gptme has its own: what is set decides how it cancels."""
+"""No later command is meant to reach its timeout. gptme has its own timeout; this setting determines how it cancels."""
 
 
 class Shell:

@@ -54,5 +54,5 @@ class Shell:
 async def open_shell(directory: Path) -> Shell:
     telemetry.disable()
     await kaos.chdir(KaosPath.unsafe_from_local_path(directory))
-    runtime = cast(Runtime, None)  # for tasks in the background
+    runtime = cast(Runtime, None)  # needed for background tasks only
     return Shell(ShellTool(Approval(yolo=True), await Environment.detect(), runtime))

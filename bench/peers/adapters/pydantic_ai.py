@@ -38,7 +38,7 @@ class Shell:
         arguments = {"command": command, "timeout_seconds": timeout}
         try:
             text = str(await self._toolset.call_tool("run_command", arguments, self._context, tool))
-        except ModelRetry as error:  # a message to the model, as the next one
+        except ModelRetry as error:  # a message to the model, like the next exception
             return Answer(str(error), None, "refused")
         except ToolFailed as error:
             return Answer(str(error), None, "unknown")

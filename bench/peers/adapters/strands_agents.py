@@ -39,4 +39,4 @@ class Shell:
 
 
 async def open_shell(directory: Path) -> Shell:
-    return Shell()  # it works in the directory of the host process, which is this one
+    return Shell()  # it works in the directory of the host process, which is this process

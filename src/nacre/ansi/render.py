@@ -81,7 +81,7 @@ def count_newlines(text: str, start: int = 0, end: int | None = None) -> int:
 def render(text: str) -> Rendered:
     """Return the text that remains on the screen, and the input line of each of its lines."""
     text = strip_invisible(text)
-    if "\r" in text:  # twice: a program may write "\\r\\n" and the terminal add another "\\r"
+    if "\r" in text:  # replaced twice: a program may write "\r\n" and the terminal adds another "\r"
         text = text.replace("\r\n", "\n").replace("\r\n", "\n")
     held = HELD_NEWLINE in text
     if not any(char in text for char in "\x1b\r\b\v\f"):

@@ -65,7 +65,7 @@ class AuditReader:
                     wait(_POLL_INTERVAL_S)
                     continue
                 reading.append(newer)
-                while len(reading) > 2:  # who was about to write when a file was turned over writes to that one
+                while len(reading) > 2:  # a process that was about to write during a rotation writes to the older file
                     reading.pop(0).close()
         finally:
             for file in reading:

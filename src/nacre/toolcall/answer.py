@@ -30,6 +30,10 @@ async def answer_call(
     ctx: ToolContext,
     stream: Callable[[Request, ToolContext], AsyncGenerator[Event, None]],
 ) -> Answer:
+    """Parse and run a tool call, and return the answer in the profile's format.
+
+    Invalid arguments become an error answer, not an exception.
+    """
     from nacre.execution.passthrough import pass_through
     from nacre.toolcall.parse import parse_call
     from nacre.views.answers import answer, error_answer, preload

@@ -225,7 +225,7 @@ def _excerpt(
     notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
     middle = None if gone else _middle(tasks, id, read[0].start + len(captured.head), captured.dropped_bytes)
     shaped = shape(captured, _OPTIONS, secrets=secrets, middle=middle)
-    # where it begins and ends here, it may be in the middle of a secret
+    # the output read here may begin and end in the middle of a secret
     text = mask(shaped.text, secrets, starts_cut=read[0].start > 0, ends_cut=True)
     parts = [*map(nacre_note, notes), text]
     if shaped.omitted_bytes > gone and not shaped.binary:
