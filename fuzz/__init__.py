@@ -1,1 +1,1 @@
-"""Hostile input, made up by the hundred thousand: `python -m fuzz`. Nothing here is installed."""
+"""Fuzzing with generated hostile input: `python -m fuzz`. Not part of the installed package."""

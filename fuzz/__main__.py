@@ -1,8 +1,8 @@
 """`make fuzz`: `python -m fuzz [TARGET…] [--cases N] [--seed N]`.
 
-So many cases of each target, from the seed on, by as many processes as there are cores. Each failure is printed with
-its seed, which gives the same case again (`python -m fuzz reading --seed 17 --cases 1`), and with the line to keep it
-by in tests/fuzz/saved_cases.jsonl. Exit code 1 if there was one.
+Runs N cases in total, starting at the seed, in as many processes as there are cores. Each failure is printed with its
+seed, which reproduces the case (`python -m fuzz reading --seed 17 --cases 1`), and with the line that adds it to
+tests/fuzz/saved_cases.jsonl. Exits with 1 if there was a failure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fuzz.target import TARGETS, Failure, attack
 _SHOWN = 3_000
 """Characters of a failure that are printed."""
 _PIECE = 100
-"""Cases that a process does at a time."""
+"""Cases per job of a worker process."""
 
 
 def main() -> int:
@@ -53,13 +53,13 @@ def main() -> int:
 
 
 def _shares(names: list[str], cases: int) -> dict[str, int]:
-    """Those that take long get fewer."""
+    """Return the number of cases per target; slow targets get fewer."""
     total = sum(TARGETS[name].weight for name in names)
     return {name: max(1, round(cases * TARGETS[name].weight / total)) for name in names}
 
 
 def _show(failure: Failure) -> None:
-    """A long one only by its beginning; its seed makes it again."""
+    """Print a failure. A long case is cut; its seed reproduces it."""
     print(f"\n--- {failure.target}, seed {failure.seed}\n{failure.case[:_SHOWN]!r}\n=> {failure.wrong[:_SHOWN]}")
     if 0 < len(failure.case) <= _SHOWN:
         print(f"to keep it: {failure.line}")

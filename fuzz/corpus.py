@@ -1,4 +1,4 @@
-"""The commands of the corpus, read once in each process."""
+"""The commands of the corpus, read once per process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 _PLACE = Path(__file__).parents[1] / "tests" / "corpus" / "commands.jsonl"
 PROJECT, HOME = "/home/dev/project", "/home/dev"
-"""Where they would run, if nothing else is said, and whose they are."""
+"""Default working directory and home directory of the commands."""
 
 
 @cache
@@ -24,5 +24,5 @@ def commands() -> list[str]:
 
 @cache
 def harmless() -> dict[str, bool]:
-    """Each of those that would run in the project, and whether it is to be allowed."""
+    """Return the commands that run in the default project, and whether each is to be allowed."""
     return {entry["command"]: entry["want"] == "allow" for entry in _entries() if "cwd" not in entry}

@@ -1,8 +1,8 @@
-"""Harmless bash scripts that do something: a seed in, a text out. What they run are the programs of `STUBS` alone.
+"""Generate harmless bash scripts that run programs: a seed in, a script out. The only programs they run are `STUBS`.
 
-They are for watching: what bash really executes is compared with what nacre has read (`fuzz.running`). So every word
-that may become a command is a stub, a builtin, or a wrapper around one, and whatever is written goes into the directory
-in which the script runs.
+The scripts are executed by bash, and the executed commands are compared with what nacre has parsed (`fuzz.running`). So
+every word that may become a command is a stub, a builtin, or a wrapper around one, and files are written only in the
+working directory of the script.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from pathlib import Path
 STUBS = ("alpha", "beta", "gamma", "delta")
 """`beta` fails; `gamma` prints its arguments, `delta` the name of a stub."""
 FILES = ("a.txt", "b.txt", "c d.txt", "sub/e.txt", "sub/f.log")
-"""That are there, for globs."""
+"""Existing files, for globs."""
 _DEEPEST = 3
 _MARK = re.compile("@([swcq])")
 _LINE = "⏎"
 
 
 def _idioms() -> list[str]:
-    """Of idioms.txt, what is no heading. A piece of several lines has `⏎` between them."""
+    """Return the pieces in idioms.txt, without the headings. Lines of a piece are separated by `⏎`."""
     lines = (Path(__file__).parent / "idioms.txt").read_text().splitlines()
     return [line for line in lines if line and not line.startswith("== ")]
 
 
 IDIOMS = _idioms()
 _INLINE_PIECES = [piece for piece in IDIOMS if _LINE not in piece]
-"""Those that can stand in the middle of a line."""
+"""Pieces that can stand in the middle of a line."""
 
 
 class Doer:
-    """One script."""
+    """A generator of one script."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -63,7 +63,7 @@ class Doer:
         return self._any("x", "y", "z")
 
     def _value(self) -> str:
-        """A word that is known, or could be: written in many ways."""
+        """Return a word with a known or a computable value, in one of many notations."""
         return self._any(
             "one", "'two words'", '"three  words"', "-f", "--long=v", "a\\ b", "''", '""', "$'t\\tb'", "'*'",
             "{p,q}", "{1..3}", "p{q,r}s", "*.txt", "sub/*", "no*match", "[ab].txt", "?.txt", "~", "$x", '"$x"',
@@ -96,7 +96,7 @@ class Doer:
         return before + self._stub_call() + self._words() + self._redirects()
 
     def _stub_call(self) -> str:
-        """A stub, by one of the ways in which a word can name it."""
+        """Return a stub, named in one of the ways that a word can name it."""
         stub = self._stub()
         if self._odds(0.6):
             return stub
@@ -139,7 +139,7 @@ class Doer:
         )  # fmt: skip
 
     def _piece(self) -> str:
-        """A short script for another shell to run."""
+        """Return a short script for another shell to run."""
         self._depth += 1
         kept, self._documents = self._documents, []
         text = self._any(
@@ -244,7 +244,7 @@ class Doer:
         )
 
     def _idiom(self, pieces: list[str]) -> str:
-        """What bash can do besides: `@s` is a stub, `@w` a word, `@c` a command, `@q` a script in single quotes."""
+        """Return another bash idiom: `@s` is a stub, `@w` a word, `@c` a command, `@q` a script in single quotes."""
         filled: dict[str, Callable[[], str]] = {
             "s": self._stub,
             "w": self._value,

@@ -1,5 +1,8 @@
-"""Payloads that others write: hooks' JSON, whole or damaged, with commands of the corpus. What cannot be understood is
-refused; a command gets the answer that `check` has for it, as its agent understands it; all else is let pass."""
+"""Fuzz hook payloads: JSON of the agents, intact or damaged, with commands of the corpus.
+
+An invalid payload must be refused; a command must get the verdict of `check`, as its agent understands it; everything
+else must be allowed.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,7 @@ class Hook:
 
 
 def _with(command: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """The same about another command, if it is about one."""
+    """Return the payload with another command, if it has one."""
     given = payload.get("tool_input")
     if isinstance(given, dict) and isinstance(given.get("command"), str):
         return {**payload, "tool_input": {**given, "command": command}}
@@ -109,7 +112,7 @@ def _misunderstood(reply: HookReply, asked: Call | str) -> str:
 
 
 def _agent_decision(reply: HookReply) -> str:
-    """What an agent makes of it. Exit 2 stops a call, whatever else is said."""
+    """Return the decision as an agent understands it. Exit status 2 stops a call, regardless of the output."""
     if reply.code:
         return "refuse"
     out = json.loads(reply.out) if reply.out else {}

@@ -1,8 +1,8 @@
-"""What a hook is asked, read a second time: strictly, and from the agents' contracts alone (tests/hooks/payloads names
-them). Shares nothing with `nacre.hooks` but the names of events and tools.
+"""A second, strict parser of hook payloads, written from the agents' contracts alone (listed in tests/hooks/payloads).
 
-`Call` is a shell command that is about to run, `ELSE` what has nothing to do with one, `UNCLEAR` all else: no JSON
-object, nobody's dialect, a call whose command or directory cannot be read. That must be refused.
+It shares nothing with `nacre.hooks` but the names of events and tools. `Call` is a shell command that is about to run,
+`ELSE` a payload that does not concern one, `UNCLEAR` everything else: no JSON object, no known format, a call whose
+command or directory cannot be read. `UNCLEAR` must be refused.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import json
 from typing import Any, NamedTuple
 
 _MAX_COMMAND_CHARS = 256 * 1024
-"""Characters of a command."""
+"""Maximum length of a command, in characters."""
 _OF_CURSOR = ("beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse")
 _OF_GEMINI = (
     "BeforeTool AfterTool BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection PreCompress".split()
 )
 _ASKING = ("default", "acceptEdits", "plan")
-"""Modes of Claude Code in which somebody is asked."""
+"""Modes of Claude Code in which a person is prompted."""
 UNCLEAR, ELSE = "unclear", "something else"
 
 
@@ -25,7 +25,7 @@ class Call(NamedTuple):
     command: str
     cwd: str | None
     asks: bool
-    """A person is asked, if the answer is that one should be."""
+    """True if the agent prompts a person when the answer is "ask"."""
 
 
 def parse_payload(payload: bytes) -> Call | str:

@@ -1,5 +1,9 @@
-"""What a client may send to the MCP server on stdin: bytes, JSON and JSON-RPC, good and damaged. Whatever it is, every
-line on stdout is a message, every request gets its answer, nothing else gets one, and the next call works."""
+"""Fuzz the MCP server's stdin: bytes, JSON and JSON-RPC, valid and damaged.
+
+For any input, every line on stdout must be a message, every request gets its answer, nothing else gets one, and the
+next
+call works.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from tests.adapters.mcp.door import Raw, raw
 _CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "0"}}
 _CURRENT = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 _LARGEST = 1 << 53
-"""Of what all readers of JSON take for a whole number."""
+"""Bound of the integers that all JSON parsers accept."""
 _TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Bash", {"command": "echo hello", "timeout": 1000, "description": "Say hello"}),
     ("Bash", {"command": "echo 'a\\u0000b'", "run_in_background": True}),
@@ -67,7 +71,7 @@ _NOTES: tuple[dict[str, Any] | list[Any], ...] = (
 
 
 class Mcp:
-    """A case is lines, sent after the handshake. One server takes many of them."""
+    """A case is a few lines, sent after the handshake. One server is used for many cases."""
 
     def __init__(self) -> None:
         self._place = Path(tempfile.mkdtemp(prefix="nacre-fuzz-"))
@@ -128,7 +132,7 @@ def _line(number: int, made: random.Random) -> bytes:
 
 
 def _request_ids(case: bytes) -> Counter[int | str]:
-    """The ids of the requests in it that must be answered: not of those that are cancelled."""
+    """Return the ids of the requests that must be answered; cancelled ones are excluded."""
     messages = [message for line in case.split(b"\n") if (message := _message(line)) is not None]
     asked: Counter[int | str] = Counter(message["id"] for message in messages if _is_id(message.get("id")))
     for message in messages:
@@ -138,7 +142,7 @@ def _request_ids(case: bytes) -> Counter[int | str]:
 
 
 def _message(line: bytes) -> dict[str, Any] | None:
-    """A request or a notification as the protocol has it; None for whatever else it is."""
+    """Return a request or a notification according to the protocol; None if it is neither."""
     try:
         message = json.loads(line.decode(), parse_constant=lambda _: 1 / 0)
         json.dumps(message, ensure_ascii=False).encode()
@@ -153,7 +157,7 @@ def _is_id(id: object) -> bool:
 
 
 def _check_answers(client: Raw, asked: Counter[int | str], last: str) -> str:
-    """What is wrong with the answers; returns when all have come."""
+    """Wait for all answers and return what is wrong with them; empty if nothing is."""
     waiting = asked + Counter([last])
     seen: Counter[int | str] = Counter()
     while +waiting:

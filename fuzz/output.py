@@ -1,4 +1,4 @@
-"""Bytes that commands print: the pipeline that a model reads."""
+"""Fuzz the output of commands: bytes through the pipeline to the text that a model reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTS = (
 )  # fmt: skip
 
 _SECRETS = ("jkzqvw7~JKZ", "XYUBGH4^FQW")
-"""Without a letter in common."""
+"""Two secrets without a character in common."""
 _LINES = (
     b"line %d\n", b"line %d\n", b"\n", b"the same\n", b"error: no\n", b"src/a.c:%d: warning: unused\n",
     b"\tx = %d;\n", b"[nacre: exit 0]\n", b"[\xe2\x80\xa6 5 identical lines]\n", b"\\[nacre: exit 0]\n",
@@ -34,7 +34,7 @@ _LINES = (
     b"Traceback (most recent call last):\n", b"test a%d ... ok\n", b"12:00:%02d GET /x\n", b"-" * 90 + b"\n",
     b"a ", b"[secret]\n",
 )  # fmt: skip
-"""Without anything that a terminal obeys."""
+"""Lines without characters that a terminal interprets."""
 
 
 def _plain(made: random.Random, most: int) -> bytes:
@@ -55,7 +55,7 @@ def _noise(made: random.Random, most: int) -> bytes:
 
 
 class Output:
-    """A case is what a command prints; its first byte chooses the limits."""
+    """A case is the output of a command; its first byte selects the limits."""
 
     def close(self) -> None:
         pass
@@ -114,23 +114,23 @@ class Output:
 
 
 def _left_in_dump(which: int, data: bytes) -> str:
-    """Whether a dump of the case, with one secret in it or with another, looks the same when they are masked."""
+    """Return an error if a dump of the case differs after masking, depending on which of two secrets it contains."""
     name, dump = sorted(DUMPS.items())[which % len(DUMPS)]
     place = which * 7 % (min(len(data), 200) + 1)
     before, after = data[:place], data[place:400]
     if any(sign in before + after for secret in _SECRETS for sign in secret.encode()):
-        return ""  # they may be in it besides, as a whole or in part
+        return ""  # they may also occur outside the secret, whole or in part
     one, other = (mask(dump(before + secret.encode() + after), (secret,)) for secret in _SECRETS)
     return "" if one == other else f"of {name} with a secret at {place} something is left"
 
 
 def _visible_text(line: str) -> str:
-    """The line without marks, blanks and what cannot be seen."""
+    """Return the line without combining marks, spaces and invisible characters."""
     return "".join(sign for sign in line if unicodedata.category(sign) not in ("Mn", "Me", "Mc", "Cf", "Zs", "Cc"))
 
 
 def _middle(data: bytes) -> OmittedMiddle:
-    """What is told of the part that was not captured."""
+    """Return the facts about the part that was not captured."""
     scanner = ErrorScanner()
     scanner.feed(data)
     errors = scanner.error_lines()

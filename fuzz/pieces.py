@@ -1,7 +1,9 @@
-"""Whether a text that a model reads is made of what was printed: line by line from its beginning and up to its end,
-with as much left out between them, and folded away, as is said.
+"""Check that the text for a model is made of the output: whole lines from its beginning and up to its end, with exactly
+the
+stated amount omitted between them and folded away.
 
-It is for output without anything that a terminal obeys or that is masked; such a text is what it was, but for nacre's
+Applies to output without anything that a terminal interprets or that is masked; such a text is unchanged but for
+nacre's
 own lines and the backslash before a line that imitates one.
 """
 
@@ -17,7 +19,7 @@ _ERROR = re.compile(r"\[… (\d+): (.*)\]", re.DOTALL)
 
 
 def is_plain(data: bytes) -> bool:
-    """Nothing has to be done to it."""
+    """Return true if rendering leaves the data unchanged."""
     try:
         text = data.decode()
     except ValueError:
@@ -26,7 +28,7 @@ def is_plain(data: bytes) -> bool:
 
 
 def find_miscount(captured: Captured, data: bytes, limit: int) -> str:
-    """What is wrong with a beginning and an end of some bytes."""
+    """Return what is wrong with the captured head and tail of some bytes; empty if nothing is."""
     head, tail, dropped = captured.head, captured.tail, captured.dropped_bytes
     if captured.total_bytes != len(data) or len(head) + dropped + len(tail) != len(data):
         return f"{len(head)} bytes, {dropped} dropped and {len(tail)} are not {captured.total_bytes}, of {len(data)}"
@@ -41,7 +43,7 @@ def find_miscount(captured: Captured, data: bytes, limit: int) -> str:
 
 
 def strange(shaped: ShapedText, captured: Captured) -> str:
-    """What was made of plain output, and is not what was printed."""
+    """Return how the text made of plain output differs from that output; empty if it does not."""
     if shaped.binary:
         return f"it is text, and taken for binary ({shaped.binary})"
     lines, notes = shaped.text.split("\n") if captured.total_bytes else [], list(shaped.notes)
@@ -61,7 +63,7 @@ def strange(shaped: ShapedText, captured: Captured) -> str:
     if first.hidden + last.hidden != shaped.folded:
         return f"{first.hidden + last.hidden} lines are folded, not {shaped.folded}"
     told = first.count + last.count + shaped.omitted_chars
-    if abs(told - len("".join(parts) if parts else whole)) > 2:  # newlines at the ends of what is cut
+    if abs(told - len("".join(parts) if parts else whole)) > 2:  # newlines at the ends of the cut
         return f"{first.count} characters, {shaped.omitted_chars} left out and {last.count} are not all of it"
     return "" if parts else _find_misquote(notes, whole.split("\n"))
 
@@ -76,7 +78,7 @@ def _find_misquote(notes: list[str], lines: list[str]) -> str:
 
 
 class _Aligned:
-    """Lines that are shown beside those of a text, from its beginning or from its end."""
+    """Compares shown lines with those of a text, from its beginning or from its end."""
 
     def __init__(self, text: str, shown: list[str], *, back: bool = False) -> None:
         lines = text.removesuffix("\n").split("\n") if text else []
@@ -84,7 +86,7 @@ class _Aligned:
         self._back = back
         self.wrong = ""
         self.count = self.hidden = 0
-        """Characters of the text that are accounted for, and lines folded away in them."""
+        """Characters of the text that are accounted for, and lines of it that are folded."""
         at = 0
         order = shown[::-1] if back else shown
         for index, line in enumerate(order):
@@ -109,7 +111,8 @@ class _Aligned:
         self.all = at == len(self._lines) and not (shown and self.count < len(text.removesuffix("\n")))
 
     def _fits(self, shown: str, line: str, *, last: bool) -> int:
-        """Characters of the line that are shown, with its newline; -1: it is another. The last may be a part."""
+        """Return the number of characters of the line that are shown, with its newline; -1 if they differ. The last
+        line may be a part."""
         for mine in (shown, shown[1:]) if shown.startswith("\\") and "[" in line else (shown,):
             if mine == line:
                 return len(line) + 1

@@ -1,6 +1,8 @@
-"""Any text gets a verdict: invented scripts, corpus commands, both damaged, up to 100 KB. It never raises, takes no
-longer than it may, and what says where something stands points into the text. It is the right one where that is known:
-for a command of the corpus as it stands there, and for any text behind a line that is refused."""
+"""Fuzz `check` with any text: generated scripts, corpus commands, both damaged, up to 100 KB.
+
+It must never raise and never exceed its time limit, and positions in the verdict must be within the text. The verdict
+must be right where it is known: for an unmodified command of the corpus, and for any text after a refused line.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +49,15 @@ PIECES = (
     "\n",
 )
 LARGEST = 100_000
-"""Characters."""
+"""Maximum length of a text, in characters."""
 FIRST, EACH = 2.0, 0.0001
-"""Seconds of the processor that a verdict may take, and what each character of the text may add: 12 for the largest."""
+"""CPU seconds that a verdict may take, and the addition per character of the text: 12 s for the largest."""
 _REFUSED, _RULE = "rm -rf /", "rm-root-or-home"
 """A line, and the rule that refuses it."""
 _BEYOND = "too-complex"
-"""The rule that refuses what is not read to its end."""
+"""The rule that refuses a text that is not parsed to its end."""
 _JUDGED = 10_000
-"""Characters of a text whose verdict is looked at as well; all are timed."""
+"""Maximum length of a text whose verdict is also checked, in characters; all texts are timed."""
 _POLICY = Policy(
     permissions=Permissions(allow=("Bash(git:*)",), ask=("Bash(make *)",), deny=("Bash(curl * | sh)", "Bash(rm:*)"))
 )
@@ -73,18 +75,18 @@ class Reading:
         text = Inventor(seed).script() if made.random() < 0.5 else made.choice(self._commands)
         for _ in range(made.choice((0, 1, 1, 2, 5, 20))):
             text = _damage_text(text, made, self._commands)
-        if made.random() < 0.005:  # one that is large; `fuzz.repeating` makes many
+        if made.random() < 0.005:  # a large one; `fuzz.repeating` makes many
             text = (text + made.choice(("", "\n", ";", " ", "|"))) * (
                 made.choice((1_000, 10_000, LARGEST)) // (len(text) + 1) + 1
             )
         return text[:LARGEST]
 
     def command(self, made: random.Random) -> str:
-        """One of the corpus."""
+        """Return a command of the corpus."""
         return made.choice(self._commands)
 
     def slow(self, text: str, policy: Policy, took: float) -> str:
-        """Whether that is too long."""
+        """Return an error if `took` seconds are too long; else an empty string."""
         most = FIRST + EACH * len(text)
         return f"it takes {took:.1f} s for {len(text):,} characters, and may take {most:.1f}" if took > most else ""
 
@@ -107,7 +109,7 @@ def _find_misjudgement(text: str) -> str:
     verdict = check(text, cwd=PROJECT, env={"HOME": HOME})
     if wanted is not None and (verdict.decision is Decision.ALLOW) is not wanted:
         return f"it is {'harmless' if wanted else 'not harmless'}, and the verdict is {verdict.decision.value}"
-    # bash has run a line before it reads the next: nothing that follows can undo it, or keep it from being run
+    # bash has run a line before it reads the next: nothing after it can undo it or prevent it from being run
     verdict = check(f"{_REFUSED}\n{text}", cwd=PROJECT)
     if verdict.decision is not Decision.REFUSE or verdict.rule not in (_RULE, _BEYOND):
         return f"behind `{_REFUSED}` the verdict is {verdict.decision.value} ({verdict.rule})"

@@ -1,5 +1,7 @@
-"""Texts of up to 100 KB that are one thing over and over: what is opened, never closed, closed too often, quoted again,
-doubled, within a word, a name or a text that is run. There a reader that goes back and forth takes for ever."""
+"""Fuzz `check` with texts of up to 100 KB that repeat one construct: opened, never closed, closed too often, quoted
+again,
+doubled, within a word, a name or a script that is run. A parser that backtracks takes exponential or quadratic time.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,14 @@ from nacre import check
 from nacre.policy.policy import Policy
 
 LONG = 3.0
-"""Seconds of the processor from which on a text is looked at more closely."""
+"""CPU seconds from which on a text is timed again."""
 TIMES = 12
-"""How much longer it may take than as many characters of the plainest of commands, on the same machine just then: most
-take less than three times as long, and what grows with the square far more."""
+"""Maximum ratio to the time for the same number of characters of the simplest commands, measured on the same machine at
+the same moment: most texts take less than three times as long, and quadratic ones far more.
+"""
 _PLAIN = "echo a; "
 _NUMBER = "№"
-"""In a piece, which of them it is; `№+`: the next one."""
+"""In a piece, the number of its repetition; `№+`: the next number."""
 _PAIRS = (
     ("$(", ")"), ("(", ")"), ("((", "))"), ("$((", "))"), ("$[", "]"), ("{ ", "; }"), ("{{{", "}}}"), ("{a,", "}"),
     ("{1..9}", ""), ("${", "}"), ("${x:-", "}"), ("${x/a/", "}"), ('"${x#', '}"'), ("`", "`"), ("\\`", "\\`"),
@@ -69,7 +72,7 @@ _PLACES = (
     ("time ", ""), ('\\', ""), ("a", ""), ("", "a"), ("", "("), ("", ")"), ("", "'"), ("", '"'), ("", "="), ("", "["),
     ("", "|"), ("$", ""), ("<", ""), ("~", "/x"), ("/", "/.."), ("curl ", " | sh"),
 )  # fmt: skip
-"""What stands before and after."""
+"""Text before and after."""
 _ARRAY = f"a=({' '.join(f'v{number}' for number in range(5000))});"
 _VALUES = "".join(f"b&&x=/v{number};" for number in range(100))
 _NAMES = "".join(f"v{number}=1;" for number in range(2000))
@@ -98,12 +101,14 @@ _AT_HOME = (
     ("alias " + "".join(f"a{number}=b " for number in range(4000)) + ";", "unalias a№;", ""),
     ("".join(f"f{number}()(:);" for number in range(3000)), "unset f№;", ""), ("x=" + "a" * 50_000 + ";b ", '"$x"', ""),
 )  # fmt: skip
-"""Pieces that cost something where they are at home, with what stands before and after: one more name, value or element
-where there are many already."""
+"""Pieces that are costly in a certain context, with the text before and after: one more name, value or element where
+there
+are many already.
+"""
 
 
 class Repeating(Reading):
-    """A case is pieces and how often each is repeated, as JSON."""
+    """A case is a list of pieces with the number of repetitions of each, as JSON."""
 
     def invent(self, seed: int) -> str:
         made = random.Random(seed)
@@ -131,7 +136,7 @@ class Repeating(Reading):
     def slow(self, text: str, policy: Policy, took: float) -> str:
         if took < LONG:
             return super().slow(text, policy, took)
-        took = min(took, _time(text, policy))  # a busy machine is no failure
+        took = min(took, _time(text, policy))  # a busy machine must not cause a failure
         plain = max(_time((_PLAIN * LARGEST)[: len(text)], policy), LONG / TIMES)
         if took < LONG or took < TIMES * plain:
             return ""
@@ -153,7 +158,7 @@ def _repeat_piece(each: tuple[str, int]) -> str:
     if _NUMBER not in piece:
         return piece * times
     room, made = times * len(piece), list[str]()
-    while room > 0:  # the numbers are longer than what stands for them
+    while room > 0:  # the numbers are longer than their placeholder
         at = len(made)
         made.append(piece.replace(_NUMBER + "+", str(at + 1)).replace(_NUMBER, str(at)))
         room -= len(made[-1])

@@ -1,5 +1,7 @@
-"""Writing a command in another way does not change what is said of it: quotes, spacing, line continuation, groups,
-conditions that hold, wrappers that change nothing, texts that a shell is given to run."""
+"""Check that rewriting a command does not change its verdict: quotes, spacing, line continuation, groups, conditions
+that
+hold, wrappers without effect, and scripts passed to a shell.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,16 @@ from nacre.verdict import Verdict
 
 _CWD = "/home/dev/project"
 _PLAIN = re.compile(r"[\w./=:@,+-]+(?: [\w./=:@,+-]+)*")
-"""Words that mean what they say, with one blank between them."""
+"""Words without special meaning, separated by one space."""
 _RESERVED = ("coproc", "time")
-"""Words that are others when they are quoted, or stand behind a wrapper."""
+"""Words whose meaning changes if they are quoted or stand behind a wrapper."""
 _BETWEEN = "\x1e"
-"""Between the command and what was made of it, in a case."""
+"""Separator of the command and its rewritten form, in a case."""
 
 
 @cache
 def whole() -> list[str]:
-    """The commands that something can follow: nothing is left open at their end."""
+    """Return the commands that can be followed by others: nothing is left open at their end."""
     return [command for command in commands() if _is_whole(command)]
 
 
@@ -54,7 +56,7 @@ def check_command(command: str) -> Verdict:
 
 
 def differs(command: str, before: Verdict, text: str) -> str:
-    """What is said otherwise of a command that was written in another way; empty if nothing is."""
+    """Return how the verdict of a rewritten command differs; empty if it does not."""
     after = check_command(text)
     stricter = after.decision.strictness > before.decision.strictness
     if before.decision is after.decision or after.rule == "too-complex":
@@ -77,7 +79,7 @@ def _is_whole(command: str) -> bool:
 
 
 def steps(text: str) -> Iterator[str]:
-    """Everything that one step makes of a text, besides other ways to write its words."""
+    """Yield every result of one rewriting step, other than rewritten words."""
     if _is_plain(text):
         yield from (wrapper + text for wrapper in _WRAPPERS)
     yield from (_run(around, text) for around in _texts(text))
@@ -135,10 +137,12 @@ _WRAPPERS = (
     "timeout --signal=KILL 5 ", "nohup ", "command ", "command -p ", "time ", "time -p ", "setsid ", "stdbuf -oL ",
     "ionice -c 3 ", "sudo env A=1 nice -n 5 timeout 5 ",
 )  # fmt: skip
-"""What runs the words that follow, and changes nothing about what they do."""
+"""Wrappers that run the words that follow without changing their effect."""
 _PERHAPS = ("cd . && ", "[ -n x ] && ", "echo hi && ")
-"""What the first command of a list hangs on then. It may not have run (`cd . && D=build; rm -rf "$D"/*`), so what is
-said may be stricter, and never laxer."""
+"""Conditions before the command. It may then not be the first to run (`cd . && D=build; rm -rf "$D"/*`), so the verdict
+may
+be stricter, but never laxer.
+"""
 _AROUND_LINES = (
     "{\n@@\n}", "(\n@@\n)", "if true; then\n@@\nfi", "\n@@", "true; @@", "true && @@", "for i in 1; do\n@@\ndone",
     ":;@@", "  @@", "while true; do\n@@\nbreak; done", "f() {\n@@\n}; f", "case x in x)\n@@\nesac",
@@ -157,4 +161,4 @@ _TEXTS = (
     "shopt -s expand_aliases\nalias run_=@@\nrun_", "echo k | xargs -IXYZZY bash -c @@",
     "find . -maxdepth 0 -exec bash -c @@ \\;",
 )  # fmt: skip
-"""What runs a text that stands in it as one word. `find` is the last: it would put a path in place of `{}`."""
+"""Scripts that run a text given as one word. `find` is the last: it would replace `{}` by a path."""

@@ -1,5 +1,7 @@
-"""What bash executes is what nacre has read: invented scripts are run with stubs for programs, which say how they were
-called and where, and every such call must be among the commands that `nacre.shell` found in the text."""
+"""Check that bash executes what nacre has parsed: generated scripts run with stubs for programs, which record how and
+where
+they were called; every call must be among the commands that `nacre.shell` found in the script.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,16 @@ _TOOLS = (
     "basename bash cat chmod cp diff dirname env find head mkdir mv nice nohup sed seq setsid sh stdbuf tee timeout "
     "touch tr xargs yes"
 ).split()
-"""All that can be executed besides."""
+"""The only other programs that can be executed."""
 _RUN_TIMEOUT_S = 240.0
 _BETWEEN = "\x1f"
 _PIPE, _PIPED = re.compile("/dev/fd/[0-9]+"), "/dev/fd/63"
-"""What `<(…)` becomes; nobody knows its number."""
+"""The result of `<(…)`; its number is unpredictable."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A stub was executed."""
+    """One execution of a stub."""
 
     where: str
     argv: tuple[str, ...]
@@ -64,8 +66,8 @@ class Running:
         return Doer(seed).script()
 
     def wrong(self, text: str) -> str:
-        """What bash did and nacre did not foresee; empty if there is nothing."""
-        place = self._place / "some" / "where" / "work"  # `cd ..` does not lead out
+        """Return a call by bash that nacre did not foresee; empty if there is none."""
+        place = self._place / "some" / "where" / "work"  # deep enough that `cd ..` does not leave it
         shutil.rmtree(place, ignore_errors=True)
         for name in FILES:
             (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -107,13 +109,17 @@ def _calls(log: bytes) -> list[Call]:
 
 
 def _expected_pattern(command: Command) -> re.Pattern[str]:
-    """What fits a command as it was read. A word that is not known may be any number of words, or none; a glob may be
-    several; and what `xargs` and `find` hand out they hand out in pieces."""
+    """Return a pattern that matches the calls of a parsed command.
+
+    An unknown word may be any number of words, or none; a glob may be several; and `xargs` and `find` pass their
+    arguments
+    in parts.
+    """
     first, *rest = command.argv
     text = rf"(?:.*/)?{glob_to_regex(command.name if is_literal(command.name) else first)}"
     pieces = command.parent is not None and command.parent.name in ("xargs", "find")
     for word in rest:
-        fits = f"{glob_to_regex(word)}|{re.escape(to_source(word))}"  # a glob that fits nothing is itself
+        fits = f"{glob_to_regex(word)}|{re.escape(to_source(word))}"  # a glob without a match stays as it is
         text += (
             f"(?:{_BETWEEN}(?:{fits})){_repeat_mark(word, pieces)}"
             if with_unknowns_empty(word)
@@ -123,7 +129,7 @@ def _expected_pattern(command: Command) -> re.Pattern[str]:
 
 
 def _where(command: Command) -> re.Pattern[str]:
-    """Where it runs; a `cd` that may have failed leaves it in any place."""
+    """Return a pattern for its working directory; after a `cd` that may have failed it is unknown."""
     return re.compile(glob_to_regex(command.cwd) if command.cwd_certain else ".*", re.DOTALL)
 
 

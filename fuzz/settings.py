@@ -1,5 +1,9 @@
-"""Settings of a user and of a project, of all kinds, some damaged: an error names its file, and whatever stands in the
-project's, nothing is allowed, reached, kept or shown that was not before."""
+"""Fuzz the settings of a user and of a project, some of them damaged.
+
+An error must name its file, and no setting of the project may allow, open, keep or show anything that the user's
+settings
+did not.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ _COMMANDS = (
     "ls -l", "npm run test", "git push -f", "git stash drop", "rm -rf /", "curl x | sh", "make test", "npm publish",
     "$x",
 )  # fmt: skip
-"""What is said of them is never less strict than it was."""
+"""Commands whose verdict must never become laxer."""
 _USERS = ("profile", "allow_partial", "pass_env", "audit", "claude_settings", "unprotected", "permissions.allow")
 _MORE = ("protected", "hidden", "secret_env", "permissions.ask", "permissions.deny")
 _LESS = ("max_timeout", "output", "spill", "log")
@@ -85,7 +89,7 @@ class Config:
         except InvalidConfig as error:
             named = any(str(self._files[name]) in str(error) for name in given)
             return "" if named else f"the error names no file: {error}"
-        except NacreError as error:  # what cannot be meant together
+        except NacreError as error:  # settings that contradict each other
             return "" if str(error) else "an error without a word"
         finally:
             for file in self._files.values():
@@ -130,11 +134,11 @@ def _some(key: Setting, made: random.Random) -> Any:
 
 
 def _to_toml(value: Any) -> str:
-    return json.dumps(value)  # TOML has the same
+    return json.dumps(value)  # TOML has the same notation
 
 
 def _looser(before: Loaded, after: Loaded) -> str:
-    """A setting that a project has made less strict, by its own order."""
+    """Return a setting that a project has made less strict, by the order of that setting; empty if there is none."""
     for name in _USERS:
         if before.get(name) != after.get(name):
             return f"a project has set {name}: {before.get(name)!r} is {after.get(name)!r}"
@@ -160,7 +164,7 @@ def _decision_of(policy: Policy, id: str) -> Decision:
 
 
 def _less_confined(before: ToolContext, after: ToolContext) -> str:
-    """What commands can reach, and could not."""
+    """Return a restriction of the sandbox that a project has loosened; empty if there is none."""
     if ACCESS.index(after.access) < ACCESS.index(before.access):
         return f"a project has changed access from {before.access} to {after.access}"
     if _is_confined(before):
@@ -180,7 +184,7 @@ def _is_confined(context: ToolContext) -> bool:
 
 
 def _reach(value: Any) -> set[Any] | None:
-    """None: everything."""
+    """Return the set of what can be reached; None: everything."""
     if isinstance(value, bool):
         return None if value else set()
     return {value} if isinstance(value, str) else {*value}

@@ -1,7 +1,7 @@
-"""What is attacked: for each target, a way to invent a case from a seed, and to say what is wrong with what nacre did.
+"""The targets of fuzzing: each generates a case from a seed and returns what nacre did wrong with it.
 
-A case is a text or bytes, so that one that failed can be kept (tests/fuzz/saved_cases.jsonl) and is tried from then on,
-whatever becomes of the inventor.
+A case is text or bytes, so that a failed one can be saved (tests/fuzz/saved_cases.jsonl) and is tested from then on,
+independently of its generator.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from typing import Any, Protocol
 
 Case = str | bytes
 SLOW = 60
-"""Seconds of the processor that no case may take, however often it looks; a busy machine is no failure."""
+"""CPU seconds that no case may take; CPU time, so that a busy machine does not cause a failure."""
 STUCK = 300
-"""Seconds by the clock, for what waits."""
+"""Wall-clock limit in seconds, for cases that wait."""
 
 
 class Target(Protocol):
     def invent(self, seed: int) -> Any:
-        """The case of this seed."""
+        """Return the case of this seed."""
 
     def wrong(self, case: Any) -> str:
-        """What is wrong; empty if nothing is. Whatever it raises is wrong, too."""
+        """Return what is wrong; empty if nothing is. An exception is a failure, too."""
 
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Where a target is, its share of the cases, and the package that it cannot do without."""
+    """The location of a target, its share of the cases, and the package that it requires."""
 
     place: str
     weight: int
@@ -41,7 +41,7 @@ class Kind:
 
     @property
     def missing(self) -> str:
-        """Why it cannot be attacked here; empty if it can."""
+        """The reason why it cannot be run here; empty if it can."""
         return "" if importlib.util.find_spec(self.needs) else f"{self.needs} is not installed"
 
     def load_target(self) -> Target:
@@ -70,18 +70,20 @@ class Failure:
     target: str
     seed: int
     case: Case
-    """Empty, if there came to be none."""
+    """Empty if none could be generated."""
     wrong: str
 
     @property
     def line(self) -> str:
-        """As it is kept."""
+        """The line to save in saved_cases.jsonl."""
         return json.dumps({"target": self.target, **encode_case(self.case)}, ensure_ascii=True)
 
 
 def attack(name: str, first: int, count: int) -> list[Failure]:
-    """Cases of one target, by their seeds. That a target cannot be made, or a case not be invented, is a failure too:
-    the others go on."""
+    """Run cases of one target, by their seeds. If the target or a case cannot be created, that is a failure, too; the
+    other
+    cases still run.
+    """
     try:
         target = TARGETS[name].load_target()
     except Exception:
@@ -102,7 +104,7 @@ def _try_case(name: str, target: Target, seed: int) -> Failure | None:
 
 
 def verdict(target: Target, case: Case) -> str:
-    """What is wrong with how it was taken; it may also have raised, or taken too long."""
+    """Return what is wrong with the handling of a case, including an exception and a timeout; empty if nothing is."""
 
     def late(*_: object) -> None:
         raise TimeoutError(f"it takes more than {SLOW} seconds of the processor, or {STUCK} by the clock")

@@ -1,5 +1,6 @@
-"""The directories of tasks, damaged: what is read from them is what lies there, where it is said to lie, and nothing
-is taken that cannot be."""
+"""Fuzz task directories, with damaged files: what is read from them must be in the files, at the stated position, and
+impossible values must be rejected.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +57,14 @@ _VALUES: tuple[object, ...] = (
     [[0, 9, 0]],
     "\ud800",
 )
-"""What may stand there instead."""
+"""Replacement values for a field."""
 _AGAIN = 100
-"""Pieces that are read of one log, at most."""
+"""Maximum number of reads of one log."""
 
 
 class Tasks:
-    """A case is the files of a task's directory, how they are read, and what is read if nothing is damaged; as JSON."""
+    """A case is the files of a task directory, the read parameters, and the expected result if nothing is damaged; as
+    JSON."""
 
     def __init__(self) -> None:
         self._store = Path(tempfile.mkdtemp(prefix="nacre-fuzz-"))
@@ -128,7 +130,7 @@ class Tasks:
 
 
 def _parts(made: random.Random) -> tuple[list[list[int]], list[tuple[int, bytes]]]:
-    """What is kept of a stream, in one or two pieces, and the parts in which it lies there."""
+    """Return the kept ranges of a stream, one or two, and the segments that contain them."""
     end, head = made.choice((0, 3, 150, head_bytes(_CAP), 500, len(_STREAM))), head_bytes(_CAP)
     size = segment_bytes(_CAP)
     rest = range(head, end, size)
@@ -145,7 +147,7 @@ def _parts(made: random.Random) -> tuple[list[list[int]], list[tuple[int, bytes]
 
 
 def _ended_files(made: random.Random, kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, bytes]:
-    """All of its log is in one file, and it is said where."""
+    """Return the files of a task that has ended: its log is one file, with an index."""
     log, pieces = b"", list[list[int]]()
     for start, data in parts:
         log += _NOTE if pieces and pieces[-1][0] + pieces[-1][1] < start else b""
@@ -164,7 +166,7 @@ def _ended_files(made: random.Random, kept: list[list[int]], parts: list[tuple[i
 
 
 def _lost_files(kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, bytes]:
-    """Its keeper was killed: its log is in as many files as it had."""
+    """Return the files of a task whose keeper was killed: its log is still in segments."""
     files = {LOG if start == 0 else segment_name(start): data for start, data in parts}
     if len(parts) > 1:
         files[LOG] += _NOTE
@@ -210,7 +212,7 @@ def _join_parts(read: list[list[Any]]) -> list[list[Any]]:
 
 
 def _loads(data: bytes) -> Any:
-    """None: this is for nobody to say."""
+    """Return the JSON value; None if it cannot be parsed."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -218,7 +220,7 @@ def _loads(data: bytes) -> Any:
 
 
 def _untrue(task: Task, files: dict[str, bytes]) -> str:
-    """What is said of it, and does not stand there."""
+    """Return a fact of the task that is not in its files; empty if there is none."""
     json.dumps(task.to_dict(), allow_nan=False)
     if task.id != _ID or not task.summary:
         return f"it is {task.id!r}, {task.summary!r}"
@@ -241,7 +243,7 @@ def _untrue(task: Task, files: dict[str, bytes]) -> str:
 
 
 def _strange(output: Output, since: int, lines: int | None, files: dict[str, bytes]) -> str:
-    """What was read, and does not lie there; or is not counted as it should be."""
+    """Return output that is not in the log or is counted wrongly; empty if there is none."""
     if min(output.start, output.dropped, output.skipped) < 0 or output.cursor != output.start + len(output.data):
         return f"from {output.start}, {output.dropped} dropped, {output.skipped} skipped, up to {output.cursor}"
     if since >= 0 and since + output.dropped + output.skipped != output.start:
@@ -262,7 +264,7 @@ def _strange(output: Output, since: int, lines: int | None, files: dict[str, byt
 
 
 def _places(files: dict[str, bytes]) -> list[tuple[int, bytes]] | None:
-    """Where in the stream each part of the log lies. None: this is for nobody to say."""
+    """Return the position in the stream of each part of the log; None if it is unknown."""
     over = _loads(files.get(STATUS, b"null"))
     segments = [(segment_offset(name) or 0, data) for name, data in files.items() if name.startswith(f"{LOG}.")]
     log = files.get(LOG, b"")
@@ -275,7 +277,7 @@ def _places(files: dict[str, bytes]) -> list[tuple[int, bytes]] | None:
 
 
 def _same(one: bytes, other: bytes) -> int:
-    """Bytes at the beginning of both."""
+    """Return the length of the common prefix."""
     most = min(len(one), len(other))
     if one[:most] == other[:most]:
         return most

@@ -1,4 +1,7 @@
-"""The messages between host and keeper: what was said arrives as it was said, and damage is refused or is a message."""
+"""Fuzz the messages between host and keeper: a message must be decoded unchanged; a damaged one must be refused or
+decode
+to a valid message.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _DAMAGED = (
     b"9" * 5000, b"999", b"-2", b"1.", b"\xd9\xa1", b"true", b"xyzxyzxyzx", b"0101", b"2222222222", b"1111111111",
     b"00000000000", b"junk", b"starts", b"adopt", b"start", b"=", b"A=1", b"\xff", b"18446744073709551616",
 )  # fmt: skip
-"""What a field may be instead."""
+"""Replacement values for a field."""
 _FLAGS = (
     "merge",
     "keep_leftovers",
@@ -36,7 +39,7 @@ _WORDS = ("bash", "cwd", "private_dir", "task", "protection", "kill_script")
 
 
 class Wire:
-    """A case is a value as JSON, which must come back, or the bytes of a message that was damaged."""
+    """A case is a value as JSON, which must survive a round trip, or the bytes of a damaged message."""
 
     def close(self) -> None:
         pass
@@ -82,7 +85,7 @@ def _start(made: random.Random) -> dict[str, Any]:
     if not files:
         fields |= {"has_stdin": False, "has_state": False}
     if fields["text"] is None or fields["has_stdin"] or fields["has_state"] or fields["deferred"]:
-        fields["standby_ok"] = False  # nor is it said to be
+        fields["standby_ok"] = False  # the encoder does not set it either
     return fields
 
 
@@ -103,7 +106,7 @@ def _environment(made: random.Random) -> dict[str, Any]:
 
 
 def _word(made: random.Random) -> str:
-    """Bytes without NUL, a character each."""
+    """Return bytes without NUL, as one character per byte."""
     return made.randbytes(made.randrange(8)).decode("latin-1").replace("\0", "")
 
 
@@ -119,7 +122,7 @@ def _message(fields: dict[str, Any]) -> bytes:
 
 
 def _find_lost_field(fields: dict[str, Any]) -> str:
-    """What has not come back as it was."""
+    """Return a field that did not survive the round trip; empty if all did."""
     message = _message(fields)
     if "environment" in fields:
         said = {name.encode(): value.encode() for name, value in fields["environment"].items()}
@@ -150,7 +153,7 @@ def _encode_again(value: Any) -> bytes:
 
 
 def _check_decoded(case: bytes, decode: Callable[[bytes], Any]) -> str:
-    """What is wrong with what was made of it. To be refused is right: it was damaged."""
+    """Return what is wrong with the decoded value; empty if nothing is. Refusing a damaged message is right."""
     try:
         value = decode(case)
     except MalformedMessage:
