@@ -1,4 +1,4 @@
-"""The ten lines of the README."""
+"""The example of the README."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The tool for a model: what to hand over, and a call answered, in our own way and in another tool's."""
+"""The tool for a model: its definition and an answered call, in nacre's format and in another tool's."""
 
 import asyncio
 

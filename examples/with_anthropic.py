@@ -1,4 +1,4 @@
-"""nacre in the Anthropic SDK. Runs offline: a transport that answers from a script stands in for the API."""
+"""nacre in the Anthropic SDK. Runs offline: a transport with scripted answers replaces the API."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""nacre in claude-agent-sdk. Runs offline: a server on loopback that answers from a script stands in for the API."""
+"""nacre in claude-agent-sdk. Runs offline: a server on loopback with scripted answers replaces the API."""
 
 import asyncio
 import json
@@ -15,12 +15,12 @@ from nacre import ToolContext
 from nacre.adapters.claude_agent_sdk import allowed_tools, server
 
 Respond = Callable[[list[dict[str, Any]]], dict[str, Any]]
-"""The results of tools so far → the next block that the model says."""
+"""Function from the tool results so far to the model's next block."""
 
 
 @contextmanager
 def fake_api(respond: Respond) -> Iterator[dict[str, str]]:
-    """The environment in which the agent takes this for its API."""
+    """Serve the API and return the environment in which the agent uses it."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -52,7 +52,7 @@ def fake_api(respond: Respond) -> Iterator[dict[str, str]]:
 
 
 def events(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A message of one block, as the API streams it."""
+    """Yield a message of one block, as the API streams it."""
     tool = block["type"] == "tool_use"
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": [], "usage": usage}

@@ -1,4 +1,4 @@
-"""nacre as the sandbox of a deep agent. Runs offline: LangChain's fake chat model stands in for a real one."""
+"""nacre as the sandbox of a deep agent. Runs offline: LangChain's fake chat model replaces a real one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""nacre as a sandbox of inspect_ai. Runs offline: its mock model stands in for a real one."""
+"""nacre as a sandbox of inspect_ai. Runs offline: its mock model replaces a real one."""
 
 import tempfile
 from typing import Any
@@ -11,7 +11,7 @@ from inspect_ai.tool import bash
 
 
 def add_usage(output: ModelOutput) -> ModelOutput:
-    """With a usage: inspect_ai would fetch a tokenizer to count what has none."""
+    """Return an output with token usage: without it, inspect_ai would download a tokenizer to count tokens."""
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     return output
 

@@ -1,4 +1,4 @@
-"""nacre in LangChain. Runs offline: its fake chat model stands in for a real one."""
+"""nacre in LangChain. Runs offline: its fake chat model replaces a real one."""
 
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage

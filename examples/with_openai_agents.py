@@ -1,4 +1,4 @@
-"""nacre in the OpenAI Agents SDK. Runs offline: a scripted `Model` stands in for a real one."""
+"""nacre in the OpenAI Agents SDK. Runs offline: a scripted `Model` replaces a real one."""
 
 import json
 from typing import Any

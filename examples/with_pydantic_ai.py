@@ -1,4 +1,4 @@
-"""nacre in pydantic-ai. Runs offline: its function model stands in for a real one."""
+"""nacre in pydantic-ai. Runs offline: its function model replaces a real one."""
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart

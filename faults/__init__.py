@@ -1,1 +1,1 @@
-"""What goes wrong around nacre, made to go wrong: `make faults`. Nothing here is installed."""
+"""Fault injection around nacre: `make faults`. Not part of the installed package."""

@@ -1,9 +1,9 @@
 """`make faults`: `python -m faults [--fault NAME]… [--rounds N] [--seed N]`.
 
-Each fault so many times, each time at another moment, and after each round: the next command works, no process, no
-descriptor and no temporary file is left, what is said of tasks is true, and no byte is lost of one that lived. A
-failure is printed with what plays that round again: with the same choices, on a machine that never does the same thing
-twice. Exit code 1 if there was one.
+Injects each fault a number of times, each time at another moment. After each round the next command must work, no
+process, descriptor or temporary file may be left, reported task states must be true, and no output of a surviving task
+may be lost. A failure is printed with the command that repeats the round with the same random choices; timing on the
+machine still varies. Exits with 1 if there was a failure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ async def main() -> int:
 
 
 async def _rounds(name: str, seeds: range) -> tuple[int, int, float]:
-    """How many were played, how many of them failed, and how long it took."""
+    """Return the number of rounds, the number of failed ones, and the duration in seconds."""
     start, played, failures, missing = time.monotonic(), 0, list[tuple[int, str]](), ""
     for seed in seeds:
         try:

@@ -1,4 +1,4 @@
-"""Keepers that are killed as their callers go: whoever is there last ends what is left."""
+"""Kill keepers while their callers go away: the last process that remains must kill what is left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONG = 300
 
 
 async def callers(round: Round) -> None:
-    """The keeper, and sometimes those that it has forked off, a moment before or after nobody waits any more."""
+    """Kill the keeper, and sometimes its forked keepers, shortly before or after the callers are cancelled."""
     await round.bash.run("true")
     running = [asyncio.ensure_future(_consume(round)) for _ in range(_CALLERS)]
     await round.moment(0.15)
@@ -30,7 +30,7 @@ async def callers(round: Round) -> None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     if round.random.random() < 0.5:
-        while not keeper.dead:  # until the very turn in which that is noticed
+        while not keeper.dead:  # until the very turn of the event loop in which the death is noticed
             await turn_loop()
     else:
         await round.moment(0.06)
@@ -40,7 +40,7 @@ async def callers(round: Round) -> None:
 
 
 async def _consume(round: Round) -> None:
-    """Some of them are slow."""
+    """Consume the output of a long command, sometimes slowly."""
     access = round.random.choice(round.bash.access_modes[:2])
     ctx = replace(round.ctx, access=access, working_dir=round.place)
     how = round.random.choice((Request(""), Request("", yield_after=_LONG), Request("", leftovers="end")))

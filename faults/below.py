@@ -1,4 +1,4 @@
-"""Everything that this process is to answer for: what it has started, and what that has left behind."""
+"""All descendants of this process: the processes that it has started, and those that they have left behind."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @contextmanager
 def no_way_out() -> Iterator[None]:
-    """What loses its parent becomes a child of this process, not of init: neither a keeper, which has next to no
-    environment, nor a daemon can be left without being seen."""
+    """Make orphans children of this process instead of init, so that neither a keeper, which has almost no environment,
+    nor a daemon can be left unnoticed."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
@@ -25,7 +25,7 @@ def no_way_out() -> Iterator[None]:
 
 
 def list_descendants() -> dict[int, str]:
-    """What is alive below this process, by pid."""
+    """Return the living descendants of this process: command line by PID."""
     parents = {pid: parent_and_session(pid)[0] for pid in pids()}
     found, new = set[int](), {os.getpid()}
     while new:
@@ -35,7 +35,7 @@ def list_descendants() -> dict[int, str]:
 
 
 def bury() -> None:
-    """Orphans that have come to us and died. Only while nobody waits for a child."""
+    """Reap orphans that became children of this process. Only call it while no code waits for a child."""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -11,7 +11,7 @@ from faults.round import Fault
 class Kind(NamedTuple):
     fault: Fault
     rounds: int
-    """In a whole run."""
+    """Number of rounds in a full run."""
 
 
 FAULTS = {

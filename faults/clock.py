@@ -1,8 +1,8 @@
 """A clock that is set while tasks run, by hours or by years.
 
-The machine's own clock is not touched. What is set is what nacre sees of it: `time.time` in a program of its own, and
-the times of the files in its directory of tasks, which look as if they were written before the jump. A keeper asks the
-clock only once, to note when a task has ended; deadlines and durations go by another clock, which cannot be set.
+The machine's own clock is not touched. Changed is what nacre sees of it: `time.time` in a separate process, and the
+timestamps of the files in its task directory, which look as if they were written before the jump. A keeper reads the
+wall clock only once, to record when a task ended; deadlines and durations use the monotonic clock, which cannot be set.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PROGRAM = "import sys; from faults.clock import run_with_jumping_clock; run_wit
 
 
 async def jumps(round: Round) -> None:
-    """No task is told to be lost or is swept away, no timeout comes early or late, and no duration is negative."""
+    """No task is reported lost or cleaned up, no timeout is early or late, and no duration is negative."""
     said = await round.program(_PROGRAM, round.store, round.random.randrange(10**6))
     need(said == "good\n", f"it said {said!r}")
     ended = [task.outcome for task in round.tasks.list()]
@@ -32,7 +32,7 @@ async def jumps(round: Round) -> None:
 
 
 def run_with_jumping_clock(store: str, seed: str) -> None:
-    """The program with that clock."""
+    """Run commands and tasks while the clock jumps."""
     chance, real, shift = random.Random(seed), time.time, 0.0
     time.time = lambda: real() + shift
 

@@ -1,4 +1,4 @@
-"""Disks that are full or read-only, directories that are not there or cannot be made."""
+"""Disks that are full or read-only, directories that are missing or cannot be made."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _NO_SPACE = "No space left on device"
 
 
 async def full(round: Round) -> None:
-    """Before a task, in the middle of its output, or of a command's: what was printed is counted, what is kept is
-    right, the end is told."""
+    """Fill the disk before a task, during its output, or during a command's. Output must be counted, the kept part must
+    be right, and the outcome must be reported."""
     size = round.random.randrange(300_000, 2_000_000)
     with small_disk(round.place / "disk", str(size)) as disk:
         printed = round.random.randrange(size // 2, size * 3)
@@ -53,7 +53,7 @@ async def _is_kept_in_part(round: Round, disk: Path, text: str, printed: int) ->
 
 
 async def _is_refused(round: Round, store: Path, why: str) -> None:
-    """A task cannot be kept there: it is not started, and the message says why and what to do."""
+    """Check that no task is started there, and that the error says why and what to do."""
     try:
         result = await round.bash.run(Request("sleep 300", mode="background"), ToolContext(output_dir=store))
     except InvalidRequest as error:
@@ -78,7 +78,7 @@ async def read_only(round: Round) -> None:
 
 
 async def no_state(round: Round) -> None:
-    """The directory of tasks is a file, is still to be made, or is removed while a task runs."""
+    """The task directory is a file, does not exist yet, or is removed while a task runs."""
     kind = round.random.choice(("file", "missing", "removed"))
     if kind == "file":
         (round.place / "file").write_text("")
@@ -93,7 +93,7 @@ async def no_state(round: Round) -> None:
     assert pid is not None
     await round.moment()
     while round.store.exists():
-        with suppress(FileNotFoundError):  # its keeper, which ends just now, removes something, too
+        with suppress(FileNotFoundError):  # the task's keeper, which is about to exit, removes files, too
             shutil.rmtree(round.store)
     need(not round.tasks.list(), "it is still listed")
     await until(lambda: not is_alive(pid), "the end of a task that nobody can read", within=HANG_TIMEOUT_S)
@@ -101,7 +101,7 @@ async def no_state(round: Round) -> None:
 
 
 async def no_temporary(round: Round) -> None:
-    """TMPDIR is missing, a file, nowhere to write to, or full; or there is no place at all for temporary files."""
+    """TMPDIR is missing, a file, not writable, or full; or no directory for temporary files is usable."""
     program = """
         import sys, tempfile
         if sys.argv[1] == "none":
@@ -114,7 +114,7 @@ async def no_temporary(round: Round) -> None:
     said = "exit 0 4 one\n\nexit 7 4 two\n\nexit 0 6 three\n\nexit 0 3000000 \n"
     (round.place / "file").write_text("")
     kinds = ["missing", "file", "/proc"]
-    if LINUX:  # elsewhere a command's stdin is a temporary file
+    if LINUX:  # elsewhere, stdin of a command is a temporary file
         kinds += ["none", *(["full"] if os.geteuid() == 0 else [])]
     kind = round.random.choice(kinds)
     if kind == "full":

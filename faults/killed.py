@@ -1,4 +1,4 @@
-"""SIGKILL at moments that nobody chooses: of the program, its keeper, a task's keeper, the shell."""
+"""SIGKILL at random moments: of the host program, its keeper, a task's keeper, the shell."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _HOST = """
 
 
 async def host(round: Round) -> None:
-    """The program, or its whole group, while it starts tasks and commands: its tasks go on, all else ends."""
+    """Kill the program, or its process group, while it starts tasks and commands: its tasks keep running, all else is
+    killed."""
     with started_host(_HOST, round.store, COUNT, own_group=True) as program:
         await round.wait_until_ready(program)
         if round.random.random() < 0.5:
@@ -48,7 +49,7 @@ async def host(round: Round) -> None:
             program.kill()
         said, _ = await asyncio.to_thread(program.communicate)
     await round.has_counted(*(set(said.split()) - {"ready"}))
-    for task in round.tasks.list() if round.store.is_dir() else ():  # one that was being started was not told of
+    for task in round.tasks.list() if round.store.is_dir() else ():  # a task whose start was not reported
         await round.tasks.wait(task.id, timeout=HANG_TIMEOUT_S)
         output = round.tasks.output(task.id)
         whole = (output.task.outcome, output.text) == (Exited(7), COUNTED)
@@ -57,8 +58,11 @@ async def host(round: Round) -> None:
 
 
 async def keeper(round: Round) -> None:
-    """The keeper of this program: a command is lost and ended, confined or not; a task goes on; one that is being
-    started, or that a command becomes, goes on or was never there."""
+    """Kill the keeper of this program: a running command is lost and killed, sandboxed or not, and a running task
+    continues.
+
+    A task that is being started or promoted continues or never existed.
+    """
     access = round.random.choice(round.bash.access_modes[:2])
     there = ToolContext(working_dir=round.place, access=access)
     task = await round.start_task()
@@ -68,7 +72,9 @@ async def keeper(round: Round) -> None:
         asyncio.ensure_future(round.bash.run(Request(COUNT, mode="background"), round.ctx)),
         asyncio.ensure_future(round.bash.run(Request(COUNT, yield_after=0.3 * round.random.random()), round.ctx)),
     ]
-    await round.moment(round.random.choice((0.02, 0.5, 0.8)))  # or when all has ended, just before the next command
+    await round.moment(
+        round.random.choice((0.02, 0.5, 0.8))
+    )  # or when all commands have exited, just before the next one
     os.kill(round.keeper, signal.SIGKILL)
     _has_printed(round, await asyncio.wait_for(running, HANG_TIMEOUT_S), Lost)
     ids = {task}
@@ -82,14 +88,15 @@ async def keeper(round: Round) -> None:
 
 
 async def task_keeper(round: Round) -> None:
-    """The keeper of a task, or that and the program's: the task is told to be lost, and nothing of it lives."""
+    """Kill a task's keeper, sometimes together with the program's: the task is reported lost, and none of its processes
+    lives."""
     other = await round.start_task()
     starting = asyncio.ensure_future(
         round.bash.run(
             Request(f"(setsid sleep 300 &); {round.counting_command()}; sleep 300", mode="background"), round.ctx
         )
     )
-    newborn = round.random.random() < 0.3  # before anybody has heard of it, if need be
+    newborn = round.random.random() < 0.3  # sometimes before its start was reported
     if not newborn:
         await asyncio.wait([starting])
     begun = (await until(lambda: _tasks_with_process_file(round) - {other}, "a task that has begun")).pop()
@@ -112,12 +119,12 @@ async def task_keeper(round: Round) -> None:
 
 
 def _tasks_with_process_file(round: Round) -> set[str]:
-    """Tasks that have told which processes they are made of."""
+    """Return the tasks that have recorded their processes."""
     return {path.parent.name for path in round.store.glob("*/process.json")}
 
 
 async def shell(round: Round) -> None:
-    """The shell of a command: it ends so, and what it had left running ends with it, however stubborn that is."""
+    """Kill the shell of a command: that is its outcome, and its leftovers are killed with it, even stubborn ones."""
     result: Result | None = None
     request = Request(f"{STUBBORN}; {round.counting_command()}; exit 7", leftovers="end")
     async for event in round.bash.stream(request, ToolContext()):
@@ -136,7 +143,7 @@ async def shell(round: Round) -> None:
 
 
 def _has_printed(round: Round, result: Result, kind: type[Outcome]) -> None:
-    """All that it had printed before it was killed, and if it was not, all of it."""
+    """Check that the result has all output printed before the kill, or all of it if the command was not killed."""
     whole = (result.outcome, result.stdout) == (Exited(7), COUNTED)
     cut = isinstance(result.outcome, kind) and COUNTED.startswith(result.stdout)
     need(whole or cut, f"the command: {result.summary}, {result.stdout!r}")

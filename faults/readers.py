@@ -1,4 +1,4 @@
-"""Whoever reads a flood takes his time, or has enough of it."""
+"""Readers of a large output that are slow, or stop reading."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _READ = 1 << 16
 
 
 async def slow(round: Round) -> None:
-    """A consumer of a stream that stops now and then, a pipe that is full, or one that nobody reads any more: the
-    command waits, and not a byte is lost of what is read."""
+    """A slow consumer of a stream, a full pipe, or a closed one: the command waits, and no byte is lost of what is
+    read."""
     size = round.random.randrange(5_000_000, 20_000_000)
     await round.random.choice((_consumer, _full_pipe, _closed_pipe))(round, size)
 
@@ -49,7 +49,7 @@ async def _full_pipe(round: Round, size: int) -> None:
 
 
 async def _closed_pipe(round: Round, size: int) -> None:
-    """What is still running then is ended: `_left` looks for it."""
+    """Close the pipe while the command runs. Processes left running are found by `_leftover_processes`."""
     with _nacre(f"(setsid sleep 300 &); head -c {size} /dev/zero; sleep 300") as program:
         assert program.stdout is not None
         await asyncio.to_thread(os.read, program.stdout.fileno(), _READ)

@@ -1,6 +1,7 @@
-"""A keeper that is killed and replaced while commands are on their way to it: none is run twice, none is forgotten.
+"""Kill and replace a keeper while commands are being requested: no command runs twice, and none is forgotten.
 
-So with one of those that are forked off for commands that may become tasks, and take one such command after another.
+The same is done to keepers that are forked for commands that may become tasks, and that run one such command after
+another.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from tests.support.waiting import until
 _COMMANDS = 8
 _THREADS, _EACH, _KILLS = 3, 8, 3
 _HELD = 100
-"""The number of a command that waits at a gate."""
+"""The number of the command that waits for the gate."""
 
 
 async def kill_before_request(round: Round) -> None:
-    """The keeper, before it has heard of any of them: the next one runs them, but for those that are called off."""
+    """Kill the keeper before it has received any request: the next one runs them, except those that are cancelled."""
     await round.bash.run("true")
     keeper = round.keeper
     os.kill(keeper, signal.SIGSTOP)
@@ -68,7 +69,7 @@ async def kill_before_request(round: Round) -> None:
 
 
 async def threads(round: Round) -> None:
-    """The keeper, again and again, while threads with event loops of their own have commands run."""
+    """Kill the keeper repeatedly while threads with separate event loops run commands."""
     kills = _Kills(round)
 
     def keeper(sure: bool) -> _Whom:
@@ -81,7 +82,7 @@ async def threads(round: Round) -> None:
 
 
 async def heirs(round: Round) -> None:
-    """One that was forked off, again and again, while it has a command or waits for the next."""
+    """Kill a forked keeper repeatedly, while it has a command or waits for the next."""
     if not LINUX:
         pytest.skip("without the Linux parts none comes back, and none has a name to be found by")
     kills, patient = _Kills(round), Request("", yield_after=HANG_TIMEOUT_S)
@@ -103,13 +104,16 @@ async def heirs(round: Round) -> None:
 
 
 _Whom: TypeAlias = dict[int, Callable[[], bool]]
-"""By pid: whether it can be asked for nothing any more, once it is dead."""
+"""By PID: a function that returns whether it can receive no more requests once it is dead."""
 
 
 def _is_deaf(keeper: KeeperConnection) -> bool:
-    """Nobody has its end of the channel. A shell that it was about to start may for a moment: what is sent is lost."""
+    """Return true if no process holds the other end of the channel. A shell that was being started may hold it for a
+    moment;
+    what is sent then is lost.
+    """
     poll = select.poll()
-    with suppress(OSError, ValueError):  # a thread has closed it
+    with suppress(OSError, ValueError):  # another thread has closed it
         poll.register(keeper.channel, 0)
         return bool(poll.poll(0))
     return True
@@ -119,7 +123,7 @@ class _RunReport(NamedTuple):
     number: int
     result: Result
     kills: int
-    """That may have hit it."""
+    """Number of kills that may have hit it."""
 
 
 class _Kills:
@@ -128,8 +132,10 @@ class _Kills:
         self._begun = self._over = 0
 
     async def again_and_again(self, whom: Callable[[bool], _Whom], how: Request, ctx: ToolContext) -> _RunReport:
-        """At moments that nobody chooses, and once when a command has surely begun and not ended: what becomes of that
-        one. `whom` is told which time it is."""
+        """Kill at random moments, and once while a command is certainly running; return the report of that command.
+
+        `whom` is passed whether it is that kill.
+        """
         sure = self._round.random.randrange(_KILLS)
         for _ in range(sure):
             await self._at_some_moment(whom)
@@ -139,7 +145,7 @@ class _Kills:
         _gate(self._round).touch()
         told = await asyncio.wait_for(
             held, HANG_TIMEOUT_S
-        )  # before the next: that might end it before it is noted again
+        )  # before the next kill, which might hit it before its end is recorded
         for _ in range(sure + 1, _KILLS):
             await self._at_some_moment(whom)
         return told
@@ -151,21 +157,23 @@ class _Kills:
     async def _kill(self, whom: _Whom) -> None:
         self._begun += len(whom)
         for pid in whom:
-            with suppress(ProcessLookupError):  # a thread has found the last one dead, and the next is not there yet
+            with suppress(
+                ProcessLookupError
+            ):  # another thread has found the last keeper dead, and the next is not started yet
                 os.kill(pid, signal.SIGKILL)
         await until(lambda: all(not is_alive(pid) and deaf() for pid, deaf in whom.items()), f"the end of {list(whom)}")
         self._over += len(whom)
 
     async def run_during_kills(self, bash: Bash, number: int, how: Request, ctx: ToolContext) -> _RunReport:
-        """A command is run meanwhile."""
+        """Run a command, and count the kills meanwhile."""
         over = self._over
         result = await bash.run(replace(how, command=_noting_command(self._round, number)), ctx)
         return _RunReport(number, result, self._begun - over)
 
 
 def _ran_once(round: Round, held: _RunReport, others: list[list[_RunReport]]) -> None:
-    """Each of them, or it is said to be lost: that takes one kill if it has begun, and two if not, as it is asked for
-    once more."""
+    """Check that each command ran exactly once or is reported lost. Losing it takes one kill if it has begun, and two
+    if not, because it is requested a second time."""
     ran = _count_notes(round)
     need(not ran or max(ran.values()) == 1, f"run more than once: {ran}")
     need(isinstance(held.result.outcome, Lost), f"killed in its midst: {held.result.summary}")
@@ -187,7 +195,7 @@ def _commands(kills: _Kills, first: int) -> list[_RunReport]:
 
 
 def _gate(round: Round) -> Path:
-    """At which one command waits. A file, so that it stays open for whoever comes again."""
+    """Return the file for which one command waits. It stays, so that a repeated run is not blocked."""
     return round.place / "open"
 
 
@@ -198,6 +206,6 @@ def _noting_command(round: Round, number: int) -> str:
 
 
 def _count_notes(round: Round) -> Counter[int]:
-    """How often each has run."""
+    """Return how often each command has run."""
     note = round.place / "ran"
     return Counter(map(int, note.read_text().split())) if note.exists() else Counter()

@@ -1,8 +1,8 @@
-"""One round: a place of its own, something that goes wrong, and what must hold afterwards whatever it was.
+"""One round: a private directory, one fault, and the checks that must pass after any fault.
 
-Beside its place is a directory for temporary files, which everything that is started in the round has as its TMPDIR.
+Next to that directory is one for temporary files, the TMPDIR of every process that is started in the round.
 
-What cannot be made to go wrong on this machine is skipped as a test is (`pytest.skip`), with the reason.
+A fault that cannot be produced on this machine is skipped like a test (`pytest.skip`), with the reason.
 """
 
 from __future__ import annotations
@@ -37,12 +37,15 @@ from tests.support.hosts import run_host
 from tests.support.waiting import find_lasting, until
 
 _LEAVING = float(os.environ.get("NACRE_FAULTS_LEAVING_S", "100"))
-"""Seconds for everything to be gone after a round, which only what stays can take: less where it is known to stay."""
+"""Time limit in seconds for everything to be gone after a round. Only leaks reach it; lower it where a leak is
+known."""
 _ENDING = 60.0
-"""Seconds for what a command left running to be gone after its end, while its keeper lives."""
+"""Time limit in seconds for leftovers to be gone after the end of a command, while its keeper lives."""
 _MORE, _MAX_EXTRA_DESCRIPTORS = 20, 8
-"""Commands that a keeper runs once more, and how many descriptors it may have more then: another shell may stand ready,
-but not one descriptor for each."""
+"""Number of extra commands run by a keeper, and how many more descriptors it may have afterwards: another standby shell
+is
+fine, a descriptor per command is not.
+"""
 
 
 class Wrong(Exception):
@@ -56,22 +59,23 @@ def need(holds: bool, what: str) -> None:
 
 @dataclass
 class Round:
-    """What a fault has to work with."""
+    """The tools of a fault."""
 
     random: random.Random
     place: Path
     bash: Bash = field(default_factory=lambda: Bash(replace(DEFAULT, grace=GRACE)))
     may_stay: tuple[str, ...] = ()
-    """Temporary files, as patterns of their names, that nobody is left to remove."""
+    """Name patterns of temporary files that may stay because no process is left to remove them."""
 
     @property
     def temporary(self) -> Path:
-        """All else in it has gone when the round is over. Not in its place, which may be a command's workspace."""
+        """Directory for temporary files, empty at the end of a round. Not below `place`, which may be a command's
+        workspace."""
         return self.place.parent / "temporary"
 
     @property
     def store(self) -> Path:
-        return self.place.parent / "tasks"  # not in its place: no command may write a store
+        return self.place.parent / "tasks"  # not below `place`: no command may write to a task directory
 
     @property
     def tasks(self) -> Tasks:
@@ -83,11 +87,11 @@ class Round:
 
     @property
     def keeper(self) -> int:
-        """Of this program."""
+        """PID of this program's keeper."""
         return keeper_connection().pid
 
     def counting_command(self) -> str:
-        """A command that counts, and notes each number that it has printed where `noted` finds it."""
+        """Return a command that counts, and records each printed number in the file read by `read_notes`."""
         note = shlex.quote(str(self.place / "noted"))
         return f"for i in $(seq 20); do echo $i; echo $i >> {note}; sleep 0.02; done"
 
@@ -97,40 +101,40 @@ class Round:
         return ""
 
     async def moment(self, most: float = 0.5) -> None:
-        """Some time or other."""
+        """Sleep for a random time."""
         await asyncio.sleep(self.random.random() * most)
 
     async def wait_until_ready(self, program: subprocess.Popen[str]) -> None:
-        """Some time or other after it has said that it is ready; once in a while before."""
+        """Wait until a random time after the program reports that it is ready; occasionally before it does."""
         assert program.stdout is not None
         if self.random.random() < 0.9:
             await asyncio.to_thread(program.stdout.readline)
         await self.moment(0.7)
 
     async def program(self, text: str, *arguments: object, **options: Any) -> str:
-        """What a program of its own prints; it has to succeed. With the options of `run_host`."""
+        """Run a separate program, which must succeed, and return its output. Takes the options of `run_host`."""
         return await asyncio.to_thread(partial(run_host, text, *arguments, within=HANG_TIMEOUT_S, **options))
 
     async def start_task(self, command: str = COUNT) -> str:
-        """A task."""
+        """Start a task and return its id."""
         result = await self.bash.run(Request(command, mode="background"), self.ctx)
         need(result.task is not None, f"no task: {result.summary}")
         assert result.task is not None
         return result.task.id
 
     def facts(self, task: str) -> dict[str, Any]:
-        """Which processes it is made of."""
+        """Return the task's record of its processes."""
         facts: dict[str, Any] = json.loads((self.store / task / "process.json").read_text())
         return facts
 
     async def is_gone(self, ended: Result) -> None:
-        """What a command has left running, by the numbers that it printed, is ended; it is not only said to be."""
+        """Check that leftovers, identified by the PIDs that they printed, are really dead, not only reported so."""
         need(not ended.running, f"said to be running: {ended.running}")
         pids = [int(word) for word in ended.stderr.split() if word.isdigit()]
         await until(lambda: not any(map(is_alive, pids)), f"the end of {pids}", within=_ENDING)
 
     async def has_counted(self, *tasks: str) -> None:
-        """These tasks have lived, so nothing of them is lost."""
+        """Check that these tasks have run to their end and lost no output."""
         waited = await self.tasks.wait(tasks, timeout=HANG_TIMEOUT_S)
         need(set(waited.met) == set(tasks), f"not ended: {set(tasks) - set(waited.met)}")
         for task in tasks:
@@ -143,9 +147,9 @@ Fault: TypeAlias = Callable[[Round], Awaitable[None]]
 
 
 async def play(fault: Fault, seed: int) -> str:
-    """What was wrong in this round; empty if nothing was. Bounded: see `PATIENCE` and `_LEAVING`."""
+    """Play a round and return what was wrong; empty if nothing was. Bounded by `HANG_TIMEOUT_S` and `_LEAVING`."""
     top = Path(tempfile.mkdtemp(prefix="nacre-faults-")).resolve()
-    top.chmod(0o711)  # a fault may have another user
+    top.chmod(0o711)  # a fault may use another user
     place = top / "place"
     place.mkdir(0o700)
     try:
@@ -174,7 +178,7 @@ async def play(fault: Fault, seed: int) -> str:
 
 @contextmanager
 def _temporary_files_in(place: Path) -> Iterator[None]:
-    """Those of this process, and of what it starts."""
+    """Set the directory for temporary files of this process and its children."""
     place.mkdir()
     place.chmod(0o1777)
     before, tempfile.tempdir = os.environ.get("TMPDIR"), None
@@ -190,7 +194,7 @@ def _temporary_files_in(place: Path) -> Iterator[None]:
 
 
 async def _afterwards(round: Round) -> None:
-    """The next command works, and whatever is said of tasks is true."""
+    """Check that the next command works, and that the reported states of tasks are true."""
     result = await round.bash.run("echo next")
     need(result.output == "next\n", f"the next command: {result.summary}, {result.output!r}")
     await _keeper_lets_go(round)
@@ -200,7 +204,7 @@ async def _afterwards(round: Round) -> None:
 
 
 async def _keeper_lets_go(round: Round) -> None:
-    """Of the descriptors of each command. Where nobody may look, there is nothing to see."""
+    """Check that the keeper closes the descriptors of each command. Does nothing if they cannot be counted."""
     keeper, before = round.keeper, fds(round.keeper)
     for _ in range(_MORE):
         await round.bash.run("true")
@@ -210,8 +214,10 @@ async def _keeper_lets_go(round: Round) -> None:
 
 
 def _leftover_processes(there: Set[int]) -> dict[int, str]:
-    """What commands have left while their keeper lives, and what else when it has gone. Killed, or it would be in the
-    way of the next round."""
+    """Return processes left by commands while their keeper lives, and any others once it has exited. They are killed,
+    because
+    they would disturb the next round.
+    """
     left = find_lasting(strays, within=_LEAVING)
     keeper_connection().shut_down()
     left |= find_lasting(

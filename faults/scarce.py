@@ -1,4 +1,4 @@
-"""Descriptors and processes that run out: from the start, or while commands run."""
+"""Run out of file descriptors or processes: from the start, or while commands run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from tests.support.users import as_user, free_uid
 
 _PROGRAM = "import sys; from faults import starved; getattr(starved, sys.argv[1])(*sys.argv[2:])"
 _ROOM = 6
-"""For a keeper, a shell, two processes of its own, a thread of the program, and a task's keeper that is about to go."""
+"""Room for a keeper, a shell, two processes of a command, a thread of the program, and a task's keeper about to
+exit."""
 
 
 async def descriptors(round: Round) -> None:
-    """Not enough for all commands at once; none, while some run or before the first; fewer than a keeper needs.
+    """Descriptors for only some of the commands; none, while some run or before the first; or fewer than a keeper
+    needs.
 
-    Commands are confined, or not; but not to `workspace`, where the program itself looks at what is protected, and that
-    it cannot is an error.
+    Commands are sandboxed or not; but not with `workspace`, where the host itself examines the protected paths, and
+    failing
+    to do so is an error.
     """
     kind, most = round.random.choice(
         (
@@ -32,8 +35,12 @@ async def descriptors(round: Round) -> None:
 
 
 async def processes(round: Round) -> None:
-    """No more of them for a user, before the first command or after it. The kernel counts all that a user has, so it is
-    one of its own: root is held by no such limit, and anybody else has other programs that come and go."""
+    """No more processes for a user, before the first command or after it.
+
+    The kernel counts all processes of a user, so the test needs a separate one: root is exempt from this limit, and
+    other
+    users have programs that start and exit meanwhile.
+    """
     user, store = free_uid(), round.place / "theirs"
     through = as_user(user)
     round.place.chmod(0o755)

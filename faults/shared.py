@@ -1,4 +1,4 @@
-"""Ten programs with one directory of tasks, some of which do not live to see the end."""
+"""Ten programs with one task directory, some of which are killed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOST = """
 
 
 async def store(round: Round) -> None:
-    """Each starts tasks, looks at all of them and sweeps; every task that anybody was told of counts to its end."""
+    """Each program starts tasks, lists all of them and cleans up; every reported task counts to its end."""
     with ExitStack() as stack:
         programs = [stack.enter_context(started_host(_HOST, round.store, COUNT)) for _ in range(_HOSTS)]
         await round.moment(2.0)

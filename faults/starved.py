@@ -1,7 +1,8 @@
-"""Programs of their own that run out of descriptors or processes: `python -c 'from faults.starved import …'`.
+"""Programs that run out of descriptors or processes: `python -c 'from faults.starved import …'`.
 
-Each tries to run commands and tasks meanwhile, and says `good` if every one of them ran as it should, or told why it
-could not and what to do, and if all is well when there is plenty again.
+Each tries to run commands and tasks meanwhile. It prints `good` if every one of them ran as it should or reported why
+it
+could not and what to do, and if all is well once there is plenty again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import resource
 from contextlib import suppress
 
-import nacre.execution.passthrough  # with `get_ready`, what `call` loads before it runs anything, or raises OSError
+import nacre.execution.passthrough  # imported now, like `get_ready`: `call` imports it before it runs anything, or raises OSError
 import nacre.toolcall.parse  # noqa: F401
 from faults.count import COUNT, COUNTED, HANG_TIMEOUT_S
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext
@@ -27,11 +28,11 @@ from tests.support.processes import end, limit_processes, no_process_left
 preload(Bash().profile.view)
 _ENOUGH = 1024
 _FORK_TIMEOUT_S = 0.7
-"""Seconds for a command that forks: bash waits for a process that it may not have, and tries again."""
+"""Timeout in seconds for a command that forks: bash retries for a while if fork fails."""
 
 
 def few_descriptors(store: str, soft: str, access: Access) -> None:
-    """Not enough for all commands at once."""
+    """Too few descriptors for all commands at once."""
 
     async def program() -> None:
         bash = _ready(access)
@@ -44,7 +45,7 @@ def few_descriptors(store: str, soft: str, access: Access) -> None:
 
 
 def few_for_the_keeper(store: str, hard: str, access: Access) -> None:
-    """Enough for a keeper, but not for all commands at once, and never more."""
+    """Enough descriptors for a keeper, but never enough for all commands at once."""
 
     async def program() -> None:
         bash = _ready(access)
@@ -56,7 +57,7 @@ def few_for_the_keeper(store: str, hard: str, access: Access) -> None:
 
 
 def no_descriptors(store: str, cold: str, access: Access) -> None:
-    """None at all, then one, then two…; while a command runs, or before there is a keeper."""
+    """No descriptor at all, then one, then two…; while a command runs, or before there is a keeper."""
 
     async def program() -> None:
         bash = _ready(access)
@@ -76,7 +77,7 @@ def no_descriptors(store: str, cold: str, access: Access) -> None:
 
 
 def too_few_descriptors(_: str, hard: str, __: Access) -> None:
-    """Fewer than a keeper needs, for good."""
+    """Permanently fewer descriptors than a keeper needs."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (int(hard), int(hard)))
     said = ""
     try:
@@ -87,7 +88,7 @@ def too_few_descriptors(_: str, hard: str, __: Access) -> None:
 
 
 def no_processes(store: str, room: str, cold: str) -> None:
-    """All that the user may have are there, then all but one, but two…; `cold`: before there is a keeper."""
+    """All processes that the user may have exist, then all but one, but two…; `cold`: before there is a keeper."""
 
     async def program() -> None:
         limit_processes(int(room))
@@ -105,15 +106,14 @@ def no_processes(store: str, room: str, cold: str) -> None:
 
 
 def _ready(access: Access) -> Bash:
-    """What confines a command is loaded with the first one, or raises OSError."""
+    """Import the sandbox code, which is otherwise imported by the first command, or raises OSError."""
     bash = Bash(max_running=60)
     bash.constraints(ToolContext(access=access))
     return bash
 
 
 async def _attempt(bash: Bash, store: str, number: int, access: Access = "unrestricted") -> None:
-    """A command, one with a keeper of its own, one that leaves something running, a task, and a call as a model makes
-    it."""
+    """Try a command, one with a dedicated keeper, one with leftovers, a task, and a call as a model makes it."""
     ctx = ToolContext(output_dir=store, access=access, limits=Limits(tasks=1000))
     leftovers: Leftovers
     for leftovers in ("keep", "detach"):
@@ -121,7 +121,7 @@ async def _attempt(bash: Bash, store: str, number: int, access: Access = "unrest
         assert _not_started(result) or (result.outcome, result.output) == (Exited(7), f"{number}\n"), result
     result = await bash.run(Request("echo x | cat; sleep 0.1 & exit 7", timeout=_FORK_TIMEOUT_S), ctx)
     assert _not_started(result) or isinstance(result.outcome, Exited | TimedOut), result
-    with suppress(InvalidRequest):  # there is no descriptor for its directory
+    with suppress(InvalidRequest):  # no descriptor for its directory
         result = await bash.run(Request(COUNT, mode="background", timeout=HANG_TIMEOUT_S), ctx)
         assert _not_started(result) or isinstance(result.outcome, Exited | Running), result
     answer = await bash.call({"command": f"echo {number}"}, ctx)
@@ -129,7 +129,7 @@ async def _attempt(bash: Bash, store: str, number: int, access: Access = "unrest
 
 
 def _not_started(result: Result) -> bool:
-    """And it says what to do."""
+    """Return true if it was not started and the result says what to do."""
     return isinstance(result.outcome, NotStarted) and bool(result.outcome.hint)
 
 

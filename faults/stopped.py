@@ -1,4 +1,4 @@
-"""SIGSTOP and, a while later, SIGCONT: of the program, its keeper, a task's keeper, a task's shell."""
+"""SIGSTOP and, after a while, SIGCONT: of the host program, its keeper, a task's keeper, a task's shell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nacre.result import Exited, TimedOut
 from tests.support.hosts import started_host
 
 _TERM_IGNORING_COMMAND = f"trap '' TERM; {STUBBORN}; echo $$ >&2; sleep 300"
-"""Nothing of it ends before KILL."""
+"""None of its processes exits before SIGKILL."""
 _HOST = """
     import asyncio, sys
     from dataclasses import replace
@@ -34,8 +34,8 @@ _HOST = """
 
 
 async def host(round: Round) -> None:
-    """The program: deadlines are kept by its keeper, nothing is left of what was late, however stubborn, and it misses
-    nothing of what was printed meanwhile."""
+    """Stop the program: its keeper enforces deadlines, no process of the timed-out command is left, however stubborn,
+    and the program gets all output printed meanwhile."""
     with started_host(_HOST, COUNT, _TERM_IGNORING_COMMAND, GRACE) as program:
         await round.wait_until_ready(program)
         program.send_signal(signal.SIGSTOP)
@@ -46,7 +46,7 @@ async def host(round: Round) -> None:
 
 
 async def others(round: Round) -> None:
-    """One of the others: nothing is lost, nothing is told that is not so, and what is late ends as soon as it can."""
+    """Stop one of the others: nothing is lost or misreported, and what is late is killed as soon as possible."""
     task = await round.start_task()
     facts = round.facts(task)
     victim = round.random.choice((round.keeper, facts["keeper"][0], facts["pid"]))

@@ -1,4 +1,4 @@
-"""Writes docs/profiles.md: what each profile is, side by side. The profiles themselves are its source."""
+"""Write docs/profiles.md, a comparison of the profiles, from the profiles themselves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def text(pages: Path) -> str:
-    """The page. `pages` is where those are that it links to."""
+    """Return the page. `pages` is the directory of the pages that it links to."""
     known = [name for name in NAMES if find_spec(f"nacre.profiles.{name}") is not None]
     links = [f"[{name}](migrating/{name}.md)" for name in known if (pages / f"{name}.md").exists()]
     header, *rows = table(profile_named(name) for name in known)

@@ -1,7 +1,7 @@
-"""Lists the requirements of docs/requirements.md with the tests that carry `@pytest.mark.req("ID", …)`.
+"""List the requirements of docs/requirements.md with the tests that carry `@pytest.mark.req("ID", …)`.
 
-Reads the tests, never imports them: marks on functions, on classes, in `pytestmark` and in `pytest.param`. Fails on an
-id that the document does not have and on a mark that it cannot read or that no test carries; with --strict also on an
+Parses the tests without importing them: marks on functions, on classes, in `pytestmark` and in `pytest.param`. Fails on
+an id that the document does not have, and on a mark that is malformed or that no test carries; with --strict also on an
 id without a test.
 """
 
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def read(path: Path, name: str) -> Marks:
-    """The marks of one file, which messages call `name`."""
+    """Return the marks of one file, which messages call `name`."""
     marks = Marks(name)
     tree = ast.parse(path.read_bytes(), name)
     carried = collect(tree, name, [], marks)
@@ -79,7 +79,7 @@ def read(path: Path, name: str) -> Marks:
 
 
 def collect(owner: ast.Module | ast.ClassDef, name: str, inherited: list[ast.Call], marks: Marks) -> set[ast.Call]:
-    """Notes what the tests below `owner` prove; returns the marks that some test carries."""
+    """Record the ids proved by the tests below `owner`; return the marks that some test carries."""
     inherited = inherited + [mark for node in owner.body if is_pytestmark(node) for mark in marks_in(node)]
     carried: set[ast.Call] = set()
     for node in owner.body:
@@ -103,7 +103,7 @@ def is_pytestmark(node: ast.stmt) -> bool:
 
 
 def marks_in(tree: ast.AST) -> Iterator[ast.Call]:
-    """Every `pytest.mark.req(…)` or `mark.req(…)` below."""
+    """Yield every `pytest.mark.req(…)` or `mark.req(…)` in the tree."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr="req", value=ast.Attribute(attr="mark") | ast.Name(id="mark"))):

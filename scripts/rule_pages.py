@@ -1,4 +1,5 @@
-"""Writes docs/rules: a page for each rule of the checker, and a table of all. A rule's file is its page's source."""
+"""Write docs/rules: a page for each rule of the checker, and a table of all. The source of a page is the rule's
+module."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def main() -> int:
 
 
 def render_pages() -> dict[str, str]:
-    """Every file's name and text."""
+    """Return the text of every file, by name."""
     known = pages()
     rows = (f"| [{page.id}]({page.id}.md) | {page.decision} | {_cell(page.title)} |\n" for page in known)
     return {"README.md": INDEX + "".join(rows), **{f"{page.id}.md": text(page) for page in known}}
