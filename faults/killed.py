@@ -72,9 +72,7 @@ async def keeper(round: Round) -> None:
         asyncio.ensure_future(round.bash.run(Request(COUNT, mode="background"), round.ctx)),
         asyncio.ensure_future(round.bash.run(Request(COUNT, yield_after=0.3 * round.random.random()), round.ctx)),
     ]
-    await round.moment(
-        round.random.choice((0.02, 0.5, 0.8))
-    )  # or when all commands have exited, just before the next one
+    await round.moment(round.random.choice((0.02, 0.5, 0.8)))  # or after they exited, just before the next one
     os.kill(round.keeper, signal.SIGKILL)
     _has_printed(round, await asyncio.wait_for(running, HANG_TIMEOUT_S), Lost)
     ids = {task}

@@ -157,9 +157,7 @@ class _Kills:
     async def _kill(self, whom: _Whom) -> None:
         self._begun += len(whom)
         for pid in whom:
-            with suppress(
-                ProcessLookupError
-            ):  # another thread has found the last keeper dead, and the next is not started yet
+            with suppress(ProcessLookupError):  # a thread has seen it dead, and the next is not started yet
                 os.kill(pid, signal.SIGKILL)
         await until(lambda: all(not is_alive(pid) and deaf() for pid, deaf in whom.items()), f"the end of {list(whom)}")
         self._over += len(whom)

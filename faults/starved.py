@@ -12,7 +12,7 @@ import os
 import resource
 from contextlib import suppress
 
-import nacre.execution.passthrough  # imported now, like `get_ready`: `call` imports it before it runs anything, or raises OSError
+import nacre.execution.passthrough  # else `call` imports it, or raises OSError; see `_ready`, too
 import nacre.toolcall.parse  # noqa: F401
 from faults.count import COUNT, COUNTED, HANG_TIMEOUT_S
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext

@@ -1,12 +1,13 @@
 """`LocalCommandLineCodeExecutor` with a `bash` block, behind `CodeExecutorAgent.execute_code_block` of
-autogen-agentchat: the agent that runs the code blocks of a conversation, and whose sentence about the exit code a model
-reads. No Docker.
+autogen-agentchat: the agent that runs the code blocks of a conversation, and whose sentence about the exit status a
+model reads. No Docker.
 
-Its timeout is an argument of the executor (whole seconds, 60 unless told), not of the call: one executor for each
-timeout that is asked for. A command is written to a file named by its hash, run with `bash FILE`, and the file deleted:
-the same command twice at once shares one file. Stderr comes before stdout, whatever their order was. Of a command that
-has timed out it ends the bash, and then waits until nobody holds the pipes (with Python 3.11 and 3.13 alike). Its own
-`CancellationToken` reaches only the start of a process, not one that runs: cancelled is the task.
+Its timeout is an argument of the executor (whole seconds, default 60), not of the call: there is one executor per
+requested timeout. A command is written to a file named by its hash, run with `bash FILE`, and the file is deleted: two
+concurrent runs of the same command share one file. stderr comes before stdout, whatever their order was. On a timeout
+it
+kills bash, and then waits until no process holds the pipes (with Python 3.11 and 3.13 alike). Its own
+`CancellationToken` only prevents the start of a process, so the asyncio task is cancelled instead.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 and its answer as that tool gives it to the model.
 
 Set: the directory and, for each call, the timeout. Its commands get an empty environment by default, without a PATH;
-`/bin/sh` then falls back on its own.
+`/bin/sh` then uses its built-in default.
 """
 
 from __future__ import annotations

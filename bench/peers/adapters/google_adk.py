@@ -1,9 +1,11 @@
-"""The `Execute` tool of `EnvironmentToolset` in a `LocalEnvironment`: the one tool of the ADK that runs shell commands
-on the host (experimental, as they say). What the model reads is the dictionary that it returns, here as JSON.
+"""The `Execute` tool of `EnvironmentToolset` in a `LocalEnvironment`: the only tool of the ADK that runs shell commands
+on the host (experimental, according to its documentation). The model reads the dictionary that it returns, here as
+JSON.
 
 Its timeout is a constant (`DEFAULT_TIMEOUT`, 30 s), which neither the model nor the host can choose: it is changed in
-the module. Not driven is `ExecuteBashTool`: there is no shell in it (it splits the words and runs the first, so that
-`|`, `&` and `;` are arguments), and it asks a person about every command. `UnsafeLocalCodeExecutor` runs Python only.
+the module. `ExecuteBashTool` is not used: it runs no shell (it splits the words and runs the first, so that `|`, `&`
+and
+`;` are arguments), and it prompts a person for every command. `UnsafeLocalCodeExecutor` runs Python only.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""`gptme.tools.shell.execute_shell`, what the `shell` tool of gptme runs, with no hook that asks a person.
+"""`gptme.tools.shell.execute_shell`, which the `shell` tool of gptme calls, without a hook that prompts a person.
 
-One bash for a conversation. Its timeout is a variable of the environment (GPTME_SHELL_TIMEOUT, 20 minutes unless told),
-set here for each call that is meant to reach it. After 120 s it would make a task of a command instead of waiting on;
-no probe lasts that long. Cancelled is as its own terminal interface does it, with an exception in the thread that
-waits. Its telemetry is off unless asked for, and GPTME_TIKTOKEN_TIMEOUT=0 keeps it from fetching a tokenizer: what it
-cuts is then measured at four characters a token.
+One bash per conversation. Its timeout is an environment variable (GPTME_SHELL_TIMEOUT, default 20 minutes), set here
+for
+each call that is meant to reach it. After 120 s it would turn a command into a background task; no probe lasts that
+long. It is cancelled as its own terminal interface does, with an exception in the waiting thread. Its telemetry is off
+by default, and GPTME_TIKTOKEN_TIMEOUT=0 prevents the download of a tokenizer: output limits then count four characters
+per token.
 
-After each command it listens for late words on stderr, 0.1 s, twice: that is most of the latency of an `echo`. Above
-32 MiB of output it ends the command.
+After each command it waits twice 0.1 s for late output on stderr: that is most of the latency of an `echo`. Above 32
+MiB
+of output it kills the command.
 """
 
 from __future__ import annotations

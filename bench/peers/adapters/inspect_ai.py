@@ -1,9 +1,9 @@
 """`inspect_ai.tool.bash(timeout=…)` in a `local` sandbox, called by `execute_tools` as every solver and agent does:
-output cut to 16 KiB, errors in its words. `bash --login -c`, a process for each command, in a directory of its own.
+output cut to 16 KiB, with its error messages. `bash --login -c`, a process for each command, in a private directory.
 
-Set: the tool's timeout for each call. An evaluation runs as many commands at once as there are cores
-(`max_subprocesses`), and so does this. After a timeout or a cancel it ends the shell, and then reads on until nothing
-holds the shell's output open any more: a child that is left makes the call hang until that child ends.
+Set: the tool's timeout for each call. An evaluation runs as many concurrent commands as there are cores
+(`max_subprocesses`), and so does this. After a timeout or a cancel it kills the shell, and then reads until no process
+holds the shell's output open: a remaining child makes the call hang until that child exits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The `Shell` tool of kimi-cli, the class that its agent's `Shell` calls reach, approved in advance (`yolo`), and the
 message that kimi-cli makes of its result. Its `run_in_background` is not used. Telemetry is off.
 
-`bash -c` with a closed stdin, in the process group of its host; a timeout or a cancel kills that bash and nobody else.
-Output is read line by line, and a line may have 64 KiB: after a longer one the model is told of a failed execution and
-shown nothing, and the command is left where it is.
+`bash -c` with a closed stdin, in the process group of its host; a timeout or a cancel kills that bash and no other
+process. Output is read line by line, and a line may have 64 KiB: after a longer one the model gets an execution error
+without output, and the command keeps running.
 """
 
 from __future__ import annotations

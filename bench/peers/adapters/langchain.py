@@ -1,10 +1,10 @@
 """`langchain.agents.middleware.ShellToolMiddleware`, the shell tool of LangChain's own agents: its tool, called as the
 agent's tool node does, on the host (`HostExecutionPolicy`, the default).
 
-Set: the directory, and the policy's `command_timeout` before each call (a model cannot choose it). Without `env` its
-documentation says that the session inherits the parent's environment; it gets an empty one. A session is one bash that
-reads commands from a pipe, which is also the stdin of those commands; the end of a command is a line that bash prints,
-which is not seen where the output does not end in a newline.
+Set: the directory, and the policy's `command_timeout` before each call (a model cannot choose it). According to its
+documentation, a session without `env` inherits the parent's environment; in fact it gets an empty one. A session is one
+bash that reads commands from a pipe, which is also the stdin of those commands; the end of a command is detected by a
+line that bash prints, which is missed if the output does not end in a newline.
 """
 
 from __future__ import annotations

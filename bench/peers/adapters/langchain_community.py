@@ -1,7 +1,7 @@
-"""`langchain_community.tools.ShellTool`, LangChain's older tool, still the one in most tutorials. Nothing set.
+"""`langchain_community.tools.ShellTool`, LangChain's older tool, still the one in most tutorials. No settings.
 
-`subprocess.run` with `/bin/sh` and no timeout, in the directory of the host's process. Whatever goes wrong inside, a
-byte that is no UTF-8 included, the model is told `None`.
+`subprocess.run` with `/bin/sh` and no timeout, in the directory of the host process. On any internal error, including
+output that is not UTF-8, the model gets `None`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """`minisweagent.environments.local.LocalEnvironment.execute`, and its answer as the default agent (`mini.yaml`) shows
-it to the model. Nothing set but the directory and, for each call, the timeout. `/bin/sh`, a process for each command.
-"""
+it to the model. Set: only the directory and, for each call, the timeout. `/bin/sh`, a process for each command."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""`nacre.Bash().run(Request(command, timeout=…))` and the text that a model reads of its result, every default on.
+"""`nacre.Bash().run(Request(command, timeout=…))` and the text that a model reads of its result, with all defaults.
 
-What a program calls: a command that has not ended in time is ended, with all that it has started. What a model calls is
-the row `nacre-call`, where it goes on as a task. What a command leaves running in the background is kept, as a task,
-until the host ends. `nacre.Session`, which keeps the directory and variables for the next command, is not used.
+This is the interface for programs: on a timeout, a command and all processes that it has started are killed. The
+interface for models is the row `nacre-call`, where the command keeps running as a background task. Leftovers of a
+command are kept as a task until the host exits. `nacre.Session`, which keeps the directory and variables for the next
+command, is not used.
 
-Two things take their time on purpose: TERM comes 1.5 s before KILL, so that clean-up traps run, and what a command
-leaves in the background is looked at for some 50 ms, as it may be about to end.
+Two delays are deliberate: TERM is sent 1.5 s before KILL, so that clean-up traps run, and leftovers of a command are
+watched for some 50 ms, because they may be about to exit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""`nacre.Bash().call({"command": …, "timeout_seconds": …})`: the tool as a model calls it, every default on.
+"""`nacre.Bash().call({"command": …, "timeout_seconds": …})`: the tool as a model calls it, with all defaults.
 
-Other than in the row `nacre`, a command that has not ended in time is not ended, but goes on as a task, and the answer
-names the task and its output file. Such a task outlives the host, too, until it ends or is ended (`KillShell`).
+In contrast to the row `nacre`, a command is not killed on a timeout, but keeps running as a background task, and the
+answer names the task and its output file. Such a task also outlives the host, until it exits or is killed
+(`KillShell`).
 """
 
 from __future__ import annotations

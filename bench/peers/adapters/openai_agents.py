@@ -1,10 +1,11 @@
-"""The `exec_command` tool of `agents.sandbox.capabilities.Shell`, on a `UnixLocalSandboxClient` session: what a
-`SandboxAgent` of the OpenAI Agents SDK calls on the host.
+"""The `exec_command` tool of `agents.sandbox.capabilities.Shell`, on a `UnixLocalSandboxClient` session: the tool that
+a `SandboxAgent` of the OpenAI Agents SDK calls on the host.
 
-Set: the workspace's root, and `yield_time_ms` for each call. There is no timeout: when that time is up the answer
-names a session, the command goes on, and the model can look again with `write_stdin`; it is ended with the sandbox.
-It keeps at most 64 commands: one more ends the oldest. (The SDK's `ShellTool` and `LocalShellTool` run nothing
-themselves: they take a function of yours.)
+Set: the workspace's root, and `yield_time_ms` for each call. There is no timeout: after that time the answer names a
+session, the command keeps running, and the model can poll it with `write_stdin`; it is killed with the sandbox. At most
+64 commands are kept: one more kills the oldest. (The SDK's `ShellTool` and `LocalShellTool` run nothing themselves:
+they
+take a function of the caller's.)
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""`TerminalExecutor`, what the `TerminalTool` of an OpenHands agent runs, with the back end that it chooses itself
-where there is tmux: a pool of at most four panes. Every default on.
+"""`TerminalExecutor`, which the `TerminalTool` of an OpenHands agent runs, with the back end that it chooses if tmux is
+installed: a pool of at most four panes. All defaults.
 
-A command is typed into a bash in a pane of 256 columns, and the pane is read until the prompt is back. The timeout is
-an argument of the call, and ends nothing: the model is told that the command goes on, and may send it `C-c`; the next
-call interrupts it. Cancelled is as a conversation of theirs does it, with `interrupt()`, which is `C-c`, too, and does
-not reach the background. The tmux server is no child of the host. It is an interactive bash: commands go into the
-user's history file. LITELLM_LOCAL_MODEL_COST_MAP keeps it from asking the network for prices when it is imported.
+A command is typed into a bash in a pane of 256 columns, and the pane is read until the prompt appears again. The
+timeout
+is an argument of the call, and kills nothing: the model is told that the command is still running, and may send it
+`C-c`; the next call interrupts it. It is cancelled as a conversation of theirs does, with `interrupt()`, which also
+sends `C-c` and does not reach background processes. The tmux server is not a child of the host. It is an interactive
+bash: commands are added to the user's history file. LITELLM_LOCAL_MODEL_COST_MAP prevents the download of prices on
+import.
 
-1.58.1 and 1.58.2 ask for a certifi that was not to be had when this was pinned.
+1.58.1 and 1.58.2 require a version of certifi that was not available when this was pinned.
 """
 
 from __future__ import annotations

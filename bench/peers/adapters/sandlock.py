@@ -1,12 +1,11 @@
 """`sandlock.Sandbox(…).popen(["bash", "-c", command])` and its `wait(timeout=…)`: a sandbox rather than an agent's
-tool, and one that confines with the same parts of the kernel as nacre does (Landlock, seccomp). In a thread, a sandbox
-for each command (one holds one process at a time). Cancelled is with `kill()` on that process; the shorter
-`Sandbox.run` cannot be cancelled, and loses the output of a command that is late.
+tool, based on the same kernel features as nacre's (Landlock, seccomp). In a thread, with a sandbox for each command
+(one holds one process at a time). It is cancelled by `kill()` on that process; the shorter `Sandbox.run` cannot be
+cancelled, and loses the output on a timeout.
 
-Set: may read everything and write in its directory, `/tmp` and `/dev/null`; stdout and stderr are pipes, read to their
-end by a thread each, told one after the other and decoded with replacement. stdin is inherited, as it is by default and
-always in `run`; `stdin=StdioMode.NULL` would be empty. Its MCP server's `shell` tool is `subprocess.run` inside such a
-sandbox.
+Set: it may read everything and write to its directory, `/tmp` and `/dev/null`; stdout and stderr are pipes, read to EOF
+by a thread each, concatenated and decoded with replacement. stdin is inherited, which is the default and always so in
+`run`; `stdin=StdioMode.NULL` would be empty. Its MCP server's `shell` tool is `subprocess.run` inside such a sandbox.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`strands.vended_tools.shell`, called as the event loop of an agent calls it (`tool.stream`), with the environment
-that an agent has unless it is given another: `NotASandboxLocalEnvironment`, which is the host. Every default on.
+"""`strands.vended_tools.shell`, called as the event loop of an agent calls it (`tool.stream`), with the default
+environment of an agent: `NotASandboxLocalEnvironment`, which is the host. All defaults.
 
-`sh -c` in a session of its own, with the host's stdin. It reads until nobody holds the pipes, and its timeout does
-nothing once the `sh` has ended: a process in the background that keeps its output is waited for. No limit to the
-output.
+`sh -c` in a new session, with the host's stdin. It reads until no process holds the pipes, and its timeout has no
+effect
+once the `sh` has exited: it waits for a background process that keeps its output open. No output limit.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """`strands_tools.shell`, called as the event loop of an agent calls it (`tool.stream`), with
-STRANDS_NON_INTERACTIVE=true: otherwise it asks at the terminal before each command. The version in use says that it is
-deprecated for the `shell` of strands-agents itself, which is the peer `strands-agents` here.
+STRANDS_NON_INTERACTIVE=true: otherwise it prompts at the terminal before each command. This version announces its
+deprecation in favour of the `shell` of strands-agents itself, which is the peer `strands-agents` here.
 
-`sh -c` in a pseudo-terminal of its own (so lines end in `\\r\\n`), read 1,024 bytes at a time and copied to the host's
-stdout. The terminal is a stdin that stays open; when it goes, so does what was left in the background. It runs in a
-thread, and there is no way to cancel it. No limit to the output.
+`sh -c` in a new pseudo-terminal (so lines end in `\\r\\n`), read 1,024 bytes at a time and copied to the host's stdout.
+The terminal is a stdin that stays open; closing it kills background processes. It runs in a thread and cannot be
+cancelled. No output limit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """`subprocess.run(command, shell=True, capture_output=True, timeout=…)`, the three lines that most shell tools begin
-with, in a thread. No peer of anybody's, but what the others can be compared with.
-"""
+with, in a thread. Not a peer, but the baseline for comparison."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`swerex.runtime.local.LocalRuntime` with one bash session, `run_in_session(BashAction(…))`: what SWE-agent calls for
-each command, here in-process instead of in a container.
+"""`swerex.runtime.local.LocalRuntime` with one bash session, `run_in_session(BashAction(…))`: the call that SWE-agent
+makes for each command, here in-process instead of in a container.
 
-Set: `check="silent"`, so that the exit code is told (SWE-agent itself passes `"ignore"` and never learns it). After a
-timeout the session is interrupted, and the model told so in SWE-agent's words. The session is a bash on a
-pseudo-terminal; `run_in_session` is a coroutine that blocks the event loop until the command has ended.
+Set: `check="silent"`, so that the exit status is reported (SWE-agent itself passes `"ignore"` and never learns it).
+After a timeout the session is interrupted, and the model gets SWE-agent's message. The session is a bash on a
+pseudo-terminal; `run_in_session` is a coroutine that blocks the event loop until the command has exited.
 """
 
 from __future__ import annotations
