@@ -24,8 +24,7 @@ ORDINARY = {
 }
 SUBJECTS = {**ORDINARY, "memory": memory, "ray": ray}
 """All subjects. Those that take an hour or need another environment come last; their kept tables stay until they are
-measured again.
-"""
+measured again."""
 RESULTS = HERE / "RESULTS.md"
 
 

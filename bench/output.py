@@ -1,8 +1,7 @@
 """Savings and speed of the text pipeline: `python -m bench.output`.
 
 Tokens are estimates (`nacre.output.tokens`). Speed is that of the whole pipeline on each log, repeated up to the
-megabyte
-that is captured of a run, and on unrealistic outputs; the fastest of a few rounds, in CPU time.
+megabyte that is captured of a run, and on unrealistic outputs; the fastest of a few rounds, in CPU time.
 """
 
 from __future__ import annotations

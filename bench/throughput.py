@@ -2,8 +2,7 @@
 
 Compared with the same in bare asyncio and with C threads that do nothing else. Also measured: how long a command waits
 behind many abandoned ones. As a program (`python -m bench.throughput WORKERS COUNT`) it is one of several hosts: it
-times
-itself, once for each byte on stdin.
+times itself, once for each byte on stdin.
 """
 
 from __future__ import annotations

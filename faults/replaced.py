@@ -109,9 +109,7 @@ _Whom: TypeAlias = dict[int, Callable[[], bool]]
 
 def _is_deaf(keeper: KeeperConnection) -> bool:
     """Return true if no process holds the other end of the channel. A shell that was being started may hold it for a
-    moment;
-    what is sent then is lost.
-    """
+    moment; what is sent then is lost."""
     poll = select.poll()
     with suppress(OSError, ValueError):  # another thread has closed it
         poll.register(keeper.channel, 0)

@@ -43,9 +43,7 @@ _ENDING = 60.0
 """Time limit in seconds for leftovers to be gone after the end of a command, while its keeper lives."""
 _MORE, _MAX_EXTRA_DESCRIPTORS = 20, 8
 """Number of extra commands run by a keeper, and how many more descriptors it may have afterwards: another standby shell
-is
-fine, a descriptor per command is not.
-"""
+is fine, a descriptor per command is not."""
 
 
 class Wrong(Exception):
@@ -215,9 +213,7 @@ async def _keeper_lets_go(round: Round) -> None:
 
 def _leftover_processes(there: Set[int]) -> dict[int, str]:
     """Return processes left by commands while their keeper lives, and any others once it has exited. They are killed,
-    because
-    they would disturb the next round.
-    """
+    because they would disturb the next round."""
     left = find_lasting(strays, within=_LEAVING)
     keeper_connection().shut_down()
     left |= find_lasting(

@@ -18,8 +18,7 @@ async def descriptors(round: Round) -> None:
     needs.
 
     Commands are sandboxed or not; but not with `workspace`, where the host itself examines the protected paths, and
-    failing
-    to do so is an error.
+    failing to do so is an error.
     """
     kind, most = round.random.choice(
         (
@@ -38,8 +37,7 @@ async def processes(round: Round) -> None:
     """No more processes for a user, before the first command or after it.
 
     The kernel counts all processes of a user, so the test needs a separate one: root is exempt from this limit, and
-    other
-    users have programs that start and exit meanwhile.
+    other users have programs that start and exit meanwhile.
     """
     user, store = free_uid(), round.place / "theirs"
     through = as_user(user)

@@ -1,8 +1,7 @@
 """Programs that run out of descriptors or processes: `python -c 'from faults.starved import …'`.
 
 Each tries to run commands and tasks meanwhile. It prints `good` if every one of them ran as it should or reported why
-it
-could not and what to do, and if all is well once there is plenty again.
+it could not and what to do, and if all is well once there is plenty again.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import resource
 from contextlib import suppress
 
-import nacre.execution.passthrough  # else `call` imports it, or raises OSError; see `_ready`, too
+import nacre.execution.passthrough  # imported now: without descriptors, `call` could not (see `_ready`)
 import nacre.toolcall.parse  # noqa: F401
 from faults.count import COUNT, COUNTED, HANG_TIMEOUT_S
 from nacre import Bash, InvalidRequest, Limits, Request, ToolContext

@@ -253,7 +253,7 @@ class Doer:
         }
         return _MARK.sub(lambda mark: filled[mark[1]](), self._random.choice(pieces)).replace(_LINE, "\n")
 
-    # the whole
+    # script
 
     def _setting(self) -> str:
         return self._any(

@@ -1,8 +1,7 @@
 """Fuzz the MCP server's stdin: bytes, JSON and JSON-RPC, valid and damaged.
 
 For any input, every line on stdout must be a message, every request gets its answer, nothing else gets one, and the
-next
-call works.
+next call works.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Check that the text for a model is made of the output: whole lines from its beginning and up to its end, with exactly
-the
-stated amount omitted between them and folded away.
+the stated amount omitted between them and folded away.
 
 Applies to output without anything that a terminal interprets or that is masked; such a text is unchanged but for
-nacre's
-own lines and the backslash before a line that imitates one.
+nacre's own lines and the backslash before a line that imitates one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Fuzz `check` with texts of up to 100 KB that repeat one construct: opened, never closed, closed too often, quoted
-again,
-doubled, within a word, a name or a script that is run. A parser that backtracks takes exponential or quadratic time.
-"""
+again, doubled, within a word, a name or a script that is run. A parser that backtracks takes exponential or quadratic
+time."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ LONG = 3.0
 """CPU seconds from which on a text is timed again."""
 TIMES = 12
 """Maximum ratio to the time for the same number of characters of the simplest commands, measured on the same machine at
-the same moment: most texts take less than three times as long, and quadratic ones far more.
-"""
+the same moment: most texts take less than three times as long, and quadratic ones far more."""
 _PLAIN = "echo a; "
 _NUMBER = "№"
 """In a piece, the number of its repetition; `№+`: the next number."""
@@ -102,9 +100,7 @@ _AT_HOME = (
     ("".join(f"f{number}()(:);" for number in range(3000)), "unset f№;", ""), ("x=" + "a" * 50_000 + ";b ", '"$x"', ""),
 )  # fmt: skip
 """Pieces that are costly in a certain context, with the text before and after: one more name, value or element where
-there
-are many already.
-"""
+there are many already."""
 
 
 class Repeating(Reading):

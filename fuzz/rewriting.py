@@ -1,7 +1,5 @@
 """Check that rewriting a command does not change its verdict: quotes, spacing, line continuation, groups, conditions
-that
-hold, wrappers without effect, and scripts passed to a shell.
-"""
+that hold, wrappers without effect, and scripts passed to a shell."""
 
 from __future__ import annotations
 
@@ -140,9 +138,7 @@ _WRAPPERS = (
 """Wrappers that run the words that follow without changing their effect."""
 _PERHAPS = ("cd . && ", "[ -n x ] && ", "echo hi && ")
 """Conditions before the command. It may then not be the first to run (`cd . && D=build; rm -rf "$D"/*`), so the verdict
-may
-be stricter, but never laxer.
-"""
+may be stricter, but never laxer."""
 _AROUND_LINES = (
     "{\n@@\n}", "(\n@@\n)", "if true; then\n@@\nfi", "\n@@", "true; @@", "true && @@", "for i in 1; do\n@@\ndone",
     ":;@@", "  @@", "while true; do\n@@\nbreak; done", "f() {\n@@\n}; f", "case x in x)\n@@\nesac",

@@ -1,7 +1,5 @@
 """Check that bash executes what nacre has parsed: generated scripts run with stubs for programs, which record how and
-where
-they were called; every call must be among the commands that `nacre.shell` found in the script.
-"""
+where they were called; every call must be among the commands that `nacre.shell` found in the script."""
 
 from __future__ import annotations
 
@@ -112,8 +110,7 @@ def _expected_pattern(command: Command) -> re.Pattern[str]:
     """Return a pattern that matches the calls of a parsed command.
 
     An unknown word may be any number of words, or none; a glob may be several; and `xargs` and `find` pass their
-    arguments
-    in parts.
+    arguments in parts.
     """
     first, *rest = command.argv
     text = rf"(?:.*/)?{glob_to_regex(command.name if is_literal(command.name) else first)}"

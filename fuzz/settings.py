@@ -1,8 +1,7 @@
 """Fuzz the settings of a user and of a project, some of them damaged.
 
 An error must name its file, and no setting of the project may allow, open, keep or show anything that the user's
-settings
-did not.
+settings did not.
 """
 
 from __future__ import annotations

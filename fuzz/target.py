@@ -81,9 +81,7 @@ class Failure:
 
 def attack(name: str, first: int, count: int) -> list[Failure]:
     """Run cases of one target, by their seeds. If the target or a case cannot be created, that is a failure, too; the
-    other
-    cases still run.
-    """
+    other cases still run."""
     try:
         target = TARGETS[name].load_target()
     except Exception:

@@ -1,6 +1,5 @@
 """Fuzz task directories, with damaged files: what is read from them must be in the files, at the stated position, and
-impossible values must be rejected.
-"""
+impossible values must be rejected."""
 
 from __future__ import annotations
 

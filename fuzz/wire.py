@@ -1,7 +1,5 @@
 """Fuzz the messages between host and keeper: a message must be decoded unchanged; a damaged one must be refused or
-decode
-to a valid message.
-"""
+decode to a valid message."""
 
 from __future__ import annotations
 

@@ -24,9 +24,7 @@ class Answer:
     """Exit status, if the peer reports it in the text or separately."""
     ended: Literal["exit", "timeout", "running", "refused", "unknown"] = "exit"
     """`timeout`: reported by the peer. `running`: it keeps running by design, and the answer says how to access it.
-    `unknown`:
-    the peer does not report how it ended.
-    """
+    `unknown`: the peer does not report how it ended."""
 
 
 class Shell(Protocol):
@@ -36,8 +34,7 @@ class Shell(Protocol):
         """Make one call, as a model does. `timeout` is the peer's own (in whole seconds), if it has one.
 
         A blocking peer is called with `asyncio.to_thread`; there are enough threads. Exceptions other than a timeout
-        are not
-        caught: they are a result, too. To cancel means to cancel the asyncio task that awaits this.
+        are not caught: they are a result, too. To cancel means to cancel the asyncio task that awaits this.
         """
         ...
 
@@ -57,9 +54,7 @@ class Adapter(Protocol):
     """None: the peer has no timeout, so `run` ignores it."""
     SESSION: bool
     """True if one object is one shell that keeps its state: it runs one command at a time by design, and a hundred
-    concurrent
-    commands need a hundred objects.
-    """
+    concurrent commands need a hundred objects."""
 
     async def open_shell(self, directory: Path) -> Shell:
         """Return a tool object that works in `directory`."""

@@ -10,9 +10,7 @@ from pathlib import Path
 
 def alive(mark: str) -> list[int]:
     """Return processes with `mark` as an argument of its own: the sleep commands of a probe, but not the shell whose
-    argument
-    contains the whole script.
-    """
+    argument contains the whole script."""
     found = [pid for pid in pids() if mark.encode() in _read(pid, "cmdline").split(b"\0")]
     return [pid for pid in found if _stat(pid)[:1] not in ([], ["Z"], ["X"])]
 

@@ -1,6 +1,5 @@
 """Format facts as tables. Cells show observations without judging them, except for ✓ and ✗ in the short form, where the
-title of a column defines ✓.
-"""
+title of a column defines ✓."""
 
 from __future__ import annotations
 

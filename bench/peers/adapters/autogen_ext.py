@@ -5,8 +5,7 @@ model reads. No Docker.
 Its timeout is an argument of the executor (whole seconds, default 60), not of the call: there is one executor per
 requested timeout. A command is written to a file named by its hash, run with `bash FILE`, and the file is deleted: two
 concurrent runs of the same command share one file. stderr comes before stdout, whatever their order was. On a timeout
-it
-kills bash, and then waits until no process holds the pipes (with Python 3.11 and 3.13 alike). Its own
+it kills bash, and then waits until no process holds the pipes (with Python 3.11 and 3.13 alike). Its own
 `CancellationToken` only prevents the start of a process, so the asyncio task is cancelled instead.
 """
 

@@ -4,8 +4,7 @@ JSON.
 
 Its timeout is a constant (`DEFAULT_TIMEOUT`, 30 s), which neither the model nor the host can choose: it is changed in
 the module. `ExecuteBashTool` is not used: it runs no shell (it splits the words and runs the first, so that `|`, `&`
-and
-`;` are arguments), and it prompts a person for every command. `UnsafeLocalCodeExecutor` runs Python only.
+and `;` are arguments), and it prompts a person for every command. `UnsafeLocalCodeExecutor` runs Python only.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """`gptme.tools.shell.execute_shell`, which the `shell` tool of gptme calls, without a hook that prompts a person.
 
 One bash per conversation. Its timeout is an environment variable (GPTME_SHELL_TIMEOUT, default 20 minutes), set here
-for
-each call that is meant to reach it. After 120 s it would turn a command into a background task; no probe lasts that
+for each call that is meant to reach it. After 120 s it would turn a command into a background task; no probe lasts that
 long. It is cancelled as its own terminal interface does, with an exception in the waiting thread. Its telemetry is off
 by default, and GPTME_TIKTOKEN_TIMEOUT=0 prevents the download of a tokenizer: output limits then count four characters
 per token.
 
 After each command it waits twice 0.1 s for late output on stderr: that is most of the latency of an `echo`. Above 32
-MiB
-of output it kills the command.
+MiB of output it kills the command.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ a `SandboxAgent` of the OpenAI Agents SDK calls on the host.
 Set: the workspace's root, and `yield_time_ms` for each call. There is no timeout: after that time the answer names a
 session, the command keeps running, and the model can poll it with `write_stdin`; it is killed with the sandbox. At most
 64 commands are kept: one more kills the oldest. (The SDK's `ShellTool` and `LocalShellTool` run nothing themselves:
-they
-take a function of the caller's.)
+they take a function of the caller's.)
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 installed: a pool of at most four panes. All defaults.
 
 A command is typed into a bash in a pane of 256 columns, and the pane is read until the prompt appears again. The
-timeout
-is an argument of the call, and kills nothing: the model is told that the command is still running, and may send it
-`C-c`; the next call interrupts it. It is cancelled as a conversation of theirs does, with `interrupt()`, which also
+timeout is an argument of the call, and kills nothing: the model is told that the command is still running, and may send
+it `C-c`; the next call interrupts it. It is cancelled as a conversation of theirs does, with `interrupt()`, which also
 sends `C-c` and does not reach background processes. The tmux server is not a child of the host. It is an interactive
 bash: commands are added to the user's history file. LITELLM_LOCAL_MODEL_COST_MAP prevents the download of prices on
 import.

@@ -1,11 +1,10 @@
 """`run_command` of the `Shell` capability (pydantic-ai-harness) in a `LocalWorkspace`: the pair that their
-documentation gives an agent for commands. Called as an agent run calls it, through `ShellToolset.call_tool`, which
-cuts the output. All defaults.
+documentation gives an agent for commands. Called as an agent run calls it, through `ShellToolset.call_tool`, which cuts
+the output. All defaults.
 
 pydantic-ai itself has workspaces but no shell tool. The shell is `sh`. A command gets PATH, HOME and the locale of its
 host and no other variable. After it exits, pipes that are still held open are read for two more seconds. Above 10 MiB
-of
-output the command is killed, and the model gets an error instead of the output.
+of output the command is killed, and the model gets an error instead of the output.
 """
 
 from __future__ import annotations

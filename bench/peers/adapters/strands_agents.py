@@ -2,8 +2,7 @@
 environment of an agent: `NotASandboxLocalEnvironment`, which is the host. All defaults.
 
 `sh -c` in a new session, with the host's stdin. It reads until no process holds the pipes, and its timeout has no
-effect
-once the `sh` has exited: it waits for a background process that keeps its output open. No output limit.
+effect once the `sh` has exited: it waits for a background process that keeps its output open. No output limit.
 """
 
 from __future__ import annotations

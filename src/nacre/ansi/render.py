@@ -37,8 +37,7 @@ _TOKEN = lazy_regex(
     r"|[\x00-\x1f\x7f-\x9f]"
 )
 """Text, a sequence or its beginning, or a control character: every character matches. Moving to the first column and
-erasing the line is the most frequent combination, in progress bars, and is one token.
-"""
+erasing the line is the most frequent combination, in progress bars, and is one token."""
 _VERTICAL = lazy_regex(r"[\v\f]|\x1b(?:\[[0-?]*[ABEFHJLMSTdfhlrsu]|[78MDEc])")
 _CLEARS = ("\r\x1b[K", "\r\x1b[2K", "\x1b[2K\r", "\x1b[1G\x1b[0K", "\x1b[1G\x1b[K", "\x1b[0G\x1b[K", "\x1b[2K\x1b[1G")
 """After any of these, the earlier content of the row does not matter."""
@@ -52,6 +51,8 @@ _MAX_SEQUENCE_CHARS = 32
 
 @frozen
 class Rendered:
+    """The rendered text and its mapping to lines of the input."""
+
     text: str
     numbers: tuple[int, ...] | None = None
     """For each line of `text`, the line of the input that wrote it, from 0; None if they are equal."""

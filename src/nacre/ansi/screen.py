@@ -19,13 +19,14 @@ WIDTH = 240
 _LONG_ROW_CHARS = 512
 _MAX_MOVED_COLUMNS = 1024
 """Maximum columns that are blanked at once, and maximum length of a row in which characters are moved: no terminal is
-wider, and the effect is not missed in a line of a million characters.
-"""
+wider, and the effect is not missed in a line of a million characters."""
 _Row: TypeAlias = "str | list[str]"
 """Text as it was written; or, after text was inserted into it, one string per column."""
 
 
 class Screen:
+    """Rows of text and a cursor, changed by text and by the terminal's control sequences."""
+
     __slots__ = (
         "_blank_above",
         "_bottom",

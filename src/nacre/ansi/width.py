@@ -32,7 +32,7 @@ def joins_previous(char: str) -> bool:
     return (
         char == _ZWJ
         or unicodedata.category(char) in ("Mn", "Me", "Mc")
-        or "\U0001f3fb" <= char <= "\U0001f3ff"  # skin
+        or "\U0001f3fb" <= char <= "\U0001f3ff"  # skin tones
         or "\U000e0020" <= char <= "\U000e007f"  # tags, in flags
         or "\u1160" <= char <= "\u11ff"  # the vowels and finals of a Hangul syllable
     )

@@ -61,6 +61,8 @@ __all__ = [
 
 
 class ToolName(StrEnum):
+    """Names of the tools in this module."""
+
     BASH = "bash"
 
 
@@ -185,8 +187,7 @@ def parse(text: str, *, timeout: int | None = 30) -> BashData | None:
     """Return the data of a report, parsed from its text; None if it is not a report. Prefer the `data` of a `BashText`.
 
     Exact if the text was not cut and no line of a stream is a heading of the report; single headings in stdout do no
-    harm.
-    The text does not contain the timeout, so it is taken from the argument.
+    harm. The text does not contain the timeout, so it is taken from the argument.
     """
     from nacre.profiles.tunacode import LOCAL, STANDARD
     from nacre.views.answers.report_parser import parse_report

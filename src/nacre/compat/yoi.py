@@ -46,6 +46,8 @@ class ExecutionFailed(ToolError):
 
 @frozen
 class ToolOutput:
+    """The result of a call."""
+
     summary: str
     """`$ cmd`, and the outcome unless that is plain success."""
     content: str | None = None
@@ -54,6 +56,8 @@ class ToolOutput:
 
 @frozen(kw_only=True)
 class ToolMeta:
+    """Definition of the tool for a model."""
+
     name: str
     description: str
     input_schema: dict[str, Any]

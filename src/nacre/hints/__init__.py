@@ -1,9 +1,8 @@
 """Return one line of help for a failed command, from its last output and the state of this system.
 
 A complaint is recognised by its words, and a hint states only facts that were checked: the suggested name is on the
-PATH,
-the path exists, the port is in use. Look-ups are bounded in time and number, and none ever raises. Output and files are
-untrusted text: only what looks like a name or a path is quoted from them.
+PATH, the path exists, the port is in use. Look-ups are bounded in time and number, and none ever raises. Output and
+files are untrusted text: only what looks like a name or a path is quoted from them.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ PROVIDER_CPU_S = 0.03
 
 
 class Complaint(NamedTuple):
+    """A line that reports a failure."""
+
     line: str
     before: tuple[str, ...] = ()
     """The lines before it."""

@@ -1,11 +1,9 @@
 """The audit trail: one line of JSON is appended to a file for each run that has ended.
 
 Each line is written at once, by one append, so that processes can share a file. A full file is renamed to `.1`, that
-one
-to `.2`, and the oldest is removed. If renaming fails, the full file is appended to: too long is better than lost. A
-line
-that cannot be written affects no run: it is counted and logged once, and the next line that can be written reports how
-many are missing before it.
+one to `.2`, and the oldest is removed. If renaming fails, the full file is appended to: too long is better than lost. A
+line that cannot be written affects no run: it is counted and logged once, and the next line that can be written reports
+how many are missing before it.
 """
 
 from __future__ import annotations

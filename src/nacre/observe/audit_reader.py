@@ -22,6 +22,8 @@ _POLL_INTERVAL_S = 0.25
 
 
 class AuditReader:
+    """Reads the records of an audit trail and follows new ones."""
+
     def __init__(self, path: str) -> None:
         self.path = path
         self.unreadable = 0

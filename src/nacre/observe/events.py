@@ -92,6 +92,7 @@ class RunEnded:
 
     @property
     def ok(self) -> bool:
+        """True if there is a result and it is successful."""
         return self.result is not None and self.result.ok
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 Text is UTF-8 with little else in it. An occasional NUL is a separator (`find -print0`), and a few bytes of another
 encoding are replaced. Four NULs in a row, many bytes that no terminal would show, or a magic number together with any
-of
-these are binary. Lines of text before and after the binary part stay text.
+of these are binary. Lines of text before and after the binary part stay text.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Find lines that report a failure. Pure.
 
 The patterns avoid words that only look like a failure: "0 errors", "error.log", "-Werror", "test_error_is_shown
-PASSED",
-"no failures", `errors=None`, "Add error handling". A missed line is still in the spill; a false match costs tokens.
+PASSED", "no failures", `errors=None`, "Add error handling". A missed line is still in the spill; a false match costs
+tokens.
 
 There is one table. Each row has a few substrings, one of which every such line contains, and a pattern for the whole
 line. `is_error` matches a line against it; long texts are first searched for the substrings (`letters`), at the speed
-of
-a plain string search.
+of a plain string search.
 """
 
 from __future__ import annotations
@@ -175,6 +174,8 @@ _FOR_ERRORS, _FOR_NOTABLE = _compile_rows(_ERRORS), _compile_rows(_NOTABLE)
 
 @frozen
 class ErrorLine:
+    """A line that reports a failure."""
+
     number: int
     """Line number, from 1."""
     text: str
@@ -244,6 +245,7 @@ class ErrorScanner:
         """Error lines so far."""
 
     def feed(self, data: bytes) -> None:
+        """Search the next piece of the stream. An incomplete last line is kept for the next call."""
         whole, newline, rest = data.rpartition(b"\n")
         if not newline:
             self._rest = (self._rest + data)[: 4 * MAX_LINE_CHARS]

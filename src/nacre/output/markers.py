@@ -50,6 +50,8 @@ class OmittedMiddle:
 
 @frozen
 class Allowance:
+    """Space for a note, in characters and optionally in quarters of a token."""
+
     chars: int
     quarters: int | None = None
     """Quarters of a token; None: tokens are not counted."""

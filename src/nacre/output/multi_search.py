@@ -3,8 +3,7 @@
 A regular expression that begins with one letter jumps from one such letter to the next. An alternation that begins with
 many letters examines every character, and a separate search per word reads the text once per word. So the words are
 grouped by one of a few letters that they contain (`ANCHORS`), with one expression per letter. A word without any of
-them
-is searched separately, which is fast if it is long.
+them is searched separately, which is fast if it is long.
 """
 
 from __future__ import annotations
@@ -25,6 +24,8 @@ ANCHORS = "[(AEKFCPfpk"
 
 @frozen
 class Finder:
+    """A function that finds the first of some words."""
+
     words: tuple[str, ...]
     find: Find
 

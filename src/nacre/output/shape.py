@@ -27,6 +27,8 @@ _SECRET_SEARCH_BYTES = 8 * 1024
 
 @frozen(kw_only=True)
 class ShapeOptions:
+    """Limits and switches of the pipeline."""
+
     chars: int = 30_000
     """Maximum characters of the text, including its notes. At least `MIN_CHARS`."""
     lines: int = 1_000
@@ -55,6 +57,8 @@ DEFAULT = ShapeOptions()
 
 @frozen(kw_only=True)
 class ShapedText:
+    """The text for a model, with counts of what it omits and hides."""
+
     text: str = ""
     """The text, without its final newline."""
     lines: int | None = 0
@@ -94,8 +98,8 @@ class DecodedStream:
 def decode_stream(
     captured: Captured | bytes, *, secrets: Iterable[str] = (), middle: OmittedMiddle | None = None
 ) -> DecodedStream:
-    hidden = tuple(secrets)
     """Decode, render and mask a captured stream, or detect that it is binary."""
+    hidden = tuple(secrets)
     if isinstance(captured, bytes):
         captured = Captured(head=captured, total_bytes=len(captured))
     if not is_wide(captured.head) and (found := binary.find(captured.head, captured.tail)):

@@ -19,9 +19,8 @@ _UNSEEN_LETTER = rf"(?=\w)[{_NOTHING}]"
 """Only those that count as letters: if one character could match in two ways, a line of n of them would be matched in
 2ⁿ ways."""
 _BETWEEN = rf"(?:[^\w\n!-/:-@\[-`{{-~]|{_UNSEEN_LETTER})*"
-"""Combining marks and any number of spaces and tabs of any kind: a reader still sees the letters around them.
-Not possessive: Python before 3.11.5 matches possessive groups wrongly, and no letter that follows is one of these.
-"""
+"""Combining marks and any number of spaces and tabs of any kind: a reader still sees the letters around them. Not
+possessive: Python before 3.11.5 matches possessive groups wrongly, and no letter that follows is one of these."""
 _NACRE_NOTE = f"(?:…|{_BETWEEN.join('nacre')}|{_BETWEEN.join('binaryoutput')})"
 _IMITATION = lazy_regex(
     rf"(?im)(?:^|(?<=[\u2028\u2029]))(?=(?:[^\w\n\[\u2028\u2029]|{_UNSEEN_LETTER})*"

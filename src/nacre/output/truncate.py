@@ -21,6 +21,8 @@ from nacre.output.tokens import longest_within, quarter_tokens
 
 @frozen(kw_only=True)
 class TextLimits:
+    """Maximum size of a text."""
+
     chars: int = 30_000
     lines: int = 1_000
     tokens: int | None = None
@@ -42,6 +44,8 @@ class TextLimits:
 
 @frozen(kw_only=True)
 class TruncatedText:
+    """The beginning and the end of a text, and the range that is omitted between them."""
+
     head: tuple[FoldedLines, ...]
     tail: tuple[FoldedLines, ...]
     start: int
@@ -52,6 +56,7 @@ class TruncatedText:
 
     @property
     def complete(self) -> bool:
+        """True if nothing is omitted."""
         return self.start == self.end and not self.gap
 
     @property
@@ -111,8 +116,7 @@ def cut(
     """Return the beginning and the end that fit.
 
     If not everything fits, the limits are `aside` instead: they leave room for a note about the omission. At `gap`,
-    data is
-    already missing; whatever else does not fit is omitted there.
+    data is already missing; whatever else does not fit is omitted there.
     """
     forward, backward = (fold.forward, fold.backward) if folding else (fold.plain_forward, fold.plain_backward)
     aside = limits if aside is None else aside

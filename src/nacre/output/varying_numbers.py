@@ -35,6 +35,8 @@ _TABLE = lazy_regex(r"\S(?:\t| {2,})\S.*?\S(?:\t| {2,})\S")
 
 @frozen
 class NumberRoles:
+    """The result of `classify`."""
+
     words: list[tuple[str, ...]]
     """For each line, its informative numbers."""
     running: bool

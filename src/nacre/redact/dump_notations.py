@@ -31,6 +31,8 @@ Trace: TypeAlias = frozenset[str]
 
 @frozen
 class Notation:
+    """A way in which dumps write bytes as words."""
+
     decode_word: Callable[[str], bytes]
     """Return the bytes of a word. Raise ValueError if it is not in this notation."""
     traces: Callable[[bytes], Iterator[Trace]]

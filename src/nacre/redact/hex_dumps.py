@@ -1,9 +1,8 @@
 """Find byte strings in dumps: the text of `xxd`, `od` and `hexdump` in, the spans that show those bytes out. Pure.
 
 A dump breaks a value over lines, with offsets between and the same bytes as a text column. Lines that look like a
-dump's
-(with or without offset and text column, numbers or characters in columns) are joined again, in each notation that they
-may be in. Most of these readings are wrong; a value is found if one of them is right.
+dump's (with or without offset and text column, numbers or characters in columns) are joined again, in each notation
+that they may be in. Most of these readings are wrong; a value is found if one of them is right.
 """
 
 from __future__ import annotations
@@ -31,9 +30,7 @@ _NUMBERS = lazy_regex(
     rf"(?P<plain>{_NUMBER}(?:[ \t]++{_NUMBER})*)(?=[ \t]*+(?:[|>\n]|\Z)))[^\n]*+"
 )
 """A line of numbers, with the newline before it: the regex engine finds a literal prefix fast. Groups are not
-possessive:
-Python before 3.11.5 matches those wrongly.
-"""
+possessive: Python before 3.11.5 matches those wrongly."""
 _CELL = (
     rf"   [^\n]|  \\[0abfnrtv]|  \*\*| [0-3][0-7]{{2}}|  (?:{'|'.join(name for name in NAMES if len(name) == 2)})"
     rf"| (?:{'|'.join(name for name in NAMES if len(name) == 3)})"
@@ -42,8 +39,7 @@ _CELLS = lazy_regex(
     rf"\n(?:[0-9A-Fa-f]{{1,16}}+| {{6,16}}?)?(?=(?P<cells>(?:{_CELL})+))(?P=cells)[ ]*+(?:\\|[0-7]{{1,2}})?(?=\n|\Z)"
 )
 """A line of characters in columns, as written by `od -c`. They are matched once, by the lookahead: otherwise a line of
-spaces would be matched again from each of them.
-"""
+spaces would be matched again from each of them."""
 _EACH_CELL = lazy_regex(_CELL)
 _WORD = lazy_regex(r"[^\s]+")
 _FRAGMENT = lazy_regex(r"\n?[0-9A-Fa-f]{0,16}:?[ \t]*")

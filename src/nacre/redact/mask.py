@@ -78,8 +78,7 @@ def partial_match_length(text: str, secrets: Iterable[str]) -> int:
     """Return the number of characters at the end of an incomplete text that may be part of a secret.
 
     They may be the beginning of one, or a secret that is the beginning of another. A caller that shows text in pieces
-    keeps
-    them for the next piece.
+    keeps them for the next piece.
     """
     hidden = tuple(sorted({each for each in secrets if len(each) >= MIN_SECRET_CHARS}))
     forms, encoded = _forms(hidden)

@@ -57,8 +57,7 @@ class Redactor:
         """Return the text with secrets masked, as a command wrote it or as it is shown.
 
         `starts_cut`, `ends_cut`: text is missing at that end. Next to `…`, where nacre has cut the text, parts of
-        secrets are
-        masked, too.
+        secrets are masked, too.
         """
         values = self.values()
         if not values or not text:

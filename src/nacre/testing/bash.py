@@ -80,8 +80,7 @@ class ScriptedBash(Bash):
         """Create a Bash without a script.
 
         `in_order`: commands must arrive exactly in the order of the script, each once. `check`: apply the profile's
-        policy as
-        usual; commands that it refuses are refused, and those that it asks about need `ToolContext.approve`.
+        policy as usual; commands that it refuses are refused, and those that it asks about need `ToolContext.approve`.
         """
         super().__init__(profile, engine=Local(_CAPABLE_KERNEL))
         self.observers = tuple(observers)  # without the audit trail that the environment may request: nothing is run
@@ -119,8 +118,7 @@ class ScriptedBash(Bash):
         """Set the answer to a command; `Reply` documents the arguments. Return this object.
 
         `answer` replaces all of them: a Reply, a Result, a text for stdout, or a function that returns one of these for
-        a
-        request. Several answers to one command are used in order, and the last one repeatedly, unless `times` limits
+        a request. Several answers to one command are used in order, and the last one repeatedly, unless `times` limits
         it.
         """
         reply = Reply(

@@ -27,8 +27,7 @@ def result(
     """Return a Result.
 
     `outcome`: an outcome other than an exit. `task`: id of the task that keeps running. stdout comes first in the
-    combined
-    output.
+    combined output.
     """
     out, err = encode_text(stdout), encode_text(stderr)
     outcome = outcome or Exited(exit_code)

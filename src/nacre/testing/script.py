@@ -26,9 +26,7 @@ class Reply:
     """An outcome other than an exit."""
     duration: float = 0.01
     """Simulated duration in seconds; nothing waits for it. If it exceeds the timeout, the command timed out; if it
-    exceeds
-    `yield_after`, the command keeps running as a background task.
-    """
+    exceeds `yield_after`, the command keeps running as a background task."""
     task: str = ""
     """Id of the task that the command, or its leftovers, become."""
     notes: tuple[str, ...] = ()
@@ -76,6 +74,8 @@ class Expectation:
 
 
 class ReplyScript:
+    """Replies to commands, in order or by match."""
+
     def __init__(self, *, in_order: bool) -> None:
         self._in_order = in_order
         self._lines: list[Expectation] = []

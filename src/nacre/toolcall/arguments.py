@@ -38,6 +38,7 @@ class ArgumentReader:
         return name in self._null
 
     def pop(self, name: str, default: Any = None, *, aliases: tuple[str, ...] = ()) -> Any:
+        """Remove and return a value, or `default` if none of the names was given."""
         self._known.append(name)
         found = [self._arguments.pop(each) for each in (name, *aliases) if each in self._arguments]
         return found[0] if found else default
@@ -94,6 +95,7 @@ class ArgumentReader:
         return dict(value)
 
     def reject_unknown(self) -> None:
+        """Raise InvalidRequest if an argument was not read."""
         rest = [*self._arguments, *(name for name in self._null if name not in self._known)]
         if not rest:
             return

@@ -1,8 +1,7 @@
 """Background tasks as tools for a model: definitions for the API, and calls answered with text.
 
 Every call is answered with text: the answer, or an error with a stable code and what to do next. No reply is longer
-than
-`MAX_REPLY_CHARS` characters.
+than `MAX_REPLY_CHARS` characters.
 """
 
 from __future__ import annotations
@@ -129,8 +128,7 @@ async def call(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secrets
     """Return the text for the model.
 
     Masked are the `secrets`, the explicit secrets of tasks that this process started, and the variables that tasks do
-    not
-    inherit from it because they look like secrets.
+    not inherit from it because they look like secrets.
     """
     return (await reply(name, arguments, tasks, secrets=secrets)).text
 

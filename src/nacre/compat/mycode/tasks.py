@@ -20,8 +20,7 @@ class TaskManager:
     """The tasks of the known task directories, and registered ones.
 
     Keepers report the outcome of tasks that nacre started. Other tasks can be registered here; the caller that
-    registered
-    one must complete it.
+    registered one must complete it.
     """
 
     def __init__(self, directory: StrPath | None = None) -> None:

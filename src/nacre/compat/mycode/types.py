@@ -20,6 +20,8 @@ class BashOutput(TypedDict):
 
 
 class Safety(TypedDict):
+    """Whether a command may run, and the reason if not."""
+
     safe: bool
     reason: str
 

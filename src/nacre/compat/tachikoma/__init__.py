@@ -1,7 +1,7 @@
 """The interface of tachikoma's bash primitive.
 
-ctx = PrimitiveContext("/repo", allowed_paths=["/repo", "/tmp"])
-result = await bash(ctx, "make test", BashOptions().timeout(600).env("CI", "1"))
+ctx = PrimitiveContext("/repo", allowed_paths=["/repo", "/tmp"]) result = await bash(ctx, "make test",
+BashOptions().timeout(600).env("CI", "1"))
 """
 
 from nacre.compat.tachikoma.context import PrimitiveContext

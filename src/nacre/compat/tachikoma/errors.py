@@ -23,12 +23,16 @@ class PrimitiveError(NacreError):
 
 
 class Validation(PrimitiveError):
+    """The command is empty, blocked or dangerous, or an argument of the call is invalid."""
+
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
 
 
 class PathNotAllowed(PrimitiveError):
+    """The working directory is outside the context's allowed paths."""
+
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.path = path
@@ -38,6 +42,8 @@ class PathNotAllowed(PrimitiveError):
 
 
 class CommandFailed(PrimitiveError):
+    """The command of `bash_success` did not exit with 0."""
+
     def __init__(self, exit_code: int, message: str, result: BashResult | None = None) -> None:
         super().__init__(exit_code, message, result)
         self.exit_code = exit_code
@@ -51,6 +57,8 @@ class CommandFailed(PrimitiveError):
 
 
 class Io(PrimitiveError):
+    """The system could not start the command."""
+
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message

@@ -45,15 +45,19 @@ class BashOptions:
 
     @staticmethod
     def new() -> BashOptions:
+        """Return the default options."""
         return BashOptions()
 
     def working_dir(self, dir: StrPath) -> BashOptions:
+        """Set the working directory, relative to the context's."""
         return self._with(working_dir=dir)
 
     def env(self, key: str, value: str) -> BashOptions:
+        """Set an environment variable."""
         return self.envs({key: value})
 
     def envs(self, vars: Mapping[str, str]) -> BashOptions:
+        """Set environment variables; earlier ones are kept."""
         return self._with(env_vars={**self.values.env_vars, **vars})
 
     def clear_env(self) -> BashOptions:
@@ -68,6 +72,7 @@ class BashOptions:
         return self._with(timeout=float(seconds))
 
     def no_timeout(self) -> BashOptions:
+        """Remove the time limit."""
         return self._with(timeout=None)
 
     def block_command(self, pattern: str) -> BashOptions:

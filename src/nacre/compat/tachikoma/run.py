@@ -29,6 +29,8 @@ from nacre.views.answers.streams import NO_EXIT_CODE
 
 @frozen(kw_only=True)
 class ExecutionMetadata:
+    """Facts about a run."""
+
     duration: float
     """Seconds."""
     operation_id: str
@@ -42,6 +44,8 @@ class ExecutionMetadata:
 
 @frozen(kw_only=True)
 class BashResult:
+    """The result of a command that ran."""
+
     exit_code: int
     """-1 if a signal or the timeout killed it."""
     stdout: str

@@ -33,9 +33,7 @@ _RUNNERS = frozenset("uv poetry pipenv pdm hatch rye".split())
 _SUDO = lazy_regex(r"sudo: |sudoers|(?m:^Sorry, )")
 _BASH = lazy_regex(r"(?m)^(?:/\S{1,60}/)?(?:ba|da|z|k)?sh: (?!line \d+: +\d+ )")
 """A message of the shell itself: a redirection or an expansion failed, and the command may not have run. The report
-that
-a process was killed is not such a message.
-"""
+that a process was killed is not such a message."""
 _CLOCKS = ("timeout", "gtimeout")
 _CLOCKS_OWN = (124, 125)
 """Exit statuses of `timeout` itself, which hardly any program behind it returns; all others are that program's."""

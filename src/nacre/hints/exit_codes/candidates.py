@@ -1,8 +1,7 @@
 """Find the commands of a script that may have returned its exit status. Pure.
 
 Candidates are the last command of a list, either side of `&&`, the last stage of a pipeline, the program behind `sudo`
-or
-`timeout`, and the wrapper itself if it has exit statuses of its own. Every branch is followed: which one ran is
+or `timeout`, and the wrapper itself if it has exit statuses of its own. Every branch is followed: which one ran is
 unknown.
 """
 
@@ -86,6 +85,8 @@ SHOWN = StreamTargets()
 
 @frozen
 class Candidate:
+    """A command that may have returned the exit status."""
+
     command: Command
     silent: bool
     """True if its error messages are not in the output."""

@@ -1,8 +1,7 @@
 """Map a program, its arguments and its exit status to a meaning. Data, and the few functions that read it.
 
 Entries follow the program's manual, and leave out what its output says anyway. `normal`: nothing went wrong, the status
-is
-the program's way of answering no.
+is the program's way of answering no.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ from nacre.shell import Command
 
 @frozen
 class Meaning:
+    """The meaning of an exit status."""
+
     text: str
     """The explanation. Empty: the meaning is known, and the output states it."""
     normal: bool = False
