@@ -3,7 +3,7 @@ renderer.
 
 `bash` returns a `BashText`, a string that carries its data, so that nothing has to be parsed. Errors that a model can
 correct raise `ModelRetry`: pydantic-ai's if that is installed (imported on first use), else an equivalent class.
-Importing this module loads no other part of nacre but the errors.
+Importing this module does not load the rest of nacre; the first call does.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ __all__ = ["Failure", "hints", "hints_async", "hints_for"]
 
 _MAX_HINTS = 2
 _LINES = 40
-"""The last lines of the output, which are examined."""
+"""Number of last lines of the output that are examined."""
 _MAX_LINE_CHARS = 600
 """Maximum length of a line, in characters. A longer line is skipped, not cut: half a secret at its end would not be
 masked."""

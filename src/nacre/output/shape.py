@@ -72,7 +72,7 @@ class ShapedText:
     omitted_from: int = 0
     """Byte offset in the output of the omitted part, or of the first line of it."""
     folded: int = 0
-    """Number of lines in the shown part that were folded."""
+    """Number of lines in the shown part that are replaced by a count."""
     similar: int = 0
     """Number of folded lines that cannot be reconstructed from the lines shown."""
     erased: int = 0
@@ -117,7 +117,8 @@ def shape(
     spill: Spill | None = None,
     middle: OmittedMiddle | None = None,
 ) -> ShapedText:
-    """Return the text that a model reads. Mask the `secrets`; name the `spill` only if something is omitted."""
+    """Return the text that a model reads. Mask the `secrets`; name the `spill` only if the text is not the whole
+    output."""
     made = captured if isinstance(captured, DecodedStream) else decode_stream(captured, secrets=secrets, middle=middle)
     if spill is not None and mask(spill.path, made.secrets) != spill.path:
         spill = None  # a masked path would not be a path

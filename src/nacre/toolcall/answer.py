@@ -45,9 +45,7 @@ async def answer_call(
         events = stream if asked.capture else pass_through(stream)
         result = await collect_result(events(asked.request, ctx))
     except InvalidRequest as error:
-        view = (
-            None if asked is None else profile.view
-        )  # without a valid call there is no output, so the profile's view does not apply
+        view = None if asked is None else profile.view  # an invalid call has no output to view
         redactor = Redactor(ctx.secrets, host_environment())
         return error_answer(error, view, complaint=profile.tool.error_text, redactor=redactor)
     place = ctx.output_dir if ctx.spill_dir is None else ctx.spill_dir

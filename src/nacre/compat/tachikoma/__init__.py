@@ -1,7 +1,9 @@
-"""The interface of tachikoma's bash primitive.
+"""The interface of tachikoma's bash primitive, implemented on nacre.
 
-ctx = PrimitiveContext("/repo", allowed_paths=["/repo", "/tmp"]) result = await bash(ctx, "make test",
-BashOptions().timeout(600).env("CI", "1"))
+    ctx = PrimitiveContext("/repo", allowed_paths=["/repo", "/tmp"])
+    result = await bash(ctx, "make test", BashOptions().timeout(600).env("CI", "1"))
+
+Commands that were not run raise `PrimitiveError`; every outcome of a command is a BashResult.
 """
 
 from nacre.compat.tachikoma.context import PrimitiveContext

@@ -76,7 +76,7 @@ class BashOptions:
         return self._with(timeout=None)
 
     def block_command(self, pattern: str) -> BashOptions:
-        """Add a text that no command may contain, in upper or lower case."""
+        """Add a text that no command may contain, ignoring case."""
         if not isinstance(pattern, str):
             raise Validation(f"The pattern is {pattern!r}. Give a text.")
         return self._with(blocked_commands=(*self.values.blocked_commands, str(pattern)))
@@ -88,12 +88,12 @@ class BashOptions:
         return self._with(max_output_size=size)
 
     def literal(self) -> BashOptions:
-        """Match the patterns as plain text anywhere in the command, as in the specification. Not part of the
-        specification itself."""
+        """Match the patterns as plain text anywhere in the command, as the specification does. This method is not in
+        the specification."""
         return self._with(literal=True)
 
     def leftovers(self, leftovers: Leftovers) -> BashOptions:
-        """`wait` for background jobs of the shell, `end` them, or `keep` them (the default). Not part of the
+        """`wait` for background jobs of the shell, `end` them, or `keep` them (the default). This method is not in the
         specification."""
         return self._with(leftovers=leftovers)
 

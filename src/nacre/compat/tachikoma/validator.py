@@ -22,8 +22,8 @@ class CommandValidator:
     def __init__(self, blocked: Iterable[str] = (), *, literal: bool = False) -> None:
         """Create a validator.
 
-        `blocked`: texts that no command may contain, in upper or lower case. `literal`: the specification's own rules:
-        texts are case-sensitive, and dangerous commands are also found by their plain text, anywhere.
+        `blocked`: texts that no command may contain, ignoring case. `literal`: the specification's own rules: texts are
+        case-sensitive, and dangerous commands are also found by their plain text, anywhere.
         """
         self.blocked_patterns = texts(blocked, "blocked")
         self._policy = _policy(tuple((type(each), each) for each in self.blocked_patterns), literal)

@@ -1,7 +1,7 @@
 """Explain an exit status from the script, the status and the output; in a few words or not at all. Pure.
 
 The script is read as bash would run it (`candidates`) to find the commands that may have returned the status. An
-explanation (`codes`) is given only if it holds for all of them. Excluded are commands that never fail without an error
+explanation (`table`) is given only if it holds for all of them. Excluded are commands that never fail without an error
 message, whose message would have been in the output, and is not.
 """
 
