@@ -19,7 +19,7 @@ _UNRESOLVED = lazy_regex(
     r"EAI_AGAIN|ENOTFOUND|network is unreachable"
 )
 _PATH = lazy_regex(r"['\"\u2018`]?(/[^\s:'\"\u2019,;)]{1,400})")
-_LOW_MEMORY_KIB = 256 * 1024
+_MIN_FREE_DISK_BYTES = 256 * 1024
 
 
 def full(complaint: Complaint, failure: Failure) -> str | None:
@@ -49,7 +49,7 @@ def full(complaint: Complaint, failure: Failure) -> str | None:
         if quota:
             free = _size(there.f_bavail * there.f_frsize)
             return f"This user's quota on {quote_text(mount)} is used up, while {free} of the file system are free."
-        if there.f_blocks and there.f_bavail * there.f_frsize < _LOW_MEMORY_KIB:
+        if there.f_blocks and there.f_bavail * there.f_frsize < _MIN_FREE_DISK_BYTES:
             return f"The file system at {quote_text(mount)} ({_size(there.f_blocks * there.f_frsize)}) is full."
         if there.f_files and not there.f_favail:
             return f"The file system at {quote_text(mount)} has no inodes left: it holds too many files."

@@ -58,14 +58,9 @@ _MAX_STARTUP_S = 0.5
 
 class KeeperServer(RunStarter):
     def __init__(
-        self,
-        host_channel: Channel,
-        open_files_limit: tuple[int, int],
-        host: int | None = None,
-        *,
-        dedicated: bool = False,
+        self, host_channel: Channel, open_files: tuple[int, int], host: int | None = None, *, dedicated: bool = False
     ) -> None:
-        super().__init__(open_files_limit)
+        super().__init__(open_files)
         self.host_channel = host_channel
         self.host = host
         """A pidfd of the host, where there are pidfds."""
