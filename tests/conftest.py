@@ -1,4 +1,4 @@
-"""Fixtures for every test, and one promise that is checked after each: it has left nothing running."""
+"""Fixtures for all tests, and a check after each test that it left no process running."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from tests.support.waiting import find_lasting
 
 signal.signal(
     signal.SIGINT, signal.default_int_handler
-)  # ignored in what a script starts with `&`; programs inherit it
+)  # ignored in background jobs of scripts; child processes inherit that
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # likewise
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # nacre is started a thousand times: compiled once is enough
 os.environ[MARK] = secrets.token_hex(4)
-_state = tempfile.mkdtemp(prefix="nacre-test-state-")  # tasks are kept; those of tests are not
+_state = tempfile.mkdtemp(prefix="nacre-test-state-")  # keep the tasks of tests out of the user's state directory
 os.environ["XDG_STATE_HOME"] = _state
-os.environ["XDG_CONFIG_HOME"] = _state  # nor is what the person who runs them has configured theirs
+os.environ["XDG_CONFIG_HOME"] = _state  # ignore the user's own configuration
 atexit.register(shutil.rmtree, _state, ignore_errors=True)
 
-settings.register_profile("nacre", deadline=None)  # how long an example takes is the machine's affair
+settings.register_profile("nacre", deadline=None)  # the duration of an example depends on the machine
 settings.load_profile("nacre")
 
 PORTABLE = bool(os.environ.get("NACRE_PORTABLE"))
@@ -52,7 +52,7 @@ def _nothing_left_running() -> Iterator[None]:
     left = find_lasting(strays)
     for pid in left:
         with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)  # or every later test would fail too
+            os.kill(pid, signal.SIGKILL)  # else every later test would fail, too
     assert left == {}
 
 

@@ -1,4 +1,6 @@
-"""The tests of an adapter are there where its framework is: `make test-frameworks`. `make test` needs none of them."""
+"""Tests of an adapter are collected only if its framework is installed (`make test-frameworks`). `make test` needs
+none.
+"""
 
 from __future__ import annotations
 

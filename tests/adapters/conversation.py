@@ -1,9 +1,10 @@
 """One conversation for every framework: list the files, run the tests, be refused, call wrongly, start a server, read
-what it says, end it, see that nothing runs.
+its output, kill it, see that nothing runs.
 
-A framework's fake model asks `next_call` what to do after what it was told so far. What it was told must come out the
-same through each, word for word, but for what differs from run to run (`plain`). The same for a model that has only a
-shell (`COMMANDS`, `STREAMS`), and for odd calls (`ODD`), which are answered as they are without any framework.
+A framework's fake model asks `next_call` for its next step, given the answers so far. The answers must be the same
+through each framework, word for word, except for what differs from run to run (`plain`). There is a second conversation
+for models that have only a shell (`COMMANDS`, `STREAMS`), and one of odd calls (`ODD`), which are compared with the
+answers that they get without any framework.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Call:
 
 
 def project(directory: Path) -> ToolContext:
-    """The project that the conversation is about, and the context to work in it."""
+    """Create the project of the conversation; return a context to work in it."""
     work = directory / "project"
     work.mkdir()
     for name, text in FILES.items():
@@ -44,7 +45,7 @@ def project(directory: Path) -> ToolContext:
 
 
 def next_call(said: Sequence[str]) -> Call | None:
-    """What the model does after these answers; None: it has done all of it."""
+    """Return the model's next call after these answers; None when it has made all of them."""
     match len(said):
         case 0:
             return Call("Bash", {"command": "ls"})
@@ -86,19 +87,19 @@ TEXTS = [
     "[nacre: bash-ID killed by process N of user N after N s]",
     "No task is running. Pass all=true for those that have ended.",
 ]
-"""What the model is told, as `plain` has it."""
+"""The answers that the model gets, normalized by `plain`."""
 
 ERRORS = ["", "", "", "unknown_argument", "", "", "", ""]
-"""The code of each answer that says that the call cannot be meant: where a framework marks those, exactly these."""
+"""Error code of each answer that reports an invalid call. Frameworks that mark errors mark exactly these."""
 
 OUTCOMES = [("exited", 0), ("exited", 1), ("refused", None), None, ("running", None), None, None, None]
-"""Kind and exit code of each run, for frameworks that have a place for data."""
+"""Kind and exit code of each run, for frameworks that can carry data."""
 
 ASKED = 4
-"""Runs of which log and audit trail say who asked; a refused one is one of them."""
+"""Number of runs whose caller is in the log and the audit trail, including a refused one."""
 
 COMMANDS = ["ls", "./run-tests", "git push --force", "./server >served.log & echo started"]
-"""The same for a model that has nothing but a shell."""
+"""The conversation of a model that has only a shell."""
 
 STREAMS = [
     CommandStreams("README.md\nrun-tests\nserver\n", "", 0),
@@ -111,13 +112,13 @@ STREAMS = [
         0,
     ),
 ]
-"""What comes back for each of them."""
+"""Output of each of those commands."""
 
 SERVED = (
     "started\n[nacre: 1 process left running: N (it).]\n[nacre: what it left running is task bash-ID, which prints to "
     "STATE/bash-ID/output.log; TaskOutput reads it and waits for it, KillShell ends it]"
 )
-"""The last of them as a text."""
+"""The last of those outputs as one text."""
 
 ODD = [
     Call("Bash", {}),
@@ -129,11 +130,11 @@ ODD = [
     Call("Bash", {"command": "printf 'a\\377b\\n'"}),
     Call("Bash", {"command": "seq 1 400000"}),
     Call("Bash", {"command": "seq 1 40000 | base64 -w 100"}),
-    Call("Bash", {"command": f"exec 2>&1; echo {SECRET}; cat nowhere/{SECRET}"}),  # two streams have no order
+    Call("Bash", {"command": f"exec 2>&1; echo {SECRET}; cat nowhere/{SECRET}"}),  # two streams would have no order
     Call("Bash", {"command": "kill -SEGV $$"}),
     Call("Bash", {"command": "echo still here"}),
 ]
-"""Calls that cannot be meant, output that is no text, too much or secret, and one after all that."""
+"""Invalid calls; output that is binary, too long or secret; and a plain call after them."""
 
 ODD_ERRORS = [
     "missing_argument",
@@ -147,7 +148,7 @@ ODD_ERRORS = [
 
 
 async def without_framework(calls: Sequence[Call], ctx: ToolContext) -> list[str]:
-    """What these are answered with, as `plain` has it."""
+    """Return the answers to these calls without a framework, normalized by `plain`."""
     box = Toolbox(ctx=ctx)
     return plain([(await box.call(call.name, call.arguments)).text for call in calls], ctx)
 
@@ -159,8 +160,7 @@ def task_in(text: str) -> str:
 
 
 def plain(said: Sequence[str], ctx: ToolContext) -> list[str]:
-    """Without the task's id (another one than the first is another one here, too), its place, who ended it, and how
-    long things took."""
+    """Normalize the answers: replace task ids (distinct ids stay distinct), directories, PIDs and durations."""
     ids: dict[str, str] = {}
 
     def named(match: re.Match[str]) -> str:
@@ -171,25 +171,25 @@ def plain(said: Sequence[str], ctx: ToolContext) -> list[str]:
         text = text.replace(str(ctx.output_dir), "STATE")
         text = re.sub(r"bash-(?!0{8})[0-9a-f]{8}", named, text)
         text = re.sub(r"process \d+ of user \d+", "process N of user N", text)
-        text = re.sub(r"left running: \d+ \([^)]*\)", "left running: N (it)", text)  # before or after its `exec`
+        text = re.sub(r"left running: \d+ \([^)]*\)", "left running: N (it)", text)  # seen before or after its `exec`
         found.append(re.sub(r"\d+(\.\d+)? s\b", "N s", text))
     return found
 
 
 def plain_streams(found: Sequence[CommandStreams], ctx: ToolContext) -> list[CommandStreams]:
-    """The same of what a shell gave back."""
+    """Normalize the streams of shell calls like `plain`."""
     texts = iter(plain([text for each in found for text in (each.stdout, each.stderr)], ctx))
     return [CommandStreams(next(texts), next(texts), each.code) for each in found]
 
 
 def outcome_in(data: Mapping[str, Any]) -> tuple[str, int | None] | None:
-    """Of an answer as data; None: it is none of a run."""
+    """Return kind and exit code of an answer that is data; None if the answer is not that of a run."""
     return (data["outcome"]["kind"], data["exit_code"]) if "outcome" in data else None
 
 
 @dataclass
 class CallerObserver:
-    """An observer: who asked, of every run that is over."""
+    """Observer that records the caller of every ended run."""
 
     callers: list[str] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""The two ways in which a framework's run is ended by who waits for it, at a moment when its command runs."""
+"""The two ways in which the caller of a framework ends its run while the command runs: cancel, and timeout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENDINGS = ("cancelled", "out of time")
 
 
 async def ended_by(how: str, run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
-    """The run has a command that holds the line: that is over, with everything that it has started."""
+    """End the run, whose command holds `life`, and wait until all that it started is dead."""
     if how == "cancelled":
         task = asyncio.ensure_future(run)
         await life.wait_until_held()

@@ -1,4 +1,4 @@
-"""Runs an example, and what the page about frameworks shows, as their reader would."""
+"""Runs an example, or the code of docs/frameworks.md, as a reader would."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def does_what_it_says(name: str, directory: Path) -> None:
-    """It prints what its comments say, a line each."""
+    """Run the example; check that each `print` prints its comment."""
     path = ROOT / "examples" / name
     words = [sys.executable, str(path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, cwd=directory, check=False)
@@ -25,7 +25,7 @@ def does_what_it_says(name: str, directory: Path) -> None:
 
 
 def shown_for(section: str, **given: Any) -> dict[str, Any]:
-    """Runs the first block of Python of a section (empty: of what stands before them), and gives its names."""
+    """Run the first Python block of a section (empty: before the first section); return its names."""
     page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
     text = page.partition(f"\n## {section}\n")[2] if section else page.partition("\n## ")[0]
     block = re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

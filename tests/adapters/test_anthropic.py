@@ -1,4 +1,4 @@
-"""nacre in the Anthropic SDK: its own client and tool runner, over a transport that answers from a script."""
+"""nacre in the Anthropic SDK: its own client and tool runner, over a transport with scripted answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ Block = dict[str, Any]
 
 
 class Api:
-    """Answers `/v1/messages` with what `respond` says of the tool results so far; None: the end."""
+    """Transport that answers `/v1/messages` with what `respond` returns for the tool results so far; None ends the
+    turn.
+    """
 
     def __init__(self, respond: Callable[[list[Block]], Block | None]) -> None:
         self._respond = respond
@@ -60,7 +62,7 @@ class Api:
             if isinstance(message["content"], list)
             for block in message["content"]
         ]
-        known = {block["tool_use_id"]: block for block in self.results}  # a request may have only what is new
+        known = {block["tool_use_id"]: block for block in self.results}  # a request may contain only the new ones
         known.update({block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"})
         self.results = list(known.values())
         call = self._respond(self.results)

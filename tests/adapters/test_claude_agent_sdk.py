@@ -1,4 +1,4 @@
-"""nacre in claude-agent-sdk: the real agent, with an API on loopback that answers from a script."""
+"""nacre in claude-agent-sdk: the real agent, with an API on loopback that gives scripted answers."""
 
 from __future__ import annotations
 

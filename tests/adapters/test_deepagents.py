@@ -42,12 +42,14 @@ OVERTAKEN = {
     ),
     "test_glob_with_directories": "deepagents 0.7 finds files only",
 }
-"""What the suite of langchain-tests 1.1 wants, and deepagents 0.7 itself does otherwise, in every sandbox."""
+"""Tests of langchain-tests 1.1 that contradict deepagents 0.7 itself, in every sandbox."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _this_python() -> Iterator[None]:
-    """Its file tools are scripts for `python3`: the one that is here, and none that looks for it first."""
+    """Put this Python first in PATH: the file tools are scripts for `python3`, and must not find a wrapper that
+    searches.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}")
         yield

@@ -45,12 +45,12 @@ HERE = Path(__file__).parents[2]
 ROOT = os.geteuid() == 0
 only_root = pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
 
-del globals()["test_exec_as_user"]  # it makes an account, and is given /etc of its own for that, below
+del globals()["test_exec_as_user"]  # it creates an account; it runs below, with a private /etc
 
 
 @pytest.fixture
 async def sandbox_env() -> AsyncIterator[NacreSandboxEnvironment]:
-    """What the self check is about. Of somebody without privileges: root may read and write every file."""
+    """Yield the sandbox for the self check, as an unprivileged user: root may read and write every file."""
     made = NacreSandboxEnvironment(NacreSandboxConfig(user="nobody" if ROOT else None))
     yield made
     await made.close()
@@ -89,7 +89,7 @@ print("passed")
 @only_root
 @pytest.mark.skipif(shutil.which("adduser") is None, reason="there is no adduser")
 def test_the_self_check_that_makes_an_account_passes_where_accounts_are_its_own(tmp_path: Path) -> None:
-    """In a mount namespace: this machine gets none."""
+    """The account is created in a mount namespace, so that this machine does not get it."""
     before = pwd.getpwall()
     own = ["unshare", "--mount", "bash", "-c", OWN_ACCOUNTS, "bash", str(tmp_path)]
     try:
@@ -225,7 +225,7 @@ async def test_many_commands_at_once_are_kept_apart(made: NacreSandboxEnvironmen
 
 
 def add_usage(output: ModelOutput) -> ModelOutput:
-    """With a usage: inspect_ai would fetch a tokenizer to count what has none."""
+    """Add a usage: without one, inspect_ai would fetch a tokenizer to count."""
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     return output
 
@@ -289,7 +289,7 @@ async def test_samples_at_once_have_a_directory_each(tmp_path: Path) -> None:
 async def test_commands_are_subprocesses_to_who_limits_those(
     tmp_path: Path, most: int, patience: int, said: str
 ) -> None:
-    """The first waits at a FIFO for the second."""
+    """The first command waits at a FIFO for the second."""
     commands = [
         f"timeout {patience} cat fifo || echo alone",
         f"timeout {patience} bash -c 'echo met >fifo' || echo alone",

@@ -76,7 +76,7 @@ def messages_for_calls(*calls: Call) -> Iterator[AIMessage]:
 
 
 class Script:
-    """The messages of a model that looks at what it was told."""
+    """Messages of a model that reacts to the answers so far."""
 
     def __init__(self) -> None:
         self.messages: list[BaseMessage] = [HumanMessage("Look after the project.")]

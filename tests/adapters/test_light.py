@@ -1,4 +1,4 @@
-"""Where every framework is installed, nacre itself still loads none of them."""
+"""nacre loads no framework by itself, even when all of them are installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""nacre in the OpenAI Agents SDK, with a model of its own interface that answers from a script."""
+"""nacre in the OpenAI Agents SDK, with a scripted model behind the SDK's own interface."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ pytestmark = pytest.mark.framework
 
 
 class Scripted(Model):
-    """Does what `respond` says of what came back from tools so far."""
+    """Model that returns what `respond` says for the tool results so far."""
 
     def __init__(self, respond: Callable[[list[Any]], Any]) -> None:
         self._respond = respond
@@ -129,7 +129,7 @@ NO_OBJECTS = ["{", "[]", "null", "7", "", '{"command": "ls"']
 
 
 def first_with(given: str, name: str) -> Callable[[list[Any]], Any]:
-    """A model whose first call has these arguments, and whose second is good."""
+    """Return a model whose first call has these arguments and whose second call is valid."""
 
     def respond(found: list[Any]) -> Any:
         if len(found) == 2:
@@ -191,7 +191,7 @@ async def collect_events(events: AsyncIterator[Any]) -> list[Any]:
 
 
 def make_asking_bash() -> Bash:
-    """Asks before whatever is not provably plain."""
+    """Return a Bash that asks about every command that is not provably harmless."""
     return Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
 
 
@@ -200,7 +200,7 @@ def once(call: Any) -> Callable[[list[Any]], Any]:
 
 
 def shell_call(*commands: str, **action: Any) -> Any:
-    """As the API sends it."""
+    """Return a shell call as the API sends it."""
     given = {"commands": list(commands), **action}
     return {"type": "shell_call", "id": "s", "call_id": "c0", "status": "completed", "action": given}
 
@@ -250,7 +250,7 @@ async def test_what_is_plain_interrupts_nothing(tmp_path: Path) -> None:
 
 
 async def shell(ctx: ToolContext, *commands: str, **action: Any) -> list[dict[str, Any]]:
-    """What the API is sent back for a shell call."""
+    """Run the shell call; return the output that the API gets."""
     agent: Agent[Any] = Agent(
         name="coder", model=Scripted(once(shell_call(*commands, **action))), tools=[shell_tool(ctx=ctx)]
     )
@@ -372,7 +372,7 @@ async def test_a_shell_action_is_approved_as_a_whole(tmp_path: Path) -> None:
         name="coder", model=Scripted(once(shell_call("ls", "touch one", "touch two"))), tools=[own]
     )
     first = await run(agent)
-    assert list(tmp_path.iterdir()) == []  # what is plain waits with the rest
+    assert list(tmp_path.iterdir()) == []  # the harmless call waits with the rest
     state = first.to_state()
     (interruption,) = first.interruptions
     state.approve(interruption)

@@ -1,4 +1,4 @@
-"""nacre in pydantic-ai, with its own function model; and as its workspace, by its own conformance suite."""
+"""nacre in pydantic-ai, with its own function model; and as its workspace, with its own conformance suite."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def converses(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
 
 
 def runs(*commands: str) -> FunctionModel:
-    """A model that runs these, and then says what it was told."""
+    """Return a model that runs these commands and then repeats the answers."""
 
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         said = answer_texts(messages)
@@ -92,7 +92,7 @@ def runs(*commands: str) -> FunctionModel:
 
 
 def kind(part: ToolReturnPart | RetryPromptPart) -> str:
-    """Of a retry there were two shapes, over time."""
+    """Return `retried` or the part's outcome: pydantic-ai has had two shapes of a retry."""
     return "retried" if isinstance(part, RetryPromptPart) else part.outcome
 
 
@@ -183,7 +183,7 @@ async def test_a_model_that_keeps_being_refused_does_not(tmp_path: Path) -> None
 
 
 def make_asking_bash() -> Bash:
-    """Asks before whatever is not provably plain."""
+    """Return a Bash that asks about every command that is not provably harmless."""
     return Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
 
 
@@ -241,7 +241,7 @@ async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
 
 
 class AsNobody(NacreWorkspace):
-    """Its commands are another user's, as they are in most containers."""
+    """Workspace whose commands run as another user, as in most containers."""
 
     uid = 0
 
@@ -260,7 +260,7 @@ class AsNobody(NacreWorkspace):
 
 @pytest.fixture
 def place_of_nobody() -> Iterator[Path]:
-    """A directory of a user that nobody else is. Not below `tmp_path`, which is for its owner only."""
+    """Yield a directory of a UID without an account. Not below `tmp_path`, which only its owner may enter."""
     place = Path(tempfile.mkdtemp())
     os.chown(place, free_uid(), -1)
     yield place
@@ -268,7 +268,7 @@ def place_of_nobody() -> Iterator[Path]:
 
 
 class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
-    """Its own suite, with every rule that it has."""
+    """pydantic-ai's own suite, with every rule that it has."""
 
     @pytest.fixture
     def anyio_backend(self) -> str:
@@ -309,7 +309,7 @@ class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
         filesystem_honors_shell_permissions: bool,
         request: pytest.FixtureRequest,
     ) -> None:
-        """Root may do anything, and is let off by the suite; so this is somebody else then."""
+        """The suite exempts root, who may do anything; so run it as another user."""
         if os.geteuid() == 0:
             place = request.getfixturevalue("place_of_nobody")
             backend = AsNobody(place)

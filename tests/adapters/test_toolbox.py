@@ -1,4 +1,4 @@
-"""What every adapter hands over. Needs no framework."""
+"""The core that every adapter uses. Needs no framework."""
 
 from __future__ import annotations
 

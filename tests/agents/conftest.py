@@ -1,4 +1,4 @@
-"""These are for `make test-agents`, which installs the agents; elsewhere they are not even looked at."""
+"""These tests are for `make test-agents`, which installs the agents; otherwise they are not collected."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A model on loopback that calls the shell once, with one command, and then says that it is done.
+"""A fake model on loopback that calls the shell once, with one command, and then says that it is done.
 
 Speaks as much of three APIs as real agents need: Anthropic's messages, OpenAI's responses, Gemini's generateContent,
-all streamed. Whatever else it is asked, it answers with an empty object.
+all streamed. It answers every other request with an empty object.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Model(ThreadingHTTPServer):
         self.command = command
         self.requests: list[tuple[str, Any]] = []
         self.results: list[str] = []
-        """What the agent told it of the call."""
+        """The results of the call that the agent sent."""
 
     @property
     def url(self) -> str:

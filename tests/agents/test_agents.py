@@ -1,6 +1,6 @@
 """Real agents, from the package registry, with a model on loopback, and `nacre hook` installed as a user would.
 
-The commands are harmless wherever nothing stops them, and say so by a file that they make first.
+The commands are harmless if nothing stops them; each first creates a file that shows that it ran.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ AGENTS: dict[str, Start] = {"claude-code": claude_code, "codex": codex, "gemini"
 
 
 def run(agent: str, command: str, home: Path) -> tuple[Model, bool, list[bytes]]:
-    """The model afterwards, whether the command ran, and what the hook was given."""
+    """Run the agent; return the model, whether the command ran, and the payloads that the hook got."""
     work = home / "work"
     work.mkdir()
-    program = home / "nacre"  # writes down what it is given, and is nacre
+    program = home / "nacre"  # wrapper that records the payload and runs nacre
     record = home / "payloads"
     record.mkdir()
     program.write_text(

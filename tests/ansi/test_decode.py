@@ -1,4 +1,4 @@
-"""Bytes → text that survives JSON."""
+"""Decoding bytes to text that survives JSON."""
 
 from __future__ import annotations
 

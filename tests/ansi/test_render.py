@@ -1,4 +1,4 @@
-"""What a person would finally see."""
+"""Rendering of terminal output: the text that is finally on the screen."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_nothing_crashes_it_and_no_control_gets_through(text: str) -> None:
 
 
 class Reference:
-    """The same screen the slow way: a dictionary of cells, one step at a time. One column for each character."""
+    """A slow reference of the same screen: a dictionary of cells, one step at a time, one column for each character."""
 
     def __init__(self) -> None:
         self.cells: dict[tuple[int, int], str] = {}

@@ -1,4 +1,4 @@
-"""Which characters belong together, and how many columns they take."""
+"""Grapheme clusters and their width in columns."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ WIDTHS = {
     "ｶﾞ": 2,
     "e\u0301": 1,
     "e\u0301\u0302": 1,
-    "\u0301": 1,  # nothing is there that it could stand on
+    "\u0301": 1,  # no character before it to combine with
     "ก็": 1,
-    "का": 2,  # a mark with a column of its own
+    "का": 2,  # a combining mark that takes a column
     "각": 2,
     "👍": 2,
     "👍🏽": 2,
-    "👍🏽🏽🏽": 6,  # more skin than one hand has
+    "👍🏽🏽🏽": 6,  # only the first skin tone combines
     "a🏽": 3,
     FAMILY: 2,
     f"a{FAMILY}b{FAMILY}": 6,
@@ -86,7 +86,7 @@ WIDTHS = {
     "❤\ufe0f": 1,
     "1\ufe0f\u20e3": 1,
     "a\u200bb": 3,
-    "a\u200db\u200dc": 3,  # letters are not joined
+    "a\u200db\u200dc": 3,  # a joiner does not join letters
 }
 
 

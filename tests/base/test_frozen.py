@@ -1,4 +1,4 @@
-"""Frozen values keep what a frozen dataclass promises."""
+"""Frozen values behave like frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Point:
-    """Somewhere."""
+    """A point."""
 
     x: int
     y: int = 2

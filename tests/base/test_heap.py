@@ -1,4 +1,4 @@
-"""Memory that large outputs have left free goes back to the system."""
+"""Free heap memory goes back to the system after large outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from nacre import Bash
 
 HAS_TRIM = hasattr(ctypes.CDLL(None), "malloc_trim")
 
-# Buffers that come from the heap, with small blocks between them that live on: once freed, no top of the heap is free.
+# Buffers from the heap, with small live blocks between them: when the buffers are freed, the top of the heap is not
+# free.
 FRAGMENTED_HOST = """
 import json
 from pathlib import Path

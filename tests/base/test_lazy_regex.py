@@ -1,4 +1,4 @@
-"""Regular expressions, wherever they are written."""
+"""Regular expressions in the source code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCES = sorted(Path(nacre.__file__).parent.rglob("*.py"))
 
 
 def test_no_group_is_repeated_possessively() -> None:
-    """Python before 3.11.5 lets such a group match what it must not."""
+    """Python before 3.11.5 matches wrongly with such a group."""
     found = [
         f"{path.name}:{number}"
         for path in SOURCES

@@ -1,4 +1,4 @@
-"""The mount table, as the kernel writes it."""
+"""Parsing of the kernel's mount table."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_host_killed_while_it_looks_for_the_directory_leaves_no_file(tmp_path: Path) -> None:
-    """It is killed just before it removes a file there: such a file would stay."""
+    """SIGKILL hits just before a file there would be removed."""
     program = """
         import os, signal, sys, nacre
 
@@ -38,7 +38,7 @@ def test_a_host_killed_while_it_looks_for_the_directory_leaves_no_file(tmp_path:
 
 def test_it_is_the_one_that_tempfile_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert temporary_directory() == tempfile.gettempdir()
-    for name in ("TMP", "TEMP", "TMPDIR"):  # the later ones come first
+    for name in ("TMP", "TEMP", "TMPDIR"):  # the later ones have precedence
         place = tmp_path / name
         place.mkdir()
         monkeypatch.setattr(tempfile, "tempdir", None)
@@ -70,7 +70,7 @@ def test_a_relative_one_becomes_absolute(tmp_path: Path) -> None:
 
 @pytest.mark.linux
 def test_one_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither can the file system of processes, not even by root."""
+    """Not even root can write to procfs."""
     usual = temporary_directory()
     monkeypatch.setenv("TMPDIR", "/proc/self")
     assert temporary_directory() == usual

@@ -1,4 +1,4 @@
-"""A coroutine for code that has no event loop, or stands in one; work that is done beside it."""
+"""Running coroutines from code without or inside an event loop, and running work in a separate thread."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_inside_a_running_loop_it_sees_it_too() -> None:
 
 @pytest.fixture
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """As when the user may have no more processes."""
+    """Make every thread start fail, as at the process limit of the user."""
 
     def refuse(*_: object) -> NoReturn:
         raise RuntimeError("can't start new thread")

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A directory with something beside it."""
+    """Return a workspace directory that has a file next to it."""
     made = tmp_path.resolve() / "place"
     made.mkdir()
     (made.parent / "outside").write_text("precious")

@@ -1,4 +1,4 @@
-"""The tool checks a command before anything starts, and asks when the checker asks."""
+"""Approval: the checker sees a command before anything starts, and the approver is asked when the checker asks."""
 
 from __future__ import annotations
 

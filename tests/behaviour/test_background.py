@@ -1,4 +1,4 @@
-"""Commands in the background: started at once, followed by anybody, ended whole."""
+"""Background commands: they start at once, any process of the user can follow them, and a kill ends the whole tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINUX = pytest.mark.linux
 
 
 async def start(bash: Bash, command: str, ctx: ToolContext | None = None, **asked: object) -> str:
-    """The id of a task that runs."""
+    """Start the command; return the id of the running task."""
     result = await bash.run(Request(command, mode="background", **asked), ctx)  # type: ignore[arg-type]
     assert isinstance(result.outcome, Running), result
     assert result.task is not None
@@ -159,7 +159,7 @@ async def test_a_flood_costs_neither_disk_nor_memory_and_is_ended_by_a_kill(
     def size(name: str) -> int:
         try:
             return (place / name).stat().st_size
-        except FileNotFoundError:  # just now
+        except FileNotFoundError:  # it vanished just now
             return 0
 
     def flooded() -> bool:
@@ -258,7 +258,7 @@ async def test_leftovers_of_a_task_end_with_its_shell_if_asked(bash: Bash, tasks
 
 
 async def test_a_server_a_port_a_request_and_its_end(bash: Bash, tasks: Tasks) -> None:
-    """It chooses its port itself: one that was free a moment ago may be somebody else's by now."""
+    """The server chooses its port itself: a port that was free a moment ago may be in use by now."""
     task = await start(bash, "exec python3 -u -m http.server 0 --bind 127.0.0.1")
     told = await tasks.wait(task, until=Match(r"port \d+"), timeout=HANG_TIMEOUT_S)
     port = int(told.match[task].partition("port ")[2].split()[0])

@@ -1,4 +1,4 @@
-"""Ways to call a run off. Each ends the whole tree."""
+"""Ways to cancel a run. Each kills the whole tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.waiting import TIME_LIMITS_S, turn_loop, until
 
 @contextlib.contextmanager
 def switch_thrown_by_a_thread(life: Lifeline) -> Iterator[Cancel]:
-    """Once something holds the line."""
+    """Yield a switch that a thread throws once a process holds the line."""
     cancel = Cancel()
 
     def throw() -> None:
@@ -60,10 +60,10 @@ async def test_what_is_called_off_before_the_keeper_has_heard_of_it_is_never_sta
     await bash.run("true")
     keeper, cancel = keeper_connection().pid, Cancel()
     for number in range(20):
-        os.kill(keeper, signal.SIGSTOP)  # to call a run off wakes it
+        os.kill(keeper, signal.SIGSTOP)  # cancelling a run wakes it
         await until(lambda: state(keeper) == "T", "the keeper to stand still")
         run = asyncio.create_task(bash.run(f"touch {quote(tmp_path / str(number))}", ToolContext(cancel=cancel)))
-        await turn_loop(10)  # it is asked for
+        await turn_loop(10)  # until the request is sent
         if switched:
             cancel.cancel()
             assert (await run).outcome == Cancelled()
@@ -81,7 +81,7 @@ async def test_a_task_may_be_cancelled_at_any_moment(bash: Bash, life: Lifeline)
     before = fds(os.getpid())
     for moments in range(25):
         task = asyncio.create_task(bash.run(f"{life.hold} sleep 999"))
-        await turn_loop(moments)  # one turn of the loop
+        await turn_loop(moments)  # stop at each stage of the start
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -140,7 +140,7 @@ async def test_a_switch_thrown_twice_or_too_late_does_nothing_more(bash: Bash) -
 
 
 async def test_a_switch_thrown_as_commands_end_harms_none_of_them(bash: Bash) -> None:
-    """The keeper has told their end by then, and does not listen any more."""
+    """The keeper has reported their exits by then, and no longer listens."""
     keeper = (await bash.run("echo $PPID")).stdout
     for _ in range(5):
         cancel = Cancel()
@@ -256,7 +256,7 @@ async def test_a_cancelled_command_can_clean_up_and_print_without_dying_of_a_clo
 ) -> None:
     cleanup = "trap 'head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; echo cleaned >f; exit 3' TERM"
     task = asyncio.create_task(bash.run(Request(f"{cleanup}; {life.hold} ({life.hold} exec sleep 999)", cwd=tmp_path)))
-    await life.wait_until_held(by=2)  # the sleep, too: bash runs its trap when that has ended
+    await life.wait_until_held(by=2)  # the sleep, too: bash runs its trap only after its child has exited
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -301,7 +301,7 @@ async def test_what_a_run_prints_after_the_switch_was_thrown_is_kept(bash: Bash,
 
 
 def kill_a_host(life: Lifeline, program: str, command: str, *, runs: int = 1) -> None:
-    """While it has so many runs of the command, and until nothing of them is alive."""
+    """Start `runs` runs of the command, kill the host, and wait until no process of them is alive."""
     with started_host(program, f"{life.hold} {command}", runs) as host:
         life.wait_held(by=runs)
         host.kill()

@@ -1,4 +1,4 @@
-"""A small `Limits(file_size=…)` binds the command's files, and nothing that nacre itself writes."""
+"""A small `Limits(file_size=…)` limits the command's files, and nothing that nacre itself writes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_files_of_the_command_are_still_limited(bash: Bash, place: Path) -
 
 
 async def test_task_that_outlives_its_call_exits_with_its_own_status(bash: Bash, place: Path, gate: Gate) -> None:
-    """Nobody reads the exit state any more when its shell writes it."""
+    """No process reads the exit state any more when the task's shell writes it."""
     ctx = ToolContext(working_dir=place, limits=ONE_BYTE)
     session = Session(bash, ctx)
     result = await session.run(Request(f"{gate.wait}; exit 7", yield_after=0.2))

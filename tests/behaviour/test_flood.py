@@ -1,4 +1,4 @@
-"""Output without end costs neither memory nor disk, and is counted to the byte."""
+"""A flood of output costs neither memory nor disk, and is counted to the byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts with closed standard streams, few descriptors, or none that is free."""
+"""Hosts with closed standard streams, with few descriptors, or with no free descriptor."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_what_a_host_has_no_descriptors_to_confine_leaves_no_private_directory(t
 
 @pytest.mark.linux
 def test_a_first_confined_command_in_a_host_without_descriptors_is_told_so() -> None:
-    """What confines is loaded with the first one."""
+    """The first sandboxed command loads the sandbox modules, which takes descriptors."""
     if "restricted" not in Bash().access_modes:
         pytest.skip("nothing confines here")
     program = """
@@ -228,7 +228,7 @@ def test_a_host_that_could_not_start_a_keeper_has_as_many_descriptors_as_before(
 @pytest.mark.linux
 @pytest.mark.skipif("workspace" not in Bash().access_modes, reason="nothing can be confined here")
 def test_what_is_protected_survives_a_host_without_descriptors(tmp_path: Path) -> None:
-    """What cannot be looked at cannot be put back: the command is not run, or all is as it was."""
+    """Files that could not be compared could not be restored: the command is not run, or everything is as before."""
     program = """
         import asyncio, os, sys, nacre
         from nacre.result import NotStarted
@@ -303,7 +303,7 @@ def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_
 
         asyncio.run(main())
     """
-    place = tmp_path / "place"  # not the project: where nothing can be mounted, nacre's own code is in no workspace
+    place = tmp_path / "place"  # not the project: without mounts, no workspace may contain nacre's own code
     place.mkdir()
     assert run_host(program, tmp_path / "tasks", access, cwd=place) == "[False, True]\n[]\n"
 
@@ -322,7 +322,7 @@ def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_
 def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descriptors(
     attempts: str, remark: str
 ) -> None:
-    """On a busy machine it may become a task before the descriptors are taken: then it is given more time."""
+    """On a busy machine it may become a task before the descriptors are used up: then retry with more time."""
     program = f"""
         import asyncio
         from nacre import Bash, Ended, Request, Started

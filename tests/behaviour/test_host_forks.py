@@ -1,4 +1,4 @@
-"""Hosts that fork, have children of their own, or are children of a run themselves."""
+"""Hosts that fork, have their own children, or are started by a run themselves."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_multiprocessing_child_works() -> None:
     assert run_host(program) == "parent\nchild\n0 parent\n"
 
 
-@pytest.mark.linux  # elsewhere only the socket tells that the host is gone
+@pytest.mark.linux  # elsewhere only the socket shows that the host has exited
 def test_a_child_that_holds_the_hosts_socket_does_not_keep_its_commands_alive(life: Lifeline) -> None:
     program = """
         import os, stat, subprocess, sys, nacre
@@ -163,7 +163,7 @@ def test_a_host_that_is_itself_run_by_nacre_works(bash: Bash) -> None:
     assert (result.outcome, result.output.split()) == (Exited(0), ["inner"])
 
 
-@pytest.mark.linux  # two keepers, two tags: only rlimits let the outer one learn the inner one's
+@pytest.mark.linux  # two keepers, two tags: only rlimits let the outer keeper see the inner one's
 def test_a_nested_host_and_all_it_runs_ends_with_the_run_around_it(bash: Bash, life: Lifeline) -> None:
     inner = "import nacre, sys; nacre.run_sync(sys.argv[1])"
     stubborn = f"{life.hold} setsid sleep 999 & (setsid sh -c 'trap \\\"\\\" TERM; sleep 999' &); sleep 999"

@@ -1,4 +1,4 @@
-"""Hosts with threads, with several event loops, with loops that are closed at any moment."""
+"""Hosts with threads, with several event loops, and with loops that are closed at any moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts with signals, an environment or a directory that nobody would expect."""
+"""Hosts with unusual signal handling, environment or working directory."""
 
 from __future__ import annotations
 

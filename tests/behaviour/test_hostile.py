@@ -1,4 +1,4 @@
-"""Findings of a hostile review, each as it was found."""
+"""Regression tests for the findings of a hostile review."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_daemon_that_sheds_its_tag_dies_with_a_lone_run(bash: Bash, life
 
 @pytest.mark.linux
 def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: Lifeline, gate: Gate) -> None:
-    """Two runs go on when it sheds its tag: it could be of either."""
+    """Two runs exist when the process sheds its tag, so it could belong to either."""
     program = """
         import asyncio, nacre, sys
         async def main():
@@ -76,10 +76,10 @@ async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(monkeyp
     keeper = (await bash.run("echo $PPID")).stdout
     for limit in (5, TIME_LIMITS_S[-1]):
         task = asyncio.create_task(bash.run(Request("echo hi", timeout=limit)))
-        await turn_loop()  # it begins
+        await turn_loop()  # until the run begins
         time.sleep(
             limit + bash.profile.grace + UNKILLABLE_AFTER_S + 2 * late
-        )  # the keeper would have had to tell its end by then
+        )  # by now the keeper would have to have reported the exit
         result = await task
         if result.outcome != TimedOut(limit):
             break
@@ -98,7 +98,7 @@ async def test_a_waiting_shell_that_was_hit_does_not_take_the_next_command_with_
     for _ in range(30):
         await bash.run("true")
         for pid in await until(lambda: ready_shells(keeper_connection().pid), "a shell that waits"):
-            with contextlib.suppress(ProcessLookupError):  # a second one is given up after a second
+            with contextlib.suppress(ProcessLookupError):  # an extra standby shell is stopped after a second
                 os.kill(pid, blow)
             await until(lambda pid=pid: state(pid, "bash") in "ZTX", "the blow")  # type: ignore[misc]
         result = await bash.run(Request("echo hi", timeout=20))
@@ -127,7 +127,7 @@ def test_the_keepers_environment_holds_next_to_nothing() -> None:
         print(nacre.run_sync(r"tr '\\0' '\\n' </proc/$PPID/environ || echo denied").stdout)
     """
     shown = run_host(program, env={"INNOCENT": "hunter2"})
-    assert "PATH=" in shown or "denied" in shown  # readable for root alone
+    assert "PATH=" in shown or "denied" in shown  # readable only by root
     assert "hunter2" not in shown
 
 
@@ -161,7 +161,7 @@ async def test_output_that_goes_through_another_process_is_waited_for(bash: Bash
         assert (result.outcome, result.stdout) == (Exited(0), "through\n")
 
 
-@pytest.mark.linux  # elsewhere a keeper needs a temporary file itself
+@pytest.mark.linux  # elsewhere the keeper itself needs a temporary file
 def test_a_place_for_spills_that_goes_away_is_remarked_upon(tmp_path: Path) -> None:
     program = """
         import os, sys, tempfile, nacre

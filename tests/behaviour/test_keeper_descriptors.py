@@ -1,4 +1,4 @@
-"""Keepers with few descriptors, or none that is free: whatever they cannot start is told so, and they live on."""
+"""Keepers with few descriptors or none free: they report what they cannot start, and survive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {
     "command that may leave something": "Request('echo hi; exit 7', leftovers='detach')",
     "task": "Request('echo hi; exit 7', mode='background')",
 }
-"""All of them print the same and end at once."""
+"""Commands that print the same and exit at once."""
 
 
 @pytest.mark.parametrize("access", [0, 1])
@@ -30,7 +30,7 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_an
 ) -> None:
     temporary, place = tmp_path / "temporary", tmp_path / "place"
     temporary.mkdir()
-    place.mkdir()  # not the project: where nothing can be mounted, nacre's own code may be in no workspace
+    place.mkdir()  # not the project: without mounts, no workspace may contain nacre's own code
     program = f"""
         import asyncio, os, sys
         from nacre import Bash, Limits, Request, ToolContext
@@ -140,7 +140,7 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
 def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(
     gate: Gate, attempts: dict[str, str], remark: str
 ) -> None:
-    """On a busy machine it may become a task before the keeper is out of descriptors: then it gets more time."""
+    """On a busy machine it may become a task before the keeper is out of descriptors: then retry with more time."""
     program = f"""
         import asyncio, sys
         from nacre import Bash, Chunk, Ended, Request

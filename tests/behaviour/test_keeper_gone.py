@@ -1,4 +1,6 @@
-"""Keepers that are dead, stopped or cannot live, and callers that are gone: nothing stays, nobody waits for ever."""
+"""Keepers that are dead, stopped or cannot start, and callers that are gone: no process is left, no caller waits
+forever.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ async def test_a_command_whose_caller_is_cancelled_as_its_keeper_dies_is_ended(
 async def test_a_command_whose_consumer_is_busy_as_its_keeper_dies_is_ended(
     bash: Bash, life: Lifeline, tmp_path: Path, yield_after: float | None
 ) -> None:
-    """With a keeper of its own, too, that dies with that of the program."""
+    """Also with a dedicated keeper, which dies together with the main keeper."""
     request = Request(f"{life.hold} echo $PPID; (setsid sleep 300 &); sleep 300", yield_after=yield_after)
     stream = bash.stream(request, ToolContext(output_dir=tmp_path))
     await anext(stream)
@@ -57,7 +59,7 @@ async def test_a_command_whose_consumer_is_busy_as_its_keeper_dies_is_ended(
 
 
 def life_holder(life: Lifeline) -> str:
-    """The shell that holds it."""
+    """Return the PID of the shell that holds the line."""
     holders = [pid for pid in os.listdir("/proc") if pid.isdigit() and _holds(pid, life.path)]
     return next(pid for pid in holders if Path(f"/proc/{pid}/comm").read_text() == "bash\n")
 
@@ -95,7 +97,7 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
 async def test_a_keeper_that_was_stopped_and_takes_no_more_messages_is_woken(bash: Bash, access: Access) -> None:
     if access not in bash.access_modes:
         pytest.skip("nothing confines here")
-    keeper_connection().shut_down()  # the first confined command of a keeper has more to say to it
+    keeper_connection().shut_down()  # a keeper's first sandboxed command needs larger messages
     await bash.run("true")
     keeper = keeper_connection()
     os.kill(keeper.pid, signal.SIGSTOP)
@@ -147,7 +149,7 @@ async def test_a_keeper_that_cannot_live_is_not_said_to_be_killed(bash: Bash, tm
 async def test_a_keeper_that_was_killed_is_not_alive_while_somebody_holds_its_socket(
     bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the kernel does while it ends it."""
+    """The kernel holds the socket open, too, while it tears the process down."""
     keeper_connection().shut_down()
     pair, held = Channel.pair, list[socket.socket]()
 
@@ -195,7 +197,7 @@ async def test_what_is_asked_for_again_has_what_is_left_of_its_time(
 async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_does_not_run(
     bash: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the last moment: the new keeper has been asked, and nobody listens yet."""
+    """The switch is thrown at the last moment: the new keeper has the request, and the caller does not wait for it yet."""
     await bash.run("true")
     start, asks, cancel = KeeperConnection.start, 0, Cancel()
 
@@ -225,12 +227,12 @@ async def test_what_was_to_become_a_task_and_was_not_begun_leaves_its_keeper_not
 ) -> None:
     if fds(keeper_connection().pid) is None:
         pytest.skip("only root may look into a keeper")
-    keeper_connection().shut_down()  # with all that it has forked off
+    keeper_connection().shut_down()  # with all keepers that it has forked
     request = Request("true", yield_after=1e-6, env={"LARGE": "x" * 200_000})
     ctx = ToolContext(output_dir=tmp_path)
 
     async def open_files() -> list[int | None]:
-        """In the keeper, and in the one that it has forked off, once those are two."""
+        """Return the open descriptors of the keeper and of the one that it has forked, once there are two."""
         await until(lambda: len(keepers_there()) == 2, "no more than one of each")
         return [fds(pid) for pid in keepers_there()]
 

@@ -1,4 +1,4 @@
-"""Commands whose keeper was killed before it had heard of them: they have not begun, so that the next one runs them."""
+"""Commands whose keeper was killed before it received them: they have not begun, so the next keeper runs them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stop(keeper: KeeperConnection) -> None:
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> Killed:
-    """So many keepers, from now on, are killed with a command on its way to them that they have not heard of."""
+    """Make the next N keepers that are sent a run die before they receive it; return the function that sets N."""
     left, start = 0, KeeperConnection.start
 
     def start_and_kill(keeper: KeeperConnection, *asked: object) -> PendingRun:
@@ -81,7 +81,7 @@ async def test_many_at_once_run_once_each(bash: Bash, tmp_path: Path) -> None:
     keeper = keeper_connection()
     stop(keeper)
     running = [asyncio.ensure_future(bash.run(f"echo {n} >> {quote(tmp_path)}/ran; echo {n}")) for n in range(60)]
-    await turn_loop(10)  # they are asked for
+    await turn_loop(10)  # until the requests are sent
     os.kill(keeper.pid, signal.SIGKILL)
     for number, result in enumerate(await asyncio.gather(*running)):
         assert (result.outcome, result.stdout) == (Exited(0), f"{number}\n")
@@ -144,7 +144,7 @@ async def test_what_is_called_off_meanwhile_is_not_begun(
         if warm:
             beside = threading.Thread(target=run_sync, args=("true",))
             beside.start()
-            beside.join()  # this event loop stands still meanwhile
+            beside.join()  # this event loop is blocked meanwhile
         cancel.cancel()
         assert (await running).outcome == Cancelled()
     assert not (tmp_path / "ran").exists()
@@ -162,7 +162,7 @@ async def test_what_nobody_waits_for_any_more_is_not_begun_and_leaves_nothing(
     ctx = ToolContext(access=bash.access_modes[-1], output_dir=tmp_path / "tasks", working_dir=tmp_path)
     request = replace(REQUESTS[kind], command=f"echo ran >> {quote(tmp_path)}/ran")
     await bash.run("true", ctx)
-    before = set(temporary.iterdir())  # that of this program
+    before = set(temporary.iterdir())  # the program's own directory
     for _ in range(5):
         running, first = start_with_killed_keeper(bash, request, ctx, killed)
         await until(lambda first=first: not first.alive, "the end of the keeper")  # type: ignore[misc]
@@ -178,7 +178,7 @@ async def test_what_nobody_waits_for_any_more_is_not_begun_and_leaves_nothing(
 def start_with_killed_keeper(
     bash: Bash, request: Request, ctx: ToolContext, killed: Killed
 ) -> tuple[asyncio.Task[Result], KeeperConnection]:
-    """A run, and the keeper that is to be asked for it."""
+    """Start a run whose first keeper is killed; return its task and that keeper."""
     killed(1)
     return asyncio.ensure_future(bash.run(request, ctx)), keeper_connection()
 
@@ -211,7 +211,7 @@ async def test_however_soon_it_is_to_become_a_task_a_command_does_or_has_ended(b
 
 @pytest.mark.parametrize("yield_after", [None, 10.0])
 async def test_what_kills_its_keeper_at_once_has_begun(tmp_path: Path, yield_after: float | None) -> None:
-    """So nobody runs it again: with a shell that stood ready, and with one that is started for it."""
+    """So it is not run again, neither with a standby shell nor with one that is started for it."""
     ctx = ToolContext(output_dir=tmp_path / "tasks")
     outcomes = set[Outcome]()
     for number in range(20):

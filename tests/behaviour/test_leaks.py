@@ -1,4 +1,4 @@
-"""After any number of runs the host and its keeper hold what they held before."""
+"""After any number of runs the host and its keeper hold the same resources as before."""
 
 from __future__ import annotations
 

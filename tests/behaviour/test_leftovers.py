@@ -1,4 +1,4 @@
-"""What a command leaves running when its shell has exited."""
+"""Leftovers: processes that are alive when the shell has exited."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_leftovers_can_be_ended_at_once(bash: Bash, life: Lifeline, ending
 
 @pytest.mark.linux
 async def test_a_daemon_that_is_born_while_its_shell_ends_is_ended_too(bash: Bash, life: Lifeline) -> None:
-    """Its parent dies between two looks of the keeper, now and then."""
+    """Now and then its parent dies between two polls of the keeper."""
     for _ in range(60):
         result = await bash.run(Request(f"{life.hold} ( (setsid sleep 60 &) & ); exit 3", leftovers="end"))
         assert (result.outcome, result.running) == (Exited(3), ())

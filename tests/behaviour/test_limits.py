@@ -1,4 +1,4 @@
-"""What a run may cost, in every access mode: who takes more is ended, named, and leaves nothing behind."""
+"""Resource limits in every access mode: a run over a limit is killed, the result names the limit, and nothing is left."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ every_access = pytest.mark.parametrize(
 writing_access = pytest.mark.parametrize("access", [pytest.param("workspace", marks=needs_landlock), "unrestricted"])
 PYTHON = f"{shlex.quote(sys.executable)} -IS"
 
-# Takes memory in steps and holds what it has when it gets no more: the second line, a limit on what each process asks
-# for, only stops it; it is the keeper's count that ends it.
+# Takes memory in steps and keeps what it has when it gets no more. The second limit, on the allocations of each
+# process, only stops it from growing; it is the keeper's count that kills it.
 HOG = """
 import signal
 held = []
@@ -54,13 +54,13 @@ async def run(command: str, access: Access, place: Path, limits: Limits, timeout
 
 
 async def works_again(access: Access, place: Path) -> None:
-    """The next command in the same mode."""
+    """Check that the next command in the same mode runs."""
     result = await Bash().run("echo fine", ToolContext(access=access, working_dir=place))
     assert (result.outcome, result.output) == (Exited(0), "fine\n")
 
 
 async def test_memory_in_nameless_files_counts_once(tmp_path: Path) -> None:
-    """Shared by all that have it open, mapped by none."""
+    """Every process that has the file open shares it; none maps it."""
     hog = (
         "import os, signal\n"
         "file = os.memfd_create('x')\n"
@@ -81,7 +81,7 @@ async def test_memory_in_nameless_files_counts_once(tmp_path: Path) -> None:
 
 
 async def test_a_start_up_file_is_read_within_the_limits(tmp_path: Path) -> None:
-    """Bash would read it before it waits at its gate."""
+    """Bash would read it before it waits to be released."""
     (tmp_path / "start").write_text('echo "$(ulimit -n) $0 $#"; COLOUR=blue\n')
     request = Request('echo "$COLOUR $BASH_ENV ${NACRE_BASH_ENV-none}"', env={"BASH_ENV": str(tmp_path / "start")})
     ctx = ToolContext(working_dir=tmp_path, limits=Limits(open_files=77), approve=lambda _: True)
@@ -111,7 +111,7 @@ async def test_shared_memory_is_not_larger_than_the_memory_that_is_allowed(tmp_p
 
 
 async def test_memory_that_many_hold_together_is_counted_together(tmp_path: Path) -> None:
-    """Four times 100 MB, none of which is over the limit."""
+    """Four processes with 100 MB each: none is over the limit alone."""
     hold = 'import signal; held = bytearray(b"x" * (100 << 20)); print("held", flush=True); signal.pause()'
     command = f"for i in 1 2 3 4; do {PYTHON} -c {shlex.quote(hold)} & done; wait"
     result = await run(command, "unrestricted", tmp_path, Limits(memory=256 * MIB))
@@ -120,10 +120,10 @@ async def test_memory_that_many_hold_together_is_counted_together(tmp_path: Path
 
 
 async def test_memory_that_many_share_is_counted_once(tmp_path: Path) -> None:
-    """100 MB in a parent and its four children, which have it from the parent: 500 resident, 100 in truth.
+    """100 MB in a parent, shared with its four children: 500 MB resident in sum, 100 MB in fact.
 
-    No more than that: shares are read one after the other, and while the children come, the first ones look larger, up
-    to 228 in all.
+    The limit cannot be lower: shares are read one after another, and while children are forked, the first processes
+    look larger, up to 228 MB in all.
     """
     share = (
         'import os; held = b"x" * (100 << 20)\n'
@@ -134,7 +134,7 @@ async def test_memory_that_many_share_is_counted_once(tmp_path: Path) -> None:
         "print('all up', flush=True)\n"
         "for _ in ends: os.wait()\n"
     )
-    looked_at = "< <(sleep 0.5)"  # time for some looks; with none of them this would prove nothing, and still be true
+    looked_at = "< <(sleep 0.5)"  # time for some polls; without any, the test would pass and prove nothing
     command = f"{PYTHON} -c {shlex.quote(share)} {looked_at}"
     result = await run(command, "unrestricted", tmp_path, Limits(memory=256 * MIB))
     assert (result.outcome, result.output) == (Exited(0), "all up\n")
@@ -142,7 +142,7 @@ async def test_memory_that_many_share_is_counted_once(tmp_path: Path) -> None:
 
 @every_access
 async def test_a_cpu_hog_is_ended_and_named(access: Access, tmp_path: Path) -> None:
-    """Two at once, each with half of what is too much."""
+    """Two processes at once, each with half of what is too much."""
     busy = "while :; do :; done"
     result = await run(f"({busy}) & ({busy}) & wait", access, tmp_path, Limits(cpu=1))
     assert isinstance(result.outcome, OverLimit)
@@ -153,7 +153,7 @@ async def test_a_cpu_hog_is_ended_and_named(access: Access, tmp_path: Path) -> N
 
 
 async def test_computing_counts_when_who_did_it_has_ended(tmp_path: Path) -> None:
-    """A third of a second each, one after the other, orphans among them: none is ever there for long."""
+    """A third of a second of CPU time each, one after another, some orphaned: none is alive for long."""
     burn = f"{PYTHON} -c 'import time\nwhile time.process_time() < 0.3: pass'"
     command = f"while :; do {burn}; ( {burn} & ) ; {burn}; done"
     result = await run(command, "unrestricted", tmp_path, Limits(cpu=1))
@@ -163,7 +163,7 @@ async def test_computing_counts_when_who_did_it_has_ended(tmp_path: Path) -> Non
 
 @every_access
 async def test_a_horde_of_processes_is_ended_and_named(access: Access, tmp_path: Path) -> None:
-    """A tame one: two hundred that do nothing."""
+    """A harmless one: two hundred processes that sleep."""
     command = "for i in $(seq 200); do sleep 60 & done 2>/dev/null; wait"
     result = await run(command, access, tmp_path, Limits(processes=50))
     assert isinstance(result.outcome, OverLimit)
@@ -189,7 +189,7 @@ async def test_within_its_limits_a_run_is_left_alone(tmp_path: Path) -> None:
     assert (result.outcome, result.output, result.enforced) == (Exited(0), "9999\n", ("limits",))
 
 
-# what each process is held to
+# limits for each process
 
 
 @writing_access
@@ -217,7 +217,7 @@ async def test_no_process_has_more_open_files_than_its_limit(access: Access, tmp
 
 @every_access
 async def test_no_limit_can_be_raised_by_the_command(access: Access, tmp_path: Path) -> None:
-    """Not by root either: the one capability for it is gone, and no program gives it back."""
+    """Not by root either: it has lost CAP_SYS_RESOURCE, and no program restores it."""
     limits = Limits(memory=512 * MIB, cpu=100, processes=100, file_size=64 * MIB, open_files=128)
     letters = "dtfnuc"
     attempts = "\n".join(f"ulimit -H{letter} unlimited 2>/dev/null && echo raised {letter}" for letter in letters)
@@ -246,7 +246,7 @@ async def test_a_limit_may_be_lowered_by_the_command(access: Access, tmp_path: P
 
 
 async def test_what_the_host_may_not_have_no_command_gets(tmp_path: Path) -> None:
-    """A limit above the host's own hard one leaves that."""
+    """With a limit above the host's own hard limit, the hard limit stays."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     result = await run("ulimit -Hn", "unrestricted", tmp_path, Limits(open_files=hard + 1000))
     assert result.output == f"{hard}\n"
@@ -279,7 +279,7 @@ async def test_the_keeper_survives_what_it_ends(tmp_path: Path) -> None:
 
 
 async def test_a_line_without_end_does_not_keep_the_host_from_naming_a_limit(bash: Bash) -> None:
-    """A search that backtracks over all of it would take minutes."""
+    """A search that backtracks over the whole line would take minutes."""
     last = "bash: fork: retry: Resource temporarily unavailable"
     command = f"""{PYTHON} -c 'print("fork: " * 170_000)'; echo '{last}'; exit 1"""
     result = await bash.run(command, ToolContext(limits=Limits(processes=5000)))

@@ -1,4 +1,4 @@
-"""On a machine that lacks something nacre works without it, or says what is wrong and what to do."""
+"""Machines with missing parts: nacre works without them, or says what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RUN = """
 
 
 def run_on(through: Through, access: str, place: Path, command: str, **more: Any) -> tuple[str, str, str]:
-    """What becomes of a command there: outcome or exception, output or message, hint."""
+    """Run the command on that machine; return outcome or exception, output or message, and hint."""
     answer = run_host(RUN, access, place, command, through=through, **more)
     kind, text, hint = ast.literal_eval(answer)
     return str(kind), str(text), str(hint)
@@ -71,7 +71,7 @@ def test_a_pid_namespace_with_its_own_proc_works(tmp_path: Path) -> None:
 
 
 def test_a_host_whose_children_live_in_another_pid_namespace_is_refused(tmp_path: Path) -> None:
-    """The host's own /proc is right; its keeper's is not, and only the keeper can know."""
+    """The host's own /proc is right; its keeper's is not, and only the keeper can notice."""
     program = """
         import ctypes, sys
         if ctypes.CDLL(None).unshare(0x20000000):
@@ -124,7 +124,7 @@ def test_a_mount_that_the_user_cannot_reach_is_no_obstacle(tmp_path: Path) -> No
 
 @pytest.fixture
 def in_memory() -> Iterator[Path]:
-    """A directory in /dev/shm."""
+    """Yield a directory in /dev/shm."""
     if not os.access("/dev/shm", os.W_OK | os.X_OK):
         pytest.skip("no /dev/shm that can be written")
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="nacre-test-") as place:
@@ -142,7 +142,7 @@ async def test_a_workspace_in_shared_memory_works_and_is_protected(bash: Bash, i
     assert (result.outcome, result.stdout) == (Exited(0), f"x\n{work}\n")
     assert (work / "made").read_text() == "x\n"
     assert list((work / ".claude").iterdir()) == []
-    if KERNEL.mounts:  # it has a /dev/shm of its own; else everybody's may be written
+    if KERNEL.mounts:  # then it has a private /dev/shm; else the shared one may be writable
         assert list(other.iterdir()) == []
 
 

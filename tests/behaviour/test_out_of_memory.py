@@ -1,4 +1,4 @@
-"""Running out of the machine's memory is told from other deaths. In one file: the kernel counts for everybody."""
+"""Death by the machine's OOM killer is told from other deaths. In its own file, because the kernel's counter is global."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def test_running_out_of_the_machines_memory_is_told_from_other_kills(bash:
         result = await bash.run(f"echo $$ > {members}; {how} -c '{hog}'")
     assert (result.exit_code == 137, "out of memory" in "".join(result.notes)) == (how == "python3", True)
     seen = -1
-    while seen != oom_kills():  # the machine's: if another program was killed meanwhile, that may have been this one
+    while seen != oom_kills():  # global counter: another program may have been the one killed
         seen = oom_kills()
         other = await bash.run("kill -9 $$")
     assert other.notes == ()

@@ -1,4 +1,4 @@
-"""Pipelines: how each of their commands ended is told, and nothing else is changed by asking."""
+"""Exit codes of all commands of a pipeline are reported, and recording them changes nothing else."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _files(place: Path) -> dict[str, str]:
 
 
 def _strip_trace_levels(text: str) -> str:
-    """Every text is evaluated, which a trace shows as a level of its own."""
+    """Remove a trace level: each script is evaluated, which a trace shows as an additional level."""
     return re.sub(r"(?m)^\+\+ ", "+ ", text)
 
 

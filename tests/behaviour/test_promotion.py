@@ -1,4 +1,4 @@
-"""Runs that become tasks: because their caller will not wait any longer, or by what they leave running."""
+"""Runs that become tasks: because their caller waits no longer, or because of their leftovers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_what_was_too_much_for_memory_is_in_the_log_whole(
 ) -> None:
     command = f"echo begun; head -c {size} /dev/zero | tr '\\0' x; echo; touch {quote(tmp_path)}/printed; sleep 60"
     task = task_of(await bash.run(Request(command, yield_after=2)))
-    await until((tmp_path / "printed").exists, "all of it")  # most often that was before it became a task
+    await until((tmp_path / "printed").exists, "all of it")  # usually this was before it became a task
     await tasks.kill(task, grace=0)
     log = Path(tasks.get(task).output_file).read_bytes()
     assert log.startswith(b"begun\n" + b"x" * size + b"\n")
@@ -80,7 +80,7 @@ async def test_more_than_the_cap_before_it_became_a_task_is_counted(bash: Bash, 
     mine = Tasks(tmp_path)
     command = f"seq 1000000; echo last; touch {quote(tmp_path)}/printed; sleep 60"
     task = task_of(await bash.run(Request(command, yield_after=1.5), ctx))
-    await until((tmp_path / "printed").exists, "all of it")  # most often that was before it became a task
+    await until((tmp_path / "printed").exists, "all of it")  # usually this was before it became a task
     ended = await mine.kill(task, grace=0)
     assert ended.bytes == 6888896 + 5
     assert 0 < ended.bytes - ended.dropped <= 1 << 20
@@ -136,7 +136,7 @@ async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(
         await bash.run("true", ctx)
     below = tmp_path / "place"
     below.mkdir()
-    (below / ".live").touch()  # in the way
+    (below / ".live").touch()  # a file in place of the directory
     result = await bash.run(Request(f"echo a; {gate.wait}; echo b", yield_after=0.1), ToolContext(output_dir=below))
     assert (result.outcome, result.output, result.task) == (Exited(0), "a\nb\n", None)
     assert "could not go on as a task" in result.notes[0]
@@ -153,7 +153,7 @@ async def test_a_session_stays_as_it_was_when_its_command_goes_on(tmp_path: Path
     assert (await session.run("echo $PWD")).output == f"{tmp_path}\n"
 
 
-# what is left running
+# leftovers
 
 
 async def test_what_is_left_running_is_a_task_that_can_be_read_and_killed(bash: Bash, tasks: Tasks, gate: Gate) -> None:
@@ -173,7 +173,7 @@ async def test_what_is_left_running_is_a_task_that_can_be_read_and_killed(bash: 
 @pytest.mark.linux
 @pytest.mark.parametrize(("end", "outcome"), [("exit 5", Exited(5)), ("kill -9 $BASHPID", Signalled(signal.SIGKILL))])
 async def test_how_it_ended_is_known(bash: Bash, tasks: Tasks, gate: Gate, end: str, outcome: object) -> None:
-    for _ in range(10):  # at once, so that it may be dead before its keeper has looked
+    for _ in range(10):  # at once: it may be dead before its keeper has polled
         result = await bash.run(f"({gate.wait}; {end}) & echo started")
         gate.open()
         await tasks.wait(task_of(result), timeout=HANG_TIMEOUT_S)
@@ -228,7 +228,7 @@ async def test_a_keeper_that_is_killed_or_stopped_before_it_could_become_a_task_
 
 @pytest.mark.linux
 async def test_what_ends_just_when_it_would_become_a_task_loses_nothing(bash: Bash, tasks: Tasks) -> None:
-    """Its last line is in the result, whoever was first; what it leaves running is a task either way."""
+    """Its last line is in the result, whichever came first; its leftover is a task either way."""
     for number in range(30):
         delay = 0.1 + number / 500
         result = await bash.run(Request(f"sleep 60 & echo first; sleep {delay}; echo last", yield_after=0.13))
@@ -268,7 +268,7 @@ async def test_what_was_to_become_a_task_before_it_could_not_be_started_says_why
 async def test_what_is_printed_while_a_command_becomes_a_task_is_in_its_log(
     bash: Bash, tmp_path: Path, gate: Gate
 ) -> None:
-    """It is asked for before anybody has heard that the shell runs."""
+    """The promotion is requested before the keeper reports that the shell has started."""
     mine = Tasks(tmp_path / "tasks")
     for _ in range(30):
         request = Request(f"echo first; {gate.wait}; echo last", yield_after=0.0001)

@@ -1,4 +1,4 @@
-"""Each odd command has its own correct result, and nothing of it is lost."""
+"""Results of unusual commands: each is correct and complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that commands send: to themselves, to the keeper, to whatever bears a word."""
+"""Signals that commands send: to themselves, to the keeper, to every process whose arguments contain a word."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def keeper_of(bash: Bash) -> int:
 
 
 async def idle_keeper_of(bash: Bash) -> int:
-    """Not only between two commands: it may have something to get ready after one."""
+    """Return the keeper when it is idle: after a command it may still prepare a standby shell."""
     keeper = await keeper_of(bash)
     await until_steady(lambda: (state(keeper), children(keeper)), looks=10)
     return keeper
@@ -82,7 +82,7 @@ async def test_a_keeper_killed_in_mid_run_loses_the_run_but_not_what_it_said(bas
         elif isinstance(event, Ended):
             last = event.result
     assert last is not None
-    # the shell may have had time to say what happened to its children
+    # the shell may have had time to report the death of its children
     assert last == replace(
         Result(command=command, cwd=os.getcwd(), outcome=KILLED, out=captured_text("partial\n"), pid=last.pid),
         duration=last.duration,
@@ -104,7 +104,7 @@ async def test_every_run_of_a_killed_keeper_is_lost_and_ended(bash: Bash, life: 
     runs = asyncio.gather(*(bash.run(f"echo partial; {life.hold} {STUBBORN}") for _ in range(10)))
     await life.wait_until_held(by=10)
     os.kill(keeper, signal.SIGKILL)
-    # a shell that dies last may say so of its children
+    # a shell that dies last may report the death of its children
     said = {(result.outcome, result.output.splitlines()[0], result.running) for result in await runs}
     assert said == {(KILLED, "partial", ())}
     assert life.over
@@ -141,7 +141,7 @@ async def test_leftovers_of_earlier_runs_are_ended_when_the_keeper_is_killed_in_
     assert (result.outcome, life.over, other_life.over) == (KILLED, True, True)
 
 
-@pytest.mark.linux  # without tags by rlimit nothing finds what has shed its environment
+@pytest.mark.linux  # without tags in rlimits, a process that shed its environment cannot be found
 async def test_a_daemon_without_environment_is_ended_when_the_keeper_is_killed(life: Lifeline) -> None:
     daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
     result = await UNCHECKED.run(f"{life.hold} {daemon}; kill -9 $PPID; sleep 999")
@@ -163,7 +163,7 @@ async def test_runs_that_start_while_keepers_die_are_done_or_lost_and_none_hangs
         (KILLED, "done\n"),
         (KILLED, ""),
     }
-    last = [await bash.run("echo next") for _ in range(2)][-1]  # the first may still meet a dying keeper
+    last = [await bash.run("echo next") for _ in range(2)][-1]  # the first may still get a dying keeper
     assert last.stdout == "next\n"
 
 
@@ -177,7 +177,7 @@ async def test_a_spill_that_begins_just_after_the_keeper_was_killed_does_not_dis
     async for event in stream:
         events.append(event)
         if isinstance(event, Started):
-            life.wait_held()  # the loop stands still: both pipes are full when it goes on
+            life.wait_held()  # blocks the event loop: both pipes are full when it continues
         elif isinstance(event, Chunk) and len(events) == 2:
             kill(keeper)  # the loop has not noticed when the next chunk is taken
     last = events[-1]
@@ -244,7 +244,7 @@ async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
     result = None
     for limit in TIME_LIMITS_S:
         async for event in UNCHECKED.stream(Request(command, timeout=limit)):
-            if isinstance(event, Started):  # before that, the keeper could be stopped while it says so
+            if isinstance(event, Started):  # earlier, the keeper could be stopped while it reports the start
                 gate.open()
             elif isinstance(event, Ended):
                 result = event.result

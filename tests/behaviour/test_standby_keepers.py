@@ -1,4 +1,4 @@
-"""Keepers of their own for commands that may become tasks: those of commands that did not come back for the next."""
+"""Standby keepers: a dedicated keeper whose command did not become a task returns to the pool for the next one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ctx(tmp_path: Path) -> ToolContext:
 
 @pytest.fixture(autouse=True)
 def anew() -> None:
-    """What was forked off for other tests goes with the keeper that forked it."""
+    """Kill the keeper; the standby keepers that it forked for other tests die with it."""
     keeper = keeper_connection()
     os.kill(keeper.pid, signal.SIGKILL)
     wait_until(lambda: not keeper.alive, "it to be dead")
@@ -40,20 +40,21 @@ def heirs() -> list[int]:
 
 
 async def keeper_of(bash: Bash, ctx: ToolContext, command: str = "") -> int:
-    """The one that kept a command, which has ended in time."""
+    """Run a command that exits in time; return the PID of its dedicated keeper."""
     result = await bash.run(Request(f"echo $PPID; {command}", yield_after=30), ctx)
     assert result.outcome == Exited(0)
     return int(result.stdout)
 
 
 async def is_back(keeper: int) -> None:
-    """It has said that it is free before it starts a shell for the next command."""
+    """Wait until the keeper is in the pool again: it reports that before it starts a standby shell."""
     await until(lambda: ready_shells(keeper), "it to be ready for another")
 
 
 async def costs_at_rest(*keepers: int) -> list[Cost]:
-    """What each holds while it waits with one child. A shell can be seen before its keeper has closed the ends that are
-    the shell's; a keeper that has done so sleeps until the next message."""
+    """Return the resources of each keeper while it waits with one child. A new shell is visible before its keeper has
+    closed the shell's ends of the pipes; after that, the keeper sleeps until the next message.
+    """
 
     def idle() -> list[Cost]:
         before = [state(keeper) for keeper in keepers]
@@ -85,7 +86,7 @@ async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: Tool
     for _ in range(50):
         assert await keeper_of(bash, ctx, "sleep 0.001 & wait") == keeper
         await is_back(keeper)
-    # a second shell is kept for a second where commands come without a pause
+    # when commands come without a pause, a second standby shell is kept for a second
     await until(lambda: [cost(keeper), cost(keeper_connection().pid)] == before, "all to be as before")
 
 
@@ -146,7 +147,7 @@ async def test_one_that_is_killed_as_it_is_handed_a_command_costs_no_command_tha
         keeper = await keeper_of(bash, ctx)
         await is_back(keeper)
         running = asyncio.ensure_future(ran(number))
-        await turn_loop(number % 8)  # turns of the loop, until it is asked for and beyond
+        await turn_loop(number % 8)  # loop iterations: up to the request and beyond
         os.kill(keeper, signal.SIGKILL)
         result, begun = await running
         whole = (result.outcome, result.stdout) == (Exited(0), f"{number}\n")

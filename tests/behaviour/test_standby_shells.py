@@ -1,4 +1,4 @@
-"""The keeper may start a shell ahead of the next command. Nothing of that may show."""
+"""Standby shells: the keeper may start a shell ahead of the next command, and commands must not notice."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_each_command_has_a_shell_of_its_own(bash: Bash) -> None:
 
 async def test_time_counts_from_the_command_not_from_its_shell(bash: Bash) -> None:
     await bash.run("true")
-    await bash.run("sleep 1")  # meanwhile the next shell is ready, and older than the limit
+    await bash.run("sleep 1")  # meanwhile the next standby shell is ready, and older than the limit
     result = await bash.run(Request("sleep 999", timeout=0.5))
     assert result.outcome == TimedOut(0.5)
     assert result.duration >= 0.4
@@ -96,7 +96,7 @@ async def test_a_command_that_kills_its_siblings_after_its_own_end_harms_none_th
     os.mkfifo(go)
     os.mkfifo(done)
     for _ in range(20):
-        await bash.run("true")  # without a pause: there may be a second one ready
+        await bash.run("true")  # without a pause: there may be a second standby shell
     siblings = f"others=$({CHILDREN_OF_PARENT})"
     killing = f"(read -r _ <{quote(go)}; kill -9 $others; echo >{quote(done)}) &"
     killer = await bash.run(Request(f"{siblings}; {killing} kill -9 $$", leftovers="keep"))
@@ -108,7 +108,7 @@ async def test_a_ready_shell_that_is_killed_is_not_missed(bash: Bash) -> None:
     keeper = int((await bash.run("echo $PPID")).stdout)
     for i in range(20):
         for shell in ready_shells(keeper):
-            with contextlib.suppress(ProcessLookupError):  # a second one is given up after a second
+            with contextlib.suppress(ProcessLookupError):  # an extra standby shell is stopped after a second
                 kill(shell)
         result = await bash.run(f"echo {i}")
         assert (result.outcome, result.output) == (Exited(0), f"{i}\n")
@@ -143,7 +143,7 @@ def test_a_ready_shell_ends_with_its_host() -> None:
 
 @pytest.mark.linux
 def test_what_stands_ready_gives_way_where_no_more_processes_may_be_had() -> None:
-    """A shell, and a keeper for the next task with a shell of its own: just the three that the command needs."""
+    """A standby shell, and a standby keeper with its shell: exactly the three processes that the command needs."""
     program = """
         import asyncio, sys
         from nacre import Bash, Request, ToolContext

@@ -1,4 +1,4 @@
-"""Events while a command runs: their order, their bytes, and what happens when nobody takes them."""
+"""Events while a command runs: their order, their bytes, and what happens when the consumer stops reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks, and everything around them that can die: the program that started them, keepers, disks, other programs."""
+"""Tasks survive the death of what is around them: their host, keepers, disks, other programs."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ async def test_a_task_that_kills_its_keeper_at_once_is_lost_and_leaves_no_direct
 
 @pytest.mark.linux
 async def test_what_a_lost_task_left_is_found_and_ended_by_its_tag(store: Path, life: Lifeline) -> None:
-    """When neither its keeper nor that of its host is there to do it."""
+    """Neither its keeper nor that of its host is alive to do it."""
     tasks = Tasks(store)
     command = f"{life.hold} (setsid env -i sleep 60 &); sleep 60"
     with started_host(HOST, store, command, 1) as host:
@@ -144,7 +144,7 @@ async def test_a_reboot_is_told_from_a_killed_keeper_and_a_number_is_not_taken_f
     facts |= {"boot": "another", "pid": os.getpid(), "pgid": os.getpgrp(), "started": 1, "tag": 1}
     (store / task / "process.json").write_text(json.dumps(facts))
     assert tasks.get(task).outcome == Lost("the machine was restarted")
-    await tasks.kill(task, grace=0)  # this test's own number is in it now
+    await tasks.kill(task, grace=0)  # its file now contains this test's own PID
 
 
 async def test_two_programs_that_share_a_store_get_in_nobodys_way(store: Path) -> None:
@@ -208,7 +208,7 @@ async def test_a_keeper_that_was_stopped_by_somebody_is_woken_to_end_its_task(st
 async def test_a_stopped_keeper_is_woken_where_proc_hides_it(
     store: Path, bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As hidepid=2 does: a keeper is hidden from its own user."""
+    """As with hidepid=2: a keeper is not dumpable, so it is hidden from its own user."""
     tasks = Tasks(store)
     task = await start(bash, store, "sleep 60")
     keeper = keeper_of(store, task)

@@ -1,4 +1,4 @@
-"""The command text reaches bash byte for byte, whatever it holds."""
+"""The command reaches bash byte for byte, whatever it contains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LETTERS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=
 LONG = st.integers(3900, 4200) | st.integers(60_000, 70_000)
 
 SHOW = b'printf %s "$BASH_EXECUTION_STRING"; exit\n'
-"""Bash reads line by line: what comes after this one is held, never run."""
+"""Bash reads line by line: what follows this line is stored, never run."""
 
 
 def through_nacre(text: bytes) -> tuple[int | None, bytes, bytes]:
@@ -51,7 +51,7 @@ def test_bash_holds_the_very_text_that_was_given(payload: bytes) -> None:
 @example(b"-\n", 60_000)
 @example(b"(", 60_000)
 def test_bash_holds_a_long_text_just_as_well(payload: bytes, size: int) -> None:
-    # as data: the checker would give up on so many commands, and no policy lets what was not read pass
+    # as data: the checker would give up on so many commands, and no policy allows what was not read
     text = SHOW + b": <<'no line is like this'\n" + ((payload or b"x") * size)[:size]
     assert through_nacre(text) == (0, text, b"")
 

@@ -1,4 +1,4 @@
-"""Commands whose time is up: what they said is kept, and nothing of them is alive afterwards."""
+"""Timeouts: the output so far is kept, and no process of the command is alive afterwards."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_twenty_timed_out_commands_at_once_leave_nothing_alive(bash: Bash,
     assert (life.holders - before, life.over) == (20, True)
 
 
-@pytest.mark.linux  # `env -i` sheds the only tag there is without rlimits
+@pytest.mark.linux  # without rlimits the environment has the only tag, and `env -i` sheds it
 async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
     bash: Bash, life: Lifeline, other_life: Lifeline, gate: Gate
 ) -> None:
@@ -158,7 +158,7 @@ async def test_a_timeout_over_the_maximum_is_lowered_and_the_result_says_so() ->
 async def test_nothing_survives_although_the_keeper_was_held_up_between_term_and_kill(
     life: Lifeline, tmp_path: Path
 ) -> None:
-    """As when the machine sleeps: time for KILL and time to give up have both passed when the keeper looks again."""
+    """As when the machine sleeps: the times for SIGKILL and for giving up have both passed when the keeper runs again."""
     bash = Bash(Profile(name="hasty", grace=0.2))
     keeper = int((await bash.run("echo $PPID")).stdout)
     command = (

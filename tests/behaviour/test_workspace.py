@@ -1,4 +1,4 @@
-"""Confined for real: what an agent does all day works in `restricted` and `workspace`, and nothing gets out."""
+"""Real sandboxing: an agent's daily work succeeds in `restricted` and `workspace`, and nothing escapes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_a_commit_works_in_a_linked_worktree_and_the_main_tree_stays_out_o
     assert "more" in git(repo, "branch")
     assert (repo / "file").read_text() == "one\n"
     assert not result.ok
-    if " " not in str(repo):  # of a denied path with spaces in it, only a part is named
+    if " " not in str(repo):  # only a part of a denied path with spaces is named
         assert [f"{repo}/file" in said and "outside the workspace" in said for said in result.notes] == [True]
 
 
@@ -294,7 +294,7 @@ async def test_what_one_command_leaves_as_git_opens_nothing_for_the_next(place: 
     leave = "ln -s ../home .git" if kind == "link" else "echo gitdir: ../home > .git"
     await run(leave, place)
     if not os.path.lexists(place / ".git"):
-        (place / ".git").symlink_to("../home")  # it was not left: as if it had always been there
+        (place / ".git").symlink_to("../home")  # nacre removed it: act as if it had always been there
     through, _ = await attempts({"by-git": "echo x > .git/made", "straight": "echo x > ../home/made"}, place)
     assert through == []
     assert os.listdir(home) == ["HEAD"]

@@ -1,4 +1,4 @@
-"""What is hidden from a confined command cannot be read, by whatever name."""
+"""Hidden files cannot be read from inside the sandbox, by any path or name."""
 
 from __future__ import annotations
 

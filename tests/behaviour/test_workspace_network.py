@@ -1,4 +1,4 @@
-"""The network of a workspace: none, all, some ports, or a loopback of its own."""
+"""The network of a workspace: none, all, some ports, or a private loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of confinement that cannot be meant are refused before anything starts."""
+"""Invalid sandbox options are refused before anything starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.confined import confined, run
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
-# what cannot be meant
+# invalid options
 
 WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "network-restricted": ({"access": "restricted", "network": True}, "bad_network", "network"),

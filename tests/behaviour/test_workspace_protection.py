@@ -1,4 +1,4 @@
-"""What is protected in a workspace stays as it was: hooks, configuration, whatever git could be led to."""
+"""Protected files of a workspace stay unchanged: hooks, configuration, and all that could redirect git."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
 def says(result: Result, sentence: str) -> bool:
-    """What has become of the other version may follow."""
+    """Return whether a note begins with this sentence. It may continue with the place of the other version."""
     return any(remark.startswith(sentence) for remark in result.notes)
 
 
-# what is protected
+# protected files
 
 
 def furnish(place: Path) -> Path:
-    """A repository in which everything that is protected exists."""
+    """Create a repository in which every protected file exists."""
     repo = repository(place / "repo")
     for name in (".claude", ".nacre", "kept.d"):
         (repo / name).mkdir()
@@ -134,19 +134,19 @@ async def test_the_repository_cannot_be_moved_from_under_its_protection(place: P
 
 
 def evil(place: Path) -> str:
-    """What git would run, as a word of the shell."""
+    """Return a shell word with the command that git would run."""
     return shlex.quote(f"touch {place}/PWNED;false")
 
 
 def is_armed(tree: Path, place: Path) -> bool:
-    """Whether the next look of its user at a tree runs what a command has left."""
+    """Return whether the user's next `git status` there runs what a command has left."""
     with contextlib.suppress(subprocess.CalledProcessError):
         git(tree, "status")
     return (place / "PWNED").exists()
 
 
 def make_other_repository(repo: str, place: Path) -> str:
-    """Another repository with all that git needs, and more."""
+    """Return shell text that creates a repository with all that git needs, and a program to run."""
     copy = f"mkdir evil && cp -r {repo}/.git/objects {repo}/.git/refs {repo}/.git/config evil/"
     return f"{copy} && git config -f evil/config core.fsmonitor {evil(place)}"
 
@@ -202,7 +202,7 @@ async def test_nor_is_a_repository_made_in_a_subdirectory_of_one(place: Path) ->
 
 
 async def test_what_a_cancelled_command_does_with_its_last_breath_is_undone_too(place: Path) -> None:
-    """It is told to end, and has its grace for that: only then is anything put back."""
+    """It gets SIGTERM and has its grace period to react: only then is anything restored."""
     trap = "trap 'sleep .3; mkdir -p .claude; echo x > .claude/settings.json; touch done; exit' TERM"
     stream = Bash().stream(f"{trap}; echo ready; sleep 60 & wait", ToolContext(access="workspace", working_dir=place))
     async with contextlib.aclosing(stream):
@@ -224,7 +224,7 @@ async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
 
 
 async def test_so_it_is_when_its_task_is_cancelled_again_and_again(place: Path) -> None:
-    """As some frameworks do until it has ended."""
+    """Some frameworks cancel repeatedly until the task has ended."""
     trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
     task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
     await until((place / "ready").exists, "the trap")
@@ -262,7 +262,7 @@ async def test_a_repository_turned_into_a_pointer_to_itself_runs_nothing(place: 
 
 
 async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_replaced(place: Path) -> None:
-    """git replaces its configuration whenever the user changes it: a mount on the old one would go with it."""
+    """git replaces its configuration file at each change: a mount on the old file would go with that file."""
     repo = furnish(place)
     for _ in range(3):
         assert (await run("true", repo)).ok

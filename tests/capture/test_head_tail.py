@@ -1,4 +1,4 @@
-"""Record, Collector and where UTF-8 may be cut: whatever comes in, in whatever pieces."""
+"""Record, Collector and the UTF-8 cutting points, for any input in any pieces."""
 
 from __future__ import annotations
 

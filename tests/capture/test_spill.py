@@ -1,4 +1,4 @@
-"""A spill file leaves nothing behind that is of no use."""
+"""Spill files are removed when they are of no use."""
 
 from __future__ import annotations
 

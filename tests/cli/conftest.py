@@ -1,4 +1,4 @@
-"""Fixtures for the command line."""
+"""Fixtures for tests of the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def nacre(tmp_path: Path) -> Nacre:
 
 @pytest.fixture
 def tasks(nacre: Nacre) -> Iterator[Tasks]:
-    """The tasks of that home. Those that still run afterwards are ended."""
+    """Yield the tasks of that home; kill those that are alive afterwards."""
     found = Tasks(nacre.state / "nacre" / "tasks")
     yield found
     for task in found.list():

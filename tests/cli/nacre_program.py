@@ -1,4 +1,4 @@
-"""`nacre` as a program of its own, with a home of its own."""
+"""The `nacre` program in its own process, with a private home directory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.support.waiting import HANG_TIMEOUT_S
 NACRE = [sys.executable, "-W", "error", "-m", "nacre"]
 
 KILL_KEEPER = "read _ _ _ keeper _ </proc/$$/stat; kill -9 $keeper"
-"""As far as the checker can tell, it might be any process: `kill -9 $PPID` would be refused."""
+"""Shell text that kills the keeper. The checker cannot tell which process it is: `kill -9 $PPID` would be refused."""
 
 Program = subprocess.Popen[bytes]
 
 
 def need_locale(env: Mapping[str, str]) -> None:
-    """Skips the test where Python itself cannot start in the locale of these variables."""
+    """Skip the test if Python cannot start in the locale of these variables."""
     locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or "C"
     if locale in ("C", "POSIX") and env.get("LC_ALL") and sys.version_info < (3, 13) and not sys.prefix.isascii():
         pytest.skip("where its path has letters beyond ASCII, Python before 3.13 does not start with LC_ALL=C")
@@ -37,7 +37,7 @@ def need_locale(env: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Done:
-    """What one sees of a program that has ended."""
+    """Exit code and output of a program."""
 
     code: int = 0
     out: bytes = b""
@@ -55,7 +55,7 @@ class Nacre:
     def __call__(
         self, *words: str | bytes, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> Done:
-        """Run it to its end."""
+        """Run the program until it exits."""
         with self.start(*words, cwd=cwd, env=env) as program:
             return finish(program, stdin)
 
@@ -68,8 +68,9 @@ class Nacre:
         stdout: int = subprocess.PIPE,
         through: tuple[str, ...] = (),
     ) -> Iterator[Program]:
-        """While it runs, in a session of its own as a terminal would give it one; killed at the end if it still does.
-        `through` is what starts it, as `sh -c '…; exec "$@"' sh`."""
+        """Start the program in its own session, as a terminal would; kill it at the end if it is alive. `through` is an
+        argv prefix such as `sh -c '…; exec "$@"' sh`.
+        """
         need_locale({**self.env, **(env or {})})
         with subprocess.Popen(
             [*through, *NACRE, *words],
@@ -87,13 +88,13 @@ class Nacre:
 
 
 def finish(program: Program, stdin: bytes | None = None) -> Done:
-    """What else it says, until its end."""
+    """Write `stdin`, read the rest of the output, and wait for the exit."""
     out, err = program.communicate(stdin, timeout=HANG_TIMEOUT_S)
     return Done(program.returncode, out or b"", err)
 
 
 def read(program: Program, expected: bytes) -> None:
-    """Exactly these bytes on stdout, and no end yet."""
+    """Read exactly these bytes from stdout; fail at EOF."""
     assert program.stdout is not None
     fd = program.stdout.fileno()
     said = b""
@@ -122,7 +123,7 @@ ID = re.compile(rb"(bash-[0-9a-f]{8})\n")
 
 
 def background(nacre: Nacre, *words: str | bytes) -> str:
-    """The id of a task that has just been started, and does not end at once."""
+    """Start a task that does not exit at once; return its id."""
     done = nacre("run", "--background", *words)
     found = ID.fullmatch(done.out)
     assert found is not None, done
@@ -132,7 +133,7 @@ def background(nacre: Nacre, *words: str | bytes) -> str:
 
 @contextmanager
 def on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) -> Iterator[tuple[Program, int]]:
-    """While it runs, with a terminal for its stdout; and our end of that."""
+    """Start the program with a terminal as stdout; yield it and our end of the terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     try:
@@ -144,7 +145,7 @@ def on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) 
 
 
 def read_terminal(fd: int, until: bytes = b"") -> bytes:
-    """What a terminal is sent, up to some bytes, or to the end."""
+    """Read what the terminal receives, until the bytes `until` or EOF."""
     seen = b""
     while not until or until not in seen:
         ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)

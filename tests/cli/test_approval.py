@@ -1,4 +1,4 @@
-"""`nacre run` of what the checker asks about or refuses."""
+"""`nacre run` of commands that need approval or are refused."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ASKED = "GIT_DIR=/nonexistent git stash drop 2>/dev/null; echo ran"
 REFUSED = "GIT_DIR=/nonexistent git push -f 2>/dev/null; echo ran"
 
 OF_ITS_OWN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
-"""Makes standard input the terminal that Ctrl-C comes from."""
+"""Makes standard input the controlling terminal, so that Ctrl-C works."""
 
 
 class Terminal:
-    """`nacre run` with a person in front of it."""
+    """`nacre run` with a person at the terminal."""
 
     def __init__(self, program: subprocess.Popen[bytes], fd: int) -> None:
         self.program = program
         self.fd = fd
 
     def shows(self, text: bytes) -> bytes:
-        """Everything up to this text."""
+        """Read until this text appears; return all of it."""
         seen = b""
         while text not in seen:
             seen += os.read(self.fd, 1024)

@@ -1,4 +1,4 @@
-"""`nacre audit`, and what `nacre run` keeps for it."""
+"""`nacre audit`, and the trail that `nacre run` writes for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ON = {"NACRE_AUDIT": "1"}
 
 @pytest.fixture
 def audited(nacre: Nacre) -> Nacre:
-    """Three runs."""
+    """Return a home with an audit trail of three runs."""
     for command in ("echo hi", "exit 3", "rm -rf ~"):
         nacre("run", command, env=ON)
     return nacre

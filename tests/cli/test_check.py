@@ -1,4 +1,4 @@
-"""`nacre check`: allow, ask or refuse, and nothing is run."""
+"""`nacre check`: it allows, asks or refuses, and runs nothing."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_an_answer_that_nobody_can_read_is_no_verdict(nacre: Nacre) -> None:
 
 
 class TestLines:
-    """`--jsonl`: many at once."""
+    """`--jsonl`: many commands at once."""
 
     def test_each_is_answered_in_order_and_the_strictest_is_the_exit_code(self, nacre: Nacre) -> None:
         commands = ["ls", REFUSED, ASKED]

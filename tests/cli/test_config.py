@@ -1,4 +1,4 @@
-"""`nacre config`, and that `run`, `check` and `explain` do what is configured."""
+"""`nacre config`; and `run`, `check` and `explain` apply the settings."""
 
 from __future__ import annotations
 

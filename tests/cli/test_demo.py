@@ -1,4 +1,4 @@
-"""`make demo` shows what it says."""
+"""`make demo` runs to its end and shows what it says."""
 
 from __future__ import annotations
 

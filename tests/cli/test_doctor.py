@@ -67,7 +67,7 @@ def test_it_has_seen_an_orphan_come_to_the_keeper(nacre: Nacre) -> None:
 
 
 def checks_on(nacre: Nacre, through: tuple[str, ...]) -> tuple[int, dict[str, dict[str, str]]]:
-    """Its exit code and its rows by name, on a machine that lacks something."""
+    """Run `nacre doctor` on a simulated machine; return its exit code and its rows by name."""
     with nacre.start("doctor", "--json", through=through) as program:
         done = finish(program)
     assert done.err == b""

@@ -65,7 +65,7 @@ def test_what_a_session_may_write_stays_where_it_was_begun(nacre: Nacre, tmp_pat
     assert run(f"echo >{quote(work)}/first", cwd=elsewhere) == 0
     assert run("echo >written-by-a-test", cwd=Path("/var/tmp")) != 0
     assert run(f"echo >{quote(elsewhere)}/file", cwd=elsewhere) != 0
-    assert run("echo >file", "--cwd", str(elsewhere)) == 0  # the person says so
+    assert run("echo >file", "--cwd", str(elsewhere)) == 0  # the user chose it explicitly
     assert (sorted(path.name for path in work.iterdir()), (elsewhere / "file").exists()) == (["first"], True)
 
 
@@ -79,7 +79,7 @@ def test_a_program_for_containers_is_asked_whether_it_works(
 ) -> None:
     questions = {"podman": "info", "docker": "version"}
     question, end = questions[program], "" if works else "echo Error: no luck >&2; exit 125"
-    for each, asked in questions.items():  # neither of this machine's own, which may leave a process behind
+    for each, asked in questions.items():  # replace both: this machine's own may leave a process behind
         (tmp_path / each).write_text(f"#!/bin/sh\n[ $1 = {asked} ] || exit 9\n{end}\n")
         (tmp_path / each).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -116,7 +116,7 @@ def test_podman_is_not_asked_by_a_user_for_whom_it_would_leave_a_process(
     ids=" ".join,
 )
 def test_tasks_of_a_cluster_need_ray_and_say_so(nacre: Nacre, tmp_path: Path, words: tuple[str, ...]) -> None:
-    (tmp_path / "ray.py").write_text("raise ImportError('not here')\n")  # wherever this runs
+    (tmp_path / "ray.py").write_text("raise ImportError('not here')\n")  # also where Ray is installed
     done = nacre(*words, env={"PYTHONPATH": str(tmp_path)})
     assert done.code == 125
     assert done.err == b"nacre: Ray is not installed here (not here). Install it: pip install 'nacre[ray]'\n"

@@ -1,4 +1,4 @@
-"""What `nacre run` leaves with, and what it says on the way out."""
+"""Exit codes and stderr of `nacre run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre explain`: what would run, drawn, and what the checker says of it."""
+"""`nacre explain`: the tree of what would run, and the findings of the checker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre gallery`: every view, to look at."""
+"""`nacre gallery`: every view on sample results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command's words stand in nobody's argument list."""
+"""The command's text is in no process's argument list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre hook`: the guard of other agents, and its place in their settings."""
+"""`nacre hook`: the checker as a hook of other agents, and its entry in their settings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_nobody_is_asked_where_that_was_ruled_out(nacre: Nacre) -> None:
 
 
 def ask_mode_payload(command: str, cwd: Path) -> bytes:
-    """What Claude Code would say, in a mode in which it asks."""
+    """Return the payload that Claude Code sends in a mode in which it asks the user."""
     payload = payload_of("claude-code", "asked")
     return json.dumps({**payload, "cwd": str(cwd), "tool_input": {"command": command}}).encode()
 
@@ -79,7 +79,7 @@ def test_the_user_s_rules_count(nacre: Nacre, tmp_path: Path) -> None:
 
 
 def test_a_project_may_deny_and_not_allow(nacre: Nacre, tmp_path: Path) -> None:
-    """The project is the one in which the command would run, not the one in which the hook was started."""
+    """The project is that of the command's directory, not of the directory in which the hook was started."""
     project = tmp_path / "project"
     (project / "src").mkdir(parents=True)
     (project / "pyproject.toml").write_text(
@@ -123,7 +123,7 @@ def test_no_secret_is_kept_and_no_answer_depends_on_what_is(nacre: Nacre, tmp_pa
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_settings_that_cannot_be_read_refuse_and_say_where(nacre: Nacre, agent: str) -> None:
-    """They may forbid something."""
+    """They may contain a rule that denies the command."""
     configure(nacre, 'timeout = 30\nacess = "workspace"\n')
     done = nacre("hook", stdin=json.dumps(payload_of(agent, "no opinion")).encode())
     assert done.code == 2
@@ -230,7 +230,7 @@ CONTENTS = {
 
 
 def command_in(path: Path) -> str:
-    """Of the hook of nacre's."""
+    """Return the command of nacre's hook in the settings."""
     text = path.read_text()
     if path.suffix == ".toml":
         said = tomllib.loads(text)

@@ -13,7 +13,7 @@ from tests.support.waiting import TIME_LIMITS_S
 
 
 def parse_output(done: Done) -> dict[str, Any]:
-    """One line, one object, nothing else."""
+    """Parse stdout, which must be one JSON object on one line; stderr must be empty."""
     assert done.err == b""
     assert done.out.count(b"\n") == 1
     assert done.out.endswith(b"\n")
@@ -86,7 +86,7 @@ def test_output_beyond_memory_is_counted(nacre: Nacre) -> None:
     result = parse_output(nacre("run", "--json", "head -c 5000000 /dev/zero"))
     assert result["bytes"]["stdout"]["total"] == 5_000_000
     assert result["bytes"]["stdout"]["dropped"] > 3_000_000
-    assert result["spill"] is None  # a file of ours would be gone when the reader looks for it
+    assert result["spill"] is None  # an unnamed file would be gone before the reader opens it
 
 
 @pytest.mark.req("M-02")

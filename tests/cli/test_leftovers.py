@@ -1,4 +1,4 @@
-"""What a command leaves running is named, and gone when nacre returns."""
+"""`nacre run` names leftovers and kills them before it exits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre mcp` where its extra is not installed, and what is loaded without it."""
+"""`nacre mcp` without its extra, and the modules that are loaded without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked for on the command line, and what is said to what cannot."""
+"""Options of the command line, and the errors for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output passes through: every byte, apart, while the command runs, for as long as somebody reads."""
+"""Output passes through: every byte, streams separate, while the command runs, as long as there is a reader."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_slow_reader_gets_everything(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", f"{life.hold} head -c 30000000 /dev/zero; echo end >&2") as program:
         life.wait_held()
         read(program, bytes(1000))
-        assert program.poll() is None  # 30 MB fit nowhere on the way
+        assert program.poll() is None  # 30 MB do not fit into any pipe buffer
         assert finish(program) == Done(0, bytes(30_000_000 - 1000), b"end\n")
 
 

@@ -58,7 +58,7 @@ def test_no_page_holds_what_a_reader_cannot_see() -> None:
 
 
 def test_the_pages_in_docs_are_those_of_the_rules(tmp_path: Path) -> None:
-    """`make rules` writes them anew."""
+    """`make rules` generates them."""
     script = [sys.executable, str(ROOT / "scripts" / "rule_pages.py"), "--to", str(tmp_path)]
     subprocess.run(script, check=True, timeout=HANG_TIMEOUT_S)
     assert texts(ROOT / "docs" / "rules") == texts(tmp_path)

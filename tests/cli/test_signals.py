@@ -1,4 +1,4 @@
-"""Ctrl-C and its relatives end everything that the command has started."""
+"""Ctrl-C and other signals kill everything that the command has started."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_ctrl_c_while_it_reads_its_input_is_quiet(nacre: Nacre) -> None:
 
 
 def unread_bytes(pipe: int) -> int:
-    """Bytes that were written and not yet read."""
+    """Return how many bytes in the pipe are unread."""
     count = bytearray(4)
     fcntl.ioctl(pipe, termios.FIONREAD, count)
     return int.from_bytes(count, sys.byteorder)

@@ -1,4 +1,4 @@
-"""`nacre run --background` and its relatives: what goes on when nacre has returned."""
+"""`nacre run --background` and related options: tasks that outlive the program."""
 
 from __future__ import annotations
 

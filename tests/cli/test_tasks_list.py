@@ -1,4 +1,4 @@
-"""`nacre tasks`, `kill` and `clean`: which there are, and how they go."""
+"""`nacre tasks`, `kill` and `clean`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre output` and `nacre wait`: what a task has printed, and what it has come to."""
+"""`nacre output` and `nacre wait`: the output of tasks, and their ends."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.support.waiting import HANG_TIMEOUT_S
 
 BYTES = bytes(range(256)) * 8000
 SERVER = "import signal, socket; s = socket.create_server(('127.0.0.1', {}), reuse_port=True); signal.pause()"
-"""Stays when somebody has connected: a wait connects, and then looks whether the task still runs."""
+"""A server that survives a connection: `wait` connects, and then checks that the task is alive."""
 
 
 def run_task_to_end(nacre: Nacre, gate: Gate, command: str) -> str:
-    """A task that is over."""
+    """Run a task until it ends; return its id."""
     id = background(nacre, f"{gate.wait}; {command}")
     gate.open()
     nacre("wait", id)
@@ -89,7 +89,7 @@ class TestOutput:
             done = finish(program)
         assert done.code == 130
         assert done.err.decode().startswith(f"nacre: {id} has been running for ")
-        # 0: so soon that it does not know yet how much was taken
+        # 0: so early that it does not know yet how much was read
         assert done.err.decode().endswith(("; to read on: --since 6\n", "; to read on: --since 0\n"))
         assert tasks.get(id).alive
 
@@ -186,7 +186,7 @@ class TestWait:
         assert done.err.startswith(f"nacre: it ended without that; {id}: exit 0 after ".encode())
 
     def test_a_port_is_waited_for(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
-        with socket.socket() as kept:  # so that nobody else takes it meanwhile
+        with socket.socket() as kept:  # so that no other process takes the port meanwhile
             kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             kept.bind(("127.0.0.1", 0))
             port = kept.getsockname()[1]
@@ -207,5 +207,5 @@ class TestWait:
             gate.open()
             nacre("wait", id, "--until", "text:told")
             os.killpg(program.pid, signal.SIGINT)
-            assert finish(program).code in (130, -signal.SIGINT)  # -2: so early that Python was not there yet
+            assert finish(program).code in (130, -signal.SIGINT)  # -2: so early that Python had no handler yet
         assert tasks.get(id).alive

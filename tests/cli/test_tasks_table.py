@@ -1,4 +1,4 @@
-"""The table of tasks and the text of strangers, whatever they are. Nothing runs here."""
+"""The table of tasks, and the escaping of untrusted text. No command is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre run` in front of a person: a panel, a live view, a terminal that nothing but nacre commands."""
+"""`nacre run` at a terminal: a panel, a live view, and no terminal control sequence except nacre's own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOSTILE = r"printf 'hi\n\e]52;c;aGk=\a\e[2J\e]0;owned\a'"
 def person(
     nacre: Nacre, *words: str, env: Mapping[str, str] | None = None, stdout: int | None = None
 ) -> Iterator[tuple[Program, int]]:
-    """While it runs, with a terminal for stdout and stderr; or for stderr alone."""
+    """Start the program with a terminal as stdout and stderr, or as stderr only; yield it and our end of the terminal."""
     places = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "LC_ALL": "", "LC_CTYPE": "", "NO_COLOR": ""}
     need_locale({**nacre.env, **places, **(env or {})})
     ours, theirs = pty.openpty()
@@ -62,7 +62,7 @@ def resize(fd: int, columns: int, lines: int) -> None:
 
 
 def run_in_terminal(nacre: Nacre, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Its exit code and everything that the terminal was sent."""
+    """Run the program; return its exit code and all that the terminal received."""
     with person(nacre, *words, env=env) as (program, terminal):
         said = read_terminal(terminal).decode()
         return program.wait(HANG_TIMEOUT_S), said.replace("\r\n", "\n")
@@ -219,7 +219,7 @@ def test_every_view_shows_the_timeout_that_the_command_has(
     assert f"cwd: {nacre.home}  timeout: {timeout}" in rows
 
 
-@pytest.mark.linux  # elsewhere nothing tells a command that has ended at once from one that has begun
+@pytest.mark.linux  # elsewhere a command that has exited at once looks like one that has begun
 def test_a_task_that_ended_at_once_has_a_timeout_only_if_one_was_asked_for(nacre: Nacre) -> None:
     _, said = run_in_terminal(nacre, "run", "--background", "exit 3", env={"NO_COLOR": "1"})
     assert f"cwd: {nacre.home}\n" in said
@@ -283,8 +283,8 @@ def test_whoever_interrupts_it_has_a_clean_terminal(nacre: Nacre, life: Lifeline
 def test_ctrl_z_takes_it_off_the_screen_and_it_comes_back(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo here; {gate.wait}") as (program, terminal):
         said = read_terminal(terminal, until=b"Ctrl-C ends it")
-        program.send_signal(signal.SIGTSTP)  # no shell is there that could go on with it: the kernel does not stop it
-        said += read_terminal(terminal, until=b"\r\x1b[4A\x1b[J")  # where it began, and nothing below
+        program.send_signal(signal.SIGTSTP)  # it is in an orphaned process group: the kernel does not stop it
+        said += read_terminal(terminal, until=b"\r\x1b[4A\x1b[J")  # back to its first line, and clears below
         said += read_terminal(terminal, until=b"Ctrl-C ends it")
         gate.open()
         said += read_terminal(terminal)
@@ -306,11 +306,11 @@ def test_a_terminal_that_goes_away_ends_the_command(nacre: Nacre, life: Lifeline
 
 
 def test_a_terminal_that_stops_does_not_stop_the_command(nacre: Nacre, gate: Gate, tmp_path: Path) -> None:
-    """As with Ctrl-S: nobody reads what it is sent."""
+    """As with Ctrl-S: the terminal's output is not read."""
     with person(nacre, "run", f"{gate.wait}; yes | head -c 20000000; {gate.wait}; echo end") as (program, terminal):
         read_terminal(terminal, until=b"Ctrl-C ends it")
         gate.open()
-        gate.open()  # it has printed twenty megabytes, and we have read none of it
+        gate.open()  # it has printed twenty megabytes, all unread
         said = read_terminal(terminal)
         assert program.wait(HANG_TIMEOUT_S) == 0
     assert b"stdout: 10,000,001 lines" in said
@@ -346,7 +346,7 @@ PRINTED = "".join(f"{number}\n" for number in range(1, 5001)).encode()
 
 
 def _saved_file(said: str) -> Path:
-    """The file that a view names."""
+    """Return the file that a view names."""
     found = re.search(r"'(/[^']+/bash-[0-9a-f]{8}\.log)'|(\S+/bash-[0-9a-f]{8}\.log)", bare(said))
     assert found is not None, said
     return Path(found[1] or found[2])

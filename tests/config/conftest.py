@@ -1,4 +1,4 @@
-"""Fixtures for configuration."""
+"""Fixtures for tests of the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home with a project in it, and nothing configured."""
+"""A home directory with a project in it, and no settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nacre.config.config import Config
 
 
 class Place:
-    """A home with a project in it."""
+    """A home directory with a project in it."""
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch) -> None:
         self.home = root / "home"

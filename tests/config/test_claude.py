@@ -1,4 +1,4 @@
-"""Claude Code's settings: its permission rules count here, a project's where they are stricter."""
+"""Claude Code's settings: its permission rules apply here; those of a project only where they are stricter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.config.settings_files import Place
 
 
 def settings(**lists: list[str]) -> str:
-    """As https://code.claude.com/docs/en/settings describes them (read on 2026-11-16)."""
+    """Return settings as https://code.claude.com/docs/en/settings describes them (read on 2026-11-16)."""
     return json.dumps({"model": "x", "permissions": {"defaultMode": "plan", **lists}, "hooks": {}}, indent=2)
 
 
@@ -66,7 +66,7 @@ def test_they_are_where_claude_code_has_them(place: Place, monkeypatch: pytest.M
     ],
 )
 def test_what_is_said_twice_is_an_error(place: Place, text: str) -> None:
-    """Claude Code would take the last, and somebody has meant the first."""
+    """Claude Code would use the last one, although the user may have meant the first."""
     file = place.write(place.home / ".claude" / "settings.json", text)
     with pytest.raises(InvalidConfig, match="is said a second time") as caught:
         place.load()

@@ -1,4 +1,4 @@
-"""Configuration: which place has the last word, and that a project only ever makes things stricter."""
+"""Configuration: the precedence of its places; a project can only make things stricter."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_settings_that_need_a_confinement_wait_for_one(place: Place) -> None:
     assert (free.hidden, free.network, free.protected, free.allow_partial) == ((), False, (), False)
     assert (reading.hidden, reading.network, reading.allow_partial) == ((f"{place.home}/.ssh",), False, True)
     assert place.load({"access": "workspace"}).context().network == (443,)
-    assert place.load({"network": True}).context().network is True  # it was asked for: somebody is to say what is wrong
+    assert place.load({"network": True}).context().network is True  # an explicit option: its error must be reported
 
 
 def test_variables_named_as_secrets_are_kept_by_their_values(place: Place) -> None:

@@ -1,4 +1,4 @@
-"""docs/checker.md says what is true."""
+"""docs/checker.md is correct: its code runs and its links exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/migrating says what is true: the Python of every page runs and prints what its comments say."""
+"""docs/migrating is correct: the Python of every page runs and prints what its comments say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README says what is true."""
+"""The README is correct: its code and commands print what it shows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_task_is_started_listed_and_waited_for_as_it_shows(tmp_path: Path) -> 
 
 
 def _alike(text: str) -> list[str]:
-    """Without ids, places, numbers of processes and times."""
+    """Return the lines without ids, paths, PIDs and times."""
     text = re.sub(r"bash-[0-9a-f]{8}", "ID", text)
     text = re.sub(r"in /\S+/nacre", "in nacre", text)
     return [" ".join(re.sub(r"\b\d+(\.\d+)?s?\b", "N", line).split()) for line in text.splitlines()]

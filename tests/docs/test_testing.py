@@ -1,4 +1,4 @@
-"""docs/testing.md and docs/observability.md say what is true."""
+"""docs/testing.md and docs/observability.md are correct: their code runs and their links exist."""
 
 from __future__ import annotations
 

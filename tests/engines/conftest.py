@@ -1,4 +1,4 @@
-"""One suite for every engine: `place` is a workspace, and a Bash whose commands run there."""
+"""Fixtures for tests that run on every engine. `place` is a workspace, and a Bash whose commands run there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nacre.errors import EngineUnavailable
 from tests.support.lifeline import Gate, Lifeline
 
 PROGRAMS = os.environ.get("NACRE_TEST_CONTAINERS", "").split()
-"""Which of podman and docker have the image here; set by `make test-containers`."""
+"""Those of podman and docker that have the image here; set by `make test-containers`."""
 IMAGE = "localhost/nacre-test"
 
 
@@ -71,14 +71,14 @@ async def place(request: pytest.FixtureRequest, directory: Path) -> AsyncIterato
 
 @pytest.fixture(params=["podman", "docker"])
 def program(request: pytest.FixtureRequest) -> str:
-    """One that containers can be made with."""
+    """A container program that works here."""
     engine_named(request.param)
     return str(request.param)
 
 
 @pytest.fixture
 async def made(program: str) -> AsyncIterator[Callable[..., Bash]]:
-    """Makes engines, and lets go of them."""
+    """Yield a function that makes a Bash with its own engine; close the engines at the end."""
     engines: list[Containers] = []
 
     def make(**settings: Any) -> Bash:
@@ -91,7 +91,7 @@ async def made(program: str) -> AsyncIterator[Callable[..., Bash]]:
 
 
 def containers(program: str, directory: Path) -> list[str]:
-    """Names of those, running or not, that have this directory."""
+    """Return the names of the containers, running or not, that have this directory mounted."""
     names = command_output(program, "ps", "-a", "--filter", "label=nacre", "--format", "{{.Names}}").split()
     found = []
     for name in names:

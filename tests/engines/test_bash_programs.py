@@ -1,4 +1,4 @@
-"""The bash programs that are put into a container, without one: what they know of how a command ended."""
+"""The bash scripts that run in containers, tested outside one: how they report the end of a command."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ await $child
 @pytest.mark.parametrize("moment", ["before--r", "after--r", "before--s", "after--s", "before-", "after-", "later"])
 @pytest.mark.parametrize(("ending", "told"), [("exit 139", "exit 139"), ("kill -SEGV $$", "signal 139")])
 def test_an_exit_is_told_from_a_signal_whenever_it_comes(tmp_path: Path, moment: str, ending: str, told: str) -> None:
-    """Also while it is looked whether it has."""
+    """Also when it ends while the script is checking."""
     program = _JOB + _AWAITS.format(moment=moment, ending=f"ulimit -c 0; {ending}")
     command = ["bash", "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=False)

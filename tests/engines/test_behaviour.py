@@ -1,4 +1,4 @@
-"""What a command may rely on, wherever it runs."""
+"""Behaviour of commands that is the same on every engine."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ async def test_who_is_asked_to_end_can_say_a_last_word(place: Place) -> None:
 
 
 async def test_who_is_interrupted_ends(place: Place) -> None:
-    """What is started in the background by a shell without jobs would not."""
+    """A background process of a shell without job control would ignore SIGINT."""
     becomes = "until [[ $name == sleep ]]; do read -r name </proc/$$/comm; done"
     result = await place.run(f"({becomes}; kill -INT $$) & exec sleep 300")
     assert result.outcome == Signalled(signal.SIGINT)
@@ -223,7 +223,7 @@ async def test_a_background_task_is_killed_with_all_of_it(place: Place, life: Li
 async def test_what_takes_too_long_goes_on_as_a_task(place: Place, gate: Gate) -> None:
     result = await place.run(Request(f"echo one; {gate.wait}; echo two", yield_after=1))
     assert isinstance(result.outcome, Running)
-    assert "one\n".startswith(result.out.text)  # an engine may take long to start it
+    assert "one\n".startswith(result.out.text)  # an engine may take long to start the command
     gate.open()
     tasks = place.bash.engine.tasks(place.directory.parent / "kept")
     await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
@@ -328,7 +328,7 @@ async def test_a_model_is_told_to_read_only_what_its_commands_can_read(place: Pl
     if kept == "in the workspace":
         if name == "local" and not with_user_namespace(kernel()).mounts:
             pytest.skip("nothing can be mounted here, so a directory in the workspace cannot be protected")
-        (place.directory / "kept").mkdir(exist_ok=True)  # what does not exist cannot be protected
+        (place.directory / "kept").mkdir(exist_ok=True)  # only an existing file can be protected
     ctx = place.context(output_dir=where, access="workspace")
     seen = name == "local" or (kept == "in the workspace" and name != "ray")
     for command in ("seq 1 60000", "seq 1 6000000"):

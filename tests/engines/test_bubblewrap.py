@@ -1,4 +1,4 @@
-"""What is bubblewrap's own."""
+"""Behaviour specific to the bubblewrap engine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_who_signals_everybody_goes_on(bwrap: Place) -> None:
 
 
 async def test_who_is_stopped_and_killed_has_ended(bwrap: Place) -> None:
-    # a bash with a trap for its exit loses a TERM that comes while it becomes another program
+    # bash with an EXIT trap loses a SIGTERM that comes while it executes another program
     becomes = "until [[ $name == sleep ]]; do read -r name </proc/$$/comm; done"
     for end in ("kill -KILL $$", "kill -TERM $$; kill -CONT $$"):
         result = await bwrap.run(f"({becomes}; kill -STOP $$; {end}) & exec sleep 300")

@@ -1,4 +1,4 @@
-"""A container's life: it is opened once, outlives what goes wrong in it, and is gone in every ending."""
+"""A container's life: it is created once, survives failures of its commands, and is removed in every ending."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HOST = """
 
 @pytest.fixture
 def slow(program: str, directory: Path, gate: Gate, life: Lifeline) -> str:
-    """The engine's program, which tells when a container is to be started, and waits for the gate then."""
+    """A wrapper of the engine's program that holds the line and waits at the gate before it starts a container."""
     path = directory / program
     path.write_text(
         f'#!/bin/bash\nif [[ $1 == run ]]; then ({life.hold} {gate.wait}) </dev/null; fi\nexec {program} "$@"\n'
@@ -89,7 +89,7 @@ async def test_one_that_is_being_opened_when_the_engine_is_closed_does_not_stay(
 
 
 def clients(program: str, container: str) -> list[int]:
-    """The processes by which commands are run in it."""
+    """Return the client processes that run commands in the container."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -144,7 +144,7 @@ async def test_a_container_that_is_full_of_processes_is_given_up(made: Make, dir
 async def test_whoever_runs_it_is_reached_and_only_that(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, access: Access, user: str | None, change: str
 ) -> None:
-    """So many that ending them twice would take too long, and the container with all that is in it would be ended."""
+    """So many processes that killing them twice would take too long, and the container would be killed with them."""
     directory.chmod(0o777)
     for pipe in ("life", "gate"):
         (directory / pipe).chmod(0o666)
@@ -166,7 +166,7 @@ async def test_whoever_runs_it_is_reached_and_only_that(
 async def test_a_cancelled_command_does_not_begin_after_that(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
-    """What would end it comes late: its gate is shut by then."""
+    """The kill arrives late: the command must already be barred from beginning."""
     path, late = directory / program, Gate(directory / "late")
     path.write_text(
         f"#!/bin/bash\ncase $* in *ward*) {life.hold} {gate.wait} ;; *reap*) {late.wait} ;; esac\n"

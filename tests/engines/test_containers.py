@@ -1,4 +1,4 @@
-"""What containers add: what of this machine is in them, what they may cost, and that none of them stays."""
+"""Containers: the parts of this machine that are visible inside, their limits, and their removal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 pytestmark = pytest.mark.containers
 
-# what is in it
+# contents
 
 
 async def test_commands_of_a_conversation_share_a_container_and_others_have_their_own(
@@ -211,7 +211,7 @@ async def test_the_model_is_told_where_its_commands_run(made: Any, directory: Pa
     assert "They have no network." in described
 
 
-# who, and how much
+# users and limits
 
 
 async def test_it_runs_as_whoever_was_asked_for(made: Any, directory: Path) -> None:
@@ -253,7 +253,7 @@ async def test_a_task_that_runs_out_of_memory_is_over_its_limit(made: Any, direc
 
 
 async def test_who_goes_on_after_something_ran_out_of_memory_is_told(made: Any, directory: Path) -> None:
-    first = f"echo 1000 >/proc/self/oom_score_adj; {HOG}"  # whom the kernel takes is its own affair otherwise
+    first = f"echo 1000 >/proc/self/oom_score_adj; {HOG}"  # makes it the OOM killer's choice
     result = await made(memory=48 << 20).run(
         f"bash -c {shlex.quote(first)}; exit 3", ToolContext(working_dir=directory)
     )
@@ -295,7 +295,7 @@ async def test_a_profiles_bound_on_computing_is_each_processs_and_is_told(progra
     await engine.aclose()
 
 
-# what is missing
+# missing parts
 
 
 async def test_an_image_that_is_not_here_is_said_to_be_missing(program: str, directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""Commands that try to get at more than they were given, through what carries them across."""
+"""Commands that try to gain access through the channel between engine and container."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LETTER = (
     r"l=$(sed -n 's|.* \(/[^ ]*/letter-[0-9a-f]*\) .*|\1|p' /proc/self/mountinfo | tail -1);"
     "l=${l:-$(echo /run/nacre/[0-9]*)};"
 )
-"""Shell text: finds its own letter."""
+"""Shell text that finds the run's own directory and sets `$l`."""
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_a_letter_cannot_be_changed(place: Place) -> None:
     ids=["lines of ours", "lines", "one long line", "half a line"],
 )
 async def test_a_flood_of_words_ends_nobody_else(place: Place, flood: str) -> None:
-    """Nor does it stop the event loop: then this would hang."""
+    """Nor does it block the event loop: then this test would hang."""
     if place.bash.engine.name == "local":
         pytest.skip("nothing is carried across")
     await place.run(Request(f"{LETTER} {flood} >$l/told & wait; exit 3", timeout=2, leftovers="end"))
@@ -114,7 +114,7 @@ async def test_a_session_follows_the_containers_own_directories(program: str, di
     session = Session(Bash(engine=engine), ToolContext(working_dir=directory))
     await session.run("mkdir -p /opt/there/sub; cd /opt/there/sub")
     assert (await session.run("pwd")).out.text == "/opt/there/sub\n"
-    link = tmp_path / "link"  # here, and a directory there
+    link = tmp_path / "link"  # a link here, a directory in the container
     link.symlink_to("/usr")
     session = Session(Bash(engine=engine), ToolContext(working_dir=directory))
     await session.run(f"mkdir {link}; cd {link}")
@@ -123,7 +123,7 @@ async def test_a_session_follows_the_containers_own_directories(program: str, di
 
 
 async def test_where_a_command_starts_does_not_make_it_its_workspace(place: Place, tmp_path: Path) -> None:
-    """A model may say where; what can be written, only the caller."""
+    """The model chooses the working directory; only the caller chooses what is writable."""
     outside = tmp_path / "outside"
     outside.mkdir()
     result = await place.run(Request('echo x >file; echo y >"$OLDPWD/file"', cwd=str(outside)), access="workspace")
@@ -131,7 +131,7 @@ async def test_where_a_command_starts_does_not_make_it_its_workspace(place: Plac
     result = await place.run(
         Request(f"cd {quote(place.directory)}; echo x >file", cwd=str(outside)), access="workspace"
     )
-    if place.bash.engine.is_local:  # else there is no such directory
+    if place.bash.engine.is_local:  # otherwise the directory does not exist there
         assert result.outcome == Exited(0), result
         assert (place.directory / "file").exists()
     assert list(outside.iterdir()) == []
@@ -139,7 +139,7 @@ async def test_where_a_command_starts_does_not_make_it_its_workspace(place: Plac
 
 @pytest.fixture
 def outside() -> Iterator[Path]:
-    """Not below /tmp, which some have to themselves."""
+    """Yield a directory that is not below /tmp: some engines have a private /tmp."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
         yield Path(path)
 
@@ -148,7 +148,7 @@ async def test_a_session_that_goes_elsewhere_does_not_take_its_workspace_along(p
     session = Session(place.bash, place.context(access="workspace"))
     await session.run(f"mkdir -p {quote(outside)}; cd {quote(outside)}")
     result = await session.run("pwd; echo x >file")
-    there = not place.bash.engine.is_local  # a directory of that name, which is the container's own
+    there = not place.bash.engine.is_local  # the container has its own directory of that name
     assert (result.out.text, result.ok) == (f"{outside}\n", there), result
     result = await session.run(f"cd {quote(place.directory)}; echo x >file")
     assert (result.outcome, list(outside.iterdir())) == (Exited(0), []), result
@@ -157,7 +157,7 @@ async def test_a_session_that_goes_elsewhere_does_not_take_its_workspace_along(p
 
 @pytest.mark.containers
 async def test_no_session_has_another_directory_mounted_than_its_own(program: str, directory: Path) -> None:
-    """Nor one that goes on where an earlier one has come to, as the command line has them."""
+    """Nor does a session that continues in an earlier one's directory, as on the command line."""
     secret = directory.parent / "secret"
     secret.mkdir()
     (secret / "key").write_text("PRIVATE")
@@ -207,7 +207,7 @@ async def test_where_it_starts_opens_nothing_that_is_private(bwrap: Place, cwd: 
 
 @pytest.mark.parametrize("access", ["workspace", "restricted"])
 async def test_the_kernel_cannot_be_steered(place: Place, access: str) -> None:
-    """By root, for whom these files are writable without any capability. They are opened, and nothing is written."""
+    """Root could write these files without any capability. The test opens them and writes nothing."""
     files = "/proc/sys/kernel/hostname /proc/sys/kernel/domainname"
     command = f"for f in {files}; do (exec 3>>$f) 2>/dev/null && echo $f; done"
     result = await place.run(command, access=access)
@@ -241,7 +241,7 @@ async def test_no_unix_socket_is_open_where_that_is_said(place: Place, access: s
             shutil.copy(line, place.directory)
     directory = os.open(place.directory, os.O_PATH)
     with socket.socket(socket.AF_UNIX) as ear:
-        ear.bind(f"/proc/self/fd/{directory}/ear")  # of a path, 107 bytes are taken
+        ear.bind(f"/proc/self/fd/{directory}/ear")  # a socket path is limited to 107 bytes
         ear.listen()
         result = await place.run(CONNECT, access=access)
     os.close(directory)
@@ -283,7 +283,7 @@ async def test_what_is_mounted_in_what_is_protected_can_only_be_read_too(place: 
 async def test_nothing_of_a_hidden_directory_is_there(place: Place, access: str) -> None:
     if place.bash.engine.name == "local" and not HERE.mounts:
         pytest.skip("without mounts, nothing in a workspace can be hidden")
-    deep = place.directory / ".git" / "hooks"  # protected, and hidden with what holds it
+    deep = place.directory / ".git" / "hooks"  # protected, and hidden with its parent directory
     deep.mkdir(parents=True)
     for directory in (deep, deep.parent):
         (directory / "file").write_text("private\n")
@@ -326,7 +326,7 @@ OUT_HERE = {
     "programs": f"mkdir bin; for f in {_NAMES}; do printf '#!/bin/bash\\necho >{{made}}\\n' >bin/$f; done;"
     "chmod +x bin/*; export PATH=$PWD/bin:$PATH",
 }
-"""Shell texts: what would be run by a shell that has the command's own variables."""
+"""Shell commands that a shell with the command's own variables would run."""
 
 
 @pytest.mark.parametrize("way", OUT_HERE.values(), ids=OUT_HERE.keys())

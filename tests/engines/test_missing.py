@@ -1,4 +1,4 @@
-"""Engines that are not here say so, and what to do."""
+"""Engines that are not available say so, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is mounted below a path."""
+"""Mount points below a path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.disks import small_disk
 
 
 def row(point: str) -> bytes:
-    """`point` as the kernel writes it."""
+    """Return a line of mountinfo for `point`, which is escaped as the kernel does."""
     return rf"40 29 0:36 / {point} rw,relatime shared:7 - tmpfs none rw,size=4k".encode() + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""What is done by itself."""
+"""Detached programs: `run_detached` does not wait for them, and they survive the host."""
 
 from __future__ import annotations
 

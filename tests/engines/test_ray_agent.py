@@ -1,4 +1,4 @@
-"""What an agent does on its node, and what travels there. Without Ray: an agent knows nothing of it."""
+"""An agent's work on its node, and the payload that is sent to it. Runs without Ray, which the agent does not import."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def make_plan(command: str, **settings: object) -> Plan:
 
 
 def make_payload(plan: Plan, id: str = "1", *, ctx: ToolContext = NOTHING, **settings: Any) -> RunPayload:
-    """As it arrives."""
+    """Return a payload as the node receives it."""
     asked = PlanContext(ctx=make_sendable(ctx), inherits=True)
     made = RunPayload(**{"id": id, "plan": strip_local(plan), "context": asked, "reports_state": False, **settings})
     arrived: RunPayload = pickle.loads(pickle.dumps(made))
@@ -154,7 +154,7 @@ async def test_what_a_session_has_unset_is_not_inherited(monkeypatch: pytest.Mon
 
 
 async def test_a_command_starts_where_its_node_lets_it(tmp_path: Path) -> None:
-    """Links are the node's: what leads out of the allowed paths there was no link on the driver."""
+    """Links are the node's: one that leads out of the allowed paths there need not exist on the driver."""
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "out").symlink_to("/")
@@ -169,7 +169,7 @@ async def test_a_command_starts_where_its_node_lets_it(tmp_path: Path) -> None:
 async def test_what_a_node_refuses_is_told_by_the_name_it_has_here(
     tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
 ) -> None:
-    """And as the same error, in the foreground and in the background."""
+    """The same error is raised in the foreground and in the background."""
     work = tmp_path / "work"
     work.mkdir()
     there = shipped(work)
@@ -226,7 +226,7 @@ def test_what_a_shell_has_unset_of_its_node_is_told() -> None:
 
 @pytest.fixture
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], ShippedWorkspace]:
-    """Packs a directory, as it then is on a node."""
+    """Return a function that packs a directory for a node."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "node"))
 
     def ship(work: Path) -> ShippedWorkspace:
@@ -300,7 +300,7 @@ def test_links_into_the_workspace_lead_into_the_copy_by_whichever_way(
 
 
 def test_an_old_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]) -> None:
-    """However old the directory was that it was made from."""
+    """The age of the original directory does not matter."""
     work, long_ago = tmp_path / "work", 1_000_000_000
     work.mkdir()
     (work / "closed").mkdir(mode=0o500)
@@ -360,7 +360,7 @@ def test_a_command_starts_in_what_was_shipped() -> None:
 
 
 class NoRay:
-    """What the driver's side knows of Ray, when nothing of it is asked."""
+    """A stand-in for Ray on the driver's side, for tests that start nothing in the cluster."""
 
     class _private:
         class worker:
@@ -382,7 +382,7 @@ class NoRay:
 
 
 async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
-    """Also if all were let go of meanwhile."""
+    """Also if all connections are released meanwhile."""
     from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 
     opening, fails = asyncio.Event(), asyncio.Event()
@@ -407,7 +407,7 @@ async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
 
 
 async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray would connect by itself, to whatever there is, or start a cluster."""
+    """Ray would connect to any cluster that it finds, or start one."""
     from nacre.engines.ray.node.agent_pool import AgentConnection
     from nacre.engines.ray.placement.leases import Leases
     from nacre.engines.ray.placement.resources import ResourceRequest
@@ -421,7 +421,8 @@ async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch
         AgentConnection("node", Actor(), connection),
         Leases(ResourceRequest(bundle={}, labels={}), 1.0, connection),
     )
-    monkeypatch.setattr(NoRay._private.worker.global_worker, "worker_id", b"2")  # the program has joined one again
+    # the program has joined a cluster again
+    monkeypatch.setattr(NoRay._private.worker.global_worker, "worker_id", b"2")
     with pytest.raises(LeftCluster):
         agent.call("hello")
     with pytest.raises(LeftCluster):

@@ -1,4 +1,4 @@
-"""Whether a cluster's head answers, and what is told to whom; nothing of Ray."""
+"""Whether a cluster's head answers, and how that is reported. Runs without Ray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue for leases. Without Ray, of which it knows nothing."""
+"""The queue for leases. Runs without Ray, which it does not import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's folder that both sides see: nothing of it stays that another command could read."""
+"""A run's directory that both sides see: nothing of it is left for another command to read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def letter(tmp_path: Path) -> RunDir:
 
 
 def letters(place: Place) -> list[str]:
-    """Those that there are."""
+    """Return the directories of runs that exist."""
     from nacre.engines import Containers
 
     if isinstance(place.bash.engine, Containers):
@@ -34,7 +34,7 @@ def letters(place: Place) -> list[str]:
 
 
 async def called_off(run: asyncio.Task[Result], cancel: Cancel | None) -> None:
-    """By this switch, or with its task."""
+    """Cancel the run, with this switch or through its asyncio task."""
     if cancel is not None:
         cancel.cancel()
         assert (await run).outcome == Cancelled()
@@ -53,10 +53,10 @@ async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place,
     keeper = keeper_connection().pid
     for _ in range(5):
         cancel = Cancel()
-        os.kill(keeper, signal.SIGSTOP)  # to call a run off wakes it
+        os.kill(keeper, signal.SIGSTOP)  # cancelling a run wakes it
         run = asyncio.create_task(place.run(Request("touch made", env={"TOKEN": "private"}), cancel=cancel))
         await until(lambda: len(letters(place)) == 1, "its letter")
-        await turn_loop(10)  # it is asked for
+        await turn_loop(10)  # until the request is sent
         await called_off(run, cancel if switched else None)
         await until(lambda: letters(place) == [], "the end of the letter")
     assert (await place.run("test ! -e made")).outcome == Exited(0)

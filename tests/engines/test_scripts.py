@@ -1,4 +1,4 @@
-"""The bash texts of engines, by themselves."""
+"""The bash scripts of the engines, run directly."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_who_holds_a_container_waits_for_no_engine_that_does_not_answer(
     text = keepalive_script([str(program), "run"], remove=f"{program} rm", letters=str(letters), patience=0.2)
     with subprocess.Popen(["bash", "-c", text], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as shell:
         life.wait_held()
-        _, said = shell.communicate(timeout=HANG_TIMEOUT_S)  # nobody holds it any more
+        _, said = shell.communicate(timeout=HANG_TIMEOUT_S)  # no process holds it any more
     assert (shell.returncode, said) == (137 if "run" in hangs else 3, b"")
     assert not letters.exists()
     assert "rm" in hangs or (tmp_path / "asked").read_text() == "rm\nrm\n"

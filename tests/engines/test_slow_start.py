@@ -1,5 +1,6 @@
-"""An engine that takes its time to start something: whoever asked need not wait for it. With a podman of our own, whose
-containers never come up."""
+"""Engines that are slow to start something: the caller need not wait. Uses a fake podman whose containers never come
+up.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ async def test_the_time_of_a_command_is_over_though_its_container_is_not_there(p
 
 
 class Slow(Engine):
-    """Starts a command here, but says so only when it is let go on; whoever calls it off comes too late."""
+    """An engine that starts a command at once but reports it only when released, so that every cancellation is late."""
 
     name, is_local = "slow", False
 
@@ -82,7 +83,7 @@ async def test_what_was_started_when_it_was_called_off_is_ended(life: Lifeline, 
             await life.wait_until_held()
             break
         if await seen_within(limit, lambda: life.holders):
-            await life.wait_until_ended()  # the engine does not report the timeout before it goes on
+            await life.wait_until_ended()  # the engine does not report the timeout before it continues
             break
         engine.goes_on.set()
         await run

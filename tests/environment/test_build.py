@@ -121,7 +121,7 @@ def test_git_still_runs_when_one_of_its_numbered_settings_was_a_secret(tmp_path:
         "GIT_CONFIG_VALUE_2": "ada@example.org",
     }
     built = build_env(inherited, env={})
-    assert built.removed == ("GIT_CONFIG_KEY_2", "GIT_CONFIG_VALUE_2")  # two settings are left, numbered anew
+    assert built.removed == ("GIT_CONFIG_KEY_2", "GIT_CONFIG_VALUE_2")  # two settings are left, renumbered
     said = subprocess.run(
         ["git", "config", "--list"],
         env=built.values,

@@ -1,4 +1,4 @@
-"""A real login shell in a made-up home."""
+"""Environments read from a real login shell, in a temporary home."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 BASH = shutil.which("bash") or "/bin/bash"
 LONG = 60.0
-"""No shell here needs it; a loaded machine might."""
+"""A timeout in seconds that no shell here needs; a loaded machine might."""
 
 START_FILES = {
     "bash": ".bash_profile",
@@ -109,7 +109,7 @@ def test_a_start_file_that_hangs_is_ended_with_all_it_started(home: Home) -> Non
         started = b""
         for limit in TIME_LIMITS_S:
             error = home.failure(timeout=limit)
-            with contextlib.suppress(BlockingIOError):  # opened, and nothing written yet
+            with contextlib.suppress(BlockingIOError):  # opened, but nothing written yet
                 started = os.read(reader, 100)
             if started:
                 break

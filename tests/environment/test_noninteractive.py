@@ -1,4 +1,4 @@
-"""Real programs, with everything set that would make them wait for a person."""
+"""Real programs, with everything configured to wait for a person: none waits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nacre.environment.build import build_env
 from tests.support.waiting import HANG_TIMEOUT_S
 
 WAIT = "sleep 1000 #"
-"""An editor, pager or askpass that a person would have to end."""
+"""An editor, pager or askpass that only a person would quit."""
 
 GITCONFIG = f"""
 [user]
@@ -36,7 +36,7 @@ GITCONFIG = f"""
 
 
 class Person:
-    """A user's home, project and environment, full of things that wait for them."""
+    """A user's home, project and environment, full of settings that make programs wait."""
 
     def __init__(self, root: Path) -> None:
         self.home = root / "home"
@@ -68,7 +68,9 @@ class Person:
         }
 
     def run(self, command: str, **env: str) -> tuple[int, str]:
-        """As nacre does: no input, no terminal, the built environment. A program that waits fails the test."""
+        """Run the command as nacre does: no input, no terminal, the built environment. A program that waits fails the
+        test.
+        """
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.project,
@@ -184,7 +186,7 @@ def test_npm_init_takes_the_defaults(person: Person) -> None:
 
 @needs("sudo")
 def test_sudo_returns(person: Person) -> None:
-    person.run("sudo true")  # the answer depends on who we are; that there is one does not
+    person.run("sudo true")  # the answer depends on the user, but there must be one
 
 
 @needs("ssh")

@@ -1,5 +1,6 @@
-"""Which variables look like secrets: two big tables, by name and by value. No real secret is written here, and none is
-written in one piece, so that scanners of this repository stay calm."""
+"""Variables that look like secrets: two large tables, by name and by value. No real secret is written here, and none in
+one piece, so that secret scanners do not report this file.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import pytest
 from nacre.environment.secret_names import looks_secret
 
 ODD = "q7Rz0mXw4LkT9vBn2HsYc8PdEf3GjU6a"
-"""Nothing but a value: the name alone has to give it away."""
+"""A value that does not look like a secret: only the name tells."""
 
 SECRET_NAMES = """
     TOKEN ACCESS_TOKEN GH_TOKEN GITHUB_TOKEN GITLAB_TOKEN NPM_TOKEN CI_JOB_TOKEN HF_TOKEN VAULT_TOKEN SLACK_BOT_TOKEN

@@ -1,4 +1,4 @@
-"""Fixtures for attempts on a workspace."""
+"""Fixtures for tests of escapes from a workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.confined import HERE
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A directory by its real name, with something beside it."""
+    """Return a directory by its real path that has a file next to it."""
     made = tmp_path.resolve() / "place"
     made.mkdir()
     (made.parent / "outside").write_text("precious")
@@ -21,7 +21,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["mounts", "no mounts"])
 def mounts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Once with what this kernel can do, once as for a user who may not mount anything."""
+    """Run the test with this kernel's abilities, and again as for a user who may not mount."""
     if request.param == "mounts":
         if not HERE.mounts:
             pytest.skip("needs mount namespaces, which takes root")

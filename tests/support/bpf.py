@@ -1,6 +1,6 @@
-"""Classic BPF, as the kernel runs a seccomp filter: a program and a system call in, the filter's word out.
+"""Interpreter for classic BPF: runs a seccomp filter on one system call and returns the filter's answer.
 
-An interpreter of its own, so that a filter for a machine that is not this one can be tried, and no filter is installed.
+Filters can be tested for other architectures, and no filter is installed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 ALLOW, KILL_PROCESS, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 MAX_INSTRUCTIONS = 4096
-"""Instructions that the kernel takes."""
+"""The kernel's limit on the length of a filter."""
 
 _LOAD, _JUMP, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x05, 0x15, 0x25, 0x35, 0x45, 0x54, 0x06
 _TESTS = (_EQUAL, _GREATER, _AT_LEAST, _ANY_BIT)
@@ -31,7 +31,7 @@ def instructions(program: bytes) -> tuple[Instruction, ...]:
 
 
 def check(program: bytes) -> None:
-    """What the kernel's own check would refuse, as an AssertionError."""
+    """Raise AssertionError if the kernel's verifier would reject the program."""
     code = instructions(program)
     assert len(program) % 8 == 0
     assert 0 < len(code) <= MAX_INSTRUCTIONS
@@ -51,7 +51,7 @@ def check(program: bytes) -> None:
 
 
 def decide(program: bytes, architecture: int, number: int, *arguments: int) -> int:
-    """What the filter returns for this call."""
+    """Return the filter's answer to this system call."""
     words = [argument % 2**64 for argument in (*arguments, *[0] * 6)][:6]
     data = struct.pack("=IIQ6Q", number, architecture, 0, *words)
     code, place, accumulator = instructions(program), 0, 0
@@ -80,7 +80,7 @@ def decide(program: bytes, architecture: int, number: int, *arguments: int) -> i
 
 
 def word(answer: int) -> str:
-    """`allow`, `kill`, or the name of the error."""
+    """Return `allow`, `kill` or the name of the errno."""
     if answer == ALLOW:
         return "allow"
     if answer == KILL_PROCESS:

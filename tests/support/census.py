@@ -1,4 +1,4 @@
-"""What the operating system says about processes: descriptors, threads, memory, children. Looks at `/proc`."""
+"""Facts about processes from `/proc`: descriptors, threads, memory, children."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from nacre.base.system import LINUX
 from nacre.keeper.protocol.procfs import tag_of
 
 MARK = "NACRE_TEST_RUN"
-"""A variable that everything started by this test run inherits."""
+"""Environment variable that every process started by this test run inherits."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process holds."""
+    """Resources that a process holds."""
 
     fds: int | None
-    """None: this user may not look (the keeper hides itself)."""
+    """None if this user may not read the process's descriptors (the keeper is not dumpable)."""
     threads: int
     children: int
     zombies: int
@@ -41,13 +41,13 @@ def fds(pid: int) -> int | None:
 
 
 def status(pid: int) -> dict[str, str]:
-    """Nothing when there is no such process."""
+    """Return the fields of `/proc/PID/status`; an empty dict if there is no such process."""
     lines = _read(f"/proc/{pid}/status").splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def memory(pid: int) -> tuple[int, int]:
-    """Bytes resident now, and at most so far."""
+    """Return the resident memory in bytes, now and at its peak."""
     need_to_see(pid)
     seen = status(pid)
     now, most = (int(seen[field].split()[0]) * 1024 for field in ("VmRSS", "VmHWM"))
@@ -55,7 +55,7 @@ def memory(pid: int) -> tuple[int, int]:
 
 
 def state(pid: int) -> str:
-    """`R`, `S`, `Z`, …; `?` when it hides, as a keeper does under hidepid=2; empty when there is no such process."""
+    """Return `R`, `S`, `Z`, …; `?` if /proc hides the process (hidepid=2); an empty string if there is no such process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -63,7 +63,7 @@ def state(pid: int) -> str:
 
 
 def _hidden_state(pid: int) -> str:
-    """Of a child of ours it is known whether it is stopped; of others, nothing."""
+    """Return the state of a process that /proc hides: `T` for a stopped child of this process, `?` for all others."""
     try:
         changed = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -72,7 +72,7 @@ def _hidden_state(pid: int) -> str:
 
 
 def is_hidden(pid: int) -> bool:
-    """It lives, and /proc does not show it to this user."""
+    """Return whether the process is alive and /proc hides it from this user."""
     if os.path.exists(f"/proc/{pid}") or not hasattr(os, "pidfd_open"):
         return False
     try:
@@ -80,14 +80,14 @@ def is_hidden(pid: int) -> bool:
     except OSError:
         return False
     try:
-        has_exited = bool(select.select([handle], [], [], 0)[0])  # it may be hidden until it is reaped
+        has_exited = bool(select.select([handle], [], [], 0)[0])  # /proc may hide it until it is reaped
     finally:
         os.close(handle)
-    return not has_exited and not os.path.exists(f"/proc/{pid}")  # it may have been started in between
+    return not has_exited and not os.path.exists(f"/proc/{pid}")  # it may have started in between
 
 
 def need_to_see(pid: int) -> None:
-    """Skips the test where /proc does not show this process."""
+    """Skip the test if /proc hides this process."""
     if is_hidden(pid):
         pytest.skip("/proc hides the keeper from this user (hidepid=2)")
 
@@ -101,7 +101,7 @@ def children(pid: int) -> list[int]:
 
 
 def stats() -> list[str]:
-    """The `stat` line of every process."""
+    """Return the `stat` line of every process."""
     return [text for text in (_read(f"/proc/{pid}/stat") for pid in pids()) if text]
 
 
@@ -114,7 +114,7 @@ def command_line(pid: int) -> str:
 
 
 def strays() -> dict[int, str]:
-    """What this test run has started and not ended, by pid, but its own keeper and the shell that it keeps ready."""
+    """Return the live processes of this test run by PID, except its own keeper and that keeper's standby shells."""
     mark = f"{MARK}={os.environ[MARK]}"
     found = [pid for pid in pids() if pid != os.getpid() and mark in _read(f"/proc/{pid}/environ").split("\0")]
     return {
@@ -125,19 +125,19 @@ def strays() -> dict[int, str]:
 
 
 def _describe_process(pid: int) -> str:
-    """For whoever has to find out why it is still there."""
+    """Describe the process for the failure message."""
     parent, session = parent_and_session(pid)
     tag = tag_of(pid) if LINUX else None
     return f"{command_line(pid)} (session {session}, tag {tag}, child of {parent}: {command_line(parent)})"
 
 
 def ready_shells(keeper: int) -> list[int]:
-    """Shells that a keeper has started ahead of the next command."""
+    """Return the standby shells that a keeper has started ahead of the next command."""
     return [pid for pid in children(keeper) if is_alive(pid) and _is_ready_shell(pid)]
 
 
 def forked_keepers(keeper: int) -> list[int]:
-    """Those that it has forked off, for tasks and for what may become one."""
+    """Return the keepers that this keeper has forked, for tasks and for runs that may become tasks."""
     need_to_see(keeper)
     return [pid for pid in children(keeper) if is_alive(pid) and status(pid).get("Name") == "nacre-task"]
 
@@ -147,7 +147,9 @@ def _is_own_keeper(pid: int) -> bool:
 
 
 def _is_ready_shell(pid: int) -> bool:
-    """Of the keeper, or of one that it has forked ahead for the next task. What has its command has its tag."""
+    """Return whether this is a standby shell of our keeper or of one that it forked. A shell that runs a command has a
+    tag.
+    """
     parent, session = parent_and_session(pid)
     kept = is_hidden(parent) or _is_own_keeper(parent) or _is_own_keeper(parent_and_session(parent)[0])
     tag = tag_of(pid) if LINUX else None
@@ -161,7 +163,7 @@ def parent_and_session(pid: int) -> tuple[int, int]:
 
 def _read(path: str) -> str:
     try:
-        with open(path, "rb", buffering=0) as file:  # after each test, for each process that there is
+        with open(path, "rb", buffering=0) as file:  # unbuffered: this runs after each test, for each process
             return file.readall().decode("utf-8", "replace")
     except OSError:
-        return ""  # gone, or another user's
+        return ""  # it has exited or belongs to another user

@@ -1,4 +1,4 @@
-"""A group of processes that the kernel gives only so much memory. Only root may have one, and not everywhere."""
+"""A memory cgroup with a small limit. Needs root and a writable cgroup hierarchy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KINDS = (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup",
 
 @contextmanager
 def memory_group(limit: int) -> Iterator[Path]:
-    """The file that takes the number of whoever is to belong to it."""
+    """Create the cgroup and yield the file into which a process writes its PID to join it."""
     for root, file in _KINDS:
         group = Path(root, f"nacre-test-{secrets.token_hex(4)}")
         try:

@@ -1,4 +1,4 @@
-"""What tests of confined commands share: what this kernel can do, a place to work in, and a command run there."""
+"""Helpers for tests of sandboxed commands: the kernel's abilities, and running commands in a workspace."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PYTHON = f"{shlex.quote(sys.executable)} -IS"
 
 
 async def run(command: str, place: Path, *, env: dict[str, str] | None = None, **given: Any) -> Result:
-    """Whatever the checker asks about is approved: it is the kernel that is to hold it."""
+    """Run the command in `place`; approve everything that the checker asks about, so that only the kernel stops it."""
     context = {"access": "workspace", "working_dir": place, "approve": lambda _: True, **given}
     return await Bash().run(Request(command, env=env or {}, timeout=HANG_TIMEOUT_S), ToolContext(**context))
 
 
 async def attempts(commands: dict[str, str], place: Path, **given: Any) -> tuple[list[str], Result]:
-    """Those that went through, of many, each by itself in one run."""
+    """Run each command in a subshell of one run; return the names of those that succeeded, and the result."""
     text = "\n".join(f"( {command} ) >/dev/null 2>&1 && echo {name}" for name, command in commands.items())
     result = await run(f"{text}\n:", place, **given)
     assert result.outcome == Exited(0), result

@@ -1,9 +1,9 @@
-"""Runs a program as a container would: under a seccomp filter like the default ones of docker and podman.
+"""Runs a program under a seccomp filter like the default ones of docker and podman.
 
     python -m tests.support.container_profile PROGRAM ARGUMENTS…
 
-It denies what either of the two denies to a container without capabilities, as far as a program could use it at all:
-namespaces, mounts, keys, io_uring and the like. The filter stays with everything that the program starts.
+The filter denies the system calls that either of the two denies to a container without capabilities, as far as a
+program could use them: namespaces, mounts, keys, io_uring and the like. Child processes inherit the filter.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 
 
 def build_filter(machine: str) -> bytes:
-    """Returns the filter as the kernel takes it. Calls of other architectures pass: a test suite makes none."""
+    """Return the filter as the kernel takes it. Calls of other architectures pass: a test suite makes none."""
     numbers = NUMBERS[machine]
     code = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_IF_EQUAL, 1, 0, ARCHITECTURES[machine]),
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, _NUMBER),
-        (_IF_EQUAL, 0, 1, numbers["clone3"]),  # its flags are in memory: libc falls back to clone on ENOSYS
+        (_IF_EQUAL, 0, 1, numbers["clone3"]),  # libc falls back to clone on ENOSYS
         (_RETURN, 0, 0, _ERRNO | _ENOSYS),
     ]
     for name in _DENIED:
@@ -60,7 +60,7 @@ def main() -> None:
         print(f"no seccomp filter: the system call numbers of {machine} are not known", file=sys.stderr)
     else:
         if os.geteuid() != 0:
-            prctl(_PR_SET_NO_NEW_PRIVS, 1)  # without it only root may install a filter
+            prctl(_PR_SET_NO_NEW_PRIVS, 1)  # else only root may install a filter
         install_filter(build_filter(machine))
     os.execvp(sys.argv[1], sys.argv[1:])
 

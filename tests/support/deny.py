@@ -1,4 +1,4 @@
-"""A program that is denied system calls: installs a seccomp filter, then becomes another program.
+"""Installs a seccomp filter that denies system calls, then executes a program.
 
 python deny.py memfd_create=EPERM clone3=ENOSYS -- COMMAND …
 """
@@ -24,7 +24,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def deny_calls(*calls: str) -> tuple[str, ...]:
-    """What a program is started through: `denied("clone3=EPERM")`. Skips where there is no such filter."""
+    """Return the argv prefix that denies these calls, like `deny_calls("clone3=EPERM")`. Skip the test without seccomp."""
     from nacre.sandbox.probe import probe
 
     if platform.machine() not in NUMBERS or not probe().seccomp:
@@ -33,7 +33,7 @@ def deny_calls(*calls: str) -> tuple[str, ...]:
 
 
 def program(calls: list[str]) -> bytes:
-    """The filter, by the number alone: no program here has another architecture."""
+    """Return the filter. It compares call numbers only: no program here has another architecture."""
     numbers = NUMBERS[platform.machine()]
     code = [(_LOAD, 0, 0, 0)]
     for name, _, error in (call.partition("=") for call in calls):

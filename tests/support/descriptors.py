@@ -1,4 +1,4 @@
-"""A process without descriptors, for programs that are hosts of their own: the limit is not given back."""
+"""Limits on the descriptors of this process. `limit_descriptors` is never undone: it is for short-lived host programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def limit_descriptors(soft: int) -> None:
-    """From now on this process may have so many, or fewer if it must."""
+    """Set the soft limit of this process for good; cap it at the hard limit."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (_cap_soft_limit(soft, hard), hard))
 
@@ -21,7 +21,7 @@ def _cap_soft_limit(soft: int, hard: int) -> int:
 
 
 def need_descriptors(count: int) -> None:
-    """Skips the test where a process cannot have so many."""
+    """Skip the test if a process cannot have this many descriptors."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if _cap_soft_limit(count, hard) < count:
         pytest.skip(f"needs {count} descriptors, and the limit is {hard} here (ulimit -Hn)")
@@ -29,7 +29,7 @@ def need_descriptors(count: int) -> None:
 
 @contextlib.contextmanager
 def many_descriptors(count: int) -> Iterator[None]:
-    """Meanwhile this process may have at least so many. Skips the test where that cannot be had."""
+    """Raise the soft limit to at least `count` inside the block. Skip the test if the hard limit is lower."""
     need_descriptors(count)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count) if soft != resource.RLIM_INFINITY else soft, hard))
@@ -41,19 +41,19 @@ def many_descriptors(count: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def few_descriptors(pid: int, soft: int) -> Iterator[None]:
-    """Meanwhile this process of ours has none beyond that number, nor has what it forks. Linux only."""
+    """Cap the descriptors of this child process, and of what it forks, inside the block. Linux only."""
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (_cap_soft_limit(soft, before[1]), before[1]))
     try:
         yield
     finally:
-        with contextlib.suppress(ProcessLookupError):  # it has ended
+        with contextlib.suppress(ProcessLookupError):  # it has exited
             resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
 
 
 @contextlib.contextmanager
 def no_descriptor_left() -> Iterator[list[int]]:
-    """All are in use; the ones in the list by us, until the end. Take one out and close it, and one is free."""
+    """Use up all descriptors inside the block; yield those taken. Close and remove one from the list to free it."""
     held: list[int] = []
     with contextlib.suppress(OSError):
         while True:

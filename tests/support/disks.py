@@ -1,4 +1,4 @@
-"""A disk of its own for one test, as small as it likes. Only root may have one."""
+"""A small tmpfs for one test. Needs root."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @contextmanager
 def small_disk(place: Path, size: str, *options: str) -> Iterator[Path]:
-    """Skips the test where it cannot be had."""
+    """Mount a tmpfs of this size at `place` inside the block. Skip the test if that fails."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a disk")
     place.mkdir()

@@ -1,4 +1,4 @@
-"""Dumps as `xxd`, `od` and `hexdump` write them: bytes in, text out. For where those programs are not installed."""
+"""Dumps as `xxd`, `od` and `hexdump` write them, for machines without those programs: bytes in, text out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def xxd(data: bytes, columns: int = 16, group: int = 2) -> str:
 
 
 def xxd_words(data: bytes) -> str:
-    """`xxd -e`."""
+    """Return the output of `xxd -e`."""
     return "".join(
         f"{at:08x}: {' '.join(f'{part[::-1].hex():>8}' for _, part in _rows(row, 4)):35}  {_text(row)}\n"
         for at, row in _rows(data)
@@ -50,19 +50,19 @@ def od(data: bytes) -> str:
 
 
 def od_bytes(data: bytes) -> str:
-    """`od -An -tx1`."""
+    """Return the output of `od -An -tx1`."""
     return "".join(f" {row.hex(' ')}\n" for _, row in _rows(data))
 
 
 def od_decimals(data: bytes) -> str:
-    """`od -tu1`."""
+    """Return the output of `od -tu1`."""
     return (
         "".join(f"{at:07o}{''.join(f'{byte:4}' for byte in row)}\n" for at, row in _rows(data)) + f"{len(data):07o}\n"
     )
 
 
 def od_characters(data: bytes) -> str:
-    """`od -c`."""
+    """Return the output of `od -c`."""
 
     def cell(byte: int) -> str:
         return chr(byte) if 32 <= byte < 127 else _ESCAPES.get(byte, f"{byte:03o}")
@@ -72,7 +72,7 @@ def od_characters(data: bytes) -> str:
 
 
 def od_both(data: bytes) -> str:
-    """`od -tx1z`."""
+    """Return the output of `od -tx1z`."""
     lines = (f"{at:07o} {row.hex(' '):47}  >{_text(row)}<\n" for at, row in _rows(data))
     return f"{''.join(lines)}{len(data):07o}\n"
 
@@ -99,4 +99,4 @@ DUMPS: dict[str, Callable[[bytes], str]] = {
     "od -c": od_characters,
     "od -tx1z": od_both,
 }
-"""By the command that writes the same."""
+"""Each function, by the command whose output it reproduces."""

@@ -1,4 +1,4 @@
-"""A task's keeper as its readers see it: files and a socket, and a thread that answers there. Runs no command.
+"""A fake keeper of a task as its readers see it: files, a socket, and a thread that answers there. Runs no command.
 
 keeper = FakeKeeper(store)
 keeper.prints(b"one\n")
@@ -27,7 +27,7 @@ CAP = 64 * 1024 * 1024
 
 
 def facts(**changes: Any) -> dict[str, Any]:
-    """What a host writes into task.json."""
+    """Return the contents of task.json, as a host writes it."""
     return {
         "kind": "background",
         "command": "make all",
@@ -57,7 +57,7 @@ def start_of_process(pid: int) -> int:
 
 
 def put(directory: str | Path, name: str, data: Any) -> None:
-    """A file, in one step."""
+    """Write a file atomically; encode `data` as JSON unless it is bytes."""
     path = Path(directory) / name
     draft = Path(f"{path}.new")
     draft.write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
@@ -65,13 +65,13 @@ def put(directory: str | Path, name: str, data: Any) -> None:
 
 
 def process_file(**changes: Any) -> dict[str, Any]:
-    """What a keeper writes into process.json."""
+    """Return the contents of process.json, as a keeper writes it."""
     me = os.getpid()
     return {"boot": boot_id(), "keeper": [me, 0], "pid": me, "started": 0, "pgid": me, "tag": 0, **changes}
 
 
 def status_file(outcome: Outcome, *, log: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
-    """What a keeper writes into status.json."""
+    """Return the contents of status.json, as a keeper writes it."""
     return {
         "version": 1,
         "outcome": outcome_data(outcome),
@@ -86,7 +86,7 @@ def status_file(outcome: Outcome, *, log: dict[str, Any] | None = None, **change
 
 
 def ended_task(store: str | Path, outcome: Outcome, output: bytes = b"", **changes: Any) -> str:
-    """One that nobody serves any more; its id."""
+    """Create a task that has ended and has no keeper; return its id."""
     name, directory = create(str(store), facts(**changes))
     put(directory, PROCESS, process_file())
     put(directory, LOG, output + b"[nacre: done]\n")
@@ -98,7 +98,7 @@ def ended_task(store: str | Path, outcome: Outcome, output: bytes = b"", **chang
 
 
 class FakeKeeper:
-    """Every method returns when readers can see what it has done."""
+    """A fake keeper. Every method returns only when readers can see its effect."""
 
     def __init__(self, store: str | Path, *, begin: bool = True, stdin: bool = False, **changes: Any) -> None:
         given = facts(stdin=stdin, **changes)
@@ -107,14 +107,14 @@ class FakeKeeper:
         self.cap: int = given["cap"]
         self.seen = 0
         self.kept: list[tuple[int, bytes]] = []
-        """What was printed and kept, by place."""
+        """Output that was kept, with the offset of each piece."""
         self.kills: list[tuple[int, float]] = []
         self.on_kill: Callable[[], None] = lambda: self.ends(Killed("you"))
         self.eofs = 0
         self.asked: list[bytes] = []
-        """Every line that it was sent."""
+        """Every line received."""
         self.silent = False
-        """It takes what is said, and answers nothing: as one that was stopped."""
+        """Receive messages but answer none, like a stopped keeper."""
         self._lock = threading.RLock()
         self._watching: dict[socket.socket, int] = {}
         self._buffers: dict[socket.socket, bytes] = {}
@@ -143,13 +143,13 @@ class FakeKeeper:
             os.close(fd)
         self._listener.listen(64)
         self._listener.setblocking(False)
-        selector = selectors.DefaultSelector()  # here, and not in the thread: its descriptor is there when this returns
+        selector = selectors.DefaultSelector()  # not in the thread: its descriptor exists when this returns
         self._thread = threading.Thread(target=self._serve, args=[selector], daemon=True)
         self._thread.start()
         put(self.directory, PROCESS, process_file(**changes))
 
     def prints(self, data: bytes) -> None:
-        """Into output.log while there is room, then into segments of their own, one for each call."""
+        """Append to output.log up to its limit, then to segments, one for each call."""
         with self._lock:
             room = max(0, head_bytes(self.cap) - self.seen)
             for start, part in ((self.seen, data[:room]), (self.seen + len(data[:room]), data[room:])):
@@ -163,13 +163,13 @@ class FakeKeeper:
             self._tell()
 
     def loses(self, count: int) -> None:
-        """Printed, and not kept: the disk was full. What follows goes into a segment."""
+        """Count output that was printed but not kept (full disk). Later output goes into a segment."""
         with self._lock:
             self.seen += count
             self._tell()
 
     def prints_segment(self, data: bytes) -> str:
-        """The segment's name."""
+        """Write the data as a segment; return the segment's name."""
         with self._lock:
             name = segment_name(self.seen)
             put(self.directory, name, data)
@@ -184,12 +184,12 @@ class FakeKeeper:
             self.kept = [(start, data) for start, data in self.kept if segment_name(start) != name]
 
     def appends_note(self, text: bytes = b"[nacre: done]\n") -> None:
-        """At the end of output.log, where it is no output."""
+        """Append a note to output.log; it does not count as output."""
         with Path(self.directory, LOG).open("ab") as file:
             file.write(text)
 
     def ends(self, outcome: Outcome, *, join: bool = True, **changes: Any) -> None:
-        """The rest is joined on, status.json appears, whoever watches is told."""
+        """Join the segments to the log unless `join` is false, write status.json, and notify the watchers."""
         with self._lock:
             if self._over:
                 return
@@ -214,7 +214,7 @@ class FakeKeeper:
             self._tell()
 
     def dies(self) -> None:
-        """Without a word."""
+        """Stop without writing a status or notifying anyone."""
         self._stopping = True
         if self._thread is not None:
             self._wake_in.send(b"x")
@@ -227,12 +227,12 @@ class FakeKeeper:
 
     @property
     def callers(self) -> int:
-        """Connections that are open."""
+        """Return the number of open connections."""
         return len(self._buffers)
 
     @property
     def watchers(self) -> int:
-        """Those of them that wait for an answer."""
+        """Return the number of connections that wait for more output or the end."""
         return len(self._watching)
 
     # the thread
@@ -261,7 +261,7 @@ class FakeKeeper:
 
     def _hear(self, caller: socket.socket, selector: selectors.BaseSelector) -> None:
         with self._lock:
-            if caller not in self._buffers:  # hung up a moment ago
+            if caller not in self._buffers:  # the caller closed the connection a moment ago
                 selector.unregister(caller)
                 caller.close()
                 return
@@ -298,7 +298,7 @@ class FakeKeeper:
                 self._say(caller, b"what\n")
 
     def _tell(self) -> None:
-        """Those who wait for more than they knew, or for the end."""
+        """Notify the watchers of new output, or of the end."""
         for caller, beyond in list(self._watching.items()):
             if self._over:
                 del self._watching[caller]

@@ -1,4 +1,4 @@
-"""A confined command that does something, says so, and then waits until it is let go."""
+"""A sandboxed command that runs its first part, reports that, and then waits to be released."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Held:
     def __init__(
         self, place: Path, name: str, command: str, then: str = ":", *, engine: Engine = LOCAL, **given: Any
     ) -> None:
-        """`then` is what it does when it is let go."""
+        """Prepare the command; `then` is the shell text that it runs when released."""
         self._fifo = place / f"{name}.fifo"
         os.mkfifo(self._fifo)
         fifo = shlex.quote(str(self._fifo))
@@ -27,7 +27,7 @@ class Held:
         self._stream = Bash(engine=engine).stream(Request(text, timeout=3 * HANG_TIMEOUT_S), ToolContext(**context))
 
     async def begin(self) -> Held:
-        """It has done its first part."""
+        """Start the command and return when its first part is done."""
         async for event in self._stream:
             if isinstance(event, Chunk):
                 return self

@@ -1,4 +1,4 @@
-"""Programs that are hosts of their own: what a whole process does, or what happens when it dies."""
+"""Host programs in processes of their own, to test what a whole process does or what happens when it dies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def command(program: str, *arguments: object) -> list[str]:
-    """Python with every warning an error."""
+    """Return the argv that runs the program in Python with every warning an error."""
     return [sys.executable, "-W", "error", "-c", dedent(program), *map(str, arguments)]
 
 
@@ -33,7 +33,9 @@ def run_host(
     through: Sequence[str] = (),
     cwd: Path = ROOT,
 ) -> str:
-    """What the program prints, started `through` another. It has to succeed and to say nothing on stderr."""
+    """Run the program, with `through` as an argv prefix, and return its stdout. It must exit 0 and print nothing on
+    stderr.
+    """
     elsewhere = {} if cwd == ROOT else {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*through, *command(program, *arguments)],
@@ -45,7 +47,7 @@ def run_host(
         cwd=cwd,
         env={**os.environ, **elsewhere, **(env or {})},
     )
-    if reason := re.search("^Skipped: (.*)", done.stderr, re.MULTILINE):  # a helper of ours there has asked for it
+    if reason := re.search("^Skipped: (.*)", done.stderr, re.MULTILINE):  # a helper in that process called pytest.skip
         pytest.skip(reason[1])
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
@@ -53,7 +55,7 @@ def run_host(
 
 @contextmanager
 def started_host(program: str, *arguments: object, own_group: bool = False) -> Iterator[subprocess.Popen[str]]:
-    """A program that goes on while the test looks at it; killed at the end, if it still runs."""
+    """Run the program inside the block; kill it at the end if it is still alive."""
     with subprocess.Popen(
         command(program, *arguments),
         stdin=subprocess.PIPE,
@@ -69,6 +71,6 @@ def started_host(program: str, *arguments: object, own_group: bool = False) -> I
 
 
 def kill(pid: int) -> None:
-    """SIGKILL, and until it is dead."""
+    """Send SIGKILL and wait until the process is dead."""
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_alive(pid), f"the death of {pid}")

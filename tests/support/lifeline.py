@@ -1,8 +1,8 @@
-"""Lifeline: a FIFO that everything a command starts holds open. When the last holder is dead, it says so.
+"""Lifeline: a FIFO that every process of a command holds open. EOF shows that the last holder is dead.
 
     await bash.run(f"{life.hold} (setsid sleep 60 &); sleep 60")
 
-Nothing that the command starts can let go of it by chance: neither `setsid`, nor `env -i`, nor a closed stdout.
+No process of the command closes it by accident: neither `setsid`, nor `env -i`, nor a closed stdout does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Lifeline:
         os.mkfifo(path)
         self.path = path
         self.hold = f"exec 7>{quote(path)}; echo held >&7;"
-        """Shell text: whatever runs this holds the line, and so does all that it starts afterwards."""
+        """Shell text that opens the FIFO; the shell and every process that it starts afterwards hold it."""
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         self._read = b""
         self._poll = select.poll()
@@ -36,17 +36,17 @@ class Lifeline:
 
     @property
     def holders(self) -> int:
-        """How many have taken hold of it so far."""
+        """Return how many shells have run `hold` so far."""
         self._take(0)
         return self._read.count(_HELD)
 
     @property
     def over(self) -> bool:
-        """Everything that ever held it is dead."""
+        """Return whether there were holders and all are dead."""
         return self.holders > 0 and self._take(0)
 
     def wait_held(self, by: int = 1, *, within: float = HANG_TIMEOUT_S) -> None:
-        """Until so many have taken hold."""
+        """Wait until `hold` has run `by` times."""
         for _ in range(int(within * 100)):
             if self.holders >= by:
                 return
@@ -67,7 +67,7 @@ class Lifeline:
         await asyncio.to_thread(self.wait_over, within=within)
 
     def _take(self, milliseconds: int) -> bool:
-        """Read what is there. True: nobody holds the line now."""
+        """Read what the FIFO has; return whether no process holds it open now."""
         while events := self._poll.poll(milliseconds):
             try:
                 data = os.read(self._fd, 65536)
@@ -80,15 +80,15 @@ class Lifeline:
 
 
 class Gate:
-    """A FIFO at which a command waits (`read <path`) until the test opens it."""
+    """A FIFO at which a command waits until the test opens it."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
         self.path = path
-        """A line that is written to it opens it, from another process too."""
+        """Path of the FIFO. Writing a line to it opens the gate, from another process, too."""
         self.wait = f"read -r _ <{quote(path)}"
-        """Shell text: goes on when the gate is opened."""
-        self._fd = os.open(path, os.O_RDWR)  # both ends: opening never blocks, and nothing written is lost
+        """Shell text that waits until the gate is opened."""
+        self._fd = os.open(path, os.O_RDWR)  # both ends: opening never blocks, and no write is lost
 
     def open(self, times: int = 1) -> None:
         os.write(self._fd, b"go\n" * times)

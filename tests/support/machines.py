@@ -1,7 +1,7 @@
-"""Machines that lack something: what to start a program through, so that it finds itself on one.
+"""Simulated machines with missing parts: each function returns an argv prefix that starts a program there.
 
-Each is a private mount or PID namespace, of root or of a user namespace; nobody else sees it. Skips where namespaces
-are not to be had.
+Each is a private mount or PID namespace, of root or in a user namespace. Skips the test where namespaces are not
+available.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ exec unshare --user --map-root-user --mount "$@"
 
 
 def mount_out_of_reach(place: Path) -> Through:
-    """In a user namespace, with a mount below a directory of somebody else's, who keeps it closed. Needs root."""
+    """Start in a user namespace, with a mount below a directory that another user has closed. Needs root."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
     return _prepare_command(_CLOSED_MOUNT, str(place), str(os.getpid() + 100_000))  # any user but root
 
 
 def stale_proc() -> Through:
-    """Its /proc is that of the outer PID namespace."""
+    """Start in a new PID namespace, with the /proc of the outer one."""
     return _unshare("--pid", "--fork")
 
 
 def fresh_proc() -> Through:
-    """A PID namespace as it should be."""
+    """Start in a new PID namespace with its own /proc."""
     return _unshare("--pid", "--fork", "--mount-proc")
 
 
@@ -65,12 +65,12 @@ def no_proc() -> Through:
 
 
 def no_dev_fd(place: Path) -> Through:
-    """`place`: an empty directory, where its /dev is built."""
+    """Start with a /dev without `fd`, which is built in the empty directory `place`."""
     return _prepare_command(_NO_DEV_FD, str(place))
 
 
 def no_temporary_directory() -> Through:
-    """No usual place for temporary files can be written, and none is named."""
+    """Start with the usual temporary directories read-only and TMPDIR, TEMP and TMP unset."""
     return _prepare_command(_NO_TEMPORARY)
 
 

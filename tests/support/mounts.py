@@ -1,4 +1,4 @@
-"""Mounts for one test, in a mount namespace of its own: nobody else sees them, and they go with its last process."""
+"""Mounts for one test, in a private mount namespace, which vanishes with its last process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from tests.support.waiting import HANG_TIMEOUT_S
 
 
 def in_own_mounts(script: str, *arguments: object) -> list[str]:
-    """What a program is started through so that `script` has run before, in a namespace of its own; its arguments are
-    "$1" and so on. Skips the test where it cannot run."""
+    """Return an argv prefix that runs `script` in a private mount namespace first; `arguments` are its "$1" and so on.
+    Skip the test if that does not work here.
+    """
     if shutil.which("unshare") is None or shutil.which("mount") is None:
         pytest.skip("needs unshare and mount")
     words = [str(argument) for argument in arguments]

@@ -1,4 +1,6 @@
-"""Tests that need bubblewrap: skipped without it; `make test-containers` installs it and runs those that are marked."""
+"""Helpers for tests that need bubblewrap: they are skipped without it. `make test-containers` installs it and runs
+those that are marked.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from nacre.engines.bubblewrap import check
 from nacre.errors import EngineUnavailable
 
 BWRAP = pytest.param("bwrap", marks=pytest.mark.bubblewrap)
-"""The engine as a parameter."""
+"""The bubblewrap engine as a test parameter."""
 
 
 def skip_without_bubblewrap() -> None:

@@ -1,4 +1,4 @@
-"""A tree as text: commands in brackets, quoted characters in «…», everything else much as bash writes it."""
+"""A syntax tree as text: commands in brackets, quoted characters in «…», the rest much as bash writes it."""
 
 from __future__ import annotations
 

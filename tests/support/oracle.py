@@ -1,7 +1,7 @@
-"""bash's own opinion of a text: whether it is valid, and how bash prints what it has read. Nothing of it is run.
+"""bash as an oracle: whether a script is valid, and how bash prints the parsed script. No script is run.
 
-A text becomes the body of a function that is defined and never called, and only after `bash -n` and our own reader
-agree that the definition is all there is. The bash that defines it is restricted, has no PATH and no environment.
+A script becomes the body of a function that is defined and never called, and only after `bash -n` and our own parser
+agree that it is one definition. The bash that defines it is restricted, has no PATH and no environment.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ done
 
 
 def disagreements(scripts: dict[str, str], *options: str) -> dict[str, str]:
-    """Which of the valid scripts we read otherwise than bash does: name and difference."""
+    """Return the difference for each valid script that we parse differently from bash, by name."""
     ours, found, asked = {name: _read(text) for name, text in scripts.items()}, {}, {}
     for (name, text), fine in zip(scripts.items(), valid(scripts.values(), *options), strict=True):
         block, broken = ours[name]
@@ -46,7 +46,7 @@ def disagreements(scripts: dict[str, str], *options: str) -> dict[str, str]:
             if broken or skeleton(block) != skeleton(again):
                 differing[name] = answer
     for (name, answer), fine in zip(differing.items(), valid(differing.values(), *options), strict=True):
-        if fine:  # or bash cannot read what it prints itself: here-documents before `&&`, for one
+        if fine:  # bash cannot parse all that it prints: here-documents before `&&`, for example
             found[name] = f"bash reads\n{answer}"
     return found
 
@@ -59,7 +59,7 @@ def _read(text: str) -> tuple[Block, bool]:
 
 
 def valid(texts: Iterable[str], *options: str) -> list[bool]:
-    """What `bash -n` says of each."""
+    """Return for each script whether `bash -n` accepts it."""
 
     def one(text: str) -> bool:
         done = subprocess.run(
@@ -77,7 +77,7 @@ def valid(texts: Iterable[str], *options: str) -> list[bool]:
 
 
 def print_texts(texts: list[str], *options: str) -> list[str | None]:
-    """Each text, known to be valid, as bash prints it; None where that cannot be asked safely."""
+    """Return each valid script as bash prints it; None if it is not safe to let bash define it."""
     wrapped = [_wrap_in_function(text) for text in texts]
     safe = [definition if _is_one_function(definition) else ":" for definition in wrapped]
     sure = valid(safe, *options)
@@ -100,7 +100,7 @@ def _wrap_in_function(text: str) -> str:
 
 
 def _strip_function(answer: str) -> str:
-    """Without the lines `nacre_f () `, `{ ` and `}`."""
+    """Return the function body: remove the lines `nacre_f () `, `{ ` and `}`."""
     body = answer.removeprefix("nacre_f () \n{ \n")
     assert body != answer, answer
     return body[: body.rindex("}")]

@@ -1,4 +1,4 @@
-"""A user without processes, for programs that are hosts of their own: the limit is not given back."""
+"""Limits on the processes of this user, for short-lived host programs: `limit_processes` is never undone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 
 def limit_processes(room: int) -> None:
-    """From now on this user may have so many more than there are."""
+    """Limit this user to `room` more processes and threads than there are now."""
     most = _threads_of_this_user() + room
     resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
 def _threads_of_this_user() -> int:
-    """Which is what the kernel counts."""
+    """Count this user's threads, as the kernel does for RLIMIT_NPROC."""
     count = 0
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -27,10 +27,10 @@ def _threads_of_this_user() -> int:
 
 @contextlib.contextmanager
 def no_process_left() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """All that may be are there; the ones in the list are ours, until the end. `end` one, and one may be started."""
+    """Start processes up to the limit; yield them, and kill them at the end. `end` one to make room for another."""
     held: list[subprocess.Popen[bytes]] = []
     with contextlib.suppress(BlockingIOError):
-        while len(held) < resource.getrlimit(resource.RLIMIT_NPROC)[0]:  # which does not hold for root
+        while len(held) < resource.getrlimit(resource.RLIMIT_NPROC)[0]:  # the limit does not apply to root
             held.append(subprocess.Popen(["sleep", "300"]))
     try:
         yield held

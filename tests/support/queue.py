@@ -1,4 +1,4 @@
-"""Standing in the queue. Looks into the gate: from outside one cannot see that somebody waits there."""
+"""Helper to wait in the queue of a RunLimiter. It reads a private attribute: waiters are not visible from outside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def in_queue(gate: RunLimiter, coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """A task that stands in the queue now, behind all who did before."""
+    """Start the coroutine as an asyncio task; return when it is in the queue, behind all earlier waiters."""
     before = len(gate._queue)
     task = asyncio.create_task(coroutine)
     await until(lambda: len(gate._queue) > before, "its place in the queue")

@@ -1,4 +1,4 @@
-"""Paths as words of a command: TMPDIR, the clone and Python may lie where spaces are."""
+"""Paths as shell words: TMPDIR, the clone and Python may be below directories with spaces."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ _SPECIAL = re.compile(r"[^\w@%+=:,./-]")
 
 
 def quote(path: object) -> str:
-    r"""Returns the path as one word for bash; `quote(directory) + "/file"` is one word too. By backslashes and not by
-    quotes, so that it is the same word within the quotes of `bash -c '…'`."""
+    r"""Return the path as one word for bash; `quote(directory) + "/file"` is one word, too. It escapes with backslashes
+    instead of quotes, so that the word works within the quotes of `bash -c '…'`, too.
+    """
     return _SPECIAL.sub(r"\\\g<0>", str(path))

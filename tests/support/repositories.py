@@ -1,4 +1,4 @@
-"""Git repositories to work in, made by git itself, whoever runs the tests and whatever his own configuration says."""
+"""Git repositories to work in, made by git itself, independent of the user and of the user's git configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _QUIET = {
 
 
 def git(place: Path, *words: str) -> str:
-    """What it prints."""
+    """Run git in `place` and return its stdout."""
     done = subprocess.run(
         ["git", "-c", "protocol.file.allow=always", *words],
         cwd=place,
@@ -30,7 +30,7 @@ def git(place: Path, *words: str) -> str:
 
 
 def repository(place: Path) -> Path:
-    """With one commit, an identity of its own, and no hooks but samples."""
+    """Create a repository with one commit, its own identity, and no hooks except samples."""
     place.mkdir(parents=True, exist_ok=True)
     git(place, "init", "-q", "-b", "main")
     git(place, "config", "user.name", "A")

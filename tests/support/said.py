@@ -1,4 +1,4 @@
-"""Values to compare with."""
+"""Expected values to compare with."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from nacre.result import Captured
 
 
 def captured_text(text: str | bytes = b"") -> Captured:
-    """A stream that said this and no more."""
+    """Return a captured stream with exactly this text."""
     data = text.encode() if isinstance(text, str) else text
     return Captured(head=data, total_bytes=len(data))
 
 
 def plainly(text: str | bytes, cwd: Path | None = None) -> tuple[int | None, bytes, bytes]:
-    """What bash itself makes of a command: its code and all that it said."""
+    """Run the command in plain bash; return exit code, stdout and stderr."""
     words = ["bash", "-c", "--", text]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=cwd)
     return done.returncode, done.stdout, done.stderr
 
 
 def parts(result: Result) -> tuple[int | None, bytes, bytes]:
-    """The same of a result that left nothing out."""
+    """Return exit code, stdout and stderr of a result that dropped no output, in the format of `plainly`."""
     return result.exit_code, result.out.head + result.out.tail, result.err.head + result.err.tail

@@ -1,4 +1,4 @@
-"""Shell scripts to read: those that are installed here, and invented ones."""
+"""Shell scripts to parse: those that are installed here, and random ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LARGEST = 200_000
 
 
 def installed_scripts() -> Iterator[tuple[str, str]]:
-    """Name and text of every shell script in the usual places, each text once."""
+    """Yield name and text of every shell script in the usual places, each text once."""
     seen = set()
     for path in dict.fromkeys([*_files(_COMMANDS), *filter(_NAMED.match, _files(_OTHERS))]):
         text = _script(path)
@@ -54,7 +54,7 @@ def _script(path: str) -> str | None:
 
 
 class Inventor:
-    """Valid bash text, nested and spaced as nobody would write it."""
+    """Generator of valid bash scripts with unusual nesting and spacing."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -80,7 +80,7 @@ class Inventor:
         return self._any("", "", " ", "\t", "\\\n")
 
     def _newline(self) -> str:
-        """The end of a line, with the here-documents that were announced on it."""
+        """Return the end of a line, with the bodies of the here-documents that the line opened."""
         documents, self._documents = "".join(self._documents), []
         return (
             self._any("", " ", " # it's a (comment", " #") + "\n" + documents + self._any("", "", "\n", "  # x `\n\t\n")
@@ -170,7 +170,7 @@ class Inventor:
         return part
 
     def _end(self) -> str:
-        """Before a closing parenthesis: here-documents must not be left open."""
+        """Return text before a closing parenthesis; ends the line first if here-documents are pending."""
         return self._newline() if self._documents else self._any("", " ", "\n", ";", " # )\n")
 
     # commands
@@ -178,7 +178,7 @@ class Inventor:
     def _list(self) -> str:
         text = self._pipeline()
         for _ in range(self._random.choice((0, 0, 0, 0, 0, 1, 2))):
-            if self._documents:  # bash prints what follows them on their line in the wrong place
+            if self._documents:  # bash prints what follows a here-document on its line in the wrong place
                 break
             joint = self._any("&&", "||", " && ", " || ", ";", "; ", " & ", "&\\\n& ", " |\\\n| ")
             if joint.strip() in ("&&", "||") and self._odds(0.3):
@@ -255,7 +255,7 @@ class Inventor:
         return self._list() + self._break()
 
     def _condition(self) -> str:
-        """Without here-documents: bash prints their bodies among the commands that depend on it."""
+        """Return a condition without here-documents: bash prints their bodies among the commands that depend on it."""
         before, self._documented = self._documented, False
         condition = self._body()
         self._documented = before

@@ -1,4 +1,4 @@
-"""What is left of a tree when everything that bash prints differently, and means the same, is made equal."""
+"""Skeletons of syntax trees: equal for trees that bash prints differently but that mean the same."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ def _bare(node: Node) -> Skeleton:
         case Coprocess():
             kind, *rest = _node(node.command)
             if kind == "simple" and rest[1][0] == ("w", (False, "COPROC")):
-                rest[1] = rest[1][1:]  # the name that bash prints even where it cannot stand
+                rest[1] = rest[1][1:]  # the name that bash prints even where it is not valid syntax
             return ("coproc", kind, *rest)
     raise TypeError(node)
 
 
 def _if(branches: list[tuple[Block, Block]]) -> Skeleton:
-    """bash prints `elif` as an `if` within an `else`."""
+    """Return an `if`, with `elif` as an `if` within the `else`, as bash prints it."""
     (condition, body), *others = branches
     if not others:
         return ("if", skeleton(condition), skeleton(body), None)
@@ -139,12 +139,12 @@ def _word(word: Word) -> Skeleton:
 
 
 def _squeeze_word(word: Word) -> Skeleton:
-    """An expression, whose blanks mean nothing."""
+    """Return an arithmetic word without whitespace, which has no meaning there."""
     return tuple(p if p[0] not in (True, False) else re.sub(r"\s+", "", p[1]) for p in _word(word)[1:])
 
 
 def _expressions(word: Word) -> Skeleton:
-    """The three of `for ((…))`; bash prints 1 for one that is not there."""
+    """Return the three expressions of `for ((…))`; bash prints 1 for one that is missing."""
     parts = _squeeze_word(word)
     text = "".join(part if isinstance(part, str) else "$" for part in parts)
     return (tuple(one or "1" for one in text.split(";")), tuple(part for part in parts if not isinstance(part, str)))

@@ -1,4 +1,4 @@
-"""A tool that runs what the checker would stop, for tests in which its fate is the point."""
+"""A Bash without a checker, for commands that the checker would refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user of its own for a test that root runs: a uid that nobody else has, and a directory that this user may enter."""
+"""Users for tests that root runs: a UID that no account and no process has, and a directory that this user may enter."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ import pytest
 from nacre.base.system import LINUX
 
 _LOWEST_UID = 10_000
-"""Accounts of people and of the system are below it."""
+"""Accounts of people and of the system have lower UIDs."""
 _HIGHEST_UID = 2**31 - 2
-"""Some programs take a larger one for a negative number."""
+"""Some programs read a larger one as a negative number."""
 _MAX_UID = 2**28
-"""The highest of those that are mapped, so that no range of the system's is met (containers, dynamic users)."""
+"""How many of the highest mapped UIDs are candidates: stays above the ranges of containers and dynamic users."""
 _CAPABILITIES = {"dac_override": 1, "dac_read_search": 2, "sys_ptrace": 19}
 
 
 def free_uid() -> int:
-    """A uid, mapped here as a gid too, that no account and no process has: a random one, so that two test runs on one
-    machine have different ones."""
+    """Return a UID without an account or a process that is mapped here as a GID, too. It is random, so that two test
+    runs on one machine have different ones. Skip the test if there is none.
+    """
     low, high = _mapped_range()
     used = _uids_of_processes()
     for _ in range(1000):
@@ -38,9 +39,10 @@ def free_uid() -> int:
 
 
 def as_user(uid: int) -> list[str]:
-    """The words with which root starts a program as a user whom limits hold, and who may still read this Python and
-    the project, wherever they are, and see the processes of its own that hide themselves. Skips the test where that
-    cannot be had."""
+    """Return the argv prefix with which root starts a program as a user to whom limits apply. That user may still read
+    this Python and the project, wherever they are, and see its own hidden processes. Skip the test where that is
+    impossible.
+    """
     if os.geteuid() != 0:
         pytest.skip("only root can be another user")
     if shutil.which("setpriv") is None:
@@ -59,7 +61,7 @@ def as_user(uid: int) -> list[str]:
 
 @contextlib.contextmanager
 def directory_of(uid: int) -> Iterator[Path]:
-    """A directory that belongs to this user, below directories that everybody may enter; removed at the end."""
+    """Yield a new directory of this user whose parent directories everyone may enter; remove it at the end."""
     for place in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")):
         if os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK) and everybody_may_enter(Path(place)):
             break
@@ -76,7 +78,7 @@ def everybody_may_enter(place: Path) -> bool:
 
 
 def _mapped_range() -> tuple[int, int]:
-    """The highest range of ids that are mapped as uids and as gids, and its end. Skips the test if there is none."""
+    """Return bounds of the highest IDs that are mapped both as UIDs and as GIDs. Skip the test if there are none."""
     both = [
         (max(low, other_low), min(high, other_high))
         for low, high in _mapped_ranges("uid_map")
@@ -114,14 +116,14 @@ def _has_account(uid: int) -> bool:
 
 
 def _permitted_capabilities() -> set[str]:
-    """Those named above that this process has, and may give away."""
+    """Return which of `_CAPABILITIES` this process has and may pass on."""
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     mask = int(fields["CapPrm"], 16) & int(fields["CapBnd"], 16)
     return {name for name, number in _CAPABILITIES.items() if mask >> number & 1}
 
 
 def _hides_processes() -> bool:
-    """The newest mount on /proc hides those of other users."""
+    """Return whether the newest mount on /proc hides other users' processes."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     options = [fields[3].split(",") for fields in mounts if fields[1] == "/proc"]
     return bool(options) and any(

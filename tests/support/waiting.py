@@ -1,4 +1,4 @@
-"""Waiting, always with a bound: a condition in, its truth out, or a failure that says what was waited for."""
+"""Waiting for conditions, always with a bound: a condition that stays false fails the test with a description."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import pytest
 T = TypeVar("T")
 
 HANG_TIMEOUT_S = 100.0
-"""Seconds that only something that hangs can take, on a machine with fifty times as much to do as it can."""
+"""Bound in seconds that only a hang exceeds, even on a machine with fifty times its normal load."""
 TIME_LIMITS_S = (1, 8, 60)
-"""Limits for a command to try one after another, until it has come to where it waits before its time is up: on a busy
-machine that may take a while, and only then can a test say anything about the end."""
+"""Timeouts for a command to try one after another, until it reaches the place where it waits before its time is up. On
+a busy machine that may take long, and only then does the test prove anything about the end.
+"""
 _POLL_INTERVAL_S = 0.01
-"""Seconds between two looks, where nothing tells when to look: the only time that a test lets pass."""
+"""Seconds between two polls, for conditions without an event: the only time that a test sleeps."""
 
 
 def wait_until(condition: Callable[[], T], what: str, *, within: float = HANG_TIMEOUT_S) -> T:
-    """Blocks until the condition holds; gives what it gave."""
+    """Block until the condition holds; return its value."""
     end = time.monotonic() + within
     while not (found := condition()):
         if time.monotonic() > end:
@@ -31,7 +32,7 @@ def wait_until(condition: Callable[[], T], what: str, *, within: float = HANG_TI
 
 
 def find_lasting(look: Callable[[], T], *, within: float = HANG_TIMEOUT_S) -> T:
-    """What a look still finds when all that goes by itself has gone: something false, unless that took too long."""
+    """Poll until `look` returns something false or the time is up; return its last value."""
     end = time.monotonic() + within
     while (left := look()) and time.monotonic() < end:
         time.sleep(_POLL_INTERVAL_S)
@@ -39,14 +40,14 @@ def find_lasting(look: Callable[[], T], *, within: float = HANG_TIMEOUT_S) -> T:
 
 
 async def until(condition: Callable[[], T], what: str, *, within: float = HANG_TIMEOUT_S) -> T:
-    """The same, while the event loop goes on."""
+    """Wait until the condition holds, while the event loop runs; return its value."""
     if not (found := await seen_within(within, condition)):
         pytest.fail(f"waited {within:g} s in vain for {what}")
     return found
 
 
 async def seen_within(seconds: float, condition: Callable[[], T]) -> T:
-    """Wait for the condition for so long at most; return what it gave last."""
+    """Wait for the condition for at most `seconds`; return its last value."""
     end = time.monotonic() + seconds
     found = condition()
     while not found and time.monotonic() < end:
@@ -56,13 +57,13 @@ async def seen_within(seconds: float, condition: Callable[[], T]) -> T:
 
 
 async def turn_loop(times: int = 1) -> None:
-    """Each time, everything in the event loop that can go on does so once."""
+    """Let the event loop run all ready callbacks, `times` times."""
     for _ in range(times):
         await asyncio.sleep(0)
 
 
 async def until_steady(measure: Callable[[], T], *, looks: int = 40, within: float = HANG_TIMEOUT_S) -> T:
-    """The value that a measure has when it was the same so many times in a row."""
+    """Return the value of a measure once it was the same `looks` times in a row."""
     end = time.monotonic() + within
     seen, same = measure(), 0
     while same < looks:

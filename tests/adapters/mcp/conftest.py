@@ -1,5 +1,6 @@
-"""The suites need the SDK, or programs from the npm registry: without them there is nothing here to collect. `make
-test-mcp` and `make test-mcp-tools` install them."""
+"""These suites need the SDK, or programs from the npm registry; without them nothing is collected here. `make test-mcp`
+and `make test-mcp-tools` install them.
+"""
 
 from __future__ import annotations
 

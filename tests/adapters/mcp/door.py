@@ -1,4 +1,4 @@
-"""`nacre mcp` as a process of its own, and clients for it: the SDK's own, and a raw one that may say anything."""
+"""`nacre mcp` in its own process, and clients for it: the SDK's, and a raw one that can send anything."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.support.census import MARK
 from tests.support.waiting import HANG_TIMEOUT_S
 
 PYTHON = os.environ.get("NACRE_MCP_PYTHON", sys.executable)
-"""Of an environment that has `nacre[mcp]` and nothing else, where `make test-mcp` has made one."""
+"""Python of the environment with only `nacre[mcp]`, if `make test-mcp` has made one."""
 MODES = ("legacy", "2026-07-28")
-"""The handshake of the older revisions, and the current one, which has none."""
+"""The handshake of the older revisions, and the current revision, which has none."""
 ASKS = "git reset --hard"
-"""The checker wants a person's word; where there is no repository nothing happens."""
+"""A command that needs approval; outside a repository it does nothing."""
 
 
 _SHIM = Path(__file__).with_name("older-node.mjs")
@@ -44,7 +44,7 @@ def _home() -> str:
 
 
 def environment(own: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What a client passes on, and what this test run needs to find its processes again. Its home is empty."""
+    """Return the environment that a client passes on, plus the mark of this test run. Its home is empty."""
     passed = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NACRE_PORTABLE", "LD_LIBRARY_PATH", "TMPDIR", MARK)
     own = own or {}
     home = own.get("HOME") or _home()
@@ -52,7 +52,7 @@ def environment(own: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def node(program: str) -> list[str]:
-    """A command line for a program of the packages that `make test-mcp-tools` has installed."""
+    """Return the argv of a program from the packages that `make test-mcp-tools` installs."""
     return ["node", "--import", str(_SHIM), str(package(program))]
 
 
@@ -76,7 +76,7 @@ def text_of(result: Any) -> str:
 
 
 class Raw:
-    """Lines in, lines out."""
+    """Raw client: sends and receives lines."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -91,7 +91,7 @@ class Raw:
         self.process.stdin.flush()
 
     def receive(self) -> dict[str, Any]:
-        """The next line, which must be a message."""
+        """Return the next line, which must be a JSON-RPC message."""
         assert self.process.stdout is not None
         while b"\n" not in self._read:
             if not select.select([self.process.stdout], [], [], HANG_TIMEOUT_S)[0]:
@@ -105,7 +105,7 @@ class Raw:
         return dict(message)
 
     def answer(self, id: int) -> dict[str, Any]:
-        """That to one request, whatever comes before it."""
+        """Return the answer to request `id`; skip notifications and keep other answers."""
         while id not in self._answers:
             message = self.receive()
             if "method" not in message:
@@ -156,7 +156,7 @@ def start_http_server(
     env: Mapping[str, str] | None = None,
     pids: list[int] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """A server on HTTP: its address, and what it says on stderr."""
+    """Start a server on HTTP; yield its URL and its stderr so far."""
     env = {**environment(), **(env or {}), **({"NACRE_MCP_TOKEN": token} if token else {})}
     with subprocess.Popen(
         [PYTHON, "-W", "error", "-m", "nacre", "mcp", "--http", "0", *options],

@@ -1,7 +1,7 @@
 """A small proxy on loopback that adds the token, for clients that cannot send one.
 
-It may also take calls of other tools for calls of ours. What a client says of hosts and origins is passed on as it is;
-only the proxy's own name becomes the server's.
+It can also replace calls of other tools with calls of ours. Host and origin headers are passed on unchanged, except
+that the proxy's address becomes the server's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from tests.support.waiting import HANG_TIMEOUT_S
 
 Meant = Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]
-"""Names of tools, and the arguments of `Bash` that stand for theirs."""
+"""For each replaced tool name, a function from its arguments to those of `Bash`."""
 _OURS = ("host", "connection", "content-length", "transfer-encoding")
 
 
@@ -28,14 +28,14 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle of an answer is nothing to report."""
+        """Ignore clients that disconnect during an answer."""
 
 
 @contextmanager
 def proxy(
     url: str, token: str, meant: Meant | None = None, hear: Callable[[bytes], None] = lambda data: None
 ) -> Iterator[str]:
-    """Its own address. `hear` is given what the server says."""
+    """Run the proxy; yield its URL. `hear` receives the server's output."""
     there = urlsplit(url).netloc
 
     class Handler(BaseHTTPRequestHandler):
@@ -87,7 +87,7 @@ def proxy(
             return json.dumps(message).encode()
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nobody reads it."""
+            """Log nothing."""
 
     server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""Whatever happens, what a tool gives as data is as its schema says: the SDK's client looks."""
+"""The structured content of every tool answer matches the tool's output schema: the SDK's client validates it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def test_every_answer_of_every_profile_is_as_its_schema_says(name: str, mo
     async with Client(server_for(settings), mode=mode) as client:
         [tool, *_] = (await client.list_tools()).tools
         for command in COMMANDS:
-            result = await client.call_tool(tool.name, {"command": command})  # raises if it is not
+            result = await client.call_tool(tool.name, {"command": command})  # raises if it does not match
             assert result.structured_content is not None, command
         for task in (await client.call_tool("TaskList", {})).structured_content["tasks"]:
             await client.call_tool("KillShell", {"shell_id": task["id"]})

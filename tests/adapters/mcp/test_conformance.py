@@ -1,7 +1,7 @@
 """The protocol's own conformance suite against the server, revision by revision, and its tasks extension.
 
-Most of its scenarios are about tools of a reference server. Where a call of ours does what such a tool does, a proxy
-takes the one for the other; it also adds the token, which the suite cannot send. What is not run is in `LEFT_OUT`.
+Most of its scenarios are about tools of a reference server. Where a call of ours does the same, a proxy replaces one
+with the other; it also adds the token, which the suite cannot send. `LEFT_OUT` lists what is not run.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ RUN = {
         "input-required-result-unsupported-methods input-required-result-validate-input"
     ).split(),
 }
-"""By revision. (The suite has none for 2024-11-05.)"""
+"""Scenarios by revision. (The suite has none for 2024-11-05.)"""
 EXTENSION = (
     "tasks-lifecycle tasks-capability-negotiation tasks-wire-fields tasks-request-state-removal tasks-request-headers "
     "tasks-dispatch-and-envelope"
 ).split()
 APART = ("tools-call-with-progress",)
-"""Needs longer than the budget of the others."""
+"""Scenarios that need a larger budget than the others."""
 
 NOT_OURS = {
     "sep-2549-prompts-list-caching-hints": "there are no prompts",
@@ -65,7 +65,7 @@ NOT_OURS = {
     "sep-2663-tasks-get-status-failed": "a task does not end with an error of the protocol",
     "tasks-result-type-complete-on-non-task-responses": "wants a task that asks; its other parts are in test_extension",
 }
-"""Checks of scenarios that are run."""
+"""Checks to leave out, in scenarios that are run."""
 LEFT_OUT = {
     "it is about logging to the client": "logging-set-level tools-call-with-logging",
     "it is about completion": "completion-complete",
@@ -117,7 +117,7 @@ MEANT: dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
 
 
 def conform(url: str, place: Path, *words: str) -> dict[str, dict[str, str]]:
-    """What was not a success, by scenario: checks, and what is said of each."""
+    """Run the suite; return the checks that were not a success, with their messages, by scenario."""
     command = [*node("conformance/dist/index.js"), "server", "--url", url, "--output-dir", str(place), *words]
     done = subprocess.run(command, capture_output=True, timeout=240, check=False, env=environment())
     found: dict[str, dict[str, str]] = {}
@@ -132,13 +132,13 @@ def conform(url: str, place: Path, *words: str) -> dict[str, dict[str, str]]:
 
 
 def _scenario(folder: str) -> str:
-    """`server-ping-2026-11-16T12-04-13-966Z` is of `ping`."""
+    """Return the scenario of a result folder: `server-ping-2026-11-16T12-04-13-966Z` is `ping`."""
     return folder.removeprefix("server-")[: -len("-2026-11-16T12-04-13-966Z")]
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """Of a server that has a resource."""
+    """Yield the URL of a server that has a resource."""
     task = [PYTHON, "-m", "nacre", "run", "--background", "true"]
     subprocess.run(
         task, stdout=subprocess.DEVNULL, timeout=HANG_TIMEOUT_S, check=False, cwd=tmp_path, env=environment()
@@ -177,7 +177,7 @@ def test_its_tasks_conform_to_the_extension(scenario: str, address: str, tmp_pat
 
 
 def test_its_progress_conforms(tmp_path: Path, gate: Gate) -> None:
-    """The command prints until the client has heard of it three times."""
+    """The command prints until the client has received three progress messages."""
     heard = 0
 
     def hear(data: bytes) -> None:

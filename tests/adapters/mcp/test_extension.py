@@ -1,6 +1,6 @@
-"""The tasks extension: a call that takes long is one call to the model, whatever the client has to do for it.
+"""The tasks extension: a long call is one call for the model, whatever the client does to poll for it.
 
-Also against the protocol's own conformance suite, in test_conformance.
+test_conformance also runs the protocol's own conformance suite for the extension.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ The extension's document: https://github.com/modelcontextprotocol/ext-tasks, spe
 fb36f4006b7dec281d822571f137fadbacae963e, read on 2026-11-16.
 """
 HANDLE = {"resultType", "taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs"}
-"""`CreateTaskResult = Result & Task`: flat, with no `result`, `error` or `inputRequests` yet."""
+"""Fields of `CreateTaskResult = Result & Task`: flat, with no `result`, `error` or `inputRequests` yet."""
 ACKNOWLEDGED = {"resultType": "complete"}
-"""Of `tasks/cancel` and `tasks/update`, with nothing of the task."""
+"""The answer to `tasks/cancel` and `tasks/update`, without data of the task."""
 MISSING_CAPABILITY, INVALID_PARAMS, METHOD_NOT_FOUND = -32021, -32602, -32601
 EXTENSION = "io.modelcontextprotocol/tasks"
 
@@ -61,7 +61,7 @@ class TaskRequest(Request[TaskParams, str]):
 
 
 class TaskExtension(ClientExtension):
-    """Polls until there is a result. Between two polls it waits at the server, with a tool."""
+    """Client extension that polls for the result. Between two polls it waits at the server, with a tool call."""
 
     identifier = EXTENSION
 
@@ -105,7 +105,7 @@ async def test_a_task_that_the_client_cancels_is_ended(tmp_path: Path, life: Lif
     extension = TaskExtension(cancels=True)
     async with Client(parameters("--budget", "0.3", cwd=tmp_path), mode="2026-07-28", extensions=[extension]) as client:
         await client.list_tools()
-        with pytest.raises(RuntimeError, match="structured content"):  # there is no result
+        with pytest.raises(RuntimeError, match="structured content"):  # there is no result yet
             await client.call_tool("Bash", {"command": f"{life.hold} sleep 600"})
         await life.wait_until_ended()
     assert extension.states == ["working", "cancelled"]
@@ -131,13 +131,13 @@ def connect_extended(*options: str, cwd: Path, env: dict[str, str] | None = None
 
 
 class ExtendedClient:
-    """Requests of the current revision, each with what the client can do."""
+    """Client for requests of the current revision, each with the client's capabilities."""
 
     def __init__(self, client: Raw) -> None:
         self._client, self._id = client, 0
 
     def __call__(self, method: str, *, declares: bool = True, **params: Any) -> dict[str, Any]:
-        """The result, or the error."""
+        """Return the result or the error."""
         self._id += 1
         capabilities: dict[str, Any] = {"extensions": {EXTENSION: {}}} if declares else {}
         meta = {
@@ -195,10 +195,10 @@ def test_what_cannot_be_meant_has_the_documents_code(tmp_path: Path, life: Lifel
             refused = ask(method, declares=False, taskId=id, inputResponses={})
             assert refused["code"] == MISSING_CAPABILITY
             assert refused["data"] == {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
-            for unknown in ("bash-00000000", id[:-1], "../x", ""):  # a beginning is enough elsewhere, not here
+            for unknown in ("bash-00000000", id[:-1], "../x", ""):  # a prefix is enough elsewhere, but not here
                 assert ask(method, taskId=unknown, inputResponses={})["code"] == INVALID_PARAMS
             assert ask(method, inputResponses={})["code"] == INVALID_PARAMS
-        for method in ("tasks/list", "tasks/result"):  # of the older, experimental tasks
+        for method in ("tasks/list", "tasks/result"):  # methods of the older, experimental tasks
             assert ask(method, taskId=id)["code"] == METHOD_NOT_FOUND
         assert not life.over
         ask("tasks/cancel", taskId=id)

@@ -26,7 +26,7 @@ ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-"""Of a request of the current revision."""
+"""Headers of a request of the current revision."""
 
 
 @modes
@@ -125,7 +125,7 @@ async def test_a_token_is_made_and_printed_where_none_is_given(tmp_path: Path) -
 @pytest.mark.linux
 @pytest.mark.parametrize("given", [True, False], ids=["given", "made"])
 async def test_no_command_finds_the_token_in_any_environment_or_command_line(given: bool, tmp_path: Path) -> None:
-    """Files are looked at, since the token would be masked in what is answered."""
+    """The command searches files: in the answer the token would be masked."""
     token = "the-token-of-this-test-alone-8152" if given else ""
     with start_http_server(cwd=tmp_path, token=token) as (url, said):
         found = re.search(r"Bearer (\S{40,})", said)
@@ -145,12 +145,12 @@ async def test_no_command_finds_the_token_in_any_environment_or_command_line(giv
     assert "PATH=" in own
     assert token not in own
     assert "NACRE_MCP_TOKEN" not in own
-    assert (tmp_path / "control").read_text() == "1\n"  # it would have been found
+    assert (tmp_path / "control").read_text() == "1\n"  # the search works: it finds the control
     assert (tmp_path / "seen").read_text() == ""
 
 
 def message_in(answer: httpx2.Response) -> dict[str, Any]:
-    """The last one, as plain JSON or in a stream of events."""
+    """Return the last message, from plain JSON or from a stream of events."""
     answer.raise_for_status()
     data = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: {")]
     return dict(json.loads(data[-1] if data else answer.text))

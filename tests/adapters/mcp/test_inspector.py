@@ -1,4 +1,4 @@
-"""The official inspector on the command line: another implementation of the protocol, of the older revisions."""
+"""The official inspector on the command line: an independent client of the older revisions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_it_runs_a_command_that_fails(tmp_path: Path) -> None:
 
 
 def test_it_takes_an_error_without_data(tmp_path: Path) -> None:
-    """Its client (TypeScript SDK 1.x) holds data against the tool's schema even then, and would give up."""
+    """Its client (TypeScript SDK 1.x) validates structured content of errors, too, and would fail."""
     found = over_stdio(tmp_path, *tool_call_arguments("task_id=bash-00000000", tool="TaskOutput"))
     assert found["isError"]
     assert "structuredContent" not in found

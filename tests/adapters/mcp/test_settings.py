@@ -1,4 +1,4 @@
-"""What is configured holds for the server; what it is started with wins; who asks is known."""
+"""Configured settings apply to the server; command line options override them; the client is recorded as the caller."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TOKEN = "a-token-of-the-test-4711"
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """The user's."""
+    """Return the user's configuration directory."""
     place = tmp_path / "config"
     (place / "nacre").mkdir(parents=True)
     return place
 
 
 def write(config: Path, text: str) -> dict[str, str]:
-    """What the server's environment needs to find it."""
+    """Write the user's settings; return the environment variable with which the server finds them."""
     (config / "nacre" / "config.toml").write_text(text)
     return {"XDG_CONFIG_HOME": str(config)}
 

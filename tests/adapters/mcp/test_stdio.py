@@ -81,7 +81,7 @@ async def test_a_call_that_cannot_be_meant_is_an_error_with_what_to_do(mode: str
     assert text_of(two).startswith("Error (bad_until)")
     for result in (wrong, missing, nothing, two):
         assert result.is_error
-        assert result.structured_content is None  # clients hold it against the schema
+        assert result.structured_content is None  # clients validate it against the schema
         assert result.meta is not None
         assert text_of(result).startswith(f"Error ({result.meta['nacre/error']})")
 
@@ -186,7 +186,7 @@ async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_pa
 @pytest.mark.linux
 @modes
 async def test_what_would_destroy_the_home_is_refused_with_the_reason(mode: str, tmp_path: Path) -> None:
-    async with Client(parameters("--access", "restricted", cwd=tmp_path), mode=mode) as client:  # should it be run …
+    async with Client(parameters("--access", "restricted", cwd=tmp_path), mode=mode) as client:  # in case it is run
         result = await client.call_tool("Bash", {"command": "rm -rf ~"})
         verdict = await client.call_tool("CheckCommand", {"command": "rm -rf ~"})
         harmless = await client.call_tool("CheckCommand", {"command": "ls"})
@@ -283,7 +283,7 @@ async def test_fifty_calls_at_once_are_all_answered(tmp_path: Path) -> None:
 
 
 async def test_an_end_that_nobody_waits_for_is_not_waited_for(tmp_path: Path, life: Lifeline) -> None:
-    """Closing the client ends what it had called for."""
+    """Closing the client kills the commands that it had started."""
     async with Client(parameters(cwd=tmp_path), mode="legacy") as client:
         call = asyncio.create_task(client.call_tool("Bash", {"command": f"{life.hold} sleep 600"}))
         await life.wait_until_held()

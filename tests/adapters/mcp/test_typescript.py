@@ -1,4 +1,4 @@
-"""The official TypeScript client, which many agents are built on, of both eras."""
+"""The official TypeScript client, on which many agents are built, with both protocol versions."""
 
 from __future__ import annotations
 

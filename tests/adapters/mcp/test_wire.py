@@ -1,4 +1,4 @@
-"""What is on the wire, byte by byte: nothing but messages, whatever is sent, printed or done to the server."""
+"""The protocol byte by byte: stdout carries only messages, whatever is sent, printed or done to the server."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(half: bytes, t
             "Error (bad_text): `command` holds a lone surrogate, which is no character. "
             "Send whole characters: both halves of a surrogate pair, or UTF-8."
         )
-        client.call(2, "Bash", command="echo \U0001f600; ls")  # whole, though its JSON has two halves
+        client.call(2, "Bash", command="echo \U0001f600; ls")  # one character, although its JSON is a surrogate pair
         assert client.answer(2)["result"]["content"][0]["text"] == "\U0001f600"
 
 
@@ -133,7 +133,7 @@ def test_a_client_that_reads_no_more_is_noticed(meta: dict[str, int] | None, tmp
 
 
 def test_a_client_on_a_socket_that_vanishes_with_answers_unread_is_noticed(tmp_path: Path, life: Lifeline) -> None:
-    """As Node's clients are: they have socket pairs for pipes, and what is reset is no end of file."""
+    """Like Node's clients: they use socket pairs as pipes, and a reset connection gives an error instead of EOF."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     command = [PYTHON, "-W", "error", "-m", "nacre", "mcp"]
@@ -186,7 +186,7 @@ def test_a_thousand_calls_fifty_at_once_leave_the_server_as_it_was(tmp_path: Pat
         for first in range(1000, 2000, 50):
             calls(first)
 
-        threads = before.threads + min(32, (os.cpu_count() or 1) + 4)  # those of a pool come when there is need
+        threads = before.threads + min(32, (os.cpu_count() or 1) + 4)  # pool threads start on demand
 
         def as_before() -> bool:
             now = cost(client.process.pid)
@@ -212,13 +212,13 @@ def test_a_command_cannot_read_what_the_client_sends(tmp_path: Path, life: Lifel
 
 @pytest.mark.linux
 def test_no_command_has_the_pipes_of_the_protocol(tmp_path: Path) -> None:
-    """Nor has the shell that runs it, nor what has started that."""
+    """Neither has the shell that runs it, nor the keeper."""
     with raw(cwd=tmp_path) as client:
         assert client.process.stdin is not None
         assert client.process.stdout is not None
         pipes = {f"pipe:[{os.fstat(file.fileno()).st_ino}]" for file in (client.process.stdin, client.process.stdout)}
         theirs = {os.readlink(f"/proc/{client.process.pid}/fd/{number}") for number in (0, 1)}
-        assert theirs == pipes  # it has just been started
+        assert theirs == pipes  # the server has just started
         client.initialize("2025-11-25")
         look = f"for each in $({CHILDREN_OF_PARENT}) $$ self; do readlink /proc/$each/fd/*; done"
         client.call(1, "Bash", command=look)
