@@ -1,4 +1,4 @@
-"""Exceptions and outcomes: they survive pickling, and say what happened in a few words."""
+"""Exceptions and outcomes: they survive pickling, and describe themselves in a few words."""
 
 from __future__ import annotations
 

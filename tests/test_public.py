@@ -1,4 +1,4 @@
-"""The promise: which names there are, and that importing them costs nothing."""
+"""The public names of `nacre`, and the cost of importing it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What every attempt needs: a run inside, the same one outside as a proof that it could succeed, and a look at files.
+"""Helpers for escape attempts: run one inside the sandbox, run it outside as a control, and compare files.
 
-An attempt that fails for want of a program or a right proves nothing. So each one is made twice: inside, where it must
-fail, and outside, where it must succeed; where it fails there too, the test is skipped and says why.
+An attempt that fails because a program or a permission is missing proves nothing. So each attempt runs twice: inside,
+where it must fail, and outside, where it must succeed; if it fails outside, too, the test is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def said(work, *arguments):
 
 
 def python(program: str, *arguments: object) -> str:
-    """Shell text that runs a Python program with the helpers above."""
+    """Return shell text that runs a Python program with `HELPERS`."""
     words = [sys.executable, "-I", "-S", "-c", HELPERS + dedent(program), *map(str, arguments)]
     return shlex.join(words)
 
@@ -67,7 +67,7 @@ async def run_restricted(
     timeout: float | None = None,
     limits: Limits | None = None,
 ) -> Result:
-    """Run it in `restricted`; whatever it does, it did run, and the kernel kept it in."""
+    """Run the command in `restricted`; check that the kernel restricted it."""
     context = ToolContext(access="restricted", working_dir=cwd, strict=strict, limits=limits or Limits())
     result = await UNCHECKED.run(Request(command, leftovers=leftovers, stdin=stdin, timeout=timeout), context)
     assert {"writes", "network", "privileges"} <= set(result.enforced)
@@ -79,7 +79,7 @@ async def run_unrestricted(command: str, cwd: Path | None = None, *, env: Mappin
 
 
 class Seen(NamedTuple):
-    """A file as it is. Its ctime changes with whatever is done to it, but for reading."""
+    """State of a file. Its ctime changes with every operation except reading."""
 
     kind: str
     status: tuple[int, ...]
@@ -87,7 +87,7 @@ class Seen(NamedTuple):
 
 
 def tree(top: Path) -> dict[str, Seen]:
-    """All that is there, by path."""
+    """Return the state of every file below `top`, by relative path."""
     return {str(path.relative_to(top)): _path_state(path) for path in [top, *sorted(top.rglob("*"))]}
 
 

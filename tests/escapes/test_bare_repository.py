@@ -1,4 +1,6 @@
-"""A directory that git takes for a repository without a `.git`: none is left at a root, since git would obey it."""
+"""Bare repositories: git takes a directory without `.git` for one and obeys its configuration, so none is left at a
+root.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
 def arm(place: Path, where: str = ".") -> str:
-    """Shell text that makes a bare repository whose configuration runs a program."""
+    """Return shell text that makes a bare repository whose configuration runs a program."""
     evil = shlex.quote(f"touch {shlex.quote(str(place.parent))}/PWNED;false")
     return (
         f"mkdir -p {where}/objects {where}/refs/heads {where}/tree; echo 'ref: refs/heads/main' > {where}/HEAD;"

@@ -1,4 +1,4 @@
-"""Variables that come with a call: the loader and bash act on them only in a shell that has its tag and its limits."""
+"""Variables of a call: the loader and bash act on them only in a shell that already has its tag and its limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.req("P-008", "M-11")
 
 _RUNS = 40
 _FILES = 77
-"""Open files that a run may have: what a shell without its limits has is another number."""
+"""Limit on open files of each run; a shell without its limits shows another number."""
 
 _LIBRARY = """
 #include <fcntl.h>
@@ -52,7 +52,7 @@ __attribute__((constructor)) static void begin(void) {
     note();
 }
 """
-"""Notes at once, and in a process of its own, with which limits it was loaded."""
+"""Library that records, when it is loaded and in a child process, under which limits it runs."""
 
 _FUNCTION = (
     '() { builtin echo "$(ulimit -Hn) $([[ $(ulimit -Sx) == unlimited ]] && builtin echo un)tagged" >> noted; '
@@ -61,7 +61,7 @@ _FUNCTION = (
 
 
 def preload(directory: Path) -> dict[str, str]:
-    """A variable that has a library of the test's loaded. Skips the test where none can be made."""
+    """Return a variable that preloads a library of the test. Skip the test if none can be built."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs a C compiler")
@@ -70,11 +70,11 @@ def preload(directory: Path) -> dict[str, str]:
     built = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=False)
     if built.returncode:
         pytest.skip(f"{compiler} makes no libraries here: {built.stderr.strip()}")
-    return {"LD_PRELOAD": "./note.so"}  # from where the command starts: the whole path may have blanks
+    return {"LD_PRELOAD": "./note.so"}  # relative to the working directory: an absolute path may contain spaces
 
 
 def function(_: Path) -> dict[str, str]:
-    """An exported function in the place of what our own text calls first."""
+    """Return an exported function that shadows the first command of our own startup script."""
     return {"BASH_FUNC_read%%": _FUNCTION}
 
 
@@ -94,7 +94,7 @@ def context(directory: Path) -> ToolContext:
 
 @pytest.mark.linux
 async def test_code_from_a_call_runs_only_with_tag_and_limits(env: dict[str, str], tmp_path: Path) -> None:
-    """A shell that loads it at once has neither in some of forty runs."""
+    """A shell that loaded the code at once would have neither, in some of forty runs."""
     for _ in range(_RUNS):
         result = await UNCHECKED.run(Request("echo ran", env=env), context(tmp_path))
         assert result.stdout == "ran\n", result
@@ -124,7 +124,7 @@ async def test_code_that_a_session_carries_on_runs_only_with_tag_and_limits(tmp_
 
 @pytest.mark.linux
 def test_code_from_a_call_does_not_run_in_a_shell_that_is_never_released(env: dict[str, str], tmp_path: Path) -> None:
-    """It waits for its tag and limits, however long these take."""
+    """It waits for its tag and limits, however long that takes."""
     program = """
         import os, shutil, sys
         from nacre.keeper.spawn.shell import spawn

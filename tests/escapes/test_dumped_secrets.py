@@ -1,6 +1,6 @@
-"""Secrets in what `xxd`, `od` and `hexdump` print: as numbers, broken over lines, with text beside them.
+"""Secrets in the output of `xxd`, `od` and `hexdump`: as numbers, broken over lines, with text in between.
 
-Nothing is left of a secret if the masked dump of another one of the same length is the same.
+Nothing is left of a secret if masking the dump of another secret of the same length gives the same text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MORE = (
     "hexdump -b", "hexdump -o", "hexdump -x", "hexdump -d",
 )  # fmt: skip
 WIDE = ("od -tx4", "od -tx8", "od -i", "od -to4", "od -td8", "xxd -e -g8")
-"""In words of four bytes and more, of which a value must fill one."""
+"""Formats in words of at least four bytes, of which a value must fill one."""
 
 dumps = pytest.mark.parametrize("name", DUMPS)
 
@@ -86,7 +86,7 @@ def test_the_dumps_of_these_tests_are_those_of_the_programs(name: str) -> None:
 
 @dumps
 def test_a_part_is_masked_where_the_dump_was_cut(name: str) -> None:
-    """Less than four bytes are left alone there. A part of six, anywhere in what is left, would be masked."""
+    """Less than four bytes stay at a cut. A part of six, anywhere in the rest, would be masked."""
     text = DUMPS[name](BEFORE + b"qqq" + ONE.encode() + AFTER)
     for place in range(len(text)):
         for masked in (mask(text[:place], [ONE], ends_cut=True), mask(text[place:], [ONE], starts_cut=True)):

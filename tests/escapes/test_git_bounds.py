@@ -1,4 +1,4 @@
-"""More in a git directory than can be looked at: a command cannot hide a link among it."""
+"""Git directories with more entries than nacre examines: a command cannot hide a link among them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOVED = "than nacre looks at"
 
 
 def links_in_use(directory: Path) -> list[Path]:
-    """Those that git could come by."""
+    """Return the links that git could follow."""
     own = [each for each in directory.iterdir() if not each.name.endswith(".nacre-quarantined")]
     return [path for each in own for path in [each, *each.rglob("*")] if path.is_symlink()]
 

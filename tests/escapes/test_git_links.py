@@ -1,4 +1,4 @@
-"""What a command may not leave in git directories: links, steps of a rebase, repositories that run programs."""
+"""Dangerous things in git directories: links, rebase steps and nested repositories that run programs are undone."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ async def test_hooks_that_are_a_link_are_renamed(place: Path, mounts: bool) -> N
 
 
 async def test_a_repository_in_a_place_that_is_not_the_workspaces_is_not_reached(place: Path, mounts: bool) -> None:
-    """Without mounts /dev/shm is everybody's, and outlives the run."""
+    """Without mounts, /dev/shm is shared and outlives the run."""
     repo = repository(place / "repo")
     shared = f"/dev/shm/nacre-test-{os.urandom(6).hex()}"
     plant = f"git init -q {shared} && git -C {shared} config core.fsmonitor {evil(place)} && mkdir inner"

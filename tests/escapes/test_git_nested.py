@@ -1,4 +1,4 @@
-"""Git directories deeper in a workspace: no link and no step stays there, and none is out of sight."""
+"""Nested git directories of a workspace: no planted link or rebase step stays there, however they are hidden."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 
 ADD = "git -c advice.addEmbeddedRepo=false add"
 DEEP = "/".join(["e"] * 150) + "/inner"
-"""Deeper than directories are searched for repositories."""
+"""A path deeper than the search for repositories goes."""
 REBASE = (
     "mkdir .git/rebase-merge; cd .git/rebase-merge; git rev-parse HEAD | tee onto orig-head > /dev/null;"
     "echo refs/heads/main > head-name; echo 1 > msgnum; echo 2 > end; touch interactive done;"
@@ -26,14 +26,14 @@ REBASE = (
 
 
 def widen(tree: Path) -> None:
-    """More directories than are searched for repositories."""
+    """Make more directories than are searched for repositories."""
     for number in range(140):
         (tree / f"d{number}").mkdir()
 
 
 @pytest.fixture(params=["below no repository", "below a repository"])
 def workspace(request: pytest.FixtureRequest, place: Path) -> Path:
-    """A directory with the repository `proj` in it."""
+    """Return a directory that contains the repository `proj`."""
     made = place / "work"
     made.mkdir()
     if request.param == "below a repository":
@@ -87,7 +87,7 @@ async def test_no_link_waits_for_a_repository_to_be_made(place: Path, mounts: bo
     assert (place.parent / "outside").read_text() == "precious"
 
 
-# what an index names
+# paths in an index
 
 
 async def test_a_shared_index_hides_no_gitlink(place: Path, mounts: bool) -> None:
@@ -153,7 +153,7 @@ async def test_an_index_that_cannot_be_read_is_renamed(place: Path, mounts: bool
 
 
 def forge_index(path: str) -> str:
-    """Shell text that stages a file under a name that git would refuse."""
+    """Return shell text that stages a file under a name that git would refuse."""
     program = (
         "import hashlib; data = bytearray(open('.git/index', 'rb').read());"
         f"new = {path!r}.encode(); at = data.rindex(b'z' * len(new)); data[at:at + len(new)] = new;"
@@ -202,7 +202,7 @@ async def test_a_gitlink_that_leads_out_of_the_workspace_makes_nobody_rename_the
     assert git(other, "config", "core.pager") == "less -R"
 
 
-# what a git directory holds for later
+# state in a git directory that takes effect later
 
 
 async def test_a_submodule_that_waits_to_be_checked_out_is_disarmed(place: Path, mounts: bool) -> None:
@@ -229,7 +229,7 @@ async def test_no_nested_repository_gets_its_files_outside_of_the_workspace(plac
     assert not (repo / "inner" / ".git" / "config").exists()
 
 
-# how a configuration is written
+# spellings of a configuration
 
 CONFIGURATIONS = {
     "a comment that ends with a backslash": "[core]\n\tbare = false\n# x \\\n\tfsmonitor = {value}\n",

@@ -1,4 +1,4 @@
-"""Operations that git has in progress: continuing one runs nothing that a command has put there."""
+"""Git operations in progress: continuing one runs nothing that a command has planted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PICKED = (
     f"git checkout -q -b topic; echo z > z; git add z; {GIT} commit -q -m z; picked=$(git rev-parse HEAD);"
     f"git checkout -q main; echo q > q; git add q; {GIT} commit -q -m q;"
 )
-"""A commit to be applied."""
+"""Shell text that creates a commit to apply."""
 SEQUENCER = (
     f"{PICKED} {{program}}; mkdir .git/sequencer; cd .git/sequencer; git rev-parse HEAD | tee head > abort-safety;"
     'printf "pick %s z\\npick %s z\\n" $picked $picked > todo;'
@@ -45,7 +45,7 @@ STATES = {
 
 
 def plant(name: str, place: Path) -> tuple[str, tuple[str, ...]]:
-    """Shell text, and the words for git that set it off."""
+    """Return shell text that plants the state, and the git arguments that trigger it."""
     evil = f"touch {shlex.quote(str(place))}/PWNED"
     program = f"printf '#!/bin/sh\\n%s\\n' {shlex.quote(evil)} > git-merge-x/evil; chmod +x git-merge-x/evil"
     program = f"mkdir git-merge-x; {program}"
@@ -77,7 +77,7 @@ def test_it_runs_where_nothing_protects(place: Path, name: str) -> None:
 
 
 def prepare_mailbox(repo: Path, place: Path) -> str:
-    """Shell text for patches that are half applied, with an option that writes a file."""
+    """Return shell text for half-applied patches with an option that writes a file."""
     for number in (2, 3):
         (repo / "file").write_text(f"{number}\n")
         git(repo, "commit", "-q", "-a", "-m", f"{number}")

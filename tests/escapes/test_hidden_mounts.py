@@ -1,4 +1,4 @@
-"""Attempts to read what is hidden by way of another mount of the same files."""
+"""Attempts to read hidden files through another mount of the same files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def hides(place: Path, way: str, mounts: str, command: str, hidden: str = "a/secret", start: str = "work") -> object:
-    """What the command prints, or the code of an error; and whether it is said to be hidden."""
+    """Return the command's output or an error code, and whether the file is reported as hidden."""
     text = f'(cd "$1"; {mounts})'
     told = run_host(HIDES, place / start, way, place / hidden, command, through=in_own_mounts(text, place))
     return json.loads(told)
@@ -93,7 +93,7 @@ def test_a_place_that_something_else_is_mounted_over_stays_as_it_is(way: str, pl
 
 @ways
 def test_a_mount_in_it_of_something_else_does_not_hide_that(way: str, place: Path) -> None:
-    """A directory for a chroot may hold mounts of half the machine."""
+    """A chroot directory may contain mounts of half the machine."""
     assert hides(place, way, "mount --bind b a/secret/deep; echo free >b/free", "cat ../b/free") == ["free\n", True]
 
 
@@ -103,7 +103,7 @@ def test_what_is_also_the_workspace_cannot_be_hidden(way: str, place: Path) -> N
 
 
 def test_another_path_is_found_where_the_first_cannot_be_reached(tmp_path: Path) -> None:
-    """It may be open to this user, who knows of both by their names alone."""
+    """It may be accessible to this user, although the mount table is all that shows it."""
     real = Path(os.path.realpath(tmp_path))
     mounts = read_mounts()
     own = max((mount for mount in mounts if real.is_relative_to(mount.point)), key=lambda mount: len(mount.point))

@@ -1,4 +1,4 @@
-"""Connections to `nacre mcp --http` that show no token: they may cost whoever has it nothing."""
+"""Connections to `nacre mcp --http` without a token: they must not harm clients that have one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.mcp, pytest.mark.linux]
 TOKEN = "a-token-of-the-test-4712"
 MODE = "2026-07-28"
 HALF_OPEN = 1500
-PER_PROCESS = 150  # descriptors of one attacker, whatever limit the tests run with
+PER_PROCESS = 150  # descriptors of one attacking process, whatever limit the tests run with
 MAX_LOG_BYTES = 4096
 SERVER = """
 import sys
@@ -52,7 +52,7 @@ sys.stdin.read()
 
 @contextmanager
 def server(tmp_path: Path, *, changes: str = "") -> Iterator[tuple[str, int, Path]]:
-    """Starts a server whose stderr is a file; gives its address, process id and that file."""
+    """Start a server whose stderr is a file; yield its URL, its PID and that file."""
     log = tmp_path / "log"
     with (
         log.open("wb") as stderr,
@@ -75,7 +75,7 @@ def server(tmp_path: Path, *, changes: str = "") -> Iterator[tuple[str, int, Pat
 
 @contextmanager
 def half_open(url: str, count: int, text: str = "POST /mcp HTTP/1.1\r\n") -> Iterator[None]:
-    """Holds so many connections open, each with the beginning of a request."""
+    """Hold `count` connections open, each with the beginning of a request."""
     with ExitStack() as stack:
         attackers = []
         for begin in range(0, count, PER_PROCESS):
@@ -112,7 +112,7 @@ def header(url: str, token: str, length: int) -> bytes:
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Everything until the server closes the connection."""
+    """Read until the server closes the connection."""
     data = b""
     with suppress(ConnectionResetError):
         while more := connection.recv(65536):

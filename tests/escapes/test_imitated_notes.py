@@ -1,4 +1,4 @@
-"""Output that a reader would take for a note of nacre's own: letters with marks on them, blanks and tabs between."""
+"""Output that imitates a note of nacre: letters with combining marks, spaces and tabs between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attempts to get out by the kernel: namespaces, mounts, other architectures, memory that others share."""
+"""Escapes through the kernel: namespaces, mounts, other architectures, shared memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_SHELL = {
     "hostname": 'hostname "$(hostname)"',
     "date": 'date -s @"$(date +%s)" >/dev/null',
 }
-"""Calls that would succeed outside do nothing there."""
+"""Attempts by program. Those that would succeed outside change nothing there."""
 
 CALLS = {
     **{f"clone-{flag:#x}": (56, 220, flag | 17, 0, 0, 0, 0) for flag in (1 << n for n in (17, *range(25, 31)))},
@@ -88,7 +88,7 @@ async def test_no_world_of_its_own_can_be_made(attempt: str, tmp_path: Path) -> 
 
 
 async def test_the_kernel_refuses_each_call_by_itself() -> None:
-    """Whatever its arguments: these would fail or do nothing anyway."""
+    """The arguments do not matter: they would fail or do nothing without a filter, too."""
     program = f"""
         for name, numbers in {CALLS!r}.items():
             print(name, said(call, *numbers) if None not in numbers[:2] or here == "x86_64" else "EPERM")

@@ -22,7 +22,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008", "M-11")]
 
 CHILDREN_BEYOND_ONE_PAGE = 1200
-"""Children of one process whose numbers do not fit the page that the kernel gives at once."""
+"""More children of one process than the PIDs that one page of procfs holds."""
 
 
 def needs_processes(count: int) -> pytest.MarkDecorator:
@@ -43,8 +43,8 @@ async def run(
 
 # memory
 
-# Four files of 40 MB are always on their way, one after the other is taken out and replaced: no process has them open
-# or mapped, and of the one that is being filled there is never more than 40 MB.
+# Four files of 40 MB are always in flight; one after another is taken out and replaced. No process has them open or
+# mapped, and of the file that is being written there are never more than 40 MB.
 IN_FLIGHT = """
     import os, socket, time
     ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -68,7 +68,7 @@ async def test_memory_on_its_way_between_processes_counts(tmp_path: Path) -> Non
 
 
 async def test_memory_on_its_way_in_many_small_pieces_counts(tmp_path: Path) -> None:
-    """Fifty pieces of 4 MB, each open for so short a time that few are seen; again and again."""
+    """Fifty pieces of 4 MB, again and again, each open so briefly that few are seen."""
     program = """
         import os, socket, time
         ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -88,7 +88,7 @@ async def test_memory_on_its_way_in_many_small_pieces_counts(tmp_path: Path) -> 
 
 
 async def test_files_that_were_received_and_closed_no_longer_count(tmp_path: Path) -> None:
-    """Something is always on its way, one small file; large ones come and go beside it."""
+    """One small file is always in flight; large ones come and go at the same time."""
     program = """
         import os, socket, time
         ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -105,7 +105,7 @@ async def test_files_that_were_received_and_closed_no_longer_count(tmp_path: Pat
 
 
 async def test_memory_that_was_freed_no_longer_counts(tmp_path: Path) -> None:
-    """The same files, closed instead of sent; a descriptor of something else is received at once."""
+    """The same files, closed instead of sent; a descriptor of another file is received at once."""
     program = """
         import os, socket
         ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -143,7 +143,7 @@ async def test_restricted_sends_no_descriptors_while_its_memory_is_counted() -> 
     assert (await run_unrestricted(python(SEND))).stdout == "plain\nsent\nsent\n"
 
 
-# One byte of a huge page in a pipe keeps the whole page, which nobody has mapped any more.
+# One byte of a huge page in a pipe keeps the whole page, which no process maps any more.
 SPLICE = """
     import ctypes, errno, mmap, os
     libc = ctypes.CDLL(None, use_errno=True)
@@ -165,7 +165,7 @@ async def test_memory_cannot_be_kept_in_pipes_while_it_is_counted(access: Access
 
 
 async def test_page_tables_count(tmp_path: Path) -> None:
-    """One page of zeros is read in every 2 MB of a large mapping: nothing is resident, and each takes a table."""
+    """Reading one zero page in every 2 MB of a large mapping makes nothing resident, but each needs a page table."""
     program = """
         import mmap, signal
         size = 1 << 42
@@ -184,7 +184,7 @@ async def test_page_tables_count(tmp_path: Path) -> None:
     assert result.outcome.limit == "memory"
 
 
-# computing
+# CPU time
 
 IGNORED = """
     import os, signal, time
@@ -200,7 +200,7 @@ IGNORED = """
 
 
 async def test_computing_of_children_that_nobody_waits_for_counts(tmp_path: Path) -> None:
-    """Six seconds in all, of which the kernel tells none: the parent ignores the end of its children."""
+    """Six seconds in all, of which the kernel reports none: the parent ignores SIGCHLD."""
     result = await run(python(IGNORED), tmp_path, Limits(cpu=2))
     assert isinstance(result.outcome, OverLimit)
     assert (result.outcome.limit, result.outcome.allowed) == ("cpu", 2)
@@ -224,14 +224,14 @@ ORPHANS = """
 
 
 async def test_computing_of_orphans_counts_however_short_they_live(tmp_path: Path) -> None:
-    """A second and a half, one after the other; most are dead before the keeper has looked at them."""
+    """A second and a half, one after another; most are dead before the keeper sees them."""
     result = await run(python(ORPHANS), tmp_path, Limits(cpu=1.4))
     assert isinstance(result.outcome, OverLimit)
     assert result.outcome.limit == "cpu"
 
 
 async def test_computing_is_not_counted_twice(tmp_path: Path) -> None:
-    """Children that are waited for, some by a parent that has not waited for others; orphans; one after the other."""
+    """Children that are waited for, some by a parent that has not waited for others; orphans; one after another."""
     program = """
         import os, signal, time
         def burn(seconds):
@@ -328,7 +328,7 @@ async def test_more_children_of_one_process_than_one_look_at_the_kernel_s_list_s
 
 @needs_processes(CHILDREN_BEYOND_ONE_PAGE)
 async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, life: Lifeline) -> None:
-    """The shell has ended, and what it left are children of the keeper, more than the kernel lists at once."""
+    """The shell has exited. Its leftovers are children of the keeper, more than the kernel lists in one read."""
     request = Request(f"{life.hold} {python(CHILDREN)}", leftovers="end", timeout=HANG_TIMEOUT_S)
     result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
     skip_unless_started(result)
@@ -339,7 +339,9 @@ async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, li
 async def test_a_keeper_that_is_late_but_at_work_does_not_make_a_run_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it is when a storm of processes leaves it next to no time: here it counts as late while the grace lasts."""
+    """As when a flood of processes leaves it almost no CPU time: here the keeper counts as late during the grace
+    period.
+    """
     monkeypatch.setattr(client_run, "_KEEPER_TIMEOUT_S", 30.0)
     monkeypatch.setattr(client_run, "UNKILLABLE_AFTER_S", -31.0)
     request = Request("trap '' TERM; while :; do sleep 0.05; done", timeout=0.3)

@@ -1,4 +1,4 @@
-"""Attempts to have all of a mounted file system removed. The checker reads the commands; nothing runs them."""
+"""Attempts to remove all of a mounted file system. The checker reads the commands; nothing runs them."""
 
 from __future__ import annotations
 

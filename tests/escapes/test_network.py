@@ -1,4 +1,4 @@
-"""Attempts to reach anybody: listeners of the test, who must hear nothing."""
+"""Attempts to reach the test's listeners, on all kinds of sockets: they must receive nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
 
 class Listener:
-    """Somebody who waits for a word, or for a connection."""
+    """A listener for datagrams or connections."""
 
     def __init__(self, family: int, kind: int, address: object) -> None:
         self._socket = socket.socket(family, kind)
@@ -51,7 +51,7 @@ class Listener:
 @pytest.fixture
 def listeners(tmp_path: Path) -> Iterator[dict[str, Listener]]:
     directory = os.open(tmp_path, os.O_PATH)
-    path = f"/proc/self/fd/{directory}/s"  # the path itself may be longer than the address of a socket can be
+    path = f"/proc/self/fd/{directory}/s"  # the path itself may be too long for a socket address
     unix, hidden = socket.AF_UNIX, f"\0nacre-test-{os.getpid()}"
     found = {
         "tcp": Listener(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
@@ -67,7 +67,7 @@ def listeners(tmp_path: Path) -> Iterator[dict[str, Listener]]:
             found["tcp6"] = Listener(socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0))
             found["udp6"] = Listener(socket.AF_INET6, socket.SOCK_DGRAM, ("::1", 0))
         except OSError:
-            pass  # a machine without
+            pass  # the machine does not have it
     os.close(directory)
     yield found
     for listener in found.values():

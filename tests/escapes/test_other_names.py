@@ -1,4 +1,4 @@
-"""Attempts to read a hidden file by another name of it: a hard link that was made before the run."""
+"""Attempts to read a hidden file through another hard link, made before the run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_name_that_is_not_found_is_a_refusal_that_names_the_file(place: 
 
 
 def test_names_are_counted_once_where_a_directory_is_mounted_twice(place: Path) -> None:
-    """Else the second path of a name would pass for the name that is missing."""
+    """Otherwise the second path of one link would count as the missing link."""
     (place / "twice").mkdir()
     (place.parent / "outside").mkdir()
     (place.parent / "outside" / "alias").hardlink_to(place / ".env")

@@ -1,4 +1,4 @@
-"""Runs that overlap in one workspace: none takes for the user's own what another has planted."""
+"""Runs that overlap in one workspace: none takes for the user's files what another run has planted."""
 
 from __future__ import annotations
 
@@ -100,4 +100,4 @@ async def test_a_run_that_was_never_started_leaves_no_view_behind(
     (repo / ".claude").mkdir()
     assert (await run("true", repo)).notes == ()
     assert (repo / ".claude").exists()
-    assert str(caught.value) == "no engine"  # and its traceback is still held
+    assert str(caught.value) == "no engine"  # and its traceback is still referenced

@@ -1,4 +1,4 @@
-"""What the user does to protected paths while a command runs is not lost, whatever becomes of it."""
+"""Changes that the user makes to protected paths while a command runs are not lost, however the command ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def repo(place: Path) -> Path:
 
 
 def quarantined_files(place: Path) -> dict[str, Path]:
-    """By the names that they had."""
+    """Return the quarantined files by their original names."""
     found = [path for path in place.iterdir() if path.name.endswith(QUARANTINED)]
     return {path.name.removesuffix(QUARANTINED).rpartition("-")[0]: path for path in found}
 
@@ -45,7 +45,7 @@ async def test_a_changed_file_of_the_user_is_not_lost(repo: Path, mounts: bool) 
     held = await Held(repo, "held", ":").begin()
     (repo / "AGENTS.md").write_text("after")
     result = await held.end()
-    if mounts:  # the command could not: so it was the user, and stays
+    if mounts:  # the command could not write it: the user did, so it stays
         assert (repo / "AGENTS.md").read_text() == "after"
     else:
         assert (repo / "AGENTS.md").read_text() == "before"
@@ -85,7 +85,7 @@ async def test_one_that_runs_more_or_leads_elsewhere_is_put_back_and_kept(
 
 
 async def test_a_configuration_with_another_name_or_mode_is_put_back(repo: Path, mounts: bool) -> None:
-    """By its other name it could be changed later."""
+    """Through its other name it could be changed later."""
     mode = (repo / ".git" / "config").stat().st_mode
     both = "cp .git/config shared && ln -f shared .git/config; chmod 777 .git/config"
     held = await Held(repo, "held", f"{{ {both}; }} 2>/dev/null").begin()

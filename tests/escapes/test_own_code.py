@@ -1,6 +1,6 @@
-"""Attempts to change nacre's own code, from a workspace that holds it: a project's environment, or nacre's checkout.
+"""Attempts to change nacre's own code in the workspace: a project's environment, or nacre's checkout.
 
-The program that confines commands loads modules while they run, and runs them unconfined.
+The sandboxing program loads modules while commands run, and runs them unrestricted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ COPY = (
 
 
 class Project(NamedTuple):
-    """A directory with an environment in it, and a user to whom it belongs."""
+    """A directory with an environment in it, and how to start programs as its owner."""
 
     place: Path
     through: Sequence[str] = ()
@@ -85,7 +85,7 @@ class Project(NamedTuple):
     def host(
         self, command: str, *, python: str = "", env: dict[str, str] | None = None, **options: Any
     ) -> dict[str, Any]:
-        """Run one command by the program in it; give what that says."""
+        """Run one command with the program in the environment; return its report."""
         said: dict[str, Any] = json.loads(
             self.python_says(HOST, command, str(self.place), json.dumps(options), python=python, env=env)
         )
@@ -113,7 +113,7 @@ class Project(NamedTuple):
         return done.stdout
 
     def code(self) -> dict[str, tuple[int, bytes]]:
-        """All of the environment, but the bytecode that Python writes by itself."""
+        """Return the files of the environment, without the bytecode that Python writes itself."""
         top = self.place / ".venv"
         files = [path for path in top.rglob("*") if path.is_file()]
         files = [path for path in files if path.suffix != ".pyc" or path.stat().st_size < 16]
@@ -121,7 +121,7 @@ class Project(NamedTuple):
 
 
 def make_environment(place: Path) -> Path:
-    """As `python -m venv --without-pip` makes it, with nacre installed."""
+    """Make an environment like `python -m venv --without-pip`, with nacre installed."""
     environment = place / ".venv"
     (environment / "bin").mkdir(parents=True)
     (environment / "bin" / "python").symlink_to(BASE)
@@ -152,7 +152,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]
 
 
 def test_a_command_cannot_change_the_code_that_confines_it(project: Project) -> None:
-    """Each attempt is made a second time, on a copy that nothing runs from, as a proof that it could succeed."""
+    """Each attempt runs a second time on an unused copy, as a proof that it could succeed."""
     before = project.code()
     here = [f"( {attempt} ) >/dev/null 2>&1 && echo changed {name}" for name, attempt in ATTEMPTS.items()]
     proofs = [
@@ -193,7 +193,7 @@ def test_the_rest_of_the_workspace_is_open(project: Project) -> None:
 
 
 def test_a_timeout_ends_everything_there_too(project: Project) -> None:
-    """The shell was started by a child of the keeper that is gone."""
+    """The shell was started by a child of the keeper that has exited."""
     life = Lifeline(project.place / "life")
     try:
         life.path.chmod(0o666)
@@ -256,7 +256,7 @@ def test_an_environment_behind_a_link_in_the_workspace_is_refused(tmp_path: Path
 
 
 def test_a_refusal_says_what_to_do(project: Project) -> None:
-    """As on a kernel that lets nobody without root mount."""
+    """As on a kernel where only root may mount."""
     program = dedent("""
         from nacre.sandbox import probe
         probe._in_user_namespace = lambda: frozenset()
@@ -270,7 +270,7 @@ def test_a_refusal_says_what_to_do(project: Project) -> None:
     assert not (project.place / "ran").exists()
 
 
-# bytecode of nacre that Python keeps in the workspace
+# nacre's bytecode that Python caches in the workspace
 
 TWO_COMMANDS = HOST.replace("print(", "nacre.run_sync('cat nowhere', access='restricted', cwd=place); print(")
 """The second command fails, and nacre loads the module that explains why."""
@@ -278,7 +278,7 @@ TWO_COMMANDS = HOST.replace("print(", "nacre.run_sync('cat nowhere', access='res
 
 @pytest.fixture
 def package(project: Project) -> Path:
-    """nacre outside the workspace, where that user can read it."""
+    """Move nacre out of the workspace, where the environment's owner can read it; return its path."""
     package = project.place.parent / "elsewhere" / "nacre"
     package.parent.mkdir()
     (project.place / SITE / "nacre").rename(package)
@@ -287,7 +287,7 @@ def package(project: Project) -> Path:
 
 
 def forge_bytecode(source: Path, statement: str) -> bytes:
-    """A `.pyc` file that Python takes for the one of this source file."""
+    """Return a `.pyc` file that Python accepts for this source file."""
     status = source.stat()
     code = compile(f"{source.read_text()}\n{statement}\n", str(source), "exec")
     stamp = struct.pack("<III", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
@@ -318,7 +318,7 @@ def test_a_command_cannot_forge_the_bytecode_of_nacre(project: Project, package:
 
 
 def test_forged_bytecode_would_run(project: Project, package: Path) -> None:
-    """The attempt above succeeds where nothing protects the directory."""
+    """A control: the attempt above succeeds without protection."""
     trace = project.place.parent / "tmp" / "trace"
     planted = Path(f"{project.place}/cache{package}/sandbox")
     planted.mkdir(parents=True)
@@ -329,7 +329,7 @@ def test_forged_bytecode_would_run(project: Project, package: Path) -> None:
     assert trace.exists()
 
 
-# where it is looked for
+# environments elsewhere
 
 
 def test_an_environment_outside_is_nobodys_business(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_a_user_namespace_is_asked_for_only_where_mounts_need_one() -> None:
     assert found.networks == here.networks
 
 
-# a program that lies in the workspace itself
+# a program that is in the workspace itself
 
 AGENT = """
 import json, sys

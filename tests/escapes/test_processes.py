@@ -1,4 +1,4 @@
-"""Attempts on processes outside: the host, its keeper, a program of the test, other runs."""
+"""Attempts on processes outside the run: the host, its keeper, a program of the test, other runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[bytes]]:
-    """A process of this user that has nothing to do with nacre, in a group of its own."""
+    """Yield a process of this user unrelated to nacre, in its own process group."""
     with subprocess.Popen(["sleep", "600"], start_new_session=True, env={"SECRET": "in its environment"}) as process:
         wait_until(lambda: "sleep" in Path(f"/proc/{process.pid}/comm").read_text(), "the beginning of sleep")
         yield process
@@ -36,7 +36,7 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
 
 @asynccontextmanager
 async def alive_run(access: Access, gate: Gate) -> AsyncIterator[int]:
-    """The shell of another run, which waits."""
+    """Yield the shell of another run, which waits."""
     stream = UNCHECKED.stream(Request(gate.wait), ToolContext(access=access))
     first = await anext(stream)
     assert isinstance(first, Started)
@@ -178,7 +178,7 @@ def facts(pid: int) -> tuple[object, ...]:
 
 
 async def test_the_users_other_processes_keep_their_priority() -> None:
-    # -20 would be refused to every one of them, and change none, if it came so far
+    # -20 would be refused for all of them and change none, even if the call came through
     program = """
         powers = [line.split()[1] for line in open("/proc/self/status") if line.startswith(("CapEff", "NoNewPrivs"))]
         assert powers == ["0000000000000000", "1"]
@@ -191,7 +191,7 @@ async def test_the_users_other_processes_keep_their_priority() -> None:
 
 async def test_a_run_may_lower_its_own_priority_and_limits() -> None:
     result = await run_restricted("nice -n 5 nice; ulimit -Sn 100; ulimit -n; ulimit -a >/dev/null; echo $?")
-    assert result.output == f"{min(19, os.nice(0) + 5)}\n100\n0\n"  # on top of what these tests run with
+    assert result.output == f"{min(19, os.nice(0) + 5)}\n100\n0\n"  # added to the niceness of these tests
 
 
 FILES = "environ mem maps auxv stack syscall cwd root exe fd/0 fdinfo/0 io smaps pagemap personality map_files".split()
@@ -239,7 +239,7 @@ async def test_a_neighbour_that_is_alive_cannot_be_read_or_written(gate: Gate) -
 
 
 async def test_nothing_of_a_run_can_pass_for_nobodys(gate: Gate) -> None:
-    """What the keeper knows a process by cannot be taken off: it would outlive the run that it belongs to."""
+    """A process cannot remove the tag by which the keeper finds it: it would outlive its run."""
     program = """
         import signal
         for limit in (struct.pack("QQ", 5, 5), struct.pack("Qq", 5, -1)):
@@ -253,7 +253,7 @@ async def test_nothing_of_a_run_can_pass_for_nobodys(gate: Gate) -> None:
         open(os.environ["TMPDIR"] + "/there", "w")
         signal.pause()
     """
-    async with alive_run("restricted", gate):  # with a single run, it could be nobody else's
+    async with alive_run("restricted", gate):  # with a single run, an untagged process could only be that run's
         result = await run_restricted(python(program) + '; until [ -e "$TMPDIR/there" ]; do :; done', leftovers="end")
         assert result.output == "EPERM EPERM\n" * 2
         assert [sys.executable in left.command for left in result.killed_leftovers] == [True]

@@ -1,4 +1,4 @@
-"""Attempts to change what is protected by way of another mount of the same files inside the workspace."""
+"""Attempts to change protected files through another mount of the same files inside the workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that other programs of the user read without being told to cannot be planted, wherever they are looked for."""
+"""Files that other programs of the user read automatically: none can be planted, wherever it would be found."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ AGENTS.md CLAUDE.md CLAUDE.local.md GEMINI.md .cursorrules .windsurf .claude .mc
 opencode.jsonc .opencode.json .roomodes .qwen .continue .github/instructions .github/agents .exrc .nvim.lua .nvimrc
 .dir-locals.el .trae .augment .crush.json QWEN.md WARP.md""".split()
 PARENTS = {name.partition("/")[0] for name in NAMES if "/" in name}
-"""Directories that hold protected names, and are ordinary themselves."""
+"""Directories that contain protected names, and are not protected themselves."""
 
 
 def plant(name: str) -> str:
-    """As a file if there is nothing, into it if it is a directory."""
+    """Return shell text that creates the file, or a file in it if it is a directory."""
     path = shlex.quote(name)
     return f"mkdir -p -- $(dirname {path}); if [ -d {path} ]; then echo x > {path}/x; else echo x > {path}; fi"
 
@@ -39,7 +39,7 @@ def is_quarantined(path: Path) -> bool:
 
 
 def contents(place: Path) -> dict[str, bytes | None]:
-    """But for what is quarantined."""
+    """Return all files except quarantined ones."""
     paths = [path for path in sorted(place.rglob("*")) if not is_quarantined(path)]
     return {str(path): path.read_bytes() if path.is_file() else None for path in paths}
 
@@ -140,7 +140,7 @@ async def test_settings_that_a_variable_has_moved_are_protected(
     assert len(result.notes) == 1
 
 
-# freed ones
+# unprotected names
 
 
 async def test_a_name_that_is_freed_can_be_written_and_the_others_cannot(place: Path, mounts: bool) -> None:

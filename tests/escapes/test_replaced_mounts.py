@@ -1,4 +1,4 @@
-"""A mount comes off when somebody outside replaces what it lies on: what then holds, and what the result says."""
+"""Mounts that vanish when another process replaces the path below them: how it stays safe, and what the result reports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 def replace_with(path: Path, text: str) -> None:
-    """As editors and git do it."""
+    """Replace the file by renaming, as editors and git do."""
     other = path.with_name("other-file")
     other.write_text(text)
     other.rename(path)
@@ -108,7 +108,7 @@ async def test_a_hidden_file_in_the_workspace_that_is_replaced_is_not_called_hid
 async def test_a_directory_that_was_away_and_is_back_has_hidden_and_protected_nothing_meanwhile(
     place: Path, engine: Engine
 ) -> None:
-    """Somebody moves it away, puts a copy with the same files in its place, and moves it back."""
+    """Another process moves it away, puts a copy with the same files in its place, and moves it back."""
     directory, away = place / ".github", place / "away"
     (directory / "hooks").mkdir(parents=True)
     (directory / "hooks" / "hook").write_text("before")
@@ -121,7 +121,7 @@ async def test_a_directory_that_was_away_and_is_back_has_hidden_and_protected_no
     for name in ("key", "hooks/hook"):
         os.link(away / name, directory / name)
     ended = asyncio.create_task(held.end())
-    with await asyncio.to_thread((place / "again").open, "w") as gate:  # the command has come there
+    with await asyncio.to_thread((place / "again").open, "w") as gate:  # the command has reached the FIFO
         shutil.rmtree(directory)
         away.rename(directory)
         gate.write("go\n")

@@ -1,4 +1,4 @@
-"""The private directory of a run: empty, its own, and gone afterwards, whatever was left in it."""
+"""The private directory of a run: empty, not shared, and removed afterwards, whatever was left in it."""
 
 from __future__ import annotations
 

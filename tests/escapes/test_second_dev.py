@@ -1,4 +1,4 @@
-"""Attempts on the user's terminal by way of a second mount of /dev, such as a chroot has."""
+"""Attempts to reach the user's terminal through a second mount of /dev, as in a chroot."""
 
 from __future__ import annotations
 

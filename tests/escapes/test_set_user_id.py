@@ -1,4 +1,4 @@
-"""Attempts to leave a set-user-ID file in a workspace: whoever runs it later is its owner, and that may be root."""
+"""Attempts to leave a set-user-ID file in a workspace: it would run as its owner, who may be root."""
 
 from __future__ import annotations
 

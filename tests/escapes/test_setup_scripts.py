@@ -1,4 +1,4 @@
-"""What our own scripts install: nothing whose hash is not known, and no package runs a script of its own."""
+"""Installation by our own scripts: every package has a known hash, and no package runs its own scripts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted([*ROOT.glob("scripts/*.sh"), ROOT / "Makefile", ROOT / ".ci" / "run"])
 LOCKS = sorted(ROOT.glob("pins/*/package-lock.json"))
 OWN = ("--no-deps --no-build-isolation -e .", "--no-index --no-deps --force-reinstall ")
-"""Of the project itself, by a build backend that is pinned."""
+"""Installations of the project itself, with a pinned build backend."""
 
 
 def commands(pattern: str) -> list[str]:
-    """Lines of the scripts that do it, with those that they go on in, without comments and messages."""
+    """Return the script lines that match, joined with their continuation lines, without comments and messages."""
     found = []
     for script in SCRIPTS:
         text = re.sub(r"\\\n\s*", "", script.read_text())

@@ -1,4 +1,6 @@
-"""Attempts on what programs of one user share beside files: futexes, message queues, abstract names, named pipes."""
+"""Attempts on objects that a user's programs share besides files: futexes, message queues, abstract sockets, named
+pipes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ needs_numbers = pytest.mark.skipif(_FUTEX is None, reason="no numbers of calls f
 
 
 class Waiter:
-    """A thread that waits in memory that a file backs, until it is woken there. A minute at most."""
+    """A thread that waits on a futex in file-backed memory until it is woken, at most a minute."""
 
     def __init__(self, path: Path) -> None:
         path.write_bytes(bytes(4096))
@@ -46,7 +48,7 @@ class Waiter:
         _libc.syscall(_FUTEX, ctypes.byref(self._word), _WAIT, 0, most, 0, 0)
 
     def wake(self) -> int:
-        """How many were woken."""
+        """Wake the waiter; return how many threads were woken."""
         return int(_libc.syscall(_FUTEX, ctypes.byref(self._word), _WAKE, 1, 0, 0, 0))
 
     def close(self) -> None:
@@ -145,7 +147,7 @@ QUEUE = """
 
 @needs_numbers
 def test_no_message_is_taken_from_a_queue_that_may_be_read_as_a_file(tmp_path: Path) -> None:
-    """All of these calls but `mq_open` take a descriptor, and any file of that file system is one."""
+    """All of these calls except `mq_open` take a descriptor, and any file of that file system is one."""
     (tmp_path / "queues").mkdir()
     through = in_own_mounts('mount -t mqueue none "$1"', tmp_path / "queues")
     refused, taken = run_host(QUEUE, tmp_path / "queues", through=through).splitlines()
@@ -163,7 +165,7 @@ TAKE = """
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
 async def test_no_abstract_name_is_taken_from_a_service_outside(access: str, tmp_path: Path) -> None:
-    """One of a pair has no use for a name, but the kernel would give it one, and nobody else could have it."""
+    """A socket of a pair needs no name, but the kernel would bind it, and no other process could use the name."""
     name = f"nacre-test-{os.urandom(8).hex()}"
     context = ToolContext(access="restricted" if access == "restricted" else "workspace", working_dir=tmp_path)
     assert (await UNCHECKED.run(python(TAKE, name), context)).output == "EPERM\n"

@@ -1,4 +1,4 @@
-"""Many runs of every kind in one host: none touches another, nor the host, and nothing is left."""
+"""Many runs of every kind in one host: none affects another or the host, and nothing is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protected paths hold for tasks too: what one plants is undone when it has ended, whoever is still there by then."""
+"""Protected paths hold for tasks, too: what a task plants is undone when it has ended, even without its host."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def planted_paths(repo: Path) -> list[str]:
-    """All of it that a tool of the user would find."""
+    """Return the planted files that a tool of the user would find."""
     names = [".git/COMMIT_EDITMSG", ".claude", "AGENTS.md", "HEAD", "inner/.git/config"]
     found = [name for name in names if os.path.lexists(repo / name)]
     return found + [".mcp.json"] * ((repo / ".mcp.json").read_text() != "before")
@@ -65,7 +65,7 @@ def context(repo: Path, store: Path, **given: object) -> ToolContext:
 
 
 async def begin(kind: str, command: str, gate: Gate, ctx: ToolContext) -> Result:
-    """A task that runs the command when the gate is opened."""
+    """Start a task that runs the command when the gate is opened."""
     waiting = f"{gate.wait}; {command}"
     if kind == "background":
         request = Request(waiting, mode="background")
@@ -226,7 +226,7 @@ async def test_what_one_of_two_tasks_has_planted_is_not_taken_for_the_users(
 async def test_a_later_run_shares_the_view_of_a_task(
     repo: Path, store: Path, mounts: bool, gate: Gate, task_ends_first: bool
 ) -> None:
-    """It neither takes the task's plants for the user's own, nor puts them back when they have been removed."""
+    """It neither takes the task's plants for the user's files, nor restores them after they were removed."""
     command = f"{PLANTS}; touch planted; {gate.wait}"
     result = await UNCHECKED.run(Request(command, mode="background"), context(repo, store))
     await until((repo / "planted").exists, "the plants")
@@ -277,7 +277,7 @@ async def test_a_replaced_hidden_file_is_told_of(place: Path, store: Path, gate:
         assert [note for note in task.notes if "not hidden from then on" in note]
 
 
-# when something goes wrong
+# failures
 
 
 def spoil(saved: Path) -> None:
@@ -285,7 +285,7 @@ def spoil(saved: Path) -> None:
 
 
 def forge(saved: Path) -> None:
-    """It would have nacre write what it says."""
+    """Change the saved state so that nacre would write the wrong file."""
     saved.write_bytes(saved.read_bytes().replace(b"AGENTS.md", b"forged.md"))
 
 
@@ -310,7 +310,7 @@ async def test_a_comparison_that_fails_is_told_of(
 
 
 async def lose(repo: Path, store: Path, gate: Gate) -> str:
-    """A task that has planted something, and whose keeper was killed."""
+    """Return a task that has planted something, and whose keeper was killed."""
     command = f"{PLANTS}; touch planted; {gate.wait}"
     result = await UNCHECKED.run(Request(command, mode="background"), context(repo, store))
     await until((repo / "planted").exists, "the plants")
@@ -342,7 +342,7 @@ async def test_the_next_run_of_the_program_undoes_what_a_lost_task_did(
 
 
 async def test_what_lies_in_another_store_is_not_believed(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
-    """A command may have forged all of it. This program still undoes what it remembers itself."""
+    """A command may have forged the whole store. The host still undoes what it remembers itself."""
     id = await lose(repo, store, gate)
     task = await until(lambda: next((each for each in [Tasks(store).get(id)] if not each.alive), None), "its loss")
     assert task is not None

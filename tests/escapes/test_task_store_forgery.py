@@ -1,4 +1,4 @@
-"""Attempts to have nacre kill, write or read for somebody who forges a task, and to get at what it keeps."""
+"""Attempts to make nacre kill, write or read through forged tasks, and to reach what nacre stores."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ LOCKS_OF_A_USER = 1024
 
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[bytes]]:
-    """A program of the user, with a limit on file locks as an administrator may set it."""
+    """Yield a program of the user, with a limit on file locks as an administrator may set it."""
     yield from start_process("echo; exec sleep 1000", LOCKS_OF_A_USER)
 
 
 @pytest.fixture
 def shell() -> Iterator[subprocess.Popen[bytes]]:
-    """A shell of nacre's that has shed its tag."""
+    """Yield a shell of nacre that has shed its tag."""
     yield from start_process(SHELL)
 
 
@@ -63,7 +63,7 @@ def start_process(text: str, locks: int = 0) -> Iterator[subprocess.Popen[bytes]
 
 
 def forge_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> str:
-    """A task whose keeper is gone, and which says that this was its process."""
+    """Create a task without a keeper that claims this process as its own; return its id."""
     name, directory = create(str(store), facts())
     ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
     put(directory, PROCESS, process_file(**{**ids, **changes}))
@@ -147,7 +147,7 @@ def test_a_socket_that_is_a_link_is_not_spoken_to(tmp_path: Path) -> None:
         os.close(store)
 
 
-# what nacre keeps is out of reach of a workspace
+# a workspace cannot reach what nacre stores
 
 
 def outside_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -235,7 +235,7 @@ async def test_a_workspace_that_holds_what_nacre_keeps_is_refused(
 async def test_what_nacre_keeps_is_not_found_by_a_link_in_the_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, what: str, shape: str
 ) -> None:
-    """A command could put a directory of its own in the place of the link."""
+    """A command could replace the link with its own directory."""
     place = outside_first(tmp_path, monkeypatch)
     (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
     link = place / "link"

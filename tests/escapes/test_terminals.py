@@ -1,4 +1,4 @@
-"""Attempts on the terminals of the user, from both confined modes: to read, write, freeze, resize or own one."""
+"""Attempts on the user's terminals from both sandboxed modes: to read, write, freeze, resize or acquire one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Terminal(NamedTuple):
         return os.ttyname(self.slave)
 
     def state(self) -> tuple[object, ...]:
-        """Its settings, its size, and whether something was written to it."""
+        """Return its settings, its size, and whether something was written to it."""
         size = struct.unpack("4H", ioctl(self.slave, termios.TIOCGWINSZ, bytes(8)))
         printed = bool(select.select([self.master], [], [], 0)[0])
         return str(termios.tcgetattr(self.slave)), size, printed

@@ -1,4 +1,4 @@
-"""What must go on working inside: reading, pipes, and whatever needs a file of its own for a moment."""
+"""Ordinary work that must succeed in the sandbox: reading, pipes, and programs that need a temporary file."""
 
 from __future__ import annotations
 

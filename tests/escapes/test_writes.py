@@ -1,4 +1,4 @@
-"""Attempts to change a file, from a mode that forbids it. Each aims at files that the test has made."""
+"""Attempts to change a file from a mode that forbids it. Each targets files that the test has made."""
 
 from __future__ import annotations
 
@@ -210,14 +210,14 @@ def make_treasure(top: Path) -> Path:
         (top / name).write_text("as it was\n")
     (top / "link").symlink_to("kept")
     (top / "way").symlink_to("full")
-    with contextlib.suppress(OSError):  # a file system that has none
+    with contextlib.suppress(OSError):  # the file system does not support it
         os.setxattr(top / "marked", "user.mark", b"1")
     return top
 
 
 @pytest.fixture
 def treasure(tmp_path: Path) -> Path:
-    """Files that are ours to write, and that nothing may change."""
+    """Return files that this user may write and that nothing may change."""
     return make_treasure(tmp_path / "treasure")
 
 
@@ -231,7 +231,7 @@ async def test_nothing_can_be_changed(treasure: Path, tmp_path: Path, attempt: s
 
 
 async def prove(attempt: str, tmp_path: Path) -> None:
-    """It would have worked."""
+    """Run the attempt unrestricted, as proof that it can succeed; skip the test if it fails there, too."""
     other, scratch = make_treasure(tmp_path / "other"), tmp_path / "scratch"
     scratch.mkdir()
     before = tree(other)

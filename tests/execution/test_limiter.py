@@ -1,4 +1,4 @@
-"""The queue in front of the keeper: at most so many at once, first come first served, across threads and loops."""
+"""RunLimiter: a limit on concurrent runs, served in order of arrival, across threads and event loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 
 
 async def wait_at(gate: RunLimiter, cancel: Cancel | None = None) -> asyncio.Task[bool]:
-    """A task that stands in the queue."""
+    """Start a task that waits in the queue."""
     return await in_queue(gate, gate.acquire(cancel))
 
 
@@ -115,7 +115,7 @@ def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
 
     async def queue_up() -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda *_: None)  # "Task was destroyed but it is pending": so it was
+        loop.set_exception_handler(lambda *_: None)  # "Task was destroyed but it is pending": expected here
         await wait_at(gate)
 
     loop = asyncio.new_event_loop()
@@ -140,7 +140,7 @@ def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
         with lock:
             inside += 1
             most = max(most, inside)
-        await turn_loop()  # whoever else could come in does so now
+        await turn_loop()  # any other waiter that could be admitted is admitted now
         with lock:
             inside -= 1
         gate.release()

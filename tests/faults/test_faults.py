@@ -1,4 +1,4 @@
-"""A round or a few of each fault: `make faults` plays hundreds."""
+"""A round or a few of each fault. `make faults` plays hundreds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nacre import Bash
 from tests.support.census import need_to_see
 
 LONG = {"processes run out", "one directory, ten programs"}
-"""Seconds for one round."""
+"""Faults whose rounds take seconds."""
 QUICK = {"disk full", "disk read-only", "no directory for tasks", "shell killed"}
 
 

@@ -1,7 +1,7 @@
-"""A harness that cannot fail proves nothing: each of these plants what it is there to find, and it is found.
+"""Planted defects in nacre, each of which the fault rounds must find: a harness that cannot fail proves nothing.
 
-Most of it happens in other processes. So what is planted stands in a copy of the source, which they and the program
-that plays the rounds all load.
+Most of nacre runs in other processes. So each defect is planted in a copy of the source, which those processes and the
+program that plays the rounds load.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.hosts import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.linux]
 WITHIN = 300.0
-"""Seconds; a round that finds something alive waits for its end before it says so."""
+"""Timeout in seconds; a round that finds a live process waits for its end before it reports."""
 
 
 class Change(NamedTuple):
@@ -78,7 +78,7 @@ PRIVATE_DIRECTORY_OF_NONE_STAYS = (
 
 
 def run_rounds(place: Path, changes: tuple[Change, ...], fault: str, seed: int = 0, rounds: int = 1) -> str:
-    """What the rounds print with these changes; they have to fail."""
+    """Run the rounds on a source with these changes; they must fail. Return their output."""
     source = place / "src"
     shutil.copytree(ROOT / "src", source)
     for path, before, after in changes:

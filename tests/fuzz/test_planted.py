@@ -1,4 +1,4 @@
-"""A target that cannot fail proves nothing: each of these plants what it is there to find, and it is found."""
+"""Planted defects in nacre, each of which a fuzz target must find: a target that cannot fail proves nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from nacre.verdict import Decision, Finding, Verdict
 pytestmark = pytest.mark.slow
 
 _SAY = [key.name for key in (*SETTINGS.values(), *LISTS.values()) if key.project_may in ("stricter", "never")]
-"""What a project may not set as it likes."""
+"""Settings that a project may not set freely."""
 
 
 def _is_found(name: str, most: int) -> bool:
@@ -38,7 +38,7 @@ def _is_found(name: str, most: int) -> bool:
 
 
 def _plant_decoder(change: Callable[[Any], None], parse: Callable[..., Any]) -> classmethod[Any, ..., Any]:
-    """A decoder that makes something else of what it has read."""
+    """Return a decoder that alters what it has decoded."""
 
     def changed(cls: type, message: bytes) -> Any:
         value = parse(message)
@@ -174,7 +174,7 @@ def test_a_task_that_is_taken_for_another_is_found(name: str, planted: object, m
 
 @pytest.mark.parametrize("name", [*_SAY, "rules"])
 def test_a_setting_that_a_project_may_loosen_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By each of them alone: what is watched is not only the list of what is allowed."""
+    """Each setting alone: the target checks more than the list of allowed settings."""
     real = Layers._from_project
 
     def lenient(layers: Layers, key: Setting, value: Any, origin: Origin, *, opens: bool = False) -> None:
@@ -321,7 +321,7 @@ def test_what_is_guessed_differs_and_says_something() -> None:
 
 
 class _Clock:
-    """Time that passes only by checking: little for the plainest of commands, and six seconds for all else."""
+    """A clock that advances only by checks: 0.3 s for the simplest commands, and 6 s for all others."""
 
     def __init__(self) -> None:
         self._now = 0.0

@@ -1,4 +1,4 @@
-"""The same for the MCP server: what it says after the handshake is changed on its way, and it is found."""
+"""Planted defects for the fuzz target of the MCP server: messages after the handshake are altered, and it must notice."""
 
 from __future__ import annotations
 

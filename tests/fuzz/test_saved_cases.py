@@ -1,5 +1,6 @@
-"""What failed once is tried again, and a few cases of each target: the same every time, as a test must not need luck.
-They are far from those with which `make fuzz` begins, which tries 100,000, and others with `--seed`."""
+"""Saved cases that failed once, and a few new cases of each target. They are the same every time, because a test must
+not depend on luck, and far from those of `make fuzz`, which tries 100,000 cases, and others with `--seed`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exit code means: for which command, and for which it is not known."""
+"""The meaning of exit codes: for which command it is known, and for which it is not."""
 
 from __future__ import annotations
 

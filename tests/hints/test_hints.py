@@ -1,4 +1,4 @@
-"""A command that failed gets a line of help, if what it complains of can be seen to be so."""
+"""Hints: a failed command gets a line of help if the cause of its error can be verified."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.req("T-10"), pytest.mark.linux]
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """A project, with programs of its own on its PATH."""
+    """Return a project with its own programs in PATH."""
     for name in ("src", "src/pkg", "bin", "repo/.git", "empty"):
         (tmp_path / name).mkdir(parents=True)
     for name in ("README.md", "src/main.py", "src/pkg/deep.py", "src/one.txt", "empty/one.txt"):
@@ -278,7 +278,7 @@ def test_a_directory_that_is_huge_takes_no_long_time(here: Path) -> None:
         (here / "bin" / f"program-number-{n:05}").touch()
     start = time.process_time()
     hints_after(here, "bash: porgram-number-99999: command not found\ncat: src/porgram: No such file or directory")
-    assert time.process_time() - start < 5  # of computing: a bound that only a hang can break
+    assert time.process_time() - start < 5  # CPU time: a bound that only a hang exceeds
 
 
 async def test_a_look_that_hangs_keeps_nobody(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,7 @@ async def test_a_failed_command_carries_its_hint(bash: Bash, here: Path) -> None
     assert (await ran(bash, here, "cat READM.md; true")).notes == ()
     assert (await ran(bash, here, "exit 3")).notes == ()
     path = f"PATH={quote(here)}/bin:$PATH"
-    assert (await ran(bash, here, f"{path}; sevre")).notes == ()  # not the PATH that it was given
+    assert (await ran(bash, here, f"{path}; sevre")).notes == ()  # the command had another PATH
     result = await bash.run(Request("sevre", cwd=here, env={"PATH": f"{here}/bin:{os.environ['PATH']}"}))
     assert result.notes == ("There is no 'sevre' on PATH; did you mean 'serve'?",)
 
@@ -370,7 +370,7 @@ async def test_a_port_that_a_task_holds_is_told_by_its_task(bash: Bash, here: Pa
 
 def test_a_path_is_told_from_where_it_was_missed(here: Path) -> None:
     text = "cat: mian.py: No such file or directory"
-    assert hints_after(here, text, "cat mian.py; cd src; false") == []  # there is none where it was looked for
+    assert hints_after(here, text, "cat mian.py; cd src; false") == []  # no similar file where the command looked
     assert hints_after(here, text, "cd src && cat mian.py") == ["There is no 'mian.py'; there is 'main.py'."]
     assert hints_after(here, text, "cd src && ./work") == [
         f"There is no 'mian.py'; there is {str(here / 'src/main.py')!r}."
@@ -463,7 +463,7 @@ async def test_no_half_of_a_secret_is_said(bash: Bash, here: Path) -> None:
     (here / secret[8:-1]).write_text("")
     ctx = ToolContext(secrets=(secret,))
     noise = f"cat: {secret}: No such file or directory\n"
-    filler = 16 * 1024 - len(noise) + 13  # the last 16 KB begin within it
+    filler = 16 * 1024 - len(noise) + 13  # the last 16 KB begin inside the secret
     command = f"printf '%s' '{noise}'; head -c {filler} /dev/zero | tr '\\0' x; exit 1"
     result = await bash.run(Request(command, cwd=here), ctx)
     assert not any(secret[-8:] in remark for remark in result.notes)

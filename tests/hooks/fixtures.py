@@ -1,4 +1,4 @@
-"""What agents send, from `payloads/`."""
+"""Payloads that agents send, from `payloads/`."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ CASES = [
 
 
 def payload_of(agent: str, name: str) -> dict[str, Any]:
-    """Of the first case whose name begins so."""
+    """Return the payload of the first case whose name begins with `name`."""
     return next(dict(case["payload"]) for case in FIXTURES[agent]["cases"] if case["name"].startswith(name))

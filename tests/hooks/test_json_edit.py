@@ -1,4 +1,4 @@
-"""An entry into a JSON file and out of it, with everything else as it was."""
+"""Adding nacre's entry to a JSON file and removing it, with all other bytes unchanged."""
 
 from __future__ import annotations
 
@@ -154,5 +154,5 @@ def test_any_file_is_as_it_was_after_it(
     assert to_python(parse(text)) == value
     changed = add_entry(text)
     assert ENTRY in entries(changed, PATH)
-    if hooks != {}:  # an empty object of hooks goes with its last one; the file that was kept has it
+    if hooks != {}:  # removing the last entry removes an empty `hooks` object, too; the backup has it
         assert remove(changed, PATH, ours) == text

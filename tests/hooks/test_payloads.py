@@ -1,4 +1,4 @@
-"""What each agent sends, by its published contract (source and date in the file), and what it is answered."""
+"""Payloads of each agent, by its published contract (source and date in the file), and the answers to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_answer_is_in_its_dialect(agent: str, case: dict[str, Any]) -> None:
 
 
 def _without_reasons(said: Any) -> None:
-    """Each is a text, and where there is one place for it, it is not empty."""
+    """Check and remove the reasons: each is a text, and not empty where it has only one place."""
     if not isinstance(said, dict):
         return
     for name in ("user_message", "agent_message", "permissionDecisionReason"):

@@ -1,4 +1,4 @@
-"""Whatever a hook is given, it answers, and what it does not understand is refused."""
+"""Hooks answer any input, and refuse what they cannot parse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An entry into Codex's `config.toml` and out of it, with everything else as it was."""
+"""Adding nacre's entry to Codex's `config.toml` and removing it, with all other bytes unchanged."""
 
 from __future__ import annotations
 

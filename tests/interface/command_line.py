@@ -1,4 +1,4 @@
-"""The command line, called in this process, and what its help texts say, as data."""
+"""Helpers that call the command line in this process and parse its help texts."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ _USAGE = re.compile(r"^(?:usage: | {7})nacre (\S.*?)(?: {2,}.*)?$", re.MULTILINE
 
 
 def call_main(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of the installed program, without a new process."""
+    """Run the installed program's entry point in this process; return exit code, stdout and stderr."""
     (script,) = entry_points(group="console_scripts", name="nacre")
     capfd.readouterr()
     try:
         code = script.load()(list(words))
-    except SystemExit as exit:  # argparse, after a help text
+    except SystemExit as exit:  # argparse raises it after a help text
         code = exit.code
     out, err = capfd.readouterr()
     return code, out, err
 
 
 def read_commands(text: str) -> list[str]:
-    """Names of the commands in the usage lines of `nacre --help`."""
+    """Return the names of the commands in the usage lines of `nacre --help`."""
     found = [re.match(r"hook install|[a-z]+", line) for line in _USAGE.findall(text)]
     return sorted({match[0] for match in found if match})
 
 
 def read_operands(text: str, command: str) -> list[str]:
-    """The rest of each usage line: `[options] ID TEXT`."""
+    """Return the rest of each usage line of the command: `[options] ID TEXT`."""
     return [line.removeprefix(command).strip() for line in _USAGE.findall(text) if line.startswith(command)]
 
 
 def read_options(text: str) -> dict[str, str | None]:
-    """Each option of a help text with its metavar, None for a flag.
+    """Return each option of a help text with its metavar, None for a flag.
 
     argparse writes `-n N, --last N` or, from Python 3.13 on, `-n, --last N`: a metavar counts for all names of a row.
     """
@@ -54,7 +54,7 @@ def read_options(text: str) -> dict[str, str | None]:
 
 
 def sample_value(metavar: str) -> str:
-    """A value that an option with this metavar takes."""
+    """Return a value that an option with this metavar accepts."""
     if metavar.startswith("{"):
         return metavar.strip("{}").split(",")[0]
     if "|" in metavar:

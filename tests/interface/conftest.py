@@ -1,4 +1,4 @@
-"""Fixtures for what other programs see of nacre."""
+"""Fixtures for tests of nacre's interfaces to other programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ collect_ignore = [] if find_spec("mcp_types") else ["test_mcp_tools.py"]
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Program]:
-    """`nacre` with a home of its own. Tasks that still run at the end are killed."""
+    """Yield `nacre` with a private home directory; kill its running tasks at the end."""
     found = Program(tmp_path / "home")
     yield found
     if (found.state / "tasks").exists():

@@ -1,4 +1,4 @@
-"""`nacre` as a program of its own, with a home directory of its own: words in, exit code and bytes out."""
+"""The `nacre` program in its own process with a private home directory: arguments in, exit code and bytes out."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.support.waiting import HANG_TIMEOUT_S
 
 _PASSED_ON = "NACRE_PORTABLE"
 _FOREIGN = ("NACRE_", "CLAUDE_", "CODEX_", "GEMINI_", "CURSOR_", "XDG_")
-"""Beginnings of variables that would change what is configured."""
+"""Prefixes of variables that would change the configuration."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What one sees of a program that has exited."""
+    """Exit code and output of a program."""
 
     code: int
     out: bytes
@@ -37,19 +37,19 @@ class Finished:
         return [json.loads(line) for line in self.out.splitlines()]
 
     def describe(self) -> dict[str, Any]:
-        """Exit code and the structure of the JSON on stdout, a shape for each line."""
+        """Return the exit code and the shapes of the JSON lines on stdout."""
         shapes = [describe_shape(each) for each in self.json_lines()]
         return {"exit_code": self.code, "stdout": shapes[0] if len(shapes) == 1 else shapes, "stderr": bool(self.err)}
 
     def describe_flat(self) -> dict[str, Any]:
-        """The same, for one object on stdout, with its keys beside the exit code."""
+        """Return the same for one object on stdout, with its keys at the top level."""
         (data,) = self.json_lines()
         return {"(exit code)": self.code, "(stderr)": bool(self.err), **describe_shape(data)}
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the program."""
+    """Arguments, stdin and environment of one call."""
 
     words: Sequence[str]
     stdin: bytes = b""
@@ -57,7 +57,7 @@ class Call:
 
 
 def read_line(process: subprocess.Popen[bytes]) -> bytes:
-    """The next line that it prints."""
+    """Read the next line of stdout."""
     assert process.stdout is not None
     fd, line = process.stdout.fileno(), b""
     while not line.endswith(b"\n"):
@@ -88,13 +88,13 @@ class Program:
         self.settings.write_text(text, encoding="utf-8")
 
     def run(self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Finished:
-        """Run it to its end."""
+        """Run the program until it exits."""
         with self.start(*words, env=env) as process:
             out, err = process.communicate(stdin, timeout=HANG_TIMEOUT_S)
         return Finished(process.returncode, out, err)
 
     def run_all(self, calls: Mapping[str, Call]) -> dict[str, Finished]:
-        """Run several at once: most of a call is the start of Python."""
+        """Run several calls in parallel: most of a call is the start of Python."""
         with ThreadPoolExecutor(max_workers=4) as pool:
             running = {
                 name: pool.submit(self.run, *call.words, stdin=call.stdin, env=call.env) for name, call in calls.items()
@@ -103,7 +103,7 @@ class Program:
 
     @contextmanager
     def start(self, *words: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-        """Killed at the end of the block if it still runs."""
+        """Start the program; kill it at the end of the block if it is alive."""
         with subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "nacre", *words],
             stdin=subprocess.PIPE,
@@ -119,13 +119,13 @@ class Program:
                 process.kill()
 
     def interrupt(self, process: subprocess.Popen[bytes]) -> int:
-        """Ctrl-C; the exit code."""
+        """Send SIGINT, as Ctrl-C does; return the exit code."""
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=HANG_TIMEOUT_S)
         return process.returncode
 
     def kill_tasks(self) -> None:
-        """End every task that still runs."""
+        """Kill every running task."""
         found = self.run("tasks", "--json").json_lines()[0]["tasks"]
         if found:
             self.run("kill", "--signal", "KILL", *[task["id"] for task in found])

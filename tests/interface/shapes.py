@@ -1,4 +1,4 @@
-"""Structure of plain data: values in, nested names of types out. Deterministic, so that two runs compare equal."""
+"""Shapes of plain data: nested names of types, deterministic, so that two runs compare equal."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 WORD_KEYS = frozenset({"kind", "code", "decision", "state", "layer", "outcome", "error", "caller", "profile", "mode"})
-"""Keys whose texts are part of the interface: a shape has the text itself, after `= `."""
+"""Keys whose texts are part of the interface: a shape contains the text itself, after `= `."""
 VARYING_KEYS = frozenset({"notes"})
-"""Lists of texts that may be empty or not, as the machine is slow or fast: only the type of their items counts."""
+"""Lists of texts that are empty or not depending on the machine's speed: only the type of their items counts."""
 _TASK_ID = re.compile(r"bash-[0-9a-f]{8}")
 
 
 def describe_shape(value: Any, *, words: Collection[str] = WORD_KEYS, key: str = "") -> Any:
-    """`{"pid": 7, "kind": "exited"}` becomes `{"pid": "int", "kind": "= exited"}`.
+    """Return the shape of a value: `{"pid": 7, "kind": "exited"}` gives `{"pid": "int", "kind": "= exited"}`.
 
-    A list becomes the distinct shapes of its items, sorted. `words`: keys whose texts are kept. `key`: where the value
-    stands.
+    A list gives the distinct shapes of its items, sorted. `words`: keys whose texts are kept. `key`: the key of the
+    value.
     """
     match value:
         case None:
@@ -39,12 +39,12 @@ def describe_shape(value: Any, *, words: Collection[str] = WORD_KEYS, key: str =
 
 
 def merge_equal(shapes: list[Any]) -> list[Any]:
-    """Each shape once, sorted by its JSON."""
+    """Return the distinct shapes, sorted by their JSON."""
     return [json.loads(text) for text in sorted({json.dumps(shape, sort_keys=True) for shape in shapes})]
 
 
 def split_common(cases: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The keys that have one shape in every case, once; then for each case the rest."""
+    """Return the keys with the same shape in every case once; then for each case the rest."""
     first = next(iter(cases.values()))
     common = {
         key: shape for key, shape in first.items() if all(key in case and case[key] == shape for case in cases.values())
@@ -54,7 +54,7 @@ def split_common(cases: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def strip_prose(schema: Any) -> Any:
-    """A JSON schema without its descriptions and titles: names, types, required, enums, defaults, bounds.
+    """Return a JSON schema without descriptions and titles: names, types, required, enums, defaults, bounds.
 
     A property may itself be called `description`: below `properties` every name is kept.
     """
@@ -67,5 +67,5 @@ def strip_prose(schema: Any) -> Any:
 
 
 def _is_text(value: object) -> bool:
-    """A property that is called `description` is an object, not a text."""
+    """Return whether it is prose: a property that is called `description` is an object."""
     return isinstance(value, str)

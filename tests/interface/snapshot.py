@@ -1,4 +1,4 @@
-"""Snapshots: what other programs see, as JSON files in `snapshots/`. `make snapshots` writes them anew."""
+"""Snapshots of nacre's interfaces, as JSON files in `snapshots/`. `make snapshots` regenerates them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 DIRECTORY = Path(__file__).parent / "snapshots"
 UPDATE_VARIABLE = "UPDATE_SNAPSHOTS"
-"""Set by `make snapshots`. Not `NACRE_…`: such a name would be looked up among nacre's settings."""
+"""Set by `make snapshots`. Not `NACRE_…`: nacre would look such a name up among its settings."""
 
 
 def check_snapshot(name: str, found: Any) -> None:
-    """Fails with a diff when `found` is not what `snapshots/NAME.json` has; writes the file when an update is asked."""
+    """Fail with a diff if `found` differs from `snapshots/NAME.json`; in update mode, write the file."""
     path = DIRECTORY / f"{name}.json"
     text = json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     if os.environ.get(UPDATE_VARIABLE):

@@ -1,4 +1,4 @@
-"""Lines of the audit trail: keys, types and words, of runs and of hooks."""
+"""Lines of the audit trail: keys, types and texts of the records of runs and hooks."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ UNKNOWN = "--no-such-option"
 
 
 def read_all(capfd: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """The help text of each command."""
+    """Return the help text of each command."""
     code, text, err = call_main(capfd, "--help")
     assert (code, err) == (0, "")
     found = {}
@@ -35,7 +35,7 @@ def test_commands_have_the_same_options_and_operands(capfd: pytest.CaptureFixtur
 def test_each_documented_option_is_taken_with_and_without_a_value_as_documented(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """An option that is known is passed over, and the complaint is about the next word, which is not known."""
+    """A known option is accepted, and the error is about the next argument, which is unknown."""
     wrong: list[tuple[str, str, object, str]] = []
     for command, text in read_all(capfd).items():
         for option, metavar in read_options(text).items():
@@ -46,7 +46,7 @@ def test_each_documented_option_is_taken_with_and_without_a_value_as_documented(
             if UNKNOWN not in out + err:
                 wrong.append((command, option, value, err))
             if not option.startswith("--"):
-                continue  # a complaint names the long form
+                continue  # error messages name the long form
             if metavar is not None:
                 _, out, err = call_main(capfd, *command.split(), option)
                 if option not in out + err:

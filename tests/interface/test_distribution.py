@@ -1,4 +1,4 @@
-"""What an installer and other packages find: entry points, scripts, extras, the pytest plugin."""
+"""The distribution's metadata: entry points, scripts, extras, the pytest plugin."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_entry_point_resolves() -> None:
         try:
             entry.load()
         except ImportError as error:
-            if "pip install" not in str(error):  # which is said where a framework is not here
+            if "pip install" not in str(error):  # the error when its framework is not installed
                 raise
 
 
@@ -55,4 +55,4 @@ def test_the_pytest_plugin_has_the_same_fixtures() -> None:
 
 @pytest.fixture
 def _sample() -> None:
-    """Of the type that pytest gives to a fixture."""
+    """A fixture; its type is the type that pytest makes of fixtures."""

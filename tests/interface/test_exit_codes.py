@@ -1,4 +1,4 @@
-"""Exit codes of the situations that the help texts name, and the streams that are written."""
+"""Exit codes of the situations in the help texts, and which streams are written."""
 
 from __future__ import annotations
 

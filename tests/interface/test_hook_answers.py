@@ -91,7 +91,7 @@ def describe_answer(done: Finished) -> dict[str, Any]:
 
 
 def test_settings_of_agents_get_the_same_entries(program: Program) -> None:
-    """What `nacre hook install` adds to a file that the agent reads."""
+    """`nacre hook install` adds the same entry to each agent's settings file."""
     found = {}
     for agent in ("claude-code", "codex", "gemini", "cursor"):
         before = {path for path in program.home.rglob("*") if path.is_file()}

@@ -1,6 +1,6 @@
-"""Modules that each process loads: nacre's own by name, so that a new one shows in a diff, and none that is slow.
+"""Modules that each process loads: nacre's own by name, so that a new one shows in a diff, and no slow ones.
 
-Each module costs a start about 0.2 ms, and the keeper, the hook and `nacre check` are started very often.
+Each module adds about 0.2 ms to a start, and the keeper, the hook and `nacre check` start very often.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SLOW = {
     "rich",
 }
 SLOW |= {"shutil", "subprocess", "tempfile", "threading", "tomllib", "typing", "uuid"}
-"""Modules that no keeper may load. `ctypes` (the kernel's calls) and `enum` (by `signal`) it cannot do without."""
+"""Modules that no keeper may load. It needs `ctypes` (system calls) and `enum` (imported by `signal`)."""
 _IMPORTED = re.compile(r"^import time: +\d+ \| +\d+ \| +(\S+)$", re.MULTILINE)
 
 RUN = """
@@ -53,7 +53,7 @@ RUN = """
 
 
 def read_imports(directory: Path, *access: str) -> set[str]:
-    """The modules that a keeper has loaded when it has run a command with each access mode."""
+    """Return the modules that a keeper has loaded after running a command in each access mode."""
     log, wrapper = directory / "imports", directory / "python"
     python, target = shlex.quote(sys.executable), shlex.quote(str(log))
     wrapper.write_text(f'#!/bin/bash\nexec {python} -X importtime "$@" 2>>{target}\n')

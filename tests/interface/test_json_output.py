@@ -1,4 +1,4 @@
-"""`--json` and `--jsonl`: keys, types and words, with the exit code of each situation."""
+"""`--json` and `--jsonl`: keys, types and texts, with the exit code of each situation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.lifeline import Gate
 from tests.support.quoting import quote
 
 REFUSED = "git push --force"
-"""Nothing would come of it in the directory of a test, which is no repository."""
+"""Has no effect in the directory of a test, which is no repository."""
 ASKED = "git stash drop"
 
 

@@ -1,4 +1,4 @@
-"""Tools of the MCP server, as a client lists them: names, schemas and hints. Needs the SDK: `make test-mcp`."""
+"""Tools of the MCP server as clients list them: names, schemas and hints. Needs the SDK: `make test-mcp`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERSION = "2025-06-18"
 
 
 class Server:
-    """The server on its stdin and stdout, a JSON-RPC message on a line."""
+    """Client of a server on stdio: one JSON-RPC message on each line."""
 
     def __init__(self, process: Any) -> None:
         self._process = process

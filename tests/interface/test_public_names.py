@@ -1,4 +1,4 @@
-"""Names that programs import: `__all__` of each package, attributes and parameters, and every import in the docs."""
+"""Public names: `__all__` of each package, attributes and parameters, and every import in the docs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.interface.snapshot import check_snapshot
 
 ROOT = Path(__file__).parents[2]
 DECISIONS = ROOT / "docs" / "decisions"
-"""Pages about the inside, as it was when something was decided."""
+"""Decision records: their names are internal and as of the time of the decision."""
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent != DECISIONS)]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -31,7 +31,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def read_sources() -> Iterator[str]:
-    """Python of the docs."""
+    """Yield the Python code of the docs and the examples."""
     for page in PAGES:
         yield from re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     for example in EXAMPLES:
@@ -39,7 +39,7 @@ def read_sources() -> Iterator[str]:
 
 
 def find_imports(code: str) -> set[str]:
-    """`nacre.config:load` for `from nacre.config import load`, `nacre.config` for `import nacre.config`."""
+    """Return `nacre.config:load` for `from nacre.config import load`, `nacre.config` for `import nacre.config`."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
@@ -54,7 +54,7 @@ def is_ours(module: str) -> bool:
 
 
 def find_dotted() -> set[str]:
-    """Names such as `nacre.policy.permissions.match.apply_permissions` in the text of the docs that lead to something.
+    """Return names in the text of the docs that resolve, such as `nacre.policy.permissions.match.apply_permissions`.
 
     Span attributes and loggers look alike: only names below a package or a module count.
     """
@@ -99,7 +99,7 @@ def test_each_documented_import_works(name: str) -> None:
 
 
 def list_definitions(module: str) -> set[str]:
-    """Names at the top of a module that cannot be imported here."""
+    """Return the top-level names of a module that cannot be imported here."""
     spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
@@ -151,19 +151,19 @@ def find_packages() -> Iterator[ModuleType]:
             try:
                 module = import_module(found.name)
             except ImportError:
-                continue  # an adapter whose framework is not here
+                continue  # an adapter whose framework is not installed
             if hasattr(module, "__all__"):
                 yield module
 
 
 def list_documented() -> set[str]:
-    """Modules that the docs import from, or name."""
+    """Return the modules that the docs import from or name."""
     named = find_dotted()
     return {name.partition(":")[0] for name in IMPORTS} | named | {name.rpartition(".")[0] for name in named}
 
 
 def test_packages_export_the_same_names() -> None:
-    """Documented packages stay where they are. The others may move; what they export moves with them."""
+    """Documented packages keep their paths. The others may move, and their exports with them."""
     documented = list_documented()
     public: dict[str, dict[str, str]] = {}
     internal: dict[str, dict[str, str]] = {}
@@ -177,14 +177,14 @@ def test_packages_export_the_same_names() -> None:
 
 
 def list_attributes(cls: type) -> list[str]:
-    """Public names that nacre's own classes define, without those of Python's."""
+    """Return the public names that nacre's own classes define, without those of Python's classes."""
     own = [each for each in cls.__mro__ if each.__module__.split(".")[0] == "nacre"]
     names = {name for each in own for name in (*vars(each), *getattr(each, "__annotations__", ()))}
     return sorted(name for name in names if not name.startswith("_"))
 
 
 def list_parameters(function: Any) -> list[str]:
-    """Names in order, `*` before those that go by name only, `=` after those with a default."""
+    """Return the names in order, `*` before keyword-only parameters, `=` after those with a default."""
     found: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in ("self", "cls"):
@@ -198,7 +198,7 @@ def list_parameters(function: Any) -> list[str]:
 
 
 def make_instances() -> dict[str, object]:
-    """Instances of the classes whose attributes are set when one is made."""
+    """Return instances of the classes whose attributes are set in the constructor."""
     return {
         "Audit": Audit("/dev/null"),
         "Bash": nacre.Bash(),
@@ -221,7 +221,7 @@ def describe_class(cls: type, instance: object = None) -> dict[str, Any]:
 
 
 def describe_names(module: ModuleType, instances: dict[str, object]) -> dict[str, Any]:
-    """Classes and functions that a module exports."""
+    """Describe the classes and functions that a module exports."""
     found: dict[str, Any] = {}
     for name in module.__all__:
         value = getattr(module, name)
@@ -247,7 +247,7 @@ def test_names_of_documented_packages_have_the_same_attributes_and_parameters() 
 
 
 def has_own_constructor(cls: type) -> bool:
-    """Enums and protocols are not made, and some exceptions take what Python's take."""
+    """Return whether the class has a public constructor of its own: not enums, protocols and plain exceptions."""
     if issubclass(cls, enum.Enum) or getattr(cls, "_is_protocol", False):
         return False
     own = [each for each in cls.__mro__ if each.__module__.split(".")[0] == "nacre"]
@@ -259,6 +259,6 @@ def is_method(value: object) -> bool:
 
 
 def test_options_of_run_are_the_same() -> None:
-    """`run(command, **options)` takes them by name."""
+    """`run(command, **options)` takes them as keywords."""
     (typed,) = get_type_hints(nacre.run)["options"].__args__
     check_snapshot("run_options", sorted(typed.__annotations__))

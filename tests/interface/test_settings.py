@@ -1,4 +1,4 @@
-"""Settings: keys of the TOML files with the values that they take, and variables that are read."""
+"""Settings: keys of the TOML files, the types of their values, and the environment variables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VALUES = (
     *(f'"{word}"' for word in ("unrestricted", "workspace", "restricted", "allow", "ask", "refuse")),
     *(f'"{word}"' for word in ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")),
 )
-"""TOML values of every kind that some setting takes, and some that none takes."""
+"""TOML values of every kind that some setting accepts, and some that none accepts."""
 
 
 def read_keys(program: Program) -> list[str]:
@@ -39,7 +39,7 @@ def read_keys(program: Program) -> list[str]:
 
 @pytest.fixture
 def user_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that a user's settings are read from, in this process."""
+    """Return the user's settings file, for settings that are loaded in this process."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
@@ -49,7 +49,7 @@ def user_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def describe_value(path: Path, text: str, key: str) -> str | None:
-    """The type that a setting comes out with; None when the text is not taken."""
+    """Return the type of the loaded setting; None if the text is refused."""
     path.write_text(text)
     try:
         value = load(path.parent, env={}).get(key)
@@ -93,7 +93,7 @@ def describe(config: Any, key: str) -> str:
 
 
 def test_the_code_names_the_same_variables() -> None:
-    """The settings have more: their names are made from their keys."""
+    """The settings have more variables: those names are derived from the keys."""
     root = Path(nacre.__file__).parent
     names: set[str] = set()
     for path in root.rglob("*.py"):
@@ -102,7 +102,7 @@ def test_the_code_names_the_same_variables() -> None:
 
 
 def test_other_variables_that_begin_so_are_told_from_mistakes(program: Program) -> None:
-    """Those that nacre uses itself are no settings; a name near a setting is an error."""
+    """Variables that nacre uses internally are no settings; a name similar to a setting is an error."""
     internal = ("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT")
     for name in internal:
         if name != "PORTABLE":

@@ -1,4 +1,4 @@
-"""The helpers of these tests: shapes that compare equal, a diff that a person can read, no snapshot without a test."""
+"""The helpers of these tests: shapes compare equal, a diff is readable, no snapshot is without a test."""
 
 from __future__ import annotations
 

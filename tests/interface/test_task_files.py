@@ -35,7 +35,7 @@ def find_task(program: Program) -> Path:
 
 
 def describe_task(task: Path) -> dict[str, Any]:
-    """Names of all its files, and the structure of those in JSON."""
+    """Return the names of all its files, and the shapes of the JSON files."""
     shapes = {
         name: describe_shape(json.loads((task / name).read_text()), words=("kind", "access"))
         for name in FILES
@@ -76,7 +76,7 @@ def test_files_of_a_task_have_the_same_names_keys_and_types(
     else:
         (start_promoted if kind == "promoted" else start_adopted)(program, command)
     task = find_task(program)
-    running = {} if how == "time" else describe_task(task)  # its time may be up before one looks
+    running = {} if how == "time" else describe_task(task)  # it may time out before the test can look
     end_task(program, gate, how)
     ended = {key: value for key, value in describe_task(task).items() if running.get(key) != value}
     check_snapshot(f"task_files_{name.replace(' ', '_')}", {"while it runs": running, "changed at its end": ended})

@@ -1,7 +1,7 @@
-"""Names for those who watch: spans and their attributes, loggers and the fields of their records, events of observers.
+"""Names in telemetry: spans and their attributes, loggers and the fields of their records, events of observers.
 
-OpenTelemetry need not be installed: a small module in its place records what nacre calls. `make test-telemetry` has the
-real one.
+OpenTelemetry need not be installed: a small stand-in module records nacre's calls. `make test-telemetry` uses the real
+one.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ async def test_log_records_have_the_same_loggers_and_fields(tmp_path: Path, capl
 
 
 def test_the_code_names_the_same_loggers() -> None:
-    """Those included that only speak where something is missing."""
+    """Including loggers that are used only if something is missing."""
     names: set[str] = set()
     for path in Path(nacre.__file__).parent.rglob("*.py"):
         names.update(re.findall(r"getLogger\((.*?)\)", path.read_text(encoding="utf-8")))

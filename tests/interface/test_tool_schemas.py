@@ -44,7 +44,7 @@ def test_profiles_have_the_same_tool_in_every_format(capfd: pytest.CaptureFixtur
 
 
 def inner(definition: dict[str, Any]) -> Any:
-    """The schema of its input, wherever a format has it."""
+    """Return the input schema, wherever the format has it."""
     function = definition.get("function", definition)
     return next(
         (function[name] for name in ("input_schema", "parameters", "inputSchema") if name in function), function
@@ -52,7 +52,7 @@ def inner(definition: dict[str, Any]) -> Any:
 
 
 def without_input(definition: dict[str, Any]) -> Any:
-    """The rest of a definition, with a mark where the schema of the input stands."""
+    """Return the rest of a definition, with a mark in place of the input schema."""
     if "function" in definition:
         return {**definition, "function": without_input(definition["function"])}
     marks = dict.fromkeys(("input_schema", "parameters", "inputSchema"), "= the input")

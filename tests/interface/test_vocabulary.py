@@ -1,4 +1,4 @@
-"""Words that programs compare: outcomes, restrictions in force, codes of errors, answers of tool calls."""
+"""Texts that programs compare: outcomes, restrictions, error codes, answers of tool calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PROFILES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
 
 
 def test_outcomes_have_the_same_names_and_fields() -> None:
-    """All that `match` can tell apart, by the names that `to_dict` and the files of tasks have for them."""
+    """All outcomes for `match`, by their names in `to_dict` and in the files of tasks."""
     samples: dict[str, Any] = {"int": 1, "float": 1.0, "str": "x", "bool": True}
     found = {}
     for cls, kind in KINDS.items():
@@ -141,7 +141,7 @@ def test_a_confined_run_names_restrictions_of_that_list(program: Program) -> Non
 
 
 def find_codes() -> set[str]:
-    """First arguments of calls that name a `field` and a `hint`: an error for programs is made in no other way."""
+    """Return the first arguments of calls with `field` and `hint`: every error for programs is created that way."""
     found = set()
     for path in Path(nacre.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -167,7 +167,7 @@ def test_errors_have_the_same_codes() -> None:
 
 
 def test_errors_have_the_same_classes() -> None:
-    """`--json` and the audit trail make a code from the name of the class, where an error has none."""
+    """`--json` and the audit trail derive a code from the class name if an error has none."""
 
     def tree(cls: type[Exception]) -> dict[str, Any]:
         own = [each for each in cls.__subclasses__() if each.__module__ == nacre.NacreError.__module__]

@@ -1,4 +1,4 @@
-"""A channel: messages arrive whole, in their order, with their descriptors, and whatever arrives is taken."""
+"""Channels: messages arrive whole, in order, with their descriptors, and the reader survives any input."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_messages_arrive_in_order_and_apart(framing: str) -> None:
 def test_a_message_of_any_size_arrives_whole(framing: str) -> None:
     large = bytes(range(256)) * 4000
     with open_channels() as (ours, theirs):
-        if framing == "frames":  # a stream socket holds less than that: somebody has to read meanwhile
+        if framing == "frames":  # a stream socket holds less than that: a thread has to read meanwhile
             import threading
 
             sender = threading.Thread(target=ours.send, args=(large,))
@@ -180,7 +180,7 @@ def test_garbage_on_a_channel_is_a_message_or_nothing_or_the_end(
     check()
 
 
-@pytest.mark.linux  # only packets carry large messages as files
+@pytest.mark.linux  # only packet sockets carry large messages as files
 def test_a_large_message_whose_file_cannot_be_read_is_garbled() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     channel = Channel(theirs)

@@ -1,4 +1,4 @@
-"""The socket of a task: whatever is said there, and however rudely, its keeper goes on."""
+"""The control socket of a task: no message, however malformed, stops its keeper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nacre.tasks.store import control_client
 from tests.support.descriptors import many_descriptors
 from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 
-pytestmark = pytest.mark.linux  # a path through /proc, which may be long
+pytestmark = pytest.mark.linux  # reached by a path through /proc, because the real one may be too long
 
 
 async def start(bash: Bash, store: Path, command: str) -> str:

@@ -1,4 +1,4 @@
-"""Keepers that are forked off, and cannot become one."""
+"""Keepers that are forked but cannot start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages between host and keeper, in both framings. No bytes make a decoder do anything but answer or complain."""
+"""Messages between host and keeper, in both framings. A decoder answers or raises for any bytes, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernel says of processes."""
+"""Process states from procfs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison that hangs does not keep a task from ending."""
+"""A comparison of protected paths that hangs does not keep a task from ending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell left running counts as left over when it does not end soon; on a busy machine, later."""
+"""Leftovers: a process counts as one if it does not exit soon after its shell; on a busy machine, later."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from nacre.keeper.spawn.shell import Shell
 pytestmark = pytest.mark.linux
 
 RECHECKS = 6
-"""At something that does nothing, before it counts as left over."""
+"""Polls of an idle process before it counts as left over."""
 
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    """Its shell is this process, which the test does not end."""
+    """Yield a run whose shell is this process, which stays alive."""
     start = StartMessage(
         tag=1, timeout=60, grace=1, merge=True, keep_leftovers=True, standby_ok=False,
         has_stdin=False, has_state=False,
@@ -40,7 +40,7 @@ def run() -> Iterator[Run]:
 
 @pytest.fixture
 def idle() -> Iterator[int]:
-    """A process that computes nothing."""
+    """Yield the PID of a process that uses no CPU time."""
     with subprocess.Popen(["sleep", "300"]) as process:
         yield process.pid
         process.kill()
@@ -51,7 +51,7 @@ def process_info(pid: int, state: str) -> dict[int, ProcessInfo]:
 
 
 def looks(run: Run, *states: dict[int, ProcessInfo]) -> int:
-    """How often it is looked at again."""
+    """Return how often the run polls these processes again."""
     count = 0
     for members in states:
         if not run.should_recheck(members):
@@ -69,7 +69,7 @@ def test_what_waits_for_a_processor_is_looked_at_until_it_has_had_one(run: Run, 
 
 
 def test_what_computes_is_left_over_after_a_few_looks(run: Run, idle: int) -> None:
-    run.ticks_seen[idle] = -1000  # as if it had had a processor since the first look
+    run.ticks_seen[idle] = -1000  # as if it had had CPU time since the first poll
     assert looks(run, *[process_info(idle, "R")] * 100) == RECHECKS
 
 

@@ -1,4 +1,4 @@
-"""Private directories are made where they were meant to be, or not at all."""
+"""Private directories are created at their intended path, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order a run is told of and begun: what nobody has heard of must not have begun."""
+"""The order of reporting and starting a run: an unreported run must not have begun."""
 
 from __future__ import annotations
 

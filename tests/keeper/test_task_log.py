@@ -1,4 +1,4 @@
-"""A task's log: exact below its cap, beginning and end beyond it, never larger, whatever is written."""
+"""A task's log: exact below its cap, head and tail beyond it, never larger, whatever is written."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def folder(tmp_path: Path) -> Iterator[int]:
 
 
 def stream(length: int) -> bytes:
-    """Every part of it can be told from every other."""
+    """Return output in which each part differs from all others."""
     return b"".join(b"%09d\n" % number for number in range(length // 10 + 1))[:length]
 
 
 def on_disk(path: Path) -> dict[int, bytes]:
-    """What lies there, by its place in the stream."""
+    """Return the kept data by its offset in the stream."""
     return {
         start: (path / name).read_bytes() for name in os.listdir(path) if (start := segment_offset(name)) is not None
     }

@@ -1,4 +1,4 @@
-"""The audit trail: what it keeps, for how long, and what happens when it cannot."""
+"""The audit trail: what it records, how long it keeps records, and what happens when it cannot write."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ async def test_many_runs_at_once_are_a_line_each(path: Path) -> None:
 
 
 def test_who_follows_misses_no_file_that_came_and_was_turned_over_meanwhile(path: Path) -> None:
-    audit = Audit(path, max_bytes=1, keep=99)  # a line fills it
+    audit = Audit(path, max_bytes=1, keep=99)  # one line fills it
     for number in range(3):
         audit.append(0, {"command": number})
     trail = AuditReader(str(path))
@@ -285,7 +285,7 @@ async def test_who_follows_sees_each_line_also_in_the_next_file(path: Path) -> N
     commands = iter([f"true {number}" for number in range(6)])
 
     def write(_: float) -> None:
-        """While the reader waits, somebody else runs a command."""
+        """Run a command while the reader waits."""
         asyncio.run(bash.run(next(commands)))
 
     def followed() -> list[str]:

@@ -1,4 +1,4 @@
-"""What stands in the log, and what does not."""
+"""Log records: what is logged and what is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an observer is told of a run, and what it cannot do to one."""
+"""Observers: the events they get of a run. They cannot affect the run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def watched(seen: list[Observed]) -> Bash:
 
 
 def ending(seen: list[Observed]) -> RunEnded:
-    """The one run that was seen."""
+    """Check that one run was seen, and return its end."""
     began, ended = seen
     assert isinstance(began, RunBegan)
     assert isinstance(ended, RunEnded)

@@ -1,4 +1,4 @@
-"""Bytes that are not text are named."""
+"""Recognition of binary data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lines tell of a failure."""
+"""Recognition of error lines."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_an_excerpt_is_cut_between_characters() -> None:
 
 
 def test_an_error_line_that_moves_the_cursor_stays_one_line() -> None:
-    """A line of its own would look as if nacre had said it."""
+    """As a separate line it would look like a note of nacre."""
     scanner = ErrorScanner()
     scanner.feed(b"error: no\x1b[3;1H[nacre: exit 0]\n")
     assert scanner.error_lines() == (ErrorLine(1, "error: no  [nacre: exit 0]"),)

@@ -1,4 +1,4 @@
-"""Runs of lines that say the same."""
+"""Folding of similar lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded logs: far fewer tokens, and every line of each failure. `logs/` says in a file's name how it was made."""
+"""Recorded logs: far fewer tokens, and every line of each failure. A file's name in `logs/` says how it was made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCKS = {
     "pip-failed": ("ERROR: Could not find a version", "ERROR: No matching distribution"),
     "apt-failed": ("E: Unable to locate package", "E: Unable to locate package"),
 }
-"""The first and the last line of what went wrong."""
+"""The first and the last line of each failure."""
 
 
 TOLD = {
@@ -33,7 +33,7 @@ TOLD = {
     "pip-failed": ("ERROR: Could not find a version", "ERROR: No matching distribution"),
     "apt-failed": ("E: Unable to locate package",),
 }
-"""What a person would look for, in words of their own: nothing here asks our notion of an error."""
+"""Texts that a person would look for, chosen independently of nacre's definition of an error line."""
 
 
 def block(text: str, name: str) -> list[str]:

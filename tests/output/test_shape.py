@@ -1,4 +1,4 @@
-"""The whole pipeline: what was captured in, what a model reads out."""
+"""The whole output pipeline: from captured bytes to the text that a model reads."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_of_a_file_that_is_not_whole_no_more_is_promised_than_it_holds() -> None
 
 
 def read_by(note: str, data: bytes, tmp_path: Path) -> bytes:
-    """What the command in a remark prints of the file."""
+    """Return the output of the command in a note, run on the file."""
     file = tmp_path / "out.log"
     file.write_bytes(data)
     command = note.split(": ", 1)[1].removesuffix("]").replace(FILE.path, quote(file))
@@ -151,7 +151,7 @@ def test_the_command_reads_what_is_left_out_and_as_much_as_is_said(
             head,
             tail.strip("\n"),
         )
-        if known:  # lines that are half captured are read whole
+        if known:  # partly captured lines are read whole
             assert data[first:last] in read
             assert len(read) < made.omitted_bytes + 50
             assert made.notes[0].startswith(
@@ -168,7 +168,7 @@ def test_the_middle_of_a_huge_line_is_read_by_its_bytes(sign: str, tmp_path: Pat
     made = shape(data, SMALL, spill=FILE)
     assert made.notes[0].startswith(f"[… {made.omitted_chars:,} characters of line 2 left out; to read it: tail -c +")
     read = read_by(made.notes[0], data, tmp_path)
-    if "\x1b" in sign:  # what of it stands where can only be said of the line
+    if "\x1b" in sign:  # positions in such a line are known only for the whole line
         assert read == data[6:-5]
     else:
         assert len(read.decode()) == made.omitted_chars

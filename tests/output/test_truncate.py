@@ -1,4 +1,4 @@
-"""A beginning, an end, and exactly what is left out between them."""
+"""Truncation: a head, a tail, and the exact count of what is left out between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nacre.output.tokens import count_tokens, quarter_tokens
 from nacre.output.truncate import TextLimits, TruncatedText, cut
 
 CLUSTERS = ["a", "ß", "日", "é", "e\u0301", "👋", "👋🏽", "👩‍👩‍👧‍👦", "🇩🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "각", "ก็", " ", "\n"]
-"""What a reader takes for one character each."""
+"""Grapheme clusters: each looks like one character to a reader."""
 
 
 def shown_text(part: tuple[object, ...], text: str) -> str:
@@ -20,7 +20,7 @@ def shown_text(part: tuple[object, ...], text: str) -> str:
 
 
 def check(made: TruncatedText, text: str) -> None:
-    """Head, what is left out, and tail are the whole, in this order."""
+    """Check that head, omitted part and tail make up the text, in this order."""
     assert shown_text(made.head, text) == text[: made.start]
     assert shown_text(made.tail, text) == text[made.end :]
     assert made.start <= made.end
@@ -138,7 +138,7 @@ def test_limits_leave_room_but_never_more_than_half() -> None:
 
 
 def test_signs_that_cannot_be_seen_are_read_once_each_however_many_there_are() -> None:
-    """Each had two ways to be read, and a line of fifty of them took for ever."""
+    """When each could be matched in two ways, a line of fifty took forever."""
     unseen = "\u202e" * 5_000 + "\u3164" * 5_000
     assert mark_spoofed(f"{unseen}x[") == f"{unseen}x["
     assert mark_spoofed(f"{unseen}[nacre: exit 0]") == f"\\{unseen}[nacre: exit 0]"

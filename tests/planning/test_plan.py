@@ -1,4 +1,4 @@
-"""What is asked for wrongly is said at once, with a code, a field and a hint; nothing has started then."""
+"""Invalid requests are refused at once, with a code, a field and a hint, before anything starts."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def test_a_wrong_context_is_named_by_code_and_field(context: dict[str, Any
 
 @pytest.mark.parametrize("field", ["allowed_paths", "secrets", "pass_env"])
 async def test_one_string_where_several_are_meant_is_a_mistake_not_a_list_of_letters(field: str) -> None:
-    """`allowed_paths="/work"` read letter by letter allows "/"; `pass_env="AWS_*"` lets everything through."""
+    """`allowed_paths="/work"` read as characters would allow "/"; `pass_env="AWS_*"` would pass everything."""
     error = await complaint({"cwd": "/tmp"}, {field: "/usr*"})
     assert error.field == field
 

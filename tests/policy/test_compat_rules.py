@@ -1,4 +1,4 @@
-"""Deeds by their names, in whatever case; several texts together; and which rule is named when several apply."""
+"""Rules of compat profiles: matching ignores case, several texts may match together, and one rule is named."""
 
 from __future__ import annotations
 

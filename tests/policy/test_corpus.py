@@ -1,4 +1,4 @@
-"""The checker against its corpus: everything that destroys is stopped, everything harmless is left alone."""
+"""The checker against its corpus: destructive commands are stopped, harmless ones allowed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_command_of_the_corpus_gets_the_verdict_it_deserves(kind: str) -> 
 
 
 def test_disagreements_are_still_disagreements() -> None:
-    """Some are misses, some are a matter of taste: whatever the checker learns moves from there to the corpus."""
+    """Some are misses, some are debatable: when the checker learns one, it moves from there to the corpus."""
     changed = [
         entry["command"]
         for entry in entries("disagreements.jsonl")

@@ -1,4 +1,4 @@
-"""Where a command would run decides what `*` is: after a `cd` that surely worked it is another directory's."""
+"""The working directory decides what `*` matches: after a `cd` that surely succeeded, it is another directory's."""
 
 from __future__ import annotations
 

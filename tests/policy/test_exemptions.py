@@ -1,4 +1,4 @@
-"""An exemption lifts one rule in one place, and nothing beside it."""
+"""An exemption lifts one rule in one place, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Provably plain: a short list of reading commands, and none of the known ways to run something else through them."""
+"""Provably harmless commands: a short list of reading commands, without the known ways to run a program through them."""
 
 from __future__ import annotations
 

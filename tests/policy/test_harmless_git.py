@@ -1,7 +1,7 @@
-"""Plain git commands run no program that a repository names, when they are run with GIT_ENVIRONMENT. Real git.
+"""Harmless git commands run no program that a repository configures, if GIT_ENVIRONMENT is set. Uses real git.
 
-Each trap is a repository whose configuration names a program that leaves a mark, and a command that shows that it
-works: without it a test would show nothing.
+Each trap is a repository whose configuration names a program that leaves a mark, and a command that proves that the
+trap works: otherwise the test would prove nothing.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ PLAIN = (
 
 
 class Repository:
-    """Two commits of a file `f`, of which the first is signed."""
+    """A repository with two commits of a file `f`, the first of which is signed."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.path = home / "repository"
-        self.program = home / "program"  # found by its name: git gives some settings to a shell, others not
+        # found in PATH: git passes some settings to a shell, and executes others directly
+        self.program = home / "program"
         self.program.write_text(f"#!/bin/sh\ntouch '{home}/ran'\n")
         self.program.chmod(0o755)
         self.path.mkdir()
@@ -89,7 +90,7 @@ class Repository:
     def runs_a_program(self, command: str, env: dict[str, str] | None = None) -> bool:
         mark = self.home / "ran"
         mark.unlink(missing_ok=True)
-        ours, theirs = pty.openpty()  # a pager is for a terminal
+        ours, theirs = pty.openpty()  # git starts a pager only on a terminal
         try:
             subprocess.run(
                 ["/bin/sh", "-c", command],
@@ -183,7 +184,7 @@ def _submodule(repository: Repository) -> None:
 
 
 def _lazy(url: str, *names: str) -> Callable[[Repository], None]:
-    """An object is missing, and is to come from another place by help of a program."""
+    """Return a trap: an object is missing, and git would fetch it with the help of a program."""
 
     def trap(repository: Repository) -> None:
         source = repository.home / "source"

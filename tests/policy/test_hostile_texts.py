@@ -1,6 +1,6 @@
-"""Texts made to take long, to nest without end or to grow: each gets a verdict, and none takes more than a moment.
+"""Scripts made to take long, to nest without end or to grow: each gets a verdict quickly.
 
-A test that hangs fails by its timeout; a figure belongs in the benchmark.
+A test that hangs fails by its timeout; performance figures belong in the benchmark.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def test_no_text_makes_it_stumble(one: dict[str, str], other: dict[str, str], da
     [EVERYTHING, Policy(exemptions=(Exemption("too-complex", "**"),)), Policy(decisions={"too-complex": Decision.ASK})],
 )
 def test_no_policy_lets_pass_what_could_not_be_read(text: str, policy: Policy) -> None:
-    """The floor would be no floor: what deletes the root could hide in it."""
+    """Otherwise the floor would not hold: the script could hide a command that deletes the root."""
     assert verdict(text, policy=policy).decision is Decision.REFUSE
 
 

@@ -1,4 +1,4 @@
-"""What a substitution reads is what the command around it reads; `exec <` changes it for all that follows."""
+"""Standard input: a substitution inherits that of its command; `exec <` changes it for all that follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nacre run` in a command is no way past the rules: what it would run is looked at."""
+"""`nacre run` in a command does not bypass the rules: the checker reads the inner command."""
 
 from __future__ import annotations
 

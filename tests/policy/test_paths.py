@@ -1,4 +1,4 @@
-"""What counts as precious, and what is its owner's business."""
+"""Precious places, and places that their owner may delete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CWD = "/home/dev/project"
 
 
 def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[PlaceKind | None]:
-    """Of each argument of the last command."""
+    """Return the kind of place of each argument of the last command."""
     command = read(text, cwd=cwd, home=HOME).commands[-1]
     places = [protected_place(word, command, CheckContext(cwd, HOME, mounts=lambda: mounts)) for word in command.args]
     return [None if place is None else place.kind for place in places]

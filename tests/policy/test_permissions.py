@@ -1,4 +1,4 @@
-"""Permission rules: which commands they are about, and that nothing slips past or through them."""
+"""Permission rules: which commands they match, and that no command bypasses them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HERE, HOME = "/home/dev/project", "/home/dev"
 def permission_of(
     command: str, *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = ()
 ) -> str:
-    """`refuse Bash(rm:*)`, `allow Bash(ls)`, or nothing."""
+    """Return decision and rule, such as `refuse Bash(rm:*)` or `allow Bash(ls)`; empty without a decision."""
     script = read(command, cwd=HERE, home=HOME)
     found = apply_permissions(script, Permissions(allow=allow, ask=ask, deny=deny), cwd=HERE)
     return f"{found.decision} {found.rule}" if found.decision else ""
@@ -30,8 +30,8 @@ def is_allowed(command: str, *rules: str) -> bool:
     return permission_of(command, allow=rules).startswith("allow ")
 
 
-# What the published contract says of single commands: https://code.claude.com/docs/en/permissions, read on 2026-11-16
-# (the page names version 2.1.211 of Claude Code).
+# Statements of the published contract on single commands: https://code.claude.com/docs/en/permissions, read on
+# 2026-11-16 (the page names version 2.1.211 of Claude Code).
 CONTRACT = [
     ("Bash", "anything --at all", True),
     ("Bash(*)", "anything --at all", True),

@@ -1,4 +1,4 @@
-"""Rules about pipes see every pipe that would be there, wherever the text stands that makes it."""
+"""Pipe rules see every pipe that would exist, wherever the text that creates it stands."""
 
 from __future__ import annotations
 

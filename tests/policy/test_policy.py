@@ -1,4 +1,4 @@
-"""Policies: decisions, the floor, exemptions by place, rules of the caller's own, and mistakes in them."""
+"""Policies: decisions, the floor, exemptions by place, custom rules, and mistakes in them."""
 
 from __future__ import annotations
 

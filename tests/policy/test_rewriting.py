@@ -1,6 +1,6 @@
-"""Every command of the corpus, written in every other way that takes one step: the verdict is the same.
+"""Every command of the corpus, rewritten in every harmless way that takes one step: the verdict is the same.
 
-`make fuzz` takes several steps, of commands that it draws; this is all there is of the first one.
+`make fuzz` takes several steps, on randomly chosen commands; this test covers the first step completely.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every rule by its own examples; every message by what a model needs from it."""
+"""Every rule against its own examples; every message against what a model needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMED = Policy(decisions={rule.id: rule.decision for rule in RULES if rule.optio
 
 
 def verdict(rule: Rule, command: str) -> Verdict:
-    """By the default policy, and with the rule switched on if it is off by default."""
+    """Return the verdict of the default policy, with the rule switched on if it is off by default."""
     return by_default(command, policy=NAMED if rule.optional else DEFAULT)
 
 

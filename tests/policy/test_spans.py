@@ -1,4 +1,4 @@
-"""A finding says where it stands in the text that was asked about."""
+"""The span of a finding in the checked text."""
 
 from __future__ import annotations
 

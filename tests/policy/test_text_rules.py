@@ -1,4 +1,4 @@
-"""Rules on the text itself, and rules that speak in fixed words."""
+"""Rules on the text of a command, and rules with fixed messages."""
 
 from __future__ import annotations
 

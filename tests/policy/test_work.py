@@ -1,6 +1,7 @@
-"""Texts whose size would multiply, or that take a pattern many tries: what the checker does for them is bounded.
+"""Scripts that would multiply in size, or make a pattern backtrack: the checker's work on them is bounded.
 
-Counted in lines of its own code that run, not in seconds; a pattern that takes for ever runs into the test's timeout.
+The work is counted in executed lines of the checker, not in seconds; a pattern that takes forever exceeds the test's
+timeout.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ MEETS = {
     "arguments that go, perhaps": f"set -- {'/a ' * 8000}" + ";b&&shift" * 8000,
     "arguments, perhaps": numbered_text("b&&set -- /a{0};", 5000) + 'b "$@";' * 1000,
 }
-"""Where ways meet, each with names and values of its own."""
+"""Scripts with many branches that join, each with its own names and values."""
 TAKES_TRIES = {
     "sed: newlines": "sed '" + "\n" * SIZE + "' f",
     "sed: blanks": "sed '0" + " " * SIZE + "' f",
@@ -107,7 +108,7 @@ TAKES_TRIES = {
 
 
 def lines_run(text: str) -> int:
-    """Lines of the checker's that run for a text."""
+    """Return how many lines of the checker are executed for a text."""
     count = 0
 
     def each(frame: FrameType, event: str, argument: object) -> object:

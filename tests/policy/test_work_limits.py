@@ -1,6 +1,6 @@
-"""However many harmless ones stand before it, what destroys is found, or the text is said to be too much.
+"""A destructive command is found behind any number of harmless ones, or the text is refused as too large.
 
-Each case plants its payload just behind a number that the checker has. A long list of harmless ones stays free.
+Each case places its payload just beyond a limit of the checker. A long list of harmless commands alone is allowed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COUNTS = (1, values.MAX_FOLLOWED_ALWAYS, values.MAX_VALUES, values.MAX_LOOP_VALU
 
 
 def names(count: int, between: str = " ") -> str:
-    """All different, and not only in their numbers."""
+    """Return distinct names that differ in more than their numbers."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     return between.join(f"n{letters[i % 26]}{letters[i // 26 % 26]}{i // 676}" for i in range(count))
 

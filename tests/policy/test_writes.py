@@ -1,4 +1,4 @@
-"""Which files a command is seen to change."""
+"""The files that the checker sees a command change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call of the tool, as a model makes it: arguments in, an answer out, whatever they are."""
+"""One call of the tool by a model: any arguments get an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of all profiles, and the page in docs that is made of it."""
+"""The table of all profiles, and the page in docs that is generated from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_in_docs_is_that_of_the_profiles(tmp_path: Path) -> None:
-    """`make profiles` writes it anew."""
+    """`make profiles` regenerates it."""
     page = tmp_path / "profiles.md"
     script = [sys.executable, str(ROOT / "scripts" / "profile_pages.py"), "--to", str(page)]
     subprocess.run(script, check=True, timeout=HANG_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Which settings of a git configuration run programs."""
+"""Settings of a git configuration that run programs."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ PIECES = [
 
 
 def read_by_git(text: str, place: Path) -> list[tuple[str, str | None]] | None:
-    """None if git refuses it. Newer versions keep tabs within a value, older ones make spaces of them."""
+    """Return the settings as git reads them; None if git refuses the file. Fold tabs to spaces, as older versions do."""
     (place / "config").write_bytes(text.encode())
     done = subprocess.run(
         ["git", "config", "-f", "config", "--list", "-z"], cwd=place, capture_output=True, check=False
@@ -191,7 +191,7 @@ def fold(value: str | None) -> str | None:
 
 
 def compare_with_git(text: str, place: Path) -> None:
-    """What is read here is what git reads; what git refuses is refused."""
+    """Check that our parser reads the same settings as git, and none that git refuses."""
     try:
         found = [(name, fold(value)) for name, value in read_settings(text)]
     except ValueError:

@@ -1,4 +1,4 @@
-"""The gitlinks of an index, as git has written it."""
+"""The gitlinks of an index that git has written."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_name_is_as_long_as_the_entry_says(tmp_path: Path) -> None:
     data = bytearray(index_of(repo))
     data[12 + 62] = 0  # the name of the first entry ends before it begins
     assert read_index(bytes(data), 20).gitlinks == ("inner",)
-    data[12 + 62 + 4] = 1  # and the bytes that follow it are not zero
+    data[12 + 62 + 4] = 1  # and the bytes after it are not zero
     with pytest.raises(ValueError, match="does not write"):
         read_index(bytes(data), 20)
 

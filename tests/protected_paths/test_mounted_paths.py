@@ -1,4 +1,4 @@
-"""Whether a mount was on during the whole of a run."""
+"""Whether a path stayed mounted over during the whole run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.linux
 
 
 def test_a_directory_made_anew_is_seen_though_it_has_the_old_inode(tmp_path: Path) -> None:
-    """ext4 gives the number of a removed inode to the next one at once."""
+    """ext4 reuses the number of a removed inode at once."""
     place = tmp_path / "place"
     place.mkdir()
     if not birth_ns(str(place)):
@@ -38,7 +38,7 @@ def test_a_directory_made_anew_is_seen_though_it_has_the_old_inode(tmp_path: Pat
 
 
 def tick(directory: Path) -> None:
-    """Wait until the clock of the file system goes on: two changes within one tick have the same time."""
+    """Wait for the next tick of the file system's clock: two changes within one tick have the same time."""
     directory.mkdir(exist_ok=True)
     (directory / "first").touch()
     before = (directory / "first").stat().st_ctime_ns
@@ -53,7 +53,7 @@ def tick(directory: Path) -> None:
 
 @pytest.mark.parametrize("moved", ["place/inner/key", "place/inner", "place"])
 def test_what_was_moved_away_and_back_is_seen(tmp_path: Path, moved: str) -> None:
-    """Its mount was away with it."""
+    """The mount was away with it."""
     key = tmp_path / "top" / "place" / "inner" / "key"
     key.parent.mkdir(parents=True)
     key.touch()

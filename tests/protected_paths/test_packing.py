@@ -1,4 +1,4 @@
-"""What a guard has seen, written for another process: all of it comes back, and nothing else is taken."""
+"""Snapshots of protected paths, packed for another process: they come back whole, and other data is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no kernel guards: remembered, compared, put back, and said. Whatever stands in the way."""
+"""Protected paths without a mount: they are recorded, compared, restored and reported, despite all obstacles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ State = dict[str, tuple[str, int, bytes]]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Real, without a link on the way."""
+    """Return a directory whose path has no links."""
     made = tmp_path.resolve() / "place"
     made.mkdir()
     return made
@@ -34,12 +34,12 @@ def quarantined_names(place: Path) -> list[str]:
 
 
 def briefly(said: list[str]) -> list[str]:
-    """Without what has become of the other version."""
+    """Return the messages without the fate of the other version."""
     return [each.partition(" What was there ")[0] for each in said]
 
 
 def state(place: Path) -> State:
-    """All that is below, but for what is quarantined: its kind, its mode, what it holds."""
+    """Return kind, mode and content of everything below, except what is quarantined."""
     found: State = {}
     kept = set(quarantined_names(place))
     for path in sorted(place.rglob("*")):
@@ -67,7 +67,7 @@ def furnish(place: Path) -> None:
 
 
 def replace_by_copy(path: Path) -> None:
-    """The same name and size, another file."""
+    """Replace the file by another one with the same name and size."""
     other = path.with_name("other")
     other.write_text("x" * path.stat().st_size)
     other.rename(path)
@@ -163,7 +163,7 @@ def test_a_file_is_put_back_with_its_mode(place: Path) -> None:
 
 
 def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
-    """Not even where the command has put one in the way of what is put back."""
+    """Not even if the command has put a link where a file is restored."""
     furnish(place)
     victim = place.parent / "victim"
     victim.mkdir()
@@ -177,7 +177,7 @@ def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
 
 
 def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None:
-    """`.git` as a link to a directory with hooks is as good as hooks."""
+    """`.git` as a link to a directory with hooks is as dangerous as hooks."""
     guard = PathSnapshot([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / "evil" / "hooks").mkdir(parents=True)
     (place / ".git").symlink_to("evil")
@@ -246,7 +246,7 @@ def test_a_tree_nested_deeper_than_a_path_is_moved_away(place: Path) -> None:
     assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
     (kept,) = os.listdir(place)
     assert [kept] == quarantined_names(place)
-    remove_tree(os.fsencode(place / kept))  # pytest could not
+    remove_tree(os.fsencode(place / kept))  # pytest could not remove it
 
 
 def test_a_tree_nested_deeper_than_a_stack_is_moved_away_and_said(place: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_tree_nested_deeper_than_a_stack_is_moved_away_and_said(place: Path) -
     assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
     (kept,) = os.listdir(place)
     assert [kept] == quarantined_names(place)
-    remove_tree(os.fsencode(place / kept))  # pytest could not
+    remove_tree(os.fsencode(place / kept))  # pytest could not remove it
 
 
 def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a guard undoes is kept under another name, once, and nothing takes that name for an order."""
+"""Quarantine: what is undone is kept under another name, once, and no program acts on a file of that name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Real, without a link on the way."""
+    """Return a directory whose path has no links."""
     made = tmp_path.resolve() / "place"
     made.mkdir()
     return made
@@ -78,7 +78,7 @@ def test_other_content_is_kept_beside_the_first(place: Path) -> None:
 
 
 def test_a_file_of_that_name_with_other_content_is_not_overwritten(place: Path) -> None:
-    """A command can work out the name, and put something there."""
+    """A command can compute the name and put a file there."""
     for forged in (True, False):
         guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
         (place / "AGENTS.md").write_text("work")
@@ -156,7 +156,7 @@ def test_a_long_name_is_shortened(place: Path) -> None:
 
 
 def test_a_hook_is_no_hook_under_its_new_name(place: Path) -> None:
-    """Git runs files by exact names, and `run-parts` and husky none with a dot at such a place."""
+    """Git runs hooks by exact names; `run-parts` and husky skip names with a dot there."""
     (place / "hooks").mkdir()
     guard = PathSnapshot([f"{place}/hooks/pre-commit"], [str(place)])
     (place / "hooks" / "pre-commit").write_text("#!/bin/sh\n")

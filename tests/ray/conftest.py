@@ -1,4 +1,4 @@
-"""A cluster of three nodes on this machine, with token authentication, for all tests that have Ray."""
+"""A cluster of three nodes on this machine, with token authentication, for all tests that need Ray."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.census import MARK
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 _STORE = 80 * 1024 * 1024
 _HANGS = 400
-"""Seconds for one test, the first of which starts the cluster: a minute and a half where ten others want the cores."""
+"""Timeout in seconds for one test. The first one starts the cluster: 90 s if ten other programs want the cores."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,18 +27,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if here in item.path.parents:
             item.add_marker(pytest.mark.ray)
             item.add_marker(pytest.mark.timeout(_HANGS))
-            item.add_marker(pytest.mark.filterwarnings("default"))  # Ray's own: they are not ours to mend
+            item.add_marker(pytest.mark.filterwarnings("default"))  # Ray's own warnings, which we cannot fix
 
 
 class Machines:
-    """The cluster. Nodes that a test adds, it may kill."""
+    """The cluster. A test may kill the nodes that it adds."""
 
     def __init__(self) -> None:
         os.environ.update(_QUIET, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
         pytest.importorskip("ray", reason="`make test-ray` installs it")
         from ray.cluster_utils import Cluster
 
-        mark = os.environ.pop(MARK)  # the cluster is to outlive each test, and commands get nothing of it
+        mark = os.environ.pop(MARK)  # the cluster outlives each test, and commands must not inherit the mark
         try:
             self._cluster = Cluster(
                 initialize_head=True,
@@ -64,7 +64,7 @@ class Machines:
                 os.environ[MARK] = mark
 
     def kill(self, node: Any) -> None:
-        """As a power cut would: nothing of Ray's is left of it."""
+        """Kill the node as a power cut would: no process of Ray is left on it."""
         self._cluster.remove_node(node, allow_graceful=False)
 
     def stop(self) -> None:
@@ -75,7 +75,7 @@ class Machines:
 
 
 def _like(role: str) -> dict[str, Any]:
-    state = {"XDG_STATE_HOME": f"{os.environ['XDG_STATE_HOME']}/{role}"}  # as another machine has one of its own
+    state = {"XDG_STATE_HOME": f"{os.environ['XDG_STATE_HOME']}/{role}"}  # as on a separate machine
     return {
         "num_cpus": 2,
         "object_store_memory": _STORE,
@@ -94,7 +94,7 @@ def machines() -> Iterator[Machines]:
 
 @pytest.fixture(scope="session")
 def shared(machines: Machines) -> Any:
-    """An engine whose agents stay warm from test to test."""
+    """Return an engine whose agents stay warm from test to test."""
     from nacre.engines.ray import RayEngine
 
     return RayEngine(num_cpus=0.1)
@@ -121,7 +121,7 @@ async def made(machines: Machines) -> AsyncIterator[Made]:
 
 @pytest.fixture
 def place(shared: Engine, tmp_path: Path) -> Place:
-    """For the suite of all engines: the nodes have this machine's file system."""
+    """Return a workspace for the tests of all engines: the nodes share this machine's file system."""
     directory = tmp_path / "work"
     directory.mkdir()
     return Place(Bash(engine=shared), directory)

@@ -1,4 +1,4 @@
-"""An agent that is killed, or hangs: that is not the end of its node, and nobody waits for ever."""
+"""Agents that are killed or hang: their node stays usable, and no caller waits forever."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LONG = 60.0
 
 
 async def agent_of(engine: RayEngine) -> int:
-    """The process of an engine's agent: it is the keeper's parent, which is the shell's."""
+    """Return the PID of an engine's agent, which is the parent of the keeper, which is the parent of the shell."""
     result = await Bash(engine=engine).run("echo $PPID")
     return parent_and_session(int(result.out.text))[0]
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent has to answer in seconds."""
+    """Reduce the agent's timeouts to seconds."""
     monkeypatch.setattr(agent_pool, "_PING_AFTER_S", 1.0)
     monkeypatch.setattr(agent_pool, "_PING_TIMEOUT_S", 2.0)
 
@@ -46,7 +46,7 @@ async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
     agent = await agent_of(engine)
     stream = bash.stream(f"{life.hold} echo part; (setsid sleep 300 &); sleep 300")
     while not isinstance(await anext(stream), Chunk):
-        continue  # what is still on its way is lost with the agent
+        continue  # runs in flight are lost with the agent
     os.kill(agent, signal.SIGKILL)
     result = await asyncio.wait_for(collect_result(stream), _LONG)
     assert isinstance(result.outcome, Lost)
@@ -126,7 +126,7 @@ async def test_a_run_is_not_given_to_an_agent_that_hangs(
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_node_whose_agent_hung_is_used_again_where_no_other_will_do(made: Made, life: Lifeline) -> None:
-    """It is left alone only for as long as there is another."""
+    """It is avoided only while there is another node."""
     engine = made(num_cpus=0.1, label_selector={"role": "left"}, patience=_LONG)
     agent, bash = await agent_of(engine), Bash(engine=engine)
     run = asyncio.create_task(bash.run(f"{life.hold} sleep 300"))
@@ -135,13 +135,13 @@ async def test_a_node_whose_agent_hung_is_used_again_where_no_other_will_do(made
     assert isinstance((await asyncio.wait_for(run, _LONG)).outcome, Lost)
     assert (await asyncio.wait_for(bash.run("echo next"), _LONG / 2)).out.text == "next\n"
     leases = (await engine.places()).leases
-    assert leases._shunned() == set()  # it has answered
+    assert leases._shunned() == set()  # the agent has answered
 
 
 async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
     machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch, gate: Gate, life: Lifeline
 ) -> None:
-    """All of the other one is in use: that is no reason to wait longer than the node is left alone."""
+    """The other node is fully used: that is no reason to wait longer than the quarantine lasts."""
     from nacre.engines.ray.placement import leases as leasing
 
     monkeypatch.setattr(leasing, "_QUARANTINE_S", 3.0)
@@ -165,7 +165,7 @@ async def test_a_caller_that_leaves_a_hanging_agent_leaves_no_run(
 ) -> None:
     from nacre.engines.ray.placement import slots
 
-    monkeypatch.setattr(slots, "_AGENT_CLEANUP_S", -4.0)  # a grace of five seconds before
+    monkeypatch.setattr(slots, "_AGENT_CLEANUP_S", -4.0)  # as if the grace of five seconds were over
     engine = made(num_cpus=0.1, label_selector={"role": "left"})
     agent = await agent_of(engine)
     run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} sleep 300"))

@@ -1,3 +1,3 @@
-"""The suite of every engine, on the cluster."""
+"""The tests of every engine, on the cluster."""
 
 from tests.engines.test_behaviour import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Tasks of a cluster by the command line, and by a model: the id that starts with is the one that everything takes."""
+"""Tasks of a cluster on the command line and by a model: every command accepts the id that the start printed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Door = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def door(machines: Machines) -> Door:
-    """`nacre`, on a machine of the cluster."""
+    """Return `nacre` on a machine of the cluster."""
 
     def nacre(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         program = [sys.executable, "-m", "nacre", *words]

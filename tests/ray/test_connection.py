@@ -1,4 +1,4 @@
-"""A program may leave the cluster, and join it again; and there may be none where one is looked for."""
+"""Leaving a cluster, joining it again, and addresses without a cluster."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ async def run_program(program: str, *arguments: str, **variables: str) -> list[s
 
 @pytest.mark.parametrize("retries", ["0", "1"])
 async def test_who_leaves_the_cluster_loses_what_runs_and_keeps_what_it_said(machines: Machines, retries: str) -> None:
-    """And nothing connects again by itself, where Ray would, until something else is to run."""
+    """Nothing reconnects until the next run, although Ray would."""
     left = "this program has left the Ray cluster"
     lost = [f"{left} {n}" for n in range(3)]
     told = await run_program(_PROGRAM + _LEAVES, machines.address, retries)
@@ -133,7 +133,7 @@ async def test_where_nobody_listens_there_is_no_cluster() -> None:
 
 @pytest.fixture
 def mute() -> Iterator[str]:
-    """The address of somebody who listens, and never says anything."""
+    """Yield the address of a listener that never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
@@ -156,7 +156,7 @@ async def test_a_signal_ends_the_command_line_while_it_connects(number: signal.S
         env = {**os.environ, "RAY_ADDRESS": f"127.0.0.1:{server.getsockname()[1]}"}
         door = subprocess.Popen(program, env=env, stderr=subprocess.PIPE)
         try:
-            (await asyncio.to_thread(server.accept))[0].close()  # it has knocked
+            (await asyncio.to_thread(server.accept))[0].close()  # the driver has connected
             door.send_signal(number)
             assert await asyncio.to_thread(door.wait, _LONG) == 128 + number
         finally:

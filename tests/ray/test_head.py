@@ -1,4 +1,4 @@
-"""The head of a cluster dies: the program goes on, everybody who waits is told, and nothing stays alive."""
+"""The head of a cluster dies: the program survives, every caller gets an error, and no process stays alive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.lifeline import Gate, Lifeline
 
 _LONG = 60.0
 _MINUTE = 65
-"""Seconds after which Ray would have ended the program."""
+"""Seconds after which Ray would have killed the program."""
 _CLUSTER = """
 import json, sys
 from ray.cluster_utils import Cluster
@@ -87,11 +87,11 @@ print("over")
 
 @contextmanager
 def cluster(env: dict[str, str]) -> Iterator[tuple[str, list[int]]]:
-    """Of two nodes: its address, and the processes of its head that keep it."""
+    """Start a cluster of two nodes; yield its address and the PIDs of the head's processes that run it."""
     words, pipe = [sys.executable, "-c", _CLUSTER], subprocess.PIPE
-    # as long as the nodes wait for a head before they end themselves: a minute, if nobody says so
+    # as long as the nodes wait for a head before they exit: a minute by default
     own = {**env, "RAY_gcs_rpc_server_reconnect_timeout_s": "40"}
-    del own[MARK]  # a worker of Ray's that nobody has used yet may stay for longer than that
+    del own[MARK]  # an unused worker of Ray may stay alive for longer than that
     with subprocess.Popen(words, env=own, text=True, stdin=pipe, stdout=pipe) as program:
         try:
             assert program.stdout is not None
@@ -126,7 +126,7 @@ async def test_when_the_head_dies_everybody_is_told_and_the_program_goes_on(life
                 os.kill(pid, signal.SIGKILL)
             driver.stdin.write(b"\n")
             silent = f"The head of the Ray cluster ({address}) has not answered for "
-            async with asyncio.timeout(_LONG / 2):  # Ray says something after a minute
+            async with asyncio.timeout(_LONG / 2):  # Ray itself reports it after a minute
                 assert [silent in await said() for _ in range(3)] == [True] * 3
                 assert await said() == "told"
             gate.open()

@@ -1,4 +1,4 @@
-"""A node that dies, a driver that dies: what ran there ends, and everybody who waits is told."""
+"""A node or a driver dies: its runs are killed, and every caller gets an error."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _LONG = 60.0
 async def test_a_node_dies_with_a_hundred_runs_in_flight(
     machines: Machines, life: Lifeline, gate: Gate, tmp_path: Path
 ) -> None:
-    """Those on it are lost, with what they had printed, or are started again if that was asked for; all others finish;
-    nothing stays alive."""
+    """Its runs are lost, with their output so far, or restarted if retries were requested; all others finish; no
+    process stays alive.
+    """
     doomed = machines.add("doomed")
     once, again = RayEngine(num_cpus=0.05), RayEngine(num_cpus=0.05, retries=1)
     bash = [Bash(engine=once if n < 60 else again) for n in range(100)]
@@ -162,7 +163,7 @@ async def test_a_run_of_an_engine_that_is_closed_is_not_started_again(machines: 
 async def test_a_program_without_the_token_is_not_let_in(
     machines: Machines, shown: dict[str, str], said: str, tmp_path: Path
 ) -> None:
-    """And is told so the first time, where Ray tries twenty times."""
+    """The error comes at the first attempt, although Ray tries twenty times."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     driver = await asyncio.to_thread(
         subprocess.run,
@@ -193,7 +194,7 @@ async def test_a_command_that_is_to_inherit_nothing_does_not(machines: Machines,
 
 
 async def test_who_does_not_read_holds_the_command_up(machines: Machines, shared: RayEngine, tmp_path: Path) -> None:
-    """Megabytes are read ahead, not hundreds of them; and whoever reads on gets all of it."""
+    """Megabytes are read ahead, not hundreds of them; a reader that continues gets all of the output."""
     count = tmp_path / "count"
     command = f"for ((i=0;i<100;i++));do head -c 1000000 /dev/zero; echo $i >{count}; done"
     stream = Bash(engine=shared).stream(command)

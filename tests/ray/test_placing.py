@@ -1,4 +1,4 @@
-"""Where a run goes is Ray's to say: by what it needs, by label, or by name."""
+"""Placement: Ray chooses the node, by resources, by label, or by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("machines")
 
 
 async def node_of(engine: RayEngine) -> str:
-    """Where a run of it would be."""
+    """Return the node where a run of this engine would be placed."""
     leases = (await engine.slots()).leases
     lease = await leases.acquire(Cancel())
     assert lease is not None
@@ -118,7 +118,7 @@ async def test_a_run_that_needs_nothing_cannot_be_placed() -> None:
 
 @pytest.mark.parametrize("most", [None, 20_000], ids=["before the engine", "in the engine"])
 async def test_ten_thousand_can_wait(made: Made, gate: Gate, life: Lifeline, most: int | None) -> None:
-    """At the gate of a Bash, or for a place of their own."""
+    """Waiting in the queue of a Bash, or for a slot in the cluster."""
     from ray.util.placement_group import placement_group_table
 
     engine = made(num_cpus=2, label_selector={"role": "left"})
@@ -143,7 +143,7 @@ async def test_ten_thousand_can_wait(made: Made, gate: Gate, life: Lifeline, mos
 async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counted, not timed: how many are planned while the loop comes round once."""
+    """Counted, not timed: how many runs are planned in one iteration of the loop."""
     engine, cancel = made(num_cpus=1000), Cancel()
     bash = Bash(engine=engine, max_running=20_000)
     leases, loop = (await engine.places()).leases, asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Tasks live on their nodes, and are found from anywhere."""
+"""Tasks live on their nodes, and are found from every node."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ async def test_a_node_that_is_gone_is_forgotten(machines: Machines, made: Made) 
     tasks, id = RayTasks(made(num_cpus=0.1)), result.outcome.task
     assert (await tasks.kill(id)).id == id
     assert (await tasks.get(id[: len("bash-0000")])).task.id == id
-    assert set(tasks._known) == {id}  # another task may begin with the same letters tomorrow
+    assert set(tasks._known) == {id}  # another task may later begin with the same letters
     await asyncio.to_thread(machines.kill, passing)
 
     async def ask() -> None:
-        """Until the agent has gone, too, and Ray has noticed."""
+        """Query until the agent has exited, too, and Ray has noticed."""
         while True:
             with contextlib.suppress(EngineUnavailable):
                 await tasks.get(id)
@@ -180,7 +180,7 @@ async def test_a_workspace_is_shipped_once_to_each_node(machines: Machines, tmp_
 async def test_a_command_starts_in_the_workspace_if_nobody_says_where(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As docs/scale.md has it, from the directory above."""
+    """As docs/scale.md describes, started in the parent directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "project" / "src").mkdir(parents=True)
     (tmp_path / "project" / "f").write_text("shipped\n")
@@ -230,7 +230,7 @@ async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
     result = await Bash(engine=shared).run(Request(gate.wait, mode="background"), ctx)
     assert isinstance(result.outcome, Running)
     tasks = RayTasks(shared, tmp_path / "shared")
-    (placed,) = await tasks.list()  # where all nodes are one machine, each of them knows it as well as the others
+    (placed,) = await tasks.list()  # all nodes are one machine here, so each of them knows the task
     name = result.outcome.task.partition("@")[0]
     assert [placed.task.id, (await tasks.get(result.outcome.task)).task.id] == [
         f"{name}@{placed.node[:8]}",

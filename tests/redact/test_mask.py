@@ -1,4 +1,4 @@
-"""Values that nobody is to read."""
+"""Masking of secrets."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_many_secrets_are_found_as_few_are() -> None:
     text = "line with secret-value-00321 in it\nand nothing\n" * 100
     assert mask(text, secrets) == f"line with {MASK} in it\nand nothing\n" * 100
     assert mask("x" * 200_000 + secrets[7], secrets).endswith(f"x{MASK}")
-    for place in range(65_520, 65_540):  # where a block ends
+    for place in range(65_520, 65_540):  # at the end of a block
         assert mask(" " * place + secrets[7], secrets) == " " * place + MASK
 
 
@@ -166,5 +166,5 @@ def test_a_text_that_is_shown_in_pieces_shows_no_more_than_the_whole(parts: list
 
 @pytest.mark.parametrize("line", [" " * 300_000, "   a" * 75_000, "12 " * 100_000, "ab" * 150_000])
 def test_a_line_without_end_that_looks_like_a_dump_is_read_once(line: str) -> None:
-    """Each blank of it was tried as the last one, with all that follow: minutes."""
+    """A pattern that tried each space of it as the last one took minutes."""
     assert mask(f"{line}x", ["correct-horse"], starts_cut=True, ends_cut=True) == f"{line}x"

@@ -1,4 +1,4 @@
-"""What Landlock can forbid, by its ABI, and what `restricted` and `workspace` make of it."""
+"""Landlock: what each ABI can forbid, and what `restricted` and `workspace` use of it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_this_kernel_takes_the_rulesets_of_every_abi_that_it_has() -> None:
 @pytest.mark.linux
 @pytest.mark.req("P-008")
 def test_nothing_is_granted_by_way_of_a_link(tmp_path: Path) -> None:
-    """One could be swapped for a directory between the look and the grant."""
+    """A link could be replaced by a directory between check and grant."""
     kernel_abi()
     place = tmp_path.resolve()
     (place / "real" / "inner").mkdir(parents=True)
@@ -92,7 +92,8 @@ def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
         ruleset = landlock.create(files, network, scopes)
         try:
             landlock.allow_below(ruleset, os.fsencode(tmp_path / "open"), landlock.EVERYTHING & files)
-            landlock.allow_below(ruleset, b"/dev/null", landlock.EVERYTHING & files)  # no directory: cut to what fits
+            # not a directory: reduced to what applies to files
+            landlock.allow_below(ruleset, b"/dev/null", landlock.EVERYTHING & files)
             landlock.restrict_thread(ruleset)
         finally:
             os.close(ruleset)

@@ -1,4 +1,4 @@
-"""What this kernel can enforce is found out by asking it: once, with a word when it cannot, and without a trace."""
+"""Probing the kernel's abilities: once, with a message if something is missing, and without side effects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.req("P-009"), pytest.mark.linux]
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    """Asked anew, and again by whoever comes next."""
+    """Clear the cache of the probe before and after the test."""
     kernel.cache_clear()
     yield
     kernel.cache_clear()

@@ -1,4 +1,4 @@
-"""What each kernel can keep of what a mode promises: every ABI, with and without seccomp and namespaces."""
+"""The promises of each mode that each kernel can keep: every ABI, with and without seccomp and namespaces."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_what_is_protected_and_not_there_yet_is_watched_and_not_called_enforced(
     assert got.compared_paths == (PLACE.missing if mounts else PLACE.protected + PLACE.missing)
 
 
-# what it says when it refuses
+# messages of refusals
 
 
 @pytest.mark.req("P-009")
@@ -208,7 +208,7 @@ def test_what_cannot_be_kept_is_named(want: SandboxRequest, kernel: Kernel, name
     assert "doctor" in caught.value.hint
 
 
-# what is hidden
+# hidden paths
 
 
 @pytest.mark.parametrize("abi", range(1, landlock.MAX_ABI + 1))
@@ -244,7 +244,7 @@ def test_nothing_can_be_hidden_inside_what_may_be_written_without_mounts() -> No
     assert "hidden" in beside.enforced, "a name that only begins alike is not inside"
 
 
-# what the keeper is told
+# messages to the keeper
 
 
 @pytest.mark.parametrize("access", MODES)

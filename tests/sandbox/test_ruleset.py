@@ -1,4 +1,4 @@
-"""A confinement as host and keeper tell it each other: what goes in comes out, and nothing else is taken."""
+"""Sandbox messages between host and keeper: encoding and decoding are inverse, and other bytes are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a filter answers to every call that matters, on both machines: its program is run here, not installed."""
+"""Answers of the seccomp filter to all relevant calls, on both architectures. Its program is interpreted, not
+installed.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ FASTOPEN = 0x20000000
 RDONLY, WRONLY, RDWR, NEITHER, CREAT, TRUNC = 0, 1, 2, 3, 0o100, 0o1000
 
 ELSEWHERE = {"x86_64": 0x40000003, "aarch64": 0x40000028}
-"""The 32-bit architecture that the same processor speaks."""
+"""The 32-bit architecture that the same processor runs."""
 
-# never named in a filter: what every program does all day
+# never named in a filter: calls that every program makes
 PLAIN = {
     "x86_64": {"read": 0, "write": 1, "close": 3, "mmap": 9, "kill": 62, "execve": 59, "wait4": 61, "pipe2": 293},
     "aarch64": {"read": 63, "write": 64, "close": 57, "mmap": 222, "kill": 129, "execve": 221, "wait4": 260},
@@ -35,7 +37,7 @@ PLAIN = {
 
 
 class Filter:
-    """One program, asked by the name of the call."""
+    """One filter program, queried by the names of calls."""
 
     def __init__(self, machine: str, **variant: Any) -> None:
         variant = {"sockets": "none", "unix": False, "metadata": True, "shared": True, "truncation": True, **variant}
@@ -50,7 +52,7 @@ class Filter:
 
 
 def by_leaf(block: list[tuple[int, int, int, int]], *arguments: int) -> str:
-    """What one rule says by itself, without the tree around it."""
+    """Return the answer of one rule alone, without the tree around it."""
     return word(decide(b"".join(struct.pack("=HBBI", *each) for each in block), 0, 0, *arguments))
 
 
@@ -81,7 +83,7 @@ def test_the_kernel_would_take_every_program(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_call_is_decided_in_few_steps(machine: str) -> None:
-    """A tree, not a list: what is in no rule passes a handful of tests."""
+    """A tree, not a list: a call without a rule passes a handful of tests."""
     code = instructions(Filter(machine).code)
     place = steps = 0
     number = PLAIN[machine]["read"]
@@ -98,7 +100,7 @@ def test_a_call_is_decided_in_few_steps(machine: str) -> None:
     assert steps < 25
 
 
-# what is foreign
+# foreign architectures
 
 
 @pytest.mark.req("P-008")
@@ -112,13 +114,13 @@ def test_a_program_that_speaks_for_another_architecture_is_killed(machine: str) 
 
 @pytest.mark.req("P-008")
 def test_x32_calls_do_not_exist() -> None:
-    """Their numbers would find no rule, and their arguments mean something else."""
+    """Their numbers would match no rule, and their arguments have another meaning."""
     asked = Filter("x86_64")
     numbers = [0x40000000 | number for number in range(600)] + [0xFFFFFFFF, 0x80000000]
     assert {asked.number(number) for number in numbers} == {"ENOSYS"}
 
 
-# what is never allowed
+# never allowed
 
 POWERS = """
     io_uring_setup io_uring_enter io_uring_register ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp
@@ -198,7 +200,7 @@ def test_only_the_sockets_of_its_kind_can_be_opened(machine: str, sockets: Socke
     for arguments, kinds in CASES:
         expected = "allow" if sockets in kinds else "EPERM"
         assert asked("socket", *arguments) == expected, arguments
-        high = tuple(argument | 1 << 32 for argument in arguments)  # which the kernel cuts off
+        high = tuple(argument | 1 << 32 for argument in arguments)  # the kernel cuts the upper half off
         assert asked("socket", *high) == expected, arguments
 
 
@@ -263,7 +265,8 @@ def test_no_other_process_is_given_limits_or_a_priority(machine: str) -> None:
         own, others = [1, 1, 7], [1, 1, 7]
         own[index], others[index] = 0, 4321
         assert (asked(name, *own), asked(name, *others)) == ("allow", "EPERM"), name
-    assert (asked("setpriority", 2, 0, 7), asked("ioprio_set", 3, 0, 7)) == ("EPERM", "EPERM")  # all of the user's
+    # which means all processes of the user
+    assert (asked("setpriority", 2, 0, 7), asked("ioprio_set", 3, 0, 7)) == ("EPERM", "EPERM")
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -315,7 +318,7 @@ def test_requests_that_type_for_the_user_or_change_files_are_refused(machine: st
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_file_cannot_be_truncated_by_opening_it_for_anything_but_writing(machine: str) -> None:
-    """Landlock before ABI 3 watches only what is opened for writing."""
+    """Landlock before ABI 3 controls only files that are opened for writing."""
     asked, free = Filter(machine), Filter(machine, truncation=False)
     calls = {"openat": 2} | ({"open": 1} if machine == "x86_64" else {})
     for name, index in calls.items():
@@ -335,7 +338,7 @@ def test_a_file_cannot_be_truncated_by_opening_it_for_anything_but_writing(machi
 TMPFILE = 0o20200000
 MODES = {"openat": (2, 3), "fchmod": (None, 1), "fchmodat": (None, 2), "fchmodat2": (None, 2), "mknodat": (None, 2)}
 MODES_X86 = {"open": (1, 2), "chmod": (None, 1), "creat": (None, 1), "mknod": (None, 1)}
-"""Where each has its flags, if it has some, and where its mode."""
+"""For each call, the index of its flags argument, or None, and of its mode argument."""
 
 
 @pytest.mark.req("P-008")

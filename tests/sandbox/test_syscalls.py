@@ -12,7 +12,7 @@ from nacre.sandbox.kernel.syscalls import ARCHITECTURES, NUMBERS
 
 HEADERS = {
     "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),
-    # the table that aarch64 shares with every younger machine
+    # the table that aarch64 shares with every newer architecture
     "aarch64": ("/usr/include/asm-generic/unistd.h", "/usr/include/aarch64-linux-gnu/asm/unistd_64.h"),
 }
 CALLS = [(machine, name) for machine, numbers in NUMBERS.items() for name in numbers]
@@ -20,7 +20,9 @@ CALLS = [(machine, name) for machine, numbers in NUMBERS.items() for name in num
 
 @cache
 def header(machine: str) -> dict[str, int]:
-    """Empty where there is none. `truncate` and its like are defined by way of another name."""
+    """Return the numbers in the system's header, empty if there is none. It defines `truncate` and others by another
+    name.
+    """
     for path in map(Path, HEADERS[machine]):
         if path.exists():
             rows = dict(re.findall(r"^#define __NR(?:3264)?_(\w+)\s+(\d+)$", path.read_text(), re.MULTILINE))

@@ -1,5 +1,6 @@
-"""Kernels that have less: Landlock's system calls made to fail for real, lower ABIs pretended; nothing is pretended to
-be enforced."""
+"""Kernels with fewer abilities: Landlock's system calls fail for real, or lower ABIs are simulated. nacre never claims
+to enforce more than it does.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +165,7 @@ async def test_with_every_abi_restricted_forbids_what_it_says(
     pretend(monkeypatch, abi)
     (tmp_path / "kept").write_text("precious")
     before = (tmp_path / "kept").stat()
-    # one run for all: each attempt says whether it went through
+    # one run for all attempts: each prints whether it succeeded
     attempts = "\n".join(f"( {text} ) 2>/dev/null && echo through {name}" for name, text in WRITES.items())
     sockets = "\n".join(OPEN_SOCKET.format(each) for each in SOCKETS)
     result = await run(f"{attempts}\n{sockets}\n:", tmp_path)

@@ -1,4 +1,4 @@
-"""What belongs to a workspace: real repositories, and some that lie about where they are."""
+"""The extent of a workspace: real repositories, and some with false pointers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_GIT = ("hooks", "config", "config.worktree", "commondir")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Real, without a link on the way."""
+    """Return a directory whose path has no links."""
     return tmp_path.resolve()
 
 
@@ -151,7 +151,7 @@ def test_in_a_subdirectory_a_repository_of_its_own_may_not_be_armed(place: Path)
 
 @pytest.mark.req("P-008")
 def test_a_repository_kept_elsewhere_in_the_workspace_is_guarded_there(place: Path) -> None:
-    """It does not point back, so it would not be opened; here it is open anyway."""
+    """It does not point back, so it would not be made writable; here it is writable anyway."""
     tree = place / "tree"
     repository(tree)
     (tree / ".git").rename(tree / "elsewhere")
@@ -172,11 +172,11 @@ def test_a_link_among_the_directories_of_submodules_pins_nothing_outside(place: 
     assert not writable(workspace, outside)
 
 
-# pointers that lie
+# false pointers
 
 
 def home(place: Path) -> Path:
-    """Somebody's home, with a file in it that looks like a repository's."""
+    """Return a home directory with a file in it that looks like a repository's."""
     made = place / "home"
     made.mkdir()
     (made / "HEAD").write_text("ref: refs/heads/main\n")
@@ -204,7 +204,7 @@ def test_a_git_file_that_points_anywhere_opens_nothing(place: Path, text: str) -
 
 @pytest.mark.req("P-008")
 def test_a_git_file_that_points_to_another_repository_opens_nothing(place: Path) -> None:
-    """Which does not point back: neither a whole repository nor the worktree of another tree."""
+    """The target does not point back: neither a whole repository nor the worktree of another tree."""
     repo = repository(place / "repo")
     worktree(repo, place / "honest")
     tree = place / "tree"
@@ -250,7 +250,7 @@ def test_a_made_up_submodule_cannot_name_a_directory_outside(place: Path) -> Non
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("kind", ["home", "repository"])
 def test_a_git_that_is_a_link_opens_nothing(place: Path, kind: str) -> None:
-    """A command could leave one in its workspace for the next command."""
+    """A command could leave a link in its workspace for the next command."""
     target = home(place) if kind == "home" else repository(place / "repo") / ".git"
     tree = place / "tree"
     tree.mkdir()
@@ -294,7 +294,7 @@ def test_a_workspace_reached_by_a_link_is_the_real_one(place: Path) -> None:
     assert discover_workspace(place / "link") == discover_workspace(repo)
 
 
-# what the caller names
+# paths that the caller names
 
 
 def test_more_roots_and_more_protection_by_the_callers_word(place: Path) -> None:
@@ -331,7 +331,7 @@ def test_below_is_a_matter_of_whole_names(path: str, root: str, below: bool) -> 
     assert is_below(path, root) is below
 
 
-# what is around the hidden
+# the surroundings of hidden paths
 
 
 def test_around_what_is_hidden_is_everything_else_on_the_way_to_it(place: Path) -> None:
@@ -371,7 +371,7 @@ def test_around_everything_is_nothing() -> None:
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("hidden", ["a/secret", "a/in"])
 def test_around_a_hidden_file_its_other_names_do_not_show(place: Path, hidden: str) -> None:
-    """A grant is for the file, whatever it is called."""
+    """A grant is for the file, whatever its name."""
     (place / "a" / "in").mkdir(parents=True)
     for name in ("secret", "in/secret", "plain", "one"):
         (place / "a" / name).write_text("")

@@ -81,7 +81,7 @@ def read_exit_state(fd: int) -> bytes:
 
 
 class Lint:
-    """Project in a temporary directory, checked by the real script."""
+    """A project in a temporary directory, checked by the real script."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -110,7 +110,7 @@ class Lint:
         return [line for line in lines if not line.startswith("#")]
 
     def run(self, *options: str) -> list[str]:
-        """Run the script; return its complaints, none when it succeeds."""
+        """Run the script; return its complaints, an empty list on success."""
         command = [sys.executable, "-m", "scripts.lint", "--root", str(self.root), "--data", str(self.data), *options]
         done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
         complaints = done.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""bench/peers: the probes see what they are to see, and the tables say it. With the adapters that need no packages."""
+"""bench/peers: the probes detect what they should, and the tables show it. Uses the adapters without dependencies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 PEER = Peer("peer", ("peer==1.2",), "3.11", "own", "What it is.")
 FIGURES = {"import", "first", "median", "p95", "resting", "took", "grew"}
-"""Facts of which less is better, whatever the probe."""
+"""Facts of which less is better, in every probe."""
 COLUMN = Column("works", "tree", lambda facts: yes(facts["next"]))
 
 
@@ -146,7 +146,7 @@ def test_a_peer_without_a_timeout_has_no_figure_for_one() -> None:
 
 
 def test_every_column_can_be_written_from_what_its_probe_gives() -> None:
-    """Facts of a peer that does everything, by the names that the probes give them."""
+    """A peer that supports everything, with facts under the names that the probes give them."""
     facts: dict[str, Facts] = {
         "echo": {"import": 0.1, "first": 0.2, "median": 0.003, "p95": 0.004, "resting": 30_000_000, "right": True},
         "many": {"took": 0.3, "right": 100, "objects": 1},
@@ -196,7 +196,7 @@ def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> No
 
 
 def test_whoever_is_ahead_in_any_column_of_figures_is_named() -> None:
-    """Each of them is a race: of the slowest few as of the median."""
+    """Each figure is a race: that of the slowest few as well as the median."""
     facts: Facts = dict.fromkeys(FIGURES, 2.0)
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), dict.fromkeys(PROBES, facts))
     lines = ahead([nacre, Findings(PEER, dict.fromkeys(PROBES, dict.fromkeys(FIGURES, 1.0)))], "nacre")
@@ -206,7 +206,7 @@ def test_whoever_is_ahead_in_any_column_of_figures_is_named() -> None:
 
 
 class _Noted(dict[str, Any]):
-    """Facts that remember which of them were looked at."""
+    """Facts that record which of them were read."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -223,7 +223,7 @@ class _Noted(dict[str, Any]):
 
 
 def _figures(column: Column) -> set[str]:
-    """Which figures it shows."""
+    """Return which figures the column shows."""
     facts = _Noted()
     column.cell(facts)
     return facts.seen & FIGURES

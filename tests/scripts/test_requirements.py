@@ -1,4 +1,4 @@
-"""scripts/requirements.py: which tests prove which requirement, read off the marks."""
+"""scripts/requirements.py: which tests prove which requirement, collected from the marks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOCUMENT = """\
 
 
 class Project:
-    """A directory with the document and the test files one wants."""
+    """A directory with the document and given test files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -38,7 +38,7 @@ class Project:
         path.write_text(dedent(text), encoding="utf-8")
 
     def listing(self, *options: str) -> tuple[int, list[str], list[str]]:
-        """Exit code, lines on stdout, lines on stderr."""
+        """Run the script; return exit code, lines on stdout, lines on stderr."""
         command = [sys.executable, str(SCRIPT), "--root", str(self.root), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S)
         return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()

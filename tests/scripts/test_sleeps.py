@@ -1,4 +1,4 @@
-"""Tests wait for events: a time that is slept is a guess about the machine."""
+"""Tests wait for events: a sleep is a guess about the machine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
 MAX_SLEEPS = 15
-"""Pauses between two looks in `support/waiting.py`, and what only time can bring about; each with its reason."""
+"""Pauses between two polls in `support/waiting.py`, and waits for what only time can bring; each has its reason."""
 SLEEP = re.compile(r"\b(?:time|asyncio|anyio)\.sleep\(|(?<![.\w])sleep\(")
-"""Also by its bare name. The program `sleep` in a command is not counted: most of those keep a command alive, are the
-pause of a loop in it, or make something late that may come in any order, and no pattern tells these from a guess."""
+"""Also by the bare name. The program `sleep` in a command is not counted: most of those keep a command alive, pause a
+loop in it, or delay something whose order does not matter, and no pattern tells these from a guess.
+"""
 
 
 def test_hardly_any_test_sleeps() -> None:

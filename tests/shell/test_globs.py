@@ -1,4 +1,4 @@
-"""A glob may name a command: `/bin/r?`."""
+"""Globs as command names: `/bin/r?`."""
 
 from __future__ import annotations
 

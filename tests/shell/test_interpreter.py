@@ -1,5 +1,6 @@
-"""What a command would be given is what bash gives it. Each of these was found by `make fuzz`, which has bash run such
-texts and compares; here they stand by name. `alpha` is the command that is looked at."""
+"""Arguments that the interpreter computes are those that bash passes. Each case was found by `make fuzz`, which runs
+such scripts in bash and compares; here they have names. `alpha` is the command that is examined.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options as programs read them: clusters, values, names cut short."""
+"""Options as programs parse them: clusters, values, abbreviated names."""
 
 from __future__ import annotations
 

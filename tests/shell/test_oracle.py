@@ -1,7 +1,7 @@
-"""We read bash text as bash does: bash itself is asked, and runs nothing.
+"""Our parser reads scripts as bash does: bash itself is the oracle, and runs nothing.
 
-Its own print of a text must be the same tree to us as the text, and what it calls valid must not be broken for us.
-The other way round we may be lenient: a text that bash refuses as a whole runs nothing that we would have to know of.
+bash's own print of a script must give the same tree as the script, and a script that bash accepts must parse without an
+error. We may accept more: a script that bash refuses as a whole runs nothing that we would have to find.
 """
 
 from __future__ import annotations

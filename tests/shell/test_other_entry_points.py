@@ -1,7 +1,7 @@
-"""What a text runs by doors that are seldom used: substitutions of bash 5.3, bash's own tables, aliases by variables,
-declared texts that look like arrays, what `xargs` and `find` make of their formats.
+"""Rare ways to run code: substitutions of bash 5.3, bash's own tables, aliases by variables, declared texts that look
+like arrays, the formats of `xargs` and `find`.
 
-Read only, never run: the bash here may be too old for the first of them.
+Scripts are only parsed, never run: the bash here may be too old for the first of them.
 """
 
 from __future__ import annotations

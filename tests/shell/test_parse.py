@@ -1,4 +1,4 @@
-"""What is read from a text, written down again; what is found after an error; what never happens."""
+"""The parser: its trees as text, recovery after errors, and what never happens."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_bad_substitution_has_no_name() -> None:
     assert [part.name for part in word.parts if isinstance(part, ParameterExpansion)] == [""]
 
 
-# nothing but a tree or TooDeep, soon
+# the result is a tree or TooDeep, and soon
 
 PIECES = (
     *(

@@ -1,4 +1,4 @@
-"""Which command reads what another one writes: by the numbers of the pipes that each of them has."""
+"""Pipes: which command reads the output of which, by the pipe numbers of each command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nacre.shell import read
 
 
 def pipe_pairs(text: str) -> set[str]:
-    """`a>b`: what `a` writes, `b` reads."""
+    """Return `a>b` for each pipe from `a` to `b`."""
     commands = [each for each in read(text, cwd="/home/dev/project", home="/home/dev").commands if each.argv]
     return {
         f"{left.name}>{right.name}"
@@ -82,7 +82,7 @@ def test_a_pipe_in_a_text_that_is_run_is_one_as_any(text: str, pairs: set[str]) 
 
 
 def test_what_is_followed_again_is_listed_once_per_pipe() -> None:
-    """A loop's body is followed twice, a trap's text when it is set and when it runs: that makes no new pipes."""
+    """A loop's body is interpreted twice, a trap's command when it is set and when it runs: that makes no new pipes."""
     for text in ("for i in 1 2; do x=$i; a | b; done", "trap 'a | b' EXIT", "f() { eval 'a | b'; }; f; f"):
         commands = read(text, cwd="/", home="/home/dev").commands
         assert [each.name for each in commands if each.name in ("a", "b")] == ["a", "b"], text

@@ -1,4 +1,4 @@
-"""Quoting that always quotes."""
+"""Quoting that always adds quotes."""
 
 from __future__ import annotations
 

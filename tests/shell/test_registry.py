@@ -1,4 +1,4 @@
-"""The table of followers is that of their modules."""
+"""The table of followers matches their modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store for each test, and keepers that are put away after it."""
+"""Fixtures: a task store for each test, and fake keepers that are stopped after it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tasks(store: Path) -> Tasks:
 
 @pytest.fixture
 def serve(store: Path) -> Iterator[Serve]:
-    """A new task with a keeper."""
+    """Yield a function that creates a task with a keeper."""
     keepers: list[FakeKeeper] = []
 
     def start(**options: Any) -> FakeKeeper:

@@ -1,4 +1,4 @@
-"""Removing what is over, and only that."""
+"""Cleaning the store: it removes ended tasks, and only those."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_runs_starts_or_is_not_ours_stays(tasks: Tasks, serve: Serve, store
     assert tasks.clean(older_than=0, keep=0, keep_bytes=0) == Cleaned(removed=(), bytes=0, problems=())
     assert remaining_tasks(store) == before == {running.id, starting.id, half, broken, "bash-00000001", "notes"}
     assert set(os.listdir(store / LIVE)) == {running.id, starting.id, half}
-    os.utime(directory, (1e9, 1e9))  # nobody is making it any more
+    os.utime(directory, (1e9, 1e9))  # no process is creating it any more
     assert tasks.clean().removed == (half,)
 
 

@@ -1,4 +1,4 @@
-"""Ending tasks: by their keeper, and without one. A process that is not theirs is never touched."""
+"""Killing tasks: through their keeper, and without one. Other processes are never signalled."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tests.tasks.conftest import Serve
 
 Start = Callable[..., subprocess.Popen[bytes]]
 SHELL = f"{SHELL_MARKER} _ </dev/null; echo; while :; do sleep 1000; done"
-"""Looks like a shell of nacre's that has shed its tag."""
+"""Looks like a shell of nacre that has shed its tag."""
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """A process of its own group that sleeps, tagged if asked. Ready when this returns."""
+    """Yield a function that starts a sleeping process in its own group, tagged on request, ready when it returns."""
     started: list[subprocess.Popen[bytes]] = []
 
     def run(text: str = "echo; exec sleep 1000", tag: int = 0) -> subprocess.Popen[bytes]:
@@ -80,7 +80,7 @@ async def test_the_keeper_is_asked_and_the_end_waited_for(tasks: Tasks, serve: S
     task = await tasks.kill(keeper.id, signal="int", grace=2)
     assert (task.state, task.outcome) == ("ended", Killed("you"))
     assert keeper.kills == [(signal.SIGINT, 2.0)]
-    assert await tasks.kill(keeper.id) == task  # and now it is left as it is
+    assert await tasks.kill(keeper.id) == task  # a second kill sends nothing
     assert keeper.kills == [(signal.SIGINT, 2.0)]
     keeper.dies()
 
@@ -182,7 +182,7 @@ async def test_a_process_that_only_has_the_same_number_is_left_alone(
 async def test_with_a_proc_of_another_pid_namespace_nothing_is_signalled(
     tasks: Tasks, store: Path, start: Start
 ) -> None:
-    """A number found there is another process here."""
+    """A PID found there is another process here."""
     tag = new_tag()
     process = start(tag=tag)
     id = lost_task(store, process, tag=tag)

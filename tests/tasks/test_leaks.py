@@ -1,4 +1,4 @@
-"""Nothing is left behind: no descriptor, no task of the event loop, however often a wait is begun and dropped."""
+"""Leaks: no descriptor and no asyncio task is left, however often a wait is started and dropped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="coun
 
 
 def count_descriptors() -> int:
-    """Fewer than before is nothing to worry about: what an earlier test dropped may be collected now."""
+    """Count the open descriptors. Fewer than before is fine: what an earlier test dropped may be collected now."""
     return len(os.listdir("/proc/self/fd"))
 
 
@@ -38,7 +38,7 @@ async def test_a_thousand_waits_that_are_given_up_hold_nothing(
     before, others = count_descriptors(), len(asyncio.all_tasks())
     for n in range(250):
         waits = [asyncio.ensure_future(tasks.wait(keeper.id, until=condition)) for _ in range(4)]
-        await turn_loop(n % 12)  # wherever it may be by now
+        await turn_loop(n % 12)  # cancel at each stage of the wait
         for wait in waits:
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
@@ -88,7 +88,7 @@ async def test_more_tasks_are_waited_for_than_connections_are_held(
     assert len((await asyncio.wait_for(waiting, HANG_TIMEOUT_S)).met) == 5
 
 
-# keepers that do not keep to what was agreed
+# keepers that violate the protocol
 
 
 @pytest.mark.parametrize(

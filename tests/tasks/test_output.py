@@ -1,4 +1,4 @@
-"""Reading what a task has printed: from any place, over gaps, and while the log changes under the reader."""
+"""Reading the output of a task: from any offset, over gaps, and while the log changes during the read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parts(output: Output) -> tuple[bytes, int, int, int, int, bool]:
 
 
 def read_all(tasks: Tasks, id: str, limit: int) -> tuple[bytes, int]:
-    """Everything that is kept, and how much is not."""
+    """Return all output that is kept, and the number of bytes that are not."""
     data, place, gone = b"", 0, 0
     while True:
         output = tasks.output(id, since=place, limit=limit)
@@ -208,7 +208,7 @@ async def test_a_keeper_that_does_not_answer_is_not_waited_for_long(tasks: Tasks
 
 
 def test_a_log_that_is_joined_while_it_is_read_loses_nothing(tasks: Tasks, serve: Serve) -> None:
-    """Over and over: segments go at the very moment they are read, into a log that is described by status.json."""
+    """Repeated: segments vanish at the moment they are read, into a log that status.json describes."""
     expected = b"".join(b"%06d\n" % n for n in range(400))
     for _ in range(15):
         keeper = serve(cap=14)
@@ -299,7 +299,7 @@ async def test_following_gives_what_is_printed_as_it_comes_and_ends_with_the_tas
     assert b"".join(output.data for output in seen) == b"one\ntwo\nthr\xc3"
     assert [output.task.state for output in seen[:-1]] == ["running"] * (len(seen) - 1)
     assert (seen[-1].task.exit_code, seen[-1].more) == (7, False)
-    assert sum(line == b"watch -1" for line in keeper.asked) < 20  # nobody asked again and again
+    assert sum(line == b"watch -1" for line in keeper.asked) < 20  # the keeper was not polled
 
 
 async def test_following_one_that_has_ended_gives_everything_that_was_kept(tasks: Tasks, store: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tasks as a model sees them: every call is answered with a text, and none is too long."""
+"""Tasks as a model sees them: every call gets an answer, and no answer is too long."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.tasks.conftest import Serve
 
 
 def mask_varying(text: str) -> str:
-    """Without what differs from run to run."""
+    """Replace ids and durations, which differ from run to run."""
     return re.sub(r"\b\d+(\.\d+)? s\b", "N s", re.sub(r"bash-[0-9a-f]{8}", "bash-ID", text))
 
 
@@ -84,7 +84,9 @@ async def test_output_waits_for_the_end_if_not_told_otherwise(tasks: Tasks, serv
 
 
 def split(text: str) -> tuple[str, int, str, int]:
-    """What is shown of the beginning, what is counted of the middle, what is shown of the end, where to read on."""
+    """Return the text shown of the head, the count of what is left out, the text shown of the tail, and where to
+    continue.
+    """
     match = re.fullmatch(
         r"[^\n]*\n(.*?)\n?\[… (?:[\d,]+ lines, )?([\d,]+) (?:bytes|characters)(?: of line \d+)?(?: left out)?\]\n(.*)\n"
         r"\[nacre: since=(\d+) reads what is left out\]\n\[nacre: cursor [^\n]*\]",
@@ -151,7 +153,7 @@ async def test_what_is_left_out_of_a_line_can_be_read_on(tasks: Tasks, store: Pa
 
 async def test_a_place_to_read_on_is_found_behind_colours_and_secrets(tasks: Tasks, store: Path) -> None:
     some = random.Random(7)
-    words = ["".join(some.choices("abcdefghij", k=12)).encode() for _ in range(5_000)]  # nothing is like another
+    words = ["".join(some.choices("abcdefghij", k=12)).encode() for _ in range(5_000)]  # no two lines are similar
     data = b"".join(b"\x1b[31m%b\x1b[0m: hunter22\n" % word for word in words)
     id = ended_task(store, Exited(0), data)
     text = await call("TaskOutput", {"task_id": id}, tasks, secrets=["hunter22"])

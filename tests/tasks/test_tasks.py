@@ -1,4 +1,4 @@
-"""Tasks as anybody sees them: listed, looked up, and told apart when something is wrong with them."""
+"""Tasks in the store: listed, looked up, and diagnosed when something is wrong with them."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_a_file_that_is_not_what_nacre_writes_breaks_its_task_only(
 
 
 def refusal_of(tasks: Tasks, id: str, **options: Any) -> str:
-    """The code of the error that reading it gives; empty if it can be read."""
+    """Return the code of the error that reading it raises; empty if it can be read."""
     try:
         output = tasks.output(id, **options)
     except InvalidRequest as error:
@@ -422,7 +422,7 @@ def test_directories_may_vanish_while_they_are_listed(tasks: Tasks, store: Path)
     remover = threading.Thread(target=remove)
     remover.start()
     while remover.is_alive():
-        assert {task.id for task in tasks.list()} <= set(names)  # in whatever state its files were by then
+        assert {task.id for task in tasks.list()} <= set(names)  # whatever state its files were in by then
     remover.join()
     assert tasks.list() == []
 
@@ -439,7 +439,7 @@ def test_two_programs_may_make_the_directory_at_the_same_time(tmp_path: Path, mo
     mkdir = os.mkdir
 
     def beaten(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        """Another program makes the next one before this one can."""
+        """Simulate another program that creates the next directory first."""
         mkdir(path, mode, dir_fd=dir_fd)
         if path == str(tmp_path / "tasks"):
             mkdir(os.path.join(path, LIVE), 0o700)

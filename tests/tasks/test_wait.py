@@ -1,4 +1,4 @@
-"""Waiting for tasks: conditions come true or do not, nothing is asked again and again, nothing is left behind."""
+"""Waiting for tasks: conditions hold or not, keepers are not polled, nothing is left behind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wait_summary(waited: WaitResult) -> tuple[tuple[str, ...], tuple[str, ...], 
 
 
 async def start_wait(tasks: Tasks, keeper: FakeKeeper, **options: Any) -> asyncio.Task[WaitResult]:
-    """A wait that waits."""
+    """Start a wait; return its asyncio task once it waits."""
     waiting = asyncio.ensure_future(tasks.wait(keeper.id, **options))
     await until(lambda: keeper.watchers or waiting.done(), "a wait that waits")
     return waiting
@@ -210,7 +210,7 @@ async def test_a_port_may_be_open_on_the_other_loopback_only(tasks: Tasks, serve
 
 @pytest.mark.linux
 def test_a_wait_never_takes_the_port_that_it_waits_for() -> None:
-    """With four ports to choose from, TCP soon connects to itself."""
+    """With only four ports to choose from, TCP soon connects to itself."""
     if (
         shutil.which("unshare") is None
         or subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode
@@ -293,7 +293,7 @@ async def test_waiting_works_without_and_within_an_event_loop(tasks: Tasks, serv
 
 
 async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: Serve, store: Path) -> None:
-    ended_task(store, Exited(0))  # before anybody looked
+    ended_task(store, Exited(0))  # before the wait began
     running = [serve(), serve()]
     ends: list[Task] = []
 

@@ -1,4 +1,4 @@
-"""Only where OpenTelemetry is: `make test-telemetry` sees to it."""
+"""Tests that need OpenTelemetry: `make test-telemetry` installs it."""
 
 from __future__ import annotations
 

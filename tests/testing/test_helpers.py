@@ -1,4 +1,4 @@
-"""`result`, `assert_ran` and the fixture."""
+"""The pytest helpers `result`, `assert_ran` and the fixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ScriptedBash is a Bash, but for the shell."""
+"""ScriptedBash behaves like a Bash, except that it runs no shell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scripted() -> ScriptedBash:
 
 
 async def agent(bash: Bash, ctx: ToolContext) -> str:
-    """What a user has: it takes a Bash, and knows nothing of tests."""
+    """Call the tool as an application does: it takes any Bash, and knows nothing of tests."""
     return (await bash.call({"command": "make"}, ctx)).text
 
 
@@ -295,7 +295,7 @@ def test_threads_that_ask_at_once_have_an_entry_each(scripted: ScriptedBash) -> 
     together = threading.Barrier(8)
 
     class Slow(list[RecordedCall]):
-        """Gives way to the others where a list may."""
+        """A list that lets other threads run during an append."""
 
         def append(self, asked: RecordedCall) -> None:
             with contextlib.suppress(threading.BrokenBarrierError):

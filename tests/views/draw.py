@@ -1,4 +1,4 @@
-"""Every view as text, at every width: `python -m tests.views.draw` writes the snapshots anew. Then look at them."""
+"""Snapshots of every view as text, at every width: `python -m tests.views.draw` regenerates them. Then look at them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CAPABILITIES = {
 
 
 def draw_view(look: TerminalCapabilities) -> str:
-    """Escape sequences are spelt, so that one can read them."""
+    """Return every view as text, with escape characters made visible."""
     text = "".join(f"### {scene.name}\n{render(scene.draw(look), look)}\n" for scene in SCENES)
     return text.replace("\x1b", "␛")
 

@@ -1,4 +1,4 @@
-"""The question that a person is asked: all of what would run, and no line that could pass for one of ours."""
+"""The approval prompt: all of what would run, and no line that imitates one of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text is taken for."""
+"""Recognition of the kind of output, for highlighting."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_keys_and_texts_of_json_are_told_apart_and_one_without_an_end_is_neither
 
 
 def test_each_character_of_json_is_looked_at_once() -> None:
-    """A quote without an end was looked for again from every other quote: seconds for a hundred lines."""
+    """A search for a missing end quote from every other quote took seconds for a hundred lines."""
     line = '"' + '\\"' * 990
     assert [found.span() for found in highlight._JSON.finditer(line)] == [(0, len(line))]
     assert list(highlights("json", line)) == []

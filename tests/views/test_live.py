@@ -1,4 +1,4 @@
-"""The view while a command runs: what is on the screen after each frame, as `output.terminal` reads it."""
+"""The live view: what is on the screen after each frame, as `output.terminal` renders it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No rendering shows what a result hides: not whole, and not the half that a cut of our own would leave."""
+"""No view shows a secret of a result: not whole, and not the half that nacre's own cut would leave."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CTX = ToolContext(secrets=(SECRET,))
 
 
 def parts(text: str) -> list[str]:
-    """Parts of it that give it away."""
+    """Return the parts of the secret in the text that reveal it."""
     return [SECRET[n : n + 6] for n in range(len(SECRET) - 5) if SECRET[n : n + 6] in text]
 
 
@@ -114,7 +114,7 @@ def test_a_cut_of_our_own_leaves_no_half() -> None:
     assert mask_note(f"{SECRET} and …", values) == "[secret] and …"
     long = "x" * 9000
     assert mask_note(f"{long} {SECRET[:9]}…\n{long}", values) == f"{long} [secret]…\n{long}"
-    assert mask_note("hun… and …xyz", values) == "hun… and …xyz"  # too little to know it by
+    assert mask_note("hun… and …xyz", values) == "hun… and …xyz"  # too short to be recognized
 
 
 async def test_a_refusal_does_not_say_half_of_it(bash: Bash) -> None:
@@ -145,7 +145,7 @@ async def test_tasks_keep_it_to_themselves(bash: Bash, tmp_path: Path) -> None:
         command = f"echo {SECRET}; : {'x' * count}{SECRET}"
         started = await bash.run(Request(command, mode="background", description=f"{'y' * count} {SECRET}"), ctx)
         assert started.task is not None
-        said = await call("TaskOutput", {"task_id": started.task.id}, tasks)  # nobody tells it again what is secret
+        said = await call("TaskOutput", {"task_id": started.task.id}, tasks)  # the secrets are not passed again
         assert "[secret]" in said
         half = await call("TaskOutput", {"task_id": started.task.id, "since": 9}, tasks)
         assert parts(said + half) == []

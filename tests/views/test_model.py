@@ -1,4 +1,4 @@
-"""What a model reads: every ending, what is nacre's own and what is not, and the limits on every path."""
+"""The text that a model reads: every outcome, nacre's own notes and imitations of them, and the limits everywhere."""
 
 from __future__ import annotations
 
@@ -377,7 +377,7 @@ def test_json_of_the_command_line_is_masked(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["output"] == "[secret]\n"
 
 
-# what only the spill knows
+# data that only the spill file has
 
 BOOM = "seq 1 50000; echo BOOM >&2; exit 3"
 

@@ -1,4 +1,4 @@
-"""What a person sees, as text: the snapshots are for looking at (`python -m tests.views.draw` writes them anew)."""
+"""Views for a person, as text: the snapshots are for looking at (`python -m tests.views.draw` regenerates them)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command on one line: what is left out is counted and named, and where a person decides nothing is left out."""
+"""The command on one line: what is left out is counted and named, and in a prompt for approval nothing is left out."""
 
 from __future__ import annotations
 

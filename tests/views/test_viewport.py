@@ -1,4 +1,4 @@
-"""Which lines of the output a person is shown."""
+"""The viewport: which lines of the output a person sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long command over several lines is still that command."""
+"""Long commands broken over several lines are still the same commands."""
 
 from __future__ import annotations
 

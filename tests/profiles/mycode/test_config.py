@@ -1,4 +1,4 @@
-"""The configuration: a part of it over the proposal's own."""
+"""The configuration: overrides on top of the proposal's defaults."""
 
 from __future__ import annotations
 

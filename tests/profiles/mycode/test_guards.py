@@ -1,4 +1,4 @@
-"""What a command may not have, cost or leave behind; where it may start; what stays from call to call."""
+"""Guards: secrets, limits, kills, fresh shells and sessions, and the directories in which a command may start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call may ask for: types, ranges, defaults."""
+"""Arguments of a call: types, ranges, defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASH = Bash("mycode")
 
 
 def timeout_of(arguments: dict[str, Any], **config: Any) -> float:
-    """Seconds that a command would get."""
+    """Return the timeout in seconds that a command would get."""
     profile = mycode(**config)
     return plan_for(parse_request({"command": "true", **arguments}, profile), ToolContext(), profile, {}).timeout
 
@@ -142,5 +142,5 @@ async def test_a_directory_is_that_of_the_call_or_else_of_the_context(tmp_path: 
 
 @pytest.mark.req("M-01", "M-05")
 def test_a_timeout_is_for_those_who_wait() -> None:
-    """The proposal's background tasks have none, and models pass one out of habit."""
+    """The proposal's background tasks have no timeout, and models pass one out of habit."""
     assert timeout_of({"timeout": 1000, "run_in_background": True}) == float("inf")

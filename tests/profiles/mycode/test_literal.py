@@ -1,4 +1,4 @@
-"""`literal=True`: the proposal's own patterns, on the text. Each is compared with the regular expression itself."""
+"""`literal=True`: the proposal's own patterns on the text, each compared with the regular expression itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZE, MUCH = 100_000, 2_000_000
 
 
 def refusal_of_text(text: str) -> str:
-    """By the text alone: these rules look at nothing else."""
+    """Return the refusal of a text alone: these rules look at nothing else."""
     for rule in POLICY.custom_rules:
         assert rule.match_script is not None
         if rule.match_script(Script(text), CheckContext("/", "/root")):
@@ -40,7 +40,7 @@ NO_LINE_END = "[^\n\r\u2028\u2029]"
 
 
 def as_written(text: str) -> str:
-    """What the proposal's checkSafety says, and after it SAFETY_PATTERNS; `\\s` and `.` are JavaScript's."""
+    """Return the result of the proposal's checkSafety, and then of SAFETY_PATTERNS; `\\s` and `.` are JavaScript's."""
     for blocked in DEFAULT_CONFIG["blockedCommands"]:
         if blocked in text:
             return f"Command contains blocked pattern: {blocked}"
@@ -130,7 +130,7 @@ PIECES = [
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize("piece", PIECES, ids=repr)
 def test_no_text_takes_long(piece: str) -> None:
-    """So much that a search which starts over and over would not come to its end."""
+    """The text is so long that a search that restarts over and over would not finish."""
     refusal_of_text((piece * MUCH)[:MUCH])
 
 

@@ -1,4 +1,4 @@
-"""The output object: its keys, its codes, what stands in stderr when a command wrote nothing there."""
+"""The output object: its keys, its codes, and stderr when the command wrote nothing there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASH = Bash("mycode")
 
 
 async def output(command: str, ctx: ToolContext | None = None, **asked: Any) -> dict[str, Any]:
-    """All but the duration, which is a whole number of milliseconds."""
+    """Return all but the duration; check that it is a whole number of milliseconds."""
     got = await BASH.call({"command": command, **asked}, ctx)
     assert got.error == ""
     assert json.loads(got.text) == got.data

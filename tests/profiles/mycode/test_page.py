@@ -1,4 +1,4 @@
-"""docs/migrating/mycode.md says what is true."""
+"""docs/migrating/mycode.md is correct: its code runs and its links exist."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The proposal's own examples, and its list of tests, one by one; what the other files prove in detail is only named
-here."""
+"""The proposal's own examples and its list of tests, one by one; what other files prove in detail is only named here."""
 
 from __future__ import annotations
 
@@ -173,7 +172,7 @@ def test_blocked_commands(command: str) -> None:
 
 @pytest.mark.req("M-16", "M-14")
 async def test_injection_attempts_in_arguments_stay_arguments(tmp_path: Path) -> None:
-    """A directory or a variable is never read as shell text."""
+    """A directory or a variable is never parsed as shell text."""
     odd = tmp_path / "$(touch ran); touch ran #'\"`touch ran`"
     odd.mkdir()
     env = {"A": "$(touch ran); `touch ran`"}
@@ -185,7 +184,7 @@ async def test_injection_attempts_in_arguments_stay_arguments(tmp_path: Path) ->
 
 @pytest.mark.req("M-16", "M-11")
 def test_resource_limits() -> None:
-    """That they hold is shown in test_guards."""
+    """test_guards proves that they are enforced."""
     assert MYCODE.limits["unrestricted"].memory is not None
     assert MYCODE.limits["unrestricted"].cpu is not None
 

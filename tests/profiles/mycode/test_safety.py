@@ -1,4 +1,4 @@
-"""What is refused: the proposal's patterns, by the deed that they name, in its words. Only the checker sees them."""
+"""Refusals: commands that do what the proposal's patterns name, in its words. Only the checker reads them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ REFUSED = {
     ":(){ :|:& };:": blocked_message(":(){:|:&};:"),
     "bomb() { bomb | bomb & }; bomb": blocked_message(":(){:|:&};:"),
     "perl -e 'fork while fork'": blocked_message(":(){:|:&};:"),
-    # the dangerous ones
+    # the dangerous commands
     "rm  -rf  /": ROOT,
     "rm\t-rf\t/": ROOT,
     "rm -fr /": ROOT,

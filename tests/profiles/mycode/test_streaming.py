@@ -1,4 +1,4 @@
-"""Events while the command runs."""
+"""Streaming of events while the command runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_chunks_come_while_it_runs_and_the_exit_comes_last(gate: Gate) -> 
     async for event in execute_with_streaming(f"echo one; {gate.wait}; echo two >&2; exit 3"):
         found.append(event)
         if event == {"type": "stdout", "data": "one\n"}:
-            gate.open()  # had it not come before the end, there would be none
+            gate.open()  # without a chunk before the end, there would be none
     assert found == [
         {"type": "stdout", "data": "one\n"},
         {"type": "stderr", "data": "two\n"},

@@ -1,4 +1,4 @@
-"""Commands in the background, and the manager that knows them."""
+"""Background commands, and the manager that lists them."""
 
 from __future__ import annotations
 

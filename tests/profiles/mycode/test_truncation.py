@@ -1,4 +1,4 @@
-"""Streams over the limit: two halves, and between them how many characters are missing, exactly."""
+"""Streams over the limit: two halves, and the exact number of missing characters between them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PYTHON = f"{shlex.quote(sys.executable)} -IS"
 
 
 def print_command(text: str, stream: str = "stdout") -> str:
-    """A command that prints what an expression of Python gives."""
+    """Return a command that prints the value of a Python expression."""
     code = f"import sys; sys.{stream}.buffer.write(({text}).encode())"
     return f"{PYTHON} -c {shlex.quote(code)}"
 
@@ -68,7 +68,7 @@ async def test_characters_are_counted_not_bytes(letter: str, length: int) -> Non
 @pytest.mark.req("M-08")
 @pytest.mark.parametrize("letter", ["x", "😀"])
 async def test_more_than_memory_holds_is_counted_as_exactly(letter: str) -> None:
-    """50 MB and more, of which a megabyte is held."""
+    """50 MB and more, of which memory holds one megabyte."""
     count = 13_000_000
     command = print_command(f"'<' + '\\U{ord(letter):08x}' * {count} + '>'")
     got = await data(f"{command}; {command} >&2" if letter == "x" else command)

@@ -1,4 +1,4 @@
-"""The tool in a directory of its own, which is also where its tasks go."""
+"""Fixtures: the tool in its own directory, which also stores its tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is told, and that the tool knows nothing of any conversation."""
+"""The tool's definition for a model; one instance serves many conversations."""
 
 from __future__ import annotations
 

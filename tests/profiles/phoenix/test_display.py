@@ -1,4 +1,4 @@
-"""`display` beside `command`: without going where one is already, and otherwise all of it."""
+"""`display` next to `command`: without a `cd` to the current directory, and otherwise complete."""
 
 from __future__ import annotations
 

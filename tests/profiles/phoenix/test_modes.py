@@ -1,4 +1,4 @@
-"""default, slow, background: how long each waits, what is there afterwards, and no terminal in any of them."""
+"""default, slow, background: how long each waits, what it leaves, and that none has a terminal."""
 
 from __future__ import annotations
 

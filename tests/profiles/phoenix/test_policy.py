@@ -1,4 +1,4 @@
-"""Three kinds of slips are refused wherever they would run, with what to do instead; all else is the agent's own."""
+"""Three kinds of mistakes are refused wherever they would run, with an alternative; all else is allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restricted mode: what the kernel forbids, how it is told; and machines that cannot forbid it."""
+"""Restricted mode: what the kernel forbids and how it is reported; and machines that cannot forbid it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class TestWhereTheKernelCan:
         assert "do not retry and do not look for a way round" in told
 
     async def test_a_command_that_was_stopped_is_run_once(self, phoenix: Bash, place: Path) -> None:
-        """What it printed is there once: nobody tried again."""
+        """Its output appears once: the command was not retried."""
         made = await ask(phoenix, "echo tried; echo x > made", place)
         assert made.data["output"].count("tried") == 1
         assert os.listdir(place) == []

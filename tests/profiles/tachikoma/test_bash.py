@@ -1,4 +1,4 @@
-"""`bash`: what it gives back, of commands that end in any way there is."""
+"""`bash`: its result for commands that end in every possible way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CTX = PrimitiveContext("/tmp", operation_id="op-1")
 
 
 def expect_end(result: BashResult, code: int, out: str = "", err: str = "", *, timed_out: bool = False) -> BashResult:
-    """The same result, if it ended so."""
+    """Return the expected result for this end."""
     metadata = ExecutionMetadata(duration=result.metadata.duration, operation_id="op-1", primitive="bash")
     return BashResult(exit_code=code, stdout=out, stderr=err, timed_out=timed_out, metadata=metadata)
 

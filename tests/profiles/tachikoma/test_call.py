@@ -1,4 +1,4 @@
-"""The profile as a model's tool: what it takes, and what it gives back."""
+"""The profile as a model's tool: its arguments and its answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASH = Bash(profile="tachikoma")
 
 
 def data(answer: Answer, code: int, out: str = "", err: str = "", **more: Any) -> dict[str, Any]:
-    """What it is, if it ended so."""
+    """Return the expected data for this end."""
     metadata = {
         "duration": answer.data["metadata"]["duration"],
         "operation_id": "",

@@ -1,4 +1,4 @@
-"""Cancelling a call: nothing it started is left, whenever it happens."""
+"""Cancelling a call: no process that it started is left, whenever it is cancelled."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_it_may_be_cancelled_at_any_moment(life: Lifeline) -> None:
     before = fds(os.getpid())
     for moments in range(20):
         task = asyncio.ensure_future(bash(CTX, f"{life.hold} sleep 999"))
-        await turn_loop(moments)  # one turn of the loop
+        await turn_loop(moments)  # stop at each stage of the start
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -1,4 +1,4 @@
-"""Where a command may start. `..` and links lead nowhere else."""
+"""Allowed start directories: `..` and links do not lead out of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.quoting import quote
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """`inside`, with a directory and two links in it; `outside` beside it."""
+    """Return the directory of `inside`, which has a directory and links in it, and of `outside` next to it."""
     root = tmp_path.resolve()
     (root / "inside" / "deep").mkdir(parents=True)
     (root / "inside-too").mkdir()

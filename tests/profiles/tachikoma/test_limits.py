@@ -1,4 +1,4 @@
-"""How much of each stream is given, to the byte; and that whoever writes more neither waits nor dies of it."""
+"""Limits on each stream, exact to the byte; a command that writes more neither waits nor dies of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`literal=True`: the document's own rules, compared with a port of its validator on whatever text there is."""
+"""`literal=True`: the document's own rules, compared with a port of its validator on any text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DANGEROUS = "Command appears to be dangerous"
 
 
 def refusal_of_text(text: str) -> str:
-    """By the text alone: these rules look at nothing else."""
+    """Return the refusal of a text alone: these rules look at nothing else."""
     for rule in RULES:
         assert rule.match_script is not None
         if rule.match_script(Script(text), CheckContext("/", "/root")):

@@ -1,4 +1,4 @@
-"""What stands in the log of `nacre`, as the document has it."""
+"""Records of the logger `nacre`, as the document has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BashOptions: what it starts from, what each step sets, and what a command sees of it."""
+"""BashOptions: its defaults, what each method sets, and the effect on a command."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ async def test_a_cleared_environment_holds_what_was_set_and_nothing_inherited(mo
 async def test_besides_it_has_a_path_and_what_keeps_programs_from_waiting() -> None:
     result = await bash(CTX, "env -0", BashOptions().clear_env().env("A", "1").env("TERM", "xterm"))
     found = dict(each.split("=", 1) for each in result.stdout.split("\0") if each)
-    found.pop("__CF_USER_TEXT_ENCODING", None)  # macOS sets it for whoever lacks it
-    found.pop(TAG_VARIABLE, None)  # how a portable keeper knows its own
+    found.pop("__CF_USER_TEXT_ENCODING", None)  # macOS sets it if it is missing
+    found.pop(TAG_VARIABLE, None)  # the tag by which a portable keeper finds its processes
     ours = {name: found.pop(name) for name in ("A", "TERM", "PATH")}
     bash_s_own = {name for name in ("PWD", "SHLVL", "_") if found.pop(name, None) is not None}
     assert (ours, bash_s_own) == ({"A": "1", "TERM": "xterm", "PATH": DEFAULT_PATH}, {"PWD", "SHLVL", "_"})

@@ -1,4 +1,4 @@
-"""`escape_arg` and `build_safe_command`: whatever a word holds, it reaches the program as it is."""
+"""`escape_arg` and `build_safe_command`: every word reaches the program unchanged."""
 
 from __future__ import annotations
 

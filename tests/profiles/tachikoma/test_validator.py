@@ -1,4 +1,4 @@
-"""CommandValidator: what it refuses, in which words, and what it lets pass. Nothing of this is run."""
+"""CommandValidator: what it refuses, its messages, and what it accepts. No command is run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DANGEROUS = "Command appears to be dangerous"
 
 
 def refusal_of(validator: CommandValidator, command: str) -> str:
-    """What it says; nothing if it lets it pass."""
+    """Return the validator's message; empty if it accepts the command."""
     try:
         validator.validate(command)
     except Validation as refused:
@@ -253,7 +253,7 @@ def test_the_profile_s_policy_says_the_same(command: str, pattern: str) -> None:
 
 @pytest.mark.slow
 def test_a_long_text_takes_no_long_time() -> None:
-    """What grew with the square of it would take hours."""
+    """Anything quadratic in the length would take hours."""
     for command in ("rm " * 50_000, "base64 |" * 2000 + "bash", "nc -e " * 50_000, "-rf / " * 50_000):
         for validator in (DEFAULT, LITERAL, CommandValidator(["a" * 1000])):
             refusal_of(validator, command)

@@ -1,4 +1,4 @@
-"""What `bash` takes (T-01), and what a model is told when it passes something else (T-02)."""
+"""Arguments of `bash` (T-01), and the answers to invalid ones (T-02)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text carries its data, and can be read back without them (T-12)."""
+"""The text carries its data, which can also be parsed from the text alone (T-12)."""
 
 from __future__ import annotations
 

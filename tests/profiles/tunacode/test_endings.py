@@ -1,4 +1,4 @@
-"""How a command ends that does not end by itself (T-08, T-09), and output that is let through (T-13)."""
+"""Commands that are killed or cannot start (T-08, T-09), and output that is passed through (T-13)."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_a_reader_that_has_stopped_does_not_keep_a_cancelled_call(tmp_path: Path
     """
     with subprocess.Popen(command(program, tmp_path), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as host:
         assert host.stderr is not None
-        assert host.stderr.read() == b"cancelled"  # nobody has read its stdout
+        assert host.stderr.read() == b"cancelled"  # the test has not read its stdout
         assert host.wait(HANG_TIMEOUT_S) == 0
     assert not is_alive(host.pid)
 

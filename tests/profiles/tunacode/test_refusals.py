@@ -1,6 +1,6 @@
-"""What is refused by what it would do (T-03), and the characters that may not be in a command (T-04).
+"""Refusals of commands by their effect (T-03), and of characters that are not allowed in a command (T-04).
 
-Nothing here runs: the checker is asked, or the refusal comes before anything starts.
+No command is run: the checker is called, or the refusal comes before anything starts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WHERE = {"cwd": "/home/dev/project", "env": {"HOME": "/home/dev"}}
 
 
 def verdict(command: str, policy: object = DEEDS) -> str:
-    """Why it is refused; empty if it may run."""
+    """Return the reason of a refusal; empty if the command may run."""
     said = check(command, policy=policy, **WHERE)  # type: ignore[arg-type]
     return said.reason if said.refused else ""
 
@@ -311,7 +311,7 @@ def test_literally_what_is_not_in_the_text_is_not_found(command: str) -> None:
 )
 @pytest.mark.parametrize("policy", [LITERAL, DEEDS], ids=["literal", "deeds"])
 def test_no_text_of_100_kb_takes_long(text: str, policy: object) -> None:
-    verdict(text, policy)  # what grows with the square would take longer than any test may
+    verdict(text, policy)  # anything quadratic would exceed the test's timeout
 
 
 @pytest.mark.req("T-04")

@@ -1,4 +1,4 @@
-"""The text that a model reads: layout (T-05), length (T-06), characters (T-07), what is explained (T-10)."""
+"""The text for a model: layout (T-05), length (T-06), characters (T-07), explanations (T-10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees: four zones, to the letter (T-11)."""
+"""The view for a person: exactly four zones (T-11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool as an agent has it: a workspace, and beside it a directory for what is long."""
+"""Fixtures: the tool as an agent uses it, with a workspace and a directory for long output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def outputs(tmp_path: Path) -> Path:
-    """Not there yet."""
+    """Return a path that does not exist yet."""
     return tmp_path / "outputs"
 
 

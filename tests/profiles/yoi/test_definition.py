@@ -1,4 +1,4 @@
-"""What a model is told, and that no rule stands in its way but the floor."""
+"""The tool's definition for a model, and that it has no rules except the floor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests that the document itself has, written anew."""
+"""The document's own tests, rewritten."""
 
 from __future__ import annotations
 

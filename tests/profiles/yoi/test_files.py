@@ -1,4 +1,4 @@
-"""Files: where, when, by which names, and that none is left."""
+"""Output files: where and when they are created, their names, and that none is left."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_closing_removes_what_is_the_tools_and_nothing_else(workspace: Pat
             await tool.execute(LONG)
             assert len(os.listdir(outputs)) == 4
         assert len(os.listdir(outputs)) == 2
-        tool.close()  # again
+        tool.close()  # a second time
     assert os.listdir(outputs) == ["bash-mine.log"]
 
 

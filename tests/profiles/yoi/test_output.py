@@ -1,4 +1,4 @@
-"""What is returned of what was printed: exactly at each limit, one below, one above; and what nobody expects."""
+"""Output limits: exactly at each limit, one below, one above; and unusual output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def numbered_lines(count: int, end: str = "\n") -> str:
 
 @pytest.fixture
 def data(workspace: Path) -> Path:
-    """`cat data` prints it."""
+    """Return the file that `cat data` prints."""
     return workspace / "data"
 
 
@@ -194,7 +194,7 @@ async def test_a_file_that_is_not_whole_is_not_called_full(workspace: Path, outp
 async def test_without_a_place_for_a_file_the_end_is_returned_all_the_same(
     workspace: Path, outputs: Path, command: str, header: str
 ) -> None:
-    """The command itself puts a file where the directory was to be."""
+    """The command itself puts a file in place of the directory."""
     spoil = f"rmdir {shlex.quote(str(outputs))}; touch {shlex.quote(str(outputs))}; {command}"
     with BashTool(workspace, outputs) as tool:
         output = await tool.execute(json.dumps({"command": spoil}))

@@ -1,4 +1,4 @@
-"""The line about the command: its words to the letter, at every length."""
+"""The summary line: its exact wording, at every length."""
 
 from __future__ import annotations
 

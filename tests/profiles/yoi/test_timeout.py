@@ -1,4 +1,4 @@
-"""Seconds, clamped; and what is there of a command that had not enough of them."""
+"""Timeouts: seconds, clamped; and the output of a command that was killed."""
 
 from __future__ import annotations
 
