@@ -25,7 +25,7 @@ signal.signal(
 )  # ignored in background jobs of scripts; child processes inherit that
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # likewise
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # nacre is started a thousand times: compiled once is enough
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # nacre starts a thousand times: reuse its bytecode
 os.environ[MARK] = secrets.token_hex(4)
 _state = tempfile.mkdtemp(prefix="nacre-test-state-")  # keep the tasks of tests out of the user's state directory
 os.environ["XDG_STATE_HOME"] = _state

@@ -1,6 +1,4 @@
-"""Tests of an adapter are collected only if its framework is installed (`make test-frameworks`). `make test` needs
-none.
-"""
+"""Tests of an adapter need its framework (`make test-frameworks`); without it they are not collected."""
 
 from __future__ import annotations
 

@@ -44,9 +44,7 @@ Block = dict[str, Any]
 
 
 class Api:
-    """Transport that answers `/v1/messages` with what `respond` returns for the tool results so far; None ends the
-    turn.
-    """
+    """Transport that answers `/v1/messages` with what `respond` returns for the tool results so far; None ends it."""
 
     def __init__(self, respond: Callable[[list[Block]], Block | None]) -> None:
         self._respond = respond
@@ -194,7 +192,7 @@ async def test_a_restart_ends_the_command_of_another_call(tmp_path: Path, life: 
     running = asyncio.create_task(tool.call({"command": f"{life.hold} echo begun; sleep 600"}))
     await life.wait_until_held()
     waiting = asyncio.create_task(tool.call({"command": "touch made"}))
-    await turn_loop()  # it is in the queue now
+    await turn_loop()  # now the call is in the queue
     assert await tool.call({"restart": True}) == RESTARTED
     assert life.over
     assert "cancelled" in await running

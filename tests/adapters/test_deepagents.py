@@ -47,9 +47,7 @@ OVERTAKEN = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _this_python() -> Iterator[None]:
-    """Put this Python first in PATH: the file tools are scripts for `python3`, and must not find a wrapper that
-    searches.
-    """
+    """Put this Python first in PATH: the file tools are scripts for `python3`, which must not be a wrapper."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}")
         yield

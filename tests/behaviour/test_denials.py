@@ -1,6 +1,4 @@
-"""Notes on denials: a sandboxed command that fails learns what stopped it, by which rule, and that a retry is
-pointless.
-"""
+"""Notes on denials: a sandboxed command that fails learns which rule stopped it and that a retry is pointless."""
 
 from __future__ import annotations
 

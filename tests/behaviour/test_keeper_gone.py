@@ -1,6 +1,4 @@
-"""Keepers that are dead, stopped or cannot start, and callers that are gone: no process is left, no caller waits
-forever.
-"""
+"""Keepers that are dead, stopped or cannot start, and callers that are gone: no process is left, no caller hangs."""
 
 from __future__ import annotations
 
@@ -197,7 +195,7 @@ async def test_what_is_asked_for_again_has_what_is_left_of_its_time(
 async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_does_not_run(
     bash: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The switch is thrown at the last moment: the new keeper has the request, and the caller does not wait for it yet."""
+    """The switch is thrown at the last moment: the new keeper has the request, and the caller does not wait yet."""
     await bash.run("true")
     start, asks, cancel = KeeperConnection.start, 0, Cancel()
 

@@ -1,4 +1,4 @@
-"""Resource limits in every access mode: a run over a limit is killed, the result names the limit, and nothing is left."""
+"""Resource limits in every access mode: a run over a limit is killed, its result says which, nothing is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Death by the machine's OOM killer is told from other deaths. In its own file, because the kernel's counter is global."""
+"""Deaths by the machine's OOM killer. They have their own file, because the kernel's counter is global."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private directory of a sandboxed run is removed with it, also if the keeper that would remove it is killed first."""
+"""The private directory of a sandboxed run is removed with it, also if the keeper is killed first."""
 
 from __future__ import annotations
 

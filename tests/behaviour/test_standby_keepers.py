@@ -53,8 +53,7 @@ async def is_back(keeper: int) -> None:
 
 async def costs_at_rest(*keepers: int) -> list[Cost]:
     """Return the resources of each keeper while it waits with one child. A new shell is visible before its keeper has
-    closed the shell's ends of the pipes; after that, the keeper sleeps until the next message.
-    """
+    closed the shell's ends of the pipes; after that, the keeper sleeps until the next message."""
 
     def idle() -> list[Cost]:
         before = [state(keeper) for keeper in keepers]

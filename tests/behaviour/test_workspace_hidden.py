@@ -14,7 +14,7 @@ from tests.support.quoting import quote
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
-# what is hidden
+# hidden files
 
 
 async def test_what_is_hidden_cannot_be_read_because_it_has_another_name(place: Path) -> None:

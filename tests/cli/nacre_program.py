@@ -69,8 +69,7 @@ class Nacre:
         through: tuple[str, ...] = (),
     ) -> Iterator[Program]:
         """Start the program in its own session, as a terminal would; kill it at the end if it is alive. `through` is an
-        argv prefix such as `sh -c '…; exec "$@"' sh`.
-        """
+        argv prefix such as `sh -c '…; exec "$@"' sh`."""
         need_locale({**self.env, **(env or {})})
         with subprocess.Popen(
             [*through, *NACRE, *words],

@@ -115,7 +115,7 @@ def test_no_secret_is_kept_and_no_answer_depends_on_what_is(nacre: Nacre, tmp_pa
     kept = (tmp_path / "trail").read_text()
     assert "Authorization" in kept
     assert secret not in kept
-    configure(nacre, f'audit = "{tmp_path}"\n')  # a directory
+    configure(nacre, f'audit = "{tmp_path}"\n')  # a directory where a file is expected
     done = nacre("hook", stdin=asked)
     assert (done.code, done.out) == (0, b"")
     assert b"cannot be written" in done.err

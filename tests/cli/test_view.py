@@ -33,7 +33,7 @@ HOSTILE = r"printf 'hi\n\e]52;c;aGk=\a\e[2J\e]0;owned\a'"
 def person(
     nacre: Nacre, *words: str, env: Mapping[str, str] | None = None, stdout: int | None = None
 ) -> Iterator[tuple[Program, int]]:
-    """Start the program with a terminal as stdout and stderr, or as stderr only; yield it and our end of the terminal."""
+    """Start the program with a terminal as stdout and stderr, or as stderr only; yield it and our end of that."""
     places = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "LC_ALL": "", "LC_CTYPE": "", "NO_COLOR": ""}
     need_locale({**nacre.env, **places, **(env or {})})
     ours, theirs = pty.openpty()
@@ -103,7 +103,7 @@ def test_a_terminal_at_one_of_the_streams_gets_none_either(nacre: Nacre) -> None
         os.close(theirs)
         assert read_terminal(terminal) == rb"hi" + b"\r\n" + rb"\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
         assert program.wait(HANG_TIMEOUT_S) == 0
-    with open(ours, "rb") as file:  # byte for byte
+    with open(ours, "rb") as file:  # compare the raw bytes
         assert file.read() == b"hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
 
 

@@ -44,7 +44,7 @@ HOST = """
 """
 
 
-# while it is opened
+# while it starts
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ async def test_one_that_is_being_opened_when_the_engine_is_closed_does_not_stay(
     await until(lambda: not containers(program, directory), "the end of the containers")
 
 
-# while something runs in it
+# while a command runs in it
 
 
 def clients(program: str, container: str) -> list[int]:
@@ -144,7 +144,7 @@ async def test_a_container_that_is_full_of_processes_is_given_up(made: Make, dir
 async def test_whoever_runs_it_is_reached_and_only_that(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, access: Access, user: str | None, change: str
 ) -> None:
-    """So many processes that killing them twice would take too long, and the container would be killed with them."""
+    """So many processes that killing them twice would take too long, and the whole container would be killed."""
     directory.chmod(0o777)
     for pipe in ("life", "gate"):
         (directory / pipe).chmod(0o666)
@@ -166,7 +166,7 @@ async def test_whoever_runs_it_is_reached_and_only_that(
 async def test_a_cancelled_command_does_not_begin_after_that(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
-    """The kill arrives late: the command must already be barred from beginning."""
+    """The kill is delayed past the start of the command, so only the start itself can stop it from running."""
     path, late = directory / program, Gate(directory / "late")
     path.write_text(
         f"#!/bin/bash\ncase $* in *ward*) {life.hold} {gate.wait} ;; *reap*) {late.wait} ;; esac\n"
@@ -226,7 +226,7 @@ async def test_a_command_is_not_ended_because_the_engine_is_closed(
     await until(lambda: not containers(program, directory), "the end of the container")
 
 
-# when nobody needs it
+# when it is idle
 
 
 async def test_one_that_nobody_uses_is_let_go(made: Make, program: str, directory: Path) -> None:
@@ -295,7 +295,7 @@ async def test_a_forked_child_has_containers_of_its_own(program: str, directory:
     assert printed == "child\nmine\n"
 
 
-# when its holders end
+# when its owners exit
 
 
 async def test_it_is_gone_when_the_engine_is_closed(program: str, directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""An agent's work on its node, and the payload that is sent to it. Runs without Ray, which the agent does not import."""
+"""An agent's work on its node, and the payload that it receives. Runs without Ray, which agents do not import."""
 
 from __future__ import annotations
 
@@ -421,8 +421,7 @@ async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch
         AgentConnection("node", Actor(), connection),
         Leases(ResourceRequest(bundle={}, labels={}), 1.0, connection),
     )
-    # the program has joined a cluster again
-    monkeypatch.setattr(NoRay._private.worker.global_worker, "worker_id", b"2")
+    monkeypatch.setattr(NoRay._private.worker.global_worker, "worker_id", b"2")  # the program has joined again
     with pytest.raises(LeftCluster):
         agent.call("hello")
     with pytest.raises(LeftCluster):

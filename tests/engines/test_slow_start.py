@@ -1,6 +1,4 @@
-"""Engines that are slow to start something: the caller need not wait. Uses a fake podman whose containers never come
-up.
-"""
+"""Engines that start slowly: the caller need not wait. Uses a fake podman whose containers never come up."""
 
 from __future__ import annotations
 

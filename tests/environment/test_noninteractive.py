@@ -18,7 +18,7 @@ from nacre.environment.build import build_env
 from tests.support.waiting import HANG_TIMEOUT_S
 
 WAIT = "sleep 1000 #"
-"""An editor, pager or askpass that only a person would quit."""
+"""Editor, pager or askpass that only a person would quit."""
 
 GITCONFIG = f"""
 [user]
@@ -68,9 +68,7 @@ class Person:
         }
 
     def run(self, command: str, **env: str) -> tuple[int, str]:
-        """Run the command as nacre does: no input, no terminal, the built environment. A program that waits fails the
-        test.
-        """
+        """Run the command as nacre does: no input, no terminal, the built environment. Fail if the program waits."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.project,

@@ -1,6 +1,5 @@
 """Variables that look like secrets: two large tables, by name and by value. No real secret is written here, and none in
-one piece, so that secret scanners do not report this file.
-"""
+one piece, so that secret scanners do not report this file."""
 
 from __future__ import annotations
 

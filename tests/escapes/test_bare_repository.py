@@ -1,6 +1,4 @@
-"""Bare repositories: git takes a directory without `.git` for one and obeys its configuration, so none is left at a
-root.
-"""
+"""Bare repositories: git obeys their configuration without a `.git`, so none is left at a root."""
 
 from __future__ import annotations
 

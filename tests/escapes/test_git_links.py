@@ -116,7 +116,7 @@ async def test_a_rebase_of_the_user_keeps_its_steps(place: Path, mounts: bool) -
     assert len(result.notes) == 1
 
 
-# repositories deeper in the workspace
+# nested repositories
 
 
 def evil(place: Path) -> str:

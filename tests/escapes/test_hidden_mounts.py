@@ -103,7 +103,7 @@ def test_what_is_also_the_workspace_cannot_be_hidden(way: str, place: Path) -> N
 
 
 def test_another_path_is_found_where_the_first_cannot_be_reached(tmp_path: Path) -> None:
-    """It may be accessible to this user, although the mount table is all that shows it."""
+    """The other path may be accessible to this user, although both are known only from the mount table."""
     real = Path(os.path.realpath(tmp_path))
     mounts = read_mounts()
     own = max((mount for mount in mounts if real.is_relative_to(mount.point)), key=lambda mount: len(mount.point))

@@ -339,9 +339,7 @@ async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, li
 async def test_a_keeper_that_is_late_but_at_work_does_not_make_a_run_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when a flood of processes leaves it almost no CPU time: here the keeper counts as late during the grace
-    period.
-    """
+    """As when a flood of processes leaves it little CPU time: here the keeper counts as late during the grace."""
     monkeypatch.setattr(client_run, "_KEEPER_TIMEOUT_S", 30.0)
     monkeypatch.setattr(client_run, "UNKILLABLE_AFTER_S", -31.0)
     request = Request("trap '' TERM; while :; do sleep 0.05; done", timeout=0.3)

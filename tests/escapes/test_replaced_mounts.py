@@ -1,4 +1,4 @@
-"""Mounts that vanish when another process replaces the path below them: how it stays safe, and what the result reports."""
+"""Mounts that vanish when another process replaces the path below them: the effects, and the result's notes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Attempts on objects that a user's programs share besides files: futexes, message queues, abstract sockets, named
-pipes.
-"""
+"""Attempts on other objects that a user's programs share: futexes, message queues, abstract sockets, named pipes."""
 
 from __future__ import annotations
 

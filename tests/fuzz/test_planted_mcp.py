@@ -1,4 +1,4 @@
-"""Planted defects for the fuzz target of the MCP server: messages after the handshake are altered, and it must notice."""
+"""Planted defects for the fuzz target of the MCP server: messages after the handshake are altered."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Saved cases that failed once, and a few new cases of each target. They are the same every time, because a test must
-not depend on luck, and far from those of `make fuzz`, which tries 100,000 cases, and others with `--seed`.
-"""
+not depend on luck, and far from those of `make fuzz`, which tries 100,000 cases, and others with `--seed`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_the_answer_is_in_its_dialect(agent: str, case: dict[str, Any]) -> None:
 
 
 def _without_reasons(said: Any) -> None:
-    """Check and remove the reasons: each is a text, and not empty where it has only one place."""
+    """Remove the reasons from an answer; check that each begins with `nacre`."""
     if not isinstance(said, dict):
         return
     for name in ("user_message", "agent_message", "permissionDecisionReason"):

@@ -1,4 +1,4 @@
-"""Provably harmless commands: a short list of reading commands, without the known ways to run a program through them."""
+"""Provably harmless commands: a short list of reading commands, without the known ways to run programs with them."""
 
 from __future__ import annotations
 

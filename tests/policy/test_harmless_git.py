@@ -45,8 +45,7 @@ class Repository:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.path = home / "repository"
-        # found in PATH: git passes some settings to a shell, and executes others directly
-        self.program = home / "program"
+        self.program = home / "program"  # found in PATH: git gives some settings to a shell
         self.program.write_text(f"#!/bin/sh\ntouch '{home}/ran'\n")
         self.program.chmod(0o755)
         self.path.mkdir()

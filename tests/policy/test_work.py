@@ -81,7 +81,7 @@ MEETS = {
     "arguments that go, perhaps": f"set -- {'/a ' * 8000}" + ";b&&shift" * 8000,
     "arguments, perhaps": numbered_text("b&&set -- /a{0};", 5000) + 'b "$@";' * 1000,
 }
-"""Scripts with many branches that join, each with its own names and values."""
+"""Scripts whose control-flow paths join, each path with its own names and values."""
 TAKES_TRIES = {
     "sed: newlines": "sed '" + "\n" * SIZE + "' f",
     "sed: blanks": "sed '0" + " " * SIZE + "' f",

@@ -175,7 +175,7 @@ PIECES = [
 
 
 def read_by_git(text: str, place: Path) -> list[tuple[str, str | None]] | None:
-    """Return the settings as git reads them; None if git refuses the file. Fold tabs to spaces, as older versions do."""
+    """Return the settings as git reads them, tabs as spaces like older versions; None if git refuses the file."""
     (place / "config").write_bytes(text.encode())
     done = subprocess.run(
         ["git", "config", "-f", "config", "--list", "-z"], cwd=place, capture_output=True, check=False

@@ -165,7 +165,7 @@ async def test_a_caller_that_leaves_a_hanging_agent_leaves_no_run(
 ) -> None:
     from nacre.engines.ray.placement import slots
 
-    monkeypatch.setattr(slots, "_AGENT_CLEANUP_S", -4.0)  # as if the grace of five seconds were over
+    monkeypatch.setattr(slots, "_AGENT_CLEANUP_S", -4.0)  # plus a grace of five seconds: one second in all
     engine = made(num_cpus=0.1, label_selector={"role": "left"})
     agent = await agent_of(engine)
     run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} sleep 300"))

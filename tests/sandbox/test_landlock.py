@@ -92,7 +92,7 @@ def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
         ruleset = landlock.create(files, network, scopes)
         try:
             landlock.allow_below(ruleset, os.fsencode(tmp_path / "open"), landlock.EVERYTHING & files)
-            # not a directory: reduced to what applies to files
+            # a file: reduced to what applies to files
             landlock.allow_below(ruleset, b"/dev/null", landlock.EVERYTHING & files)
             landlock.restrict_thread(ruleset)
         finally:

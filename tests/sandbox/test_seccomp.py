@@ -1,6 +1,4 @@
-"""Answers of the seccomp filter to all relevant calls, on both architectures. Its program is interpreted, not
-installed.
-"""
+"""Answers of the seccomp filter to all relevant calls, on both architectures. Its program is interpreted here."""
 
 from __future__ import annotations
 
@@ -265,7 +263,7 @@ def test_no_other_process_is_given_limits_or_a_priority(machine: str) -> None:
         own, others = [1, 1, 7], [1, 1, 7]
         own[index], others[index] = 0, 4321
         assert (asked(name, *own), asked(name, *others)) == ("allow", "EPERM"), name
-    # which means all processes of the user
+    # all of the user's processes
     assert (asked("setpriority", 2, 0, 7), asked("ioprio_set", 3, 0, 7)) == ("EPERM", "EPERM")
 
 

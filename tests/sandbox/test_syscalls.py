@@ -1,4 +1,4 @@
-"""The numbers of system calls are those of this system's headers."""
+"""Numbers of system calls, compared with this system's headers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ CALLS = [(machine, name) for machine, numbers in NUMBERS.items() for name in num
 
 @cache
 def header(machine: str) -> dict[str, int]:
-    """Return the numbers in the system's header, empty if there is none. It defines `truncate` and others by another
-    name.
-    """
+    """Return the numbers in the system's header, empty without one. `truncate` and others have another name there."""
     for path in map(Path, HEADERS[machine]):
         if path.exists():
             rows = dict(re.findall(r"^#define __NR(?:3264)?_(\w+)\s+(\d+)$", path.read_text(), re.MULTILINE))

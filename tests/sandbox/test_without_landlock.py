@@ -1,6 +1,5 @@
 """Kernels with fewer abilities: Landlock's system calls fail for real, or lower ABIs are simulated. nacre never claims
-to enforce more than it does.
-"""
+to enforce more than it does."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ MAX_SLEEPS = 15
 """Pauses between two polls in `support/waiting.py`, and waits for what only time can bring; each has its reason."""
 SLEEP = re.compile(r"\b(?:time|asyncio|anyio)\.sleep\(|(?<![.\w])sleep\(")
 """Also by the bare name. The program `sleep` in a command is not counted: most of those keep a command alive, pause a
-loop in it, or delay something whose order does not matter, and no pattern tells these from a guess.
-"""
+loop in it, or delay something whose order does not matter, and no pattern tells these from a guess."""
 
 
 def test_hardly_any_test_sleeps() -> None:

@@ -1,6 +1,5 @@
 """Arguments that the interpreter computes are those that bash passes. Each case was found by `make fuzz`, which runs
-such scripts in bash and compares; here they have names. `alpha` is the command that is examined.
-"""
+such scripts in bash and compares; here they have names. `alpha` is the command that is examined."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def memory(pid: int) -> tuple[int, int]:
 
 
 def state(pid: int) -> str:
-    """Return `R`, `S`, `Z`, …; `?` if /proc hides the process (hidepid=2); an empty string if there is no such process."""
+    """Return `R`, `S`, `Z`, …; `?` if /proc hides the process (hidepid=2); an empty string if there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -147,9 +147,7 @@ def _is_own_keeper(pid: int) -> bool:
 
 
 def _is_ready_shell(pid: int) -> bool:
-    """Return whether this is a standby shell of our keeper or of one that it forked. A shell that runs a command has a
-    tag.
-    """
+    """Return whether this is a standby shell of our keeper or of one that it forked. Shells with a command have a tag."""
     parent, session = parent_and_session(pid)
     kept = is_hidden(parent) or _is_own_keeper(parent) or _is_own_keeper(parent_and_session(parent)[0])
     tag = tag_of(pid) if LINUX else None

@@ -12,8 +12,7 @@ CHILDREN_OF_PARENT = (
     "set -- ${stat##*) }; [[ $2 != $PPID ]] || echo ${directory#/proc/}; done"
 )
 """Prints the PIDs of the shell and its siblings, like `pgrep -P $PPID`, which a minimal system does not have. Clobbers
-`$1…`, so use it in a substitution or a subshell.
-"""
+`$1…`, so use it in a substitution or a subshell."""
 
 
 def processes_with_word(word: str) -> str:

@@ -24,7 +24,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def deny_calls(*calls: str) -> tuple[str, ...]:
-    """Return the argv prefix that denies these calls, like `deny_calls("clone3=EPERM")`. Skip the test without seccomp."""
+    """Return an argv prefix that denies these calls, as in `deny_calls("clone3=EPERM")`. Skip without seccomp."""
     from nacre.sandbox.probe import probe
 
     if platform.machine() not in NUMBERS or not probe().seccomp:

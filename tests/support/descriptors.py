@@ -1,4 +1,4 @@
-"""Limits on the descriptors of this process. `limit_descriptors` is never undone: it is for short-lived host programs."""
+"""Limits on the descriptors of this process. `limit_descriptors` is never undone; use it in short-lived hosts."""
 
 from __future__ import annotations
 

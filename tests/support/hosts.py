@@ -33,9 +33,7 @@ def run_host(
     through: Sequence[str] = (),
     cwd: Path = ROOT,
 ) -> str:
-    """Run the program, with `through` as an argv prefix, and return its stdout. It must exit 0 and print nothing on
-    stderr.
-    """
+    """Run the program, with `through` as an argv prefix; return its stdout. It must exit 0 with empty stderr."""
     elsewhere = {} if cwd == ROOT else {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*through, *command(program, *arguments)],

@@ -13,8 +13,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 
 def in_own_mounts(script: str, *arguments: object) -> list[str]:
     """Return an argv prefix that runs `script` in a private mount namespace first; `arguments` are its "$1" and so on.
-    Skip the test if that does not work here.
-    """
+    Skip the test if that does not work here."""
     if shutil.which("unshare") is None or shutil.which("mount") is None:
         pytest.skip("needs unshare and mount")
     words = [str(argument) for argument in arguments]

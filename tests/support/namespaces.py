@@ -1,6 +1,4 @@
-"""Helpers for tests that need bubblewrap: they are skipped without it. `make test-containers` installs it and runs
-those that are marked.
-"""
+"""Helpers for tests that need bubblewrap. They are skipped without it; `make test-containers` installs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users for tests that root runs: a UID that no account and no process has, and a directory that this user may enter."""
+"""Users for tests that root runs: a UID without accounts and processes, and a directory that this user may enter."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ _CAPABILITIES = {"dac_override": 1, "dac_read_search": 2, "sys_ptrace": 19}
 
 def free_uid() -> int:
     """Return a UID without an account or a process that is mapped here as a GID, too. It is random, so that two test
-    runs on one machine have different ones. Skip the test if there is none.
-    """
+    runs on one machine have different ones. Skip the test if there is none."""
     low, high = _mapped_range()
     used = _uids_of_processes()
     for _ in range(1000):
@@ -41,8 +40,7 @@ def free_uid() -> int:
 def as_user(uid: int) -> list[str]:
     """Return the argv prefix with which root starts a program as a user to whom limits apply. That user may still read
     this Python and the project, wherever they are, and see its own hidden processes. Skip the test where that is
-    impossible.
-    """
+    impossible."""
     if os.geteuid() != 0:
         pytest.skip("only root can be another user")
     if shutil.which("setpriv") is None:

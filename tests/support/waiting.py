@@ -15,8 +15,7 @@ HANG_TIMEOUT_S = 100.0
 """Bound in seconds that only a hang exceeds, even on a machine with fifty times its normal load."""
 TIME_LIMITS_S = (1, 8, 60)
 """Timeouts for a command to try one after another, until it reaches the place where it waits before its time is up. On
-a busy machine that may take long, and only then does the test prove anything about the end.
-"""
+a busy machine that may take long, and only then does the test prove anything about the end."""
 _POLL_INTERVAL_S = 0.01
 """Seconds between two polls, for conditions without an event: the only time that a test sleeps."""
 

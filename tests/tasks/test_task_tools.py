@@ -84,9 +84,7 @@ async def test_output_waits_for_the_end_if_not_told_otherwise(tasks: Tasks, serv
 
 
 def split(text: str) -> tuple[str, int, str, int]:
-    """Return the text shown of the head, the count of what is left out, the text shown of the tail, and where to
-    continue.
-    """
+    """Return head, count of what is left out, tail, and the offset at which to continue."""
     match = re.fullmatch(
         r"[^\n]*\n(.*?)\n?\[… (?:[\d,]+ lines, )?([\d,]+) (?:bytes|characters)(?: of line \d+)?(?: left out)?\]\n(.*)\n"
         r"\[nacre: since=(\d+) reads what is left out\]\n\[nacre: cursor [^\n]*\]",

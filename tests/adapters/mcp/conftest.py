@@ -1,6 +1,5 @@
 """These suites need the SDK, or programs from the npm registry; without them nothing is collected here. `make test-mcp`
-and `make test-mcp-tools` install them.
-"""
+and `make test-mcp-tools` install them."""
 
 from __future__ import annotations
 

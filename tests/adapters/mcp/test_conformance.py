@@ -65,7 +65,7 @@ NOT_OURS = {
     "sep-2663-tasks-get-status-failed": "a task does not end with an error of the protocol",
     "tasks-result-type-complete-on-non-task-responses": "wants a task that asks; its other parts are in test_extension",
 }
-"""Checks to leave out, in scenarios that are run."""
+"""Checks that are left out in scenarios that are run, with the reason."""
 LEFT_OUT = {
     "it is about logging to the client": "logging-set-level tools-call-with-logging",
     "it is about completion": "completion-complete",

@@ -178,7 +178,7 @@ def test_every_message_is_as_the_document_has_it(tmp_path: Path, gate: Gate, lif
         assert (set(over), over["status"], over["resultType"]) == ({*HANDLE, "result"}, "completed", "complete")
         assert over["result"]["structuredContent"]["exit_code"] == 3
         assert over["result"]["isError"] is False
-        assert ask("tasks/cancel", taskId=id) == ACKNOWLEDGED  # though there is nothing to cancel
+        assert ask("tasks/cancel", taskId=id) == ACKNOWLEDGED  # although there is nothing to cancel
         assert ask("tasks/get", taskId=id)["status"] == "completed"
 
         other = ask.handle(f"{life.hold} sleep 600")["taskId"]

@@ -1,4 +1,4 @@
-"""The server over stdio, in a process of its own, with the SDK's own client."""
+"""The server over stdio, in its own process, with the SDK's own client."""
 
 from __future__ import annotations
 

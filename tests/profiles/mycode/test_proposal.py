@@ -1,4 +1,4 @@
-"""The proposal's own examples and its list of tests, one by one; what other files prove in detail is only named here."""
+"""The proposal's own examples and its list of tests, one by one; what other files prove is only named here."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ CTX = PrimitiveContext("/tmp", operation_id="op-1")
 
 
 def expect_end(result: BashResult, code: int, out: str = "", err: str = "", *, timed_out: bool = False) -> BashResult:
-    """Return the expected result for this end."""
+    """Return the result expected for this end, with the actual duration."""
     metadata = ExecutionMetadata(duration=result.metadata.duration, operation_id="op-1", primitive="bash")
     return BashResult(exit_code=code, stdout=out, stderr=err, timed_out=timed_out, metadata=metadata)
 

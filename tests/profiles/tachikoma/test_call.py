@@ -18,7 +18,7 @@ BASH = Bash(profile="tachikoma")
 
 
 def data(answer: Answer, code: int, out: str = "", err: str = "", **more: Any) -> dict[str, Any]:
-    """Return the expected data for this end."""
+    """Return the data expected for this end, with the actual duration."""
     metadata = {
         "duration": answer.data["metadata"]["duration"],
         "operation_id": "",

@@ -14,7 +14,7 @@ from tests.support.quoting import quote
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Return the directory of `inside`, which has a directory and links in it, and of `outside` next to it."""
+    """Return the parent of `inside`, which has a directory and links in it, and of `outside`."""
     root = tmp_path.resolve()
     (root / "inside" / "deep").mkdir(parents=True)
     (root / "inside-too").mkdir()
