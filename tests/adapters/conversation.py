@@ -1,5 +1,5 @@
-"""One conversation for every framework: list the files, run the tests, be refused, call wrongly, start a server, read
-its output, kill it, see that nothing runs.
+"""The same conversation for every framework: list the files, run the tests, be refused, call wrongly, start a server,
+read its output, kill it, see that nothing runs.
 
 A framework's fake model asks `next_call` for its next step, given the answers so far. The answers must be the same
 through each framework, word for word, except for what differs from run to run (`plain`). There is a second conversation

@@ -62,7 +62,7 @@ pytestmark = pytest.mark.framework
 
 
 class Scripted(Model):
-    """Model that returns what `respond` says for the tool results so far."""
+    """Model that returns what `respond` returns for the tool results so far."""
 
     def __init__(self, respond: Callable[[list[Any]], Any]) -> None:
         self._respond = respond

@@ -1,4 +1,4 @@
-"""Standby keepers: a dedicated keeper whose command did not become a task returns to the pool for the next one."""
+"""Standby keepers: a dedicated keeper whose command did not become a task returns to the pool for the next command."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: Tool
     for _ in range(50):
         assert await keeper_of(bash, ctx, "sleep 0.001 & wait") == keeper
         await is_back(keeper)
-    # when commands come without a pause, a second standby shell is kept for a second
+    # when commands follow each other without a pause, a second standby shell is kept for a second
     await until(lambda: [cost(keeper), cost(keeper_connection().pid)] == before, "all to be as before")
 
 

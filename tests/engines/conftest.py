@@ -18,7 +18,7 @@ from nacre.errors import EngineUnavailable
 from tests.support.lifeline import Gate, Lifeline
 
 PROGRAMS = os.environ.get("NACRE_TEST_CONTAINERS", "").split()
-"""Those of podman and docker that have the image here; set by `make test-containers`."""
+"""Programs, of podman and docker, that have the image here; set by `make test-containers`."""
 IMAGE = "localhost/nacre-test"
 
 

@@ -32,7 +32,7 @@ BY_SHELL = {
     "hostname": 'hostname "$(hostname)"',
     "date": 'date -s @"$(date +%s)" >/dev/null',
 }
-"""Attempts by program. Those that would succeed outside change nothing there."""
+"""Attempts by program. If they succeed outside, they change nothing there."""
 
 CALLS = {
     **{f"clone-{flag:#x}": (56, 220, flag | 17, 0, 0, 0, 0) for flag in (1 << n for n in (17, *range(25, 31)))},

@@ -88,7 +88,7 @@ async def test_memory_on_its_way_in_many_small_pieces_counts(tmp_path: Path) -> 
 
 
 async def test_files_that_were_received_and_closed_no_longer_count(tmp_path: Path) -> None:
-    """One small file is always in flight; large ones come and go at the same time."""
+    """A small file is always in flight; large ones come and go at the same time."""
     program = """
         import os, socket, time
         ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -247,7 +247,7 @@ def test_names_of_documented_packages_have_the_same_attributes_and_parameters() 
 
 
 def has_own_constructor(cls: type) -> bool:
-    """Return whether the class has a public constructor of its own: not enums, protocols and plain exceptions."""
+    """Return whether the class has its own public constructor: not enums, protocols and plain exceptions."""
     if issubclass(cls, enum.Enum) or getattr(cls, "_is_protocol", False):
         return False
     own = [each for each in cls.__mro__ if each.__module__.split(".")[0] == "nacre"]

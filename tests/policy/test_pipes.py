@@ -1,4 +1,4 @@
-"""Pipe rules see every pipe that would exist, wherever the text that creates it stands."""
+"""Pipe rules see every pipe that would exist, wherever the text is that creates it."""
 
 from __future__ import annotations
 

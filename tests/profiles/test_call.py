@@ -1,4 +1,4 @@
-"""One call of the tool by a model: any arguments get an answer."""
+"""A single call of the tool by a model: any arguments get an answer."""
 
 from __future__ import annotations
 

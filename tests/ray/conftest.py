@@ -101,7 +101,7 @@ def shared(machines: Machines) -> Any:
 
 
 Made = Callable[..., Any]
-"""Makes an engine that is closed at the end."""
+"""Function that makes an engine, which is closed at the end."""
 
 
 @pytest.fixture

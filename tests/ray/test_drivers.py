@@ -1,4 +1,4 @@
-"""One engine in a program: its threads, its forks, and the warning about a cluster without authentication."""
+"""A single engine in a program: its threads, its forks, and the warning about a cluster without authentication."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ async def test_a_run_of_an_engine_that_is_closed_is_not_started_again(machines: 
 async def test_a_program_without_the_token_is_not_let_in(
     machines: Machines, shown: dict[str, str], said: str, tmp_path: Path
 ) -> None:
-    """The error comes at the first attempt, although Ray tries twenty times."""
+    """The error is raised at the first attempt, although Ray tries twenty times."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     driver = await asyncio.to_thread(
         subprocess.run,

@@ -35,7 +35,7 @@ PLAIN = {
 
 
 class Filter:
-    """One filter program, queried by the names of calls."""
+    """A filter program, queried by the names of calls."""
 
     def __init__(self, machine: str, **variant: Any) -> None:
         variant = {"sockets": "none", "unix": False, "metadata": True, "shared": True, "truncation": True, **variant}

@@ -196,7 +196,7 @@ def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> No
 
 
 def test_whoever_is_ahead_in_any_column_of_figures_is_named() -> None:
-    """Each figure is a race: that of the slowest few as well as the median."""
+    """Each figure is a race, for the slowest few runs as well as for the median."""
     facts: Facts = dict.fromkeys(FIGURES, 2.0)
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), dict.fromkeys(PROBES, facts))
     lines = ahead([nacre, Findings(PEER, dict.fromkeys(PROBES, dict.fromkeys(FIGURES, 1.0)))], "nacre")

@@ -1,4 +1,4 @@
-"""One stream; beyond 128 KB its first and last 4 KB; exit codes, and system errors, which have none."""
+"""Output in a single stream; beyond 128 KB its first and last 4 KB; exit codes, and system errors, which have none."""
 
 from __future__ import annotations
 
