@@ -1,4 +1,4 @@
-"""The same conversation for every framework: list the files, run the tests, be refused, call wrongly, start a server,
+"""A conversation that every framework holds: list the files, run the tests, be refused, call wrongly, start a server,
 read its output, kill it, see that nothing runs.
 
 A framework's fake model asks `next_call` for its next step, given the answers so far. The answers must be the same

@@ -24,7 +24,7 @@ class Listener:
 
     def __init__(self, family: int, kind: int, address: object) -> None:
         self._socket = socket.socket(family, kind)
-        self._socket.bind(address)  # type: ignore[arg-type] # whatever the family takes
+        self._socket.bind(address)  # type: ignore[arg-type] # depends on the family
         self._socket.setblocking(False)
         self._listens = kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
         if self._listens:

@@ -22,7 +22,7 @@ def test_none_is_made_through_a_link_that_has_taken_the_place_of_its_root(tmp_pa
     root, other = tmp_path / "root", tmp_path / "other"
     other.mkdir()
     root.symlink_to(other)
-    with pytest.raises(OSError):  # noqa: PT011  # which one is the system's to say
+    with pytest.raises(OSError):  # noqa: PT011  # the system chooses the errno
         make_private_tmpdir(os.fsencode(root))
     assert list(other.iterdir()) == []
 

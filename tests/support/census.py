@@ -147,7 +147,7 @@ def _is_own_keeper(pid: int) -> bool:
 
 
 def _is_ready_shell(pid: int) -> bool:
-    """Return whether this is a standby shell of our keeper or of one that it forked. Shells with commands are tagged."""
+    """Return whether this is a standby shell of our keeper or of one that it forked. Shells of runs have a tag."""
     parent, session = parent_and_session(pid)
     kept = is_hidden(parent) or _is_own_keeper(parent) or _is_own_keeper(parent_and_session(parent)[0])
     tag = tag_of(pid) if LINUX else None

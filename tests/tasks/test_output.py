@@ -281,7 +281,7 @@ def test_whatever_is_kept_can_be_read_exactly_once(
 
 async def collect(tasks: Tasks, id: str, into: list[Output], since: int = 0) -> None:
     async for output in tasks.follow(id, since=since):
-        into.append(output)  # noqa: PERF401  # at once, so that it can be seen from outside
+        into.append(output)  # noqa: PERF401  # immediately visible to the test
 
 
 async def test_following_gives_what_is_printed_as_it_comes_and_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:

@@ -299,7 +299,7 @@ async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: 
 
     async def listen() -> None:
         async for task in tasks.completions(poll_new=0.02):
-            ends.append(task)  # noqa: PERF401  # at once, so that it can be seen from outside
+            ends.append(task)  # noqa: PERF401  # immediately visible to the test
 
     listening = asyncio.ensure_future(listen())
     await until(lambda: all(keeper.watchers for keeper in running), "those that are watched")
