@@ -1,4 +1,4 @@
-"""Rules of compat profiles: matching ignores case, several texts may match together, and one rule is named."""
+"""Rules of compat profiles: names in any case, several texts together, and which rule is named if several apply."""
 
 from __future__ import annotations
 

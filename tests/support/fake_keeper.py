@@ -227,12 +227,12 @@ class FakeKeeper:
 
     @property
     def callers(self) -> int:
-        """Return the number of open connections."""
+        """Number of open connections."""
         return len(self._buffers)
 
     @property
     def watchers(self) -> int:
-        """Return the number of connections that wait for more output or the end."""
+        """Number of connections that wait for more output or the end."""
         return len(self._watching)
 
     # the thread

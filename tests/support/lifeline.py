@@ -36,13 +36,13 @@ class Lifeline:
 
     @property
     def holders(self) -> int:
-        """Return how many shells have run `hold` so far."""
+        """Number of shells that have run `hold` so far."""
         self._take(0)
         return self._read.count(_HELD)
 
     @property
     def over(self) -> bool:
-        """Return whether there were holders and all are dead."""
+        """Whether there were holders and all are dead."""
         return self.holders > 0 and self._take(0)
 
     def wait_held(self, by: int = 1, *, within: float = HANG_TIMEOUT_S) -> None:

@@ -44,19 +44,19 @@ exec unshare --user --map-root-user --mount "$@"
 
 
 def mount_out_of_reach(place: Path) -> Through:
-    """Start in a user namespace, with a mount below a directory that another user has closed. Needs root."""
+    """Return a prefix that starts in a user namespace, with a mount below another user's closed directory. Needs root."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
     return _prepare_command(_CLOSED_MOUNT, str(place), str(os.getpid() + 100_000))  # any user but root
 
 
 def stale_proc() -> Through:
-    """Start in a new PID namespace, with the /proc of the outer one."""
+    """Return a prefix that starts in a new PID namespace, with the /proc of the outer one."""
     return _unshare("--pid", "--fork")
 
 
 def fresh_proc() -> Through:
-    """Start in a new PID namespace with its own /proc."""
+    """Return a prefix that starts in a new PID namespace with its own /proc."""
     return _unshare("--pid", "--fork", "--mount-proc")
 
 
@@ -65,12 +65,12 @@ def no_proc() -> Through:
 
 
 def no_dev_fd(place: Path) -> Through:
-    """Start with a /dev without `fd`, which is built in the empty directory `place`."""
+    """Return a prefix that starts with a /dev without `fd`, built in the empty directory `place`."""
     return _prepare_command(_NO_DEV_FD, str(place))
 
 
 def no_temporary_directory() -> Through:
-    """Start with the usual temporary directories read-only and TMPDIR, TEMP and TMP unset."""
+    """Return a prefix that starts with read-only temporary directories and without TMPDIR, TEMP and TMP."""
     return _prepare_command(_NO_TEMPORARY)
 
 
