@@ -158,7 +158,7 @@ async def test_a_timeout_over_the_maximum_is_lowered_and_the_result_says_so() ->
 async def test_nothing_survives_although_the_keeper_was_held_up_between_term_and_kill(
     life: Lifeline, tmp_path: Path
 ) -> None:
-    """As when the machine sleeps: the times for SIGKILL and for giving up have passed when the keeper runs again."""
+    """As when the machine sleeps: the times for SIGKILL and for giving up have both passed when the keeper runs."""
     bash = Bash(Profile(name="hasty", grace=0.2))
     keeper = int((await bash.run("echo $PPID")).stdout)
     command = (

@@ -1,4 +1,4 @@
-"""Planted defects for the fuzz target of the MCP server: messages after the handshake are altered."""
+"""Planted defects for the fuzz target of the MCP server: it must find messages altered after the handshake."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Repository:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.path = home / "repository"
-        self.program = home / "program"  # found in PATH: git gives some settings to a shell
+        self.program = home / "program"  # found in PATH: git gives only some settings to a shell
         self.program.write_text(f"#!/bin/sh\ntouch '{home}/ran'\n")
         self.program.chmod(0o755)
         self.path.mkdir()

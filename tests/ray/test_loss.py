@@ -25,7 +25,7 @@ _LONG = 60.0
 async def test_a_node_dies_with_a_hundred_runs_in_flight(
     machines: Machines, life: Lifeline, gate: Gate, tmp_path: Path
 ) -> None:
-    """Its runs are lost, with their output so far, or restarted if retries were requested; all others finish."""
+    """Its runs are lost, with their output so far, or retried if requested; all others finish; no process is left."""
     doomed = machines.add("doomed")
     once, again = RayEngine(num_cpus=0.05), RayEngine(num_cpus=0.05, retries=1)
     bash = [Bash(engine=once if n < 60 else again) for n in range(100)]

@@ -39,7 +39,7 @@ def build_filter(machine: str) -> bytes:
         (_IF_EQUAL, 1, 0, ARCHITECTURES[machine]),
         (_RETURN, 0, 0, _ALLOW),
         (_LOAD, 0, 0, _NUMBER),
-        (_IF_EQUAL, 0, 1, numbers["clone3"]),  # libc falls back to clone on ENOSYS
+        (_IF_EQUAL, 0, 1, numbers["clone3"]),  # flags in memory, unreadable here; libc falls back to clone on ENOSYS
         (_RETURN, 0, 0, _ERRNO | _ENOSYS),
     ]
     for name in _DENIED:

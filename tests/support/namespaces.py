@@ -1,4 +1,4 @@
-"""Helpers for tests that need bubblewrap. They are skipped without it; `make test-containers` installs it."""
+"""Helpers for tests that need bubblewrap; skipped without it. `make test-containers` installs it and runs them."""
 
 from __future__ import annotations
 
