@@ -44,7 +44,7 @@ exec unshare --user --map-root-user --mount "$@"
 
 
 def mount_out_of_reach(place: Path) -> Through:
-    """Return a prefix that starts in a user namespace, with a mount below another user's closed directory; root only."""
+    """Return a prefix for a user namespace with a mount below another user's closed directory. Needs root."""
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
     return _prepare_command(_CLOSED_MOUNT, str(place), str(os.getpid() + 100_000))  # any user but root
