@@ -134,8 +134,8 @@ async def test_a_node_whose_agent_hung_is_used_again_where_no_other_will_do(made
     os.kill(agent, signal.SIGSTOP)
     assert isinstance((await asyncio.wait_for(run, _LONG)).outcome, Lost)
     assert (await asyncio.wait_for(bash.run("echo next"), _LONG / 2)).out.text == "next\n"
-    leases = (await engine.places()).leases
-    assert leases._shunned() == set()  # the agent has answered
+    leases = (await engine.slots()).leases
+    assert leases._quarantined_nodes() == set()  # the agent has answered
 
 
 async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
@@ -150,8 +150,8 @@ async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
         Bash(engine=made(num_cpus=2, label_selector={"role": "right"})).run(f"{life.hold} {gate.wait}")
     )
     await life.wait_until_held(within=_LONG)
-    leases = (await made(num_cpus=2, **both).places()).leases
-    leases.shun(machines.nodes[1].node_id)
+    leases = (await made(num_cpus=2, **both).slots()).leases
+    leases.quarantine(machines.nodes[1].node_id)
     lease = await asyncio.wait_for(leases.acquire(Cancel()), _LONG)
     assert lease is not None
     assert lease.node == machines.nodes[1].node_id

@@ -125,7 +125,7 @@ async def test_ten_thousand_can_wait(made: Made, gate: Gate, life: Lifeline, mos
     bash, cancel = Bash(engine=engine, max_running=most), Cancel()
     holds = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}"))
     await life.wait_until_held(within=_LONG)
-    leases = (await engine.places()).leases
+    leases = (await engine.slots()).leases
     rest = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(10_000)]
     if most is None:
         await asyncio.wait(rest, timeout=3)
@@ -146,7 +146,7 @@ async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
     """Counted, not timed: how many runs are planned in one iteration of the loop."""
     engine, cancel = made(num_cpus=1000), Cancel()
     bash = Bash(engine=engine, max_running=20_000)
-    leases, loop = (await engine.places()).leases, asyncio.get_running_loop()
+    leases, loop = (await engine.slots()).leases, asyncio.get_running_loop()
     planned, most, plan = 0, 0, engine.directory
 
     def directory(request: Request, ctx: ToolContext) -> str:
