@@ -26,12 +26,12 @@ def arm(place: Path, where: str = ".") -> str:
     )
 
 
-def test_the_attempt_works_where_nothing_protects(place: Path) -> None:
+def test_planted_bare_repository_runs_a_program_without_protection(place: Path) -> None:
     subprocess.run(["bash", "-c", arm(place)], cwd=place, check=True)
     assert is_armed(place, place.parent)
 
 
-async def test_no_bare_repository_is_left_at_a_root(place: Path, mounts: bool) -> None:
+async def test_bare_repository_planted_at_a_root_is_removed(place: Path, mounts: bool) -> None:
     result = await run(arm(place), place)
     assert says(result, f"{place}/HEAD is protected: it was made, and has been removed.")
     assert not is_armed(place, place.parent)
@@ -39,27 +39,27 @@ async def test_no_bare_repository_is_left_at_a_root(place: Path, mounts: bool) -
     assert left == {"objects", "refs", "tree", "config"}
 
 
-async def test_none_is_left_in_a_directory_of_writable(place: Path, mounts: bool) -> None:
+async def test_bare_repository_planted_in_a_writable_directory_is_disarmed(place: Path, mounts: bool) -> None:
     other = place.parent / "other"
     other.mkdir()
     await run(f"cd {shlex.quote(str(other))} && {{ {arm(place)}; }}", place, writable=(other,))
     assert not is_armed(other, place.parent)
 
 
-async def test_none_is_made_around_a_file_that_was_there(place: Path, mounts: bool) -> None:
+async def test_bare_repository_cannot_be_built_around_an_existing_head(place: Path, mounts: bool) -> None:
     (place / "HEAD").write_text("ref: refs/heads/main\n")
     await run(arm(place), place)
     assert not is_armed(place, place.parent)
 
 
-async def test_none_is_made_by_a_pointer_to_a_common_directory(place: Path, mounts: bool) -> None:
+async def test_bare_repository_cannot_be_built_with_a_commondir_pointer(place: Path, mounts: bool) -> None:
     (place / "HEAD").write_text("ref: refs/heads/main\n")
     (place / "objects").mkdir()
     await run(f"{arm(place, 'other')}; echo ./other > commondir", place)
     assert not is_armed(place, place.parent)
 
 
-async def test_a_bare_repository_that_was_there_keeps_its_configuration(place: Path, mounts: bool) -> None:
+async def test_existing_bare_repository_keeps_its_configuration(place: Path, mounts: bool) -> None:
     (place / "objects").mkdir()
     (place / "refs" / "heads").mkdir(parents=True)
     (place / "HEAD").write_text("ref: refs/heads/main\n")
@@ -69,7 +69,7 @@ async def test_a_bare_repository_that_was_there_keeps_its_configuration(place: P
     assert not is_armed(place, place.parent)
 
 
-async def test_ordinary_directories_of_these_names_are_ordinary(place: Path, mounts: bool) -> None:
+async def test_directories_named_like_repository_parts_are_ordinary(place: Path, mounts: bool) -> None:
     (place / "config").mkdir()
     (place / "config" / "app.toml").write_text("before")
     result = await run("echo x > config/app.toml; mkdir objects refs hooks; echo x > objects/o", place)

@@ -93,7 +93,7 @@ def context(directory: Path) -> ToolContext:
 
 
 @pytest.mark.linux
-async def test_code_from_a_call_runs_only_with_tag_and_limits(env: dict[str, str], tmp_path: Path) -> None:
+async def test_code_loaded_by_call_variables_runs_only_with_tag_and_limits(env: dict[str, str], tmp_path: Path) -> None:
     """A shell that loaded the code at once would have neither, in some of forty runs."""
     for _ in range(_RUNS):
         result = await UNCHECKED.run(Request("echo ran", env=env), context(tmp_path))
@@ -103,7 +103,7 @@ async def test_code_from_a_call_runs_only_with_tag_and_limits(env: dict[str, str
 
 @pytest.mark.linux
 @pytest.mark.bubblewrap
-async def test_the_same_holds_in_namespaces(env: dict[str, str], tmp_path: Path) -> None:
+async def test_code_loaded_in_bubblewrap_runs_only_with_tag_and_limits(env: dict[str, str], tmp_path: Path) -> None:
     skip_without_bubblewrap()
     bash = Bash(UNCHECKED.profile, engine=Bubblewrap())
     for _ in range(_RUNS // 4):
@@ -112,7 +112,7 @@ async def test_the_same_holds_in_namespaces(env: dict[str, str], tmp_path: Path)
 
 
 @pytest.mark.linux
-async def test_code_that_a_session_carries_on_runs_only_with_tag_and_limits(tmp_path: Path) -> None:
+async def test_code_loaded_by_session_variables_runs_only_with_tag_and_limits(tmp_path: Path) -> None:
     session = Session(UNCHECKED, context(tmp_path))
     [(name, value)] = preload(tmp_path).items()
     await session.run(f"export {name}='{value}'")
@@ -123,7 +123,7 @@ async def test_code_that_a_session_carries_on_runs_only_with_tag_and_limits(tmp_
 
 
 @pytest.mark.linux
-def test_code_from_a_call_does_not_run_in_a_shell_that_is_never_released(env: dict[str, str], tmp_path: Path) -> None:
+def test_code_from_call_variables_does_not_run_in_a_discarded_shell(env: dict[str, str], tmp_path: Path) -> None:
     """It waits for its tag and limits, however long that takes."""
     program = """
         import os, shutil, sys
@@ -163,34 +163,34 @@ WORKS = {
 
 
 @pytest.mark.parametrize(("variables", "command", "said"), WORKS.values(), ids=WORKS)
-async def test_what_a_call_brings_has_its_effect(variables: dict[str, str], command: str, said: str) -> None:
+async def test_deferred_call_variables_take_effect(variables: dict[str, str], command: str, said: str) -> None:
     assert (await UNCHECKED.run(Request(command, env=variables))).stdout == said
 
 
-async def test_a_variable_that_bash_complains_of_is_complained_of_once() -> None:
+async def test_invalid_variable_is_reported_by_bash_once() -> None:
     result = await UNCHECKED.run(Request("echo $BASH_COMPAT", env={"BASH_COMPAT": "1.0"}))
     assert (result.stdout, result.stderr.count("out of range")) == ("1.0\n", 1)
 
 
 @pytest.mark.linux
-async def test_a_shell_that_may_have_few_descriptors_gets_such_variables() -> None:
+async def test_shell_limited_to_few_fds_gets_deferred_variables() -> None:
     ctx = ToolContext(limits=Limits(open_files=8))
     result = await UNCHECKED.run(Request("echo $LD_X", env={"LD_X": "1"}), ctx)
     assert (result.stdout, result.stderr) == ("1\n", "")
 
 
-async def test_a_startup_file_of_a_call_is_read_by_its_shell_and_by_others(tmp_path: Path) -> None:
+async def test_bash_env_of_a_call_is_read_by_its_shell_and_nested_shells(tmp_path: Path) -> None:
     (tmp_path / "start").write_text("echo $LD_X read\n")
     variables = {"BASH_ENV": str(tmp_path / "start"), "LD_X": "1"}
     assert (await UNCHECKED.run(Request("bash -c true", env=variables))).stdout == "1 read\n1 read\n"
 
 
-async def test_a_pipeline_of_a_call_with_such_variables_tells_how_each_command_ended() -> None:
+async def test_pipestatus_is_complete_with_deferred_variables() -> None:
     result = await UNCHECKED.run(Request("false | true", env={"LD_X": "1"}))
     assert result.pipestatus == (PipelineStatus("false", 1), PipelineStatus("true", 0))
 
 
-async def test_functions_and_paths_of_libraries_stay_in_a_session(tmp_path: Path) -> None:
+async def test_session_keeps_exported_functions_and_library_paths(tmp_path: Path) -> None:
     session = Session(UNCHECKED, ToolContext(working_dir=tmp_path))
     await session.run("greet() { echo hello; }; export -f greet; export LD_LIBRARY_PATH=/opt/x/lib")
     assert (await session.run('greet; echo "$LD_LIBRARY_PATH"; pwd')).stdout == f"hello\n/opt/x/lib\n{tmp_path}\n"
@@ -199,7 +199,9 @@ async def test_functions_and_paths_of_libraries_stay_in_a_session(tmp_path: Path
 
 
 @pytest.mark.parametrize(("variable", "ahead"), [("LD_PRELOAD", False), ("COLOUR", True)])
-async def test_no_node_starts_a_shell_ahead_with_such_variables(variable: str, ahead: bool, tmp_path: Path) -> None:
+async def test_ray_node_defers_loader_variables_and_uses_no_standby_shell(
+    variable: str, ahead: bool, tmp_path: Path
+) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     plan = strip_local(plan_for(Request("true", env={variable: "x"}), ctx, DEFAULT, {}))
     sent = RunPayload(id="1", plan=plan, context=PlanContext(ctx=ctx, inherits=False), reports_state=False)
@@ -207,7 +209,7 @@ async def test_no_node_starts_a_shell_ahead_with_such_variables(variable: str, a
     assert (there.deferred, there.standby_ok) == (() if ahead else (variable,), ahead)
 
 
-def test_names_of_the_loader_and_the_shell_are_deferred_and_others_are_not() -> None:
+def test_only_loader_and_shell_variables_are_deferred() -> None:
     deferred = ("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GLIBC_TUNABLES", "GCONV_PATH", "LOCPATH", "ENV",
                 "SHELLOPTS", "BASHOPTS", "PS4", "POSIXLY_CORRECT", "BASH_FUNC_x%%", "BASH_LOADABLES_PATH")  # fmt: skip
     others = ("PATH", "HOME", "LANG", "BASH_ENV", "LD", "OLD_LD_PRELOAD", "LD_$(x)", "ENVIRONMENT", TAG_VARIABLE)

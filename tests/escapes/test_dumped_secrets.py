@@ -44,7 +44,7 @@ def parts(secret: str) -> list[str]:
 
 @pytest.mark.parametrize("length", LENGTHS)
 @dumps
-def test_nothing_is_left_of_a_secret(name: str, length: int) -> None:
+def test_no_part_of_a_secret_is_left_in_a_masked_dump(name: str, length: int) -> None:
     for shift in range(17):
         masked = []
         for secret in pair(length):
@@ -56,7 +56,7 @@ def test_nothing_is_left_of_a_secret(name: str, length: int) -> None:
 
 
 @pytest.mark.parametrize("command", [*MORE, *WIDE])
-def test_nothing_is_left_of_a_secret_in_what_the_programs_print(command: str) -> None:
+def test_no_part_of_a_secret_is_left_in_real_program_output(command: str) -> None:
     program, *options = command.split()
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
@@ -72,7 +72,7 @@ def test_nothing_is_left_of_a_secret_in_what_the_programs_print(command: str) ->
 
 
 @dumps
-def test_the_dumps_of_these_tests_are_those_of_the_programs(name: str) -> None:
+def test_simulated_dumps_match_the_real_programs(name: str) -> None:
     program, *options = name.split()
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
@@ -85,7 +85,7 @@ def test_the_dumps_of_these_tests_are_those_of_the_programs(name: str) -> None:
 
 
 @dumps
-def test_a_part_is_masked_where_the_dump_was_cut(name: str) -> None:
+def test_partial_secret_is_masked_where_a_dump_was_cut(name: str) -> None:
     """Less than four bytes stay at a cut. A part of six, anywhere in the rest, would be masked."""
     text = DUMPS[name](BEFORE + b"qqq" + ONE.encode() + AFTER)
     for place in range(len(text)):
@@ -96,7 +96,9 @@ def test_a_part_is_masked_where_the_dump_was_cut(name: str) -> None:
 @dumps
 @given(sizes=st.lists(st.integers(1, 90), max_size=30), shift=st.integers(0, 20))
 @settings(deadline=None, max_examples=30)
-def test_a_dump_that_is_shown_in_pieces_shows_no_more(name: str, sizes: list[int], shift: int) -> None:
+def test_streaming_a_dump_in_pieces_reveals_no_more_than_masking_at_once(
+    name: str, sizes: list[int], shift: int
+) -> None:
     shown = []
     for secret in pair(LENGTHS[-1]):
         text, held, place, said = DUMPS[name](b"q" * shift + secret.encode() + AFTER), "", 0, ""
@@ -109,7 +111,7 @@ def test_a_dump_that_is_shown_in_pieces_shows_no_more(name: str, sizes: list[int
     assert shown[0] == shown[1]
 
 
-def test_colours_in_a_dump_do_not_matter() -> None:
+def test_secret_in_a_coloured_dump_is_masked() -> None:
     text = DUMPS["xxd"](BEFORE + ONE.encode())
     coloured = "".join(f"\x1b[1;32m{char}\x1b[0m" if char.isalnum() else char for char in text)
     masked = mask_ansi(coloured, [ONE])
@@ -117,7 +119,7 @@ def test_colours_in_a_dump_do_not_matter() -> None:
     assert ONE[:6].encode().hex()[:4] not in masked.replace("\x1b[1;32m", "").replace("\x1b[0m", "")
 
 
-def test_what_is_no_secret_stays_as_it_is() -> None:
+def test_dump_without_the_secret_is_unchanged() -> None:
     for name, dump in DUMPS.items():
         text = dump(BEFORE + ONE.encode() + AFTER)
         assert mask(text, [OTHER]) == text, name
@@ -128,12 +130,12 @@ def test_what_is_no_secret_stays_as_it_is() -> None:
     "secret", ["пароль-и-слово", "line one of it\nline two of it", "a b  c   d    e", "%s\\n\t\x7f!?"]
 )
 @dumps
-def test_secrets_of_any_characters_are_found(name: str, secret: str) -> None:
+def test_secrets_with_any_characters_are_masked_in_dumps(name: str, secret: str) -> None:
     for shift in range(17):
         assert MASK in mask(DUMPS[name](b"q" * shift + secret.encode() + b"qq"), [secret])
 
 
-async def test_a_model_reads_no_secret_that_a_command_dumps(bash: Bash, tmp_path: Path) -> None:
+async def test_model_text_masks_a_secret_dumped_by_a_command(bash: Bash, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(BEFORE + ONE.encode() + AFTER)
     result = await bash.run(Request("od -c file; od -An -tx1 file", cwd=tmp_path), ToolContext(secrets=(ONE,)))
     said = model_text(result)

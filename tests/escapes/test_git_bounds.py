@@ -24,7 +24,7 @@ def links_in_use(directory: Path) -> list[Path]:
     return [path for each in own for path in [each, *each.rglob("*")] if path.is_symlink()]
 
 
-async def test_two_thousand_directories_hide_no_link(place: Path, mounts: bool) -> None:
+async def test_link_is_found_among_two_thousand_git_directories(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     outside = shlex.quote(str(place.parent / "outside"))
     result = await run(f"mkdir .git/x{{1..2100}}; ln -sf {outside} .git/logs/refs/heads/main", repo)
@@ -33,7 +33,7 @@ async def test_two_thousand_directories_hide_no_link(place: Path, mounts: bool) 
     assert (place.parent / "outside").read_text() == "precious"
 
 
-async def test_sixty_thousand_files_hide_no_link(place: Path, mounts: bool) -> None:
+async def test_link_is_found_among_sixty_thousand_git_files(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     outside = shlex.quote(str(place.parent / "outside"))
     links = "".join(f"ln -sf {outside} .git/{name}; " for name in ("COMMIT_EDITMSG", "FETCH_HEAD", "ORIG_HEAD"))
@@ -44,7 +44,7 @@ async def test_sixty_thousand_files_hide_no_link(place: Path, mounts: bool) -> N
 
 
 @pytest.mark.parametrize("where", [".git/x", ".git/refs/heads/x", ".git/logs/refs/heads/x", ".git/logs/y/x"])
-async def test_new_directories_beyond_the_bound_are_moved_away(
+async def test_new_git_directories_beyond_the_bound_are_moved_away(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
@@ -64,7 +64,7 @@ async def test_new_directories_beyond_the_bound_are_moved_away(
     assert not [remark for remark in again.notes if MOVED in remark]
 
 
-async def test_new_links_beyond_the_bound_are_moved_away(
+async def test_new_git_links_beyond_the_bound_are_moved_away(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(directory_cache, "_LINKS_MAX", 10)
@@ -81,7 +81,7 @@ async def test_new_links_beyond_the_bound_are_moved_away(
     assert git(repo, "log", "--format=%s") == "first"
 
 
-async def test_a_directory_that_may_not_be_written_is_moved_all_the_same(
+async def test_read_only_git_directories_beyond_the_bound_are_moved_away(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
@@ -91,7 +91,7 @@ async def test_a_directory_that_may_not_be_written_is_moved_all_the_same(
     assert len(list((repo / ".git/logs/refs/heads").iterdir())) < 99
 
 
-async def test_a_path_that_is_too_long_to_look_at_is_moved_away(place: Path, mounts: bool) -> None:
+async def test_git_path_too_long_to_examine_is_moved_away(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     name = "n" * 200
     outside = shlex.quote(str(place.parent / "outside"))
@@ -102,7 +102,7 @@ async def test_a_path_that_is_too_long_to_look_at_is_moved_away(place: Path, mou
     assert not (repo / ".git/logs/refs/heads" / name).exists()
 
 
-async def test_a_repository_that_was_larger_before_is_worked_in_as_before(
+async def test_repository_already_beyond_the_bound_is_left_alone(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)

@@ -45,7 +45,7 @@ def is_armed(tree: Path, place: Path) -> bool:
 
 
 @pytest.mark.parametrize("name", LINKS)
-async def test_no_new_link_stays_in_a_git_directory(place: Path, mounts: bool, name: str) -> None:
+async def test_new_link_in_a_git_directory_is_removed(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     result = await run(LINKS[name].format(target=shlex.quote(str(place.parent / "outside"))), repo)
     assert result.outcome == Exited(0), result
@@ -58,7 +58,7 @@ async def test_no_new_link_stays_in_a_git_directory(place: Path, mounts: bool, n
     assert "from the user" not in (repo / ".git" / "config").read_text()
 
 
-async def test_none_stays_in_the_directory_of_a_worktree_or_a_submodule(place: Path, mounts: bool) -> None:
+async def test_new_link_in_a_worktree_or_submodule_git_directory_is_removed(place: Path, mounts: bool) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     tree = worktree(repo, place / "tree")
     submodule(repo, other, "inner")
@@ -68,7 +68,7 @@ async def test_none_stays_in_the_directory_of_a_worktree_or_a_submodule(place: P
     assert links_below(repo / ".git") == []
 
 
-async def test_a_head_that_became_a_link_is_put_back(place: Path, mounts: bool) -> None:
+async def test_head_replaced_by_a_link_is_restored(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     before = (repo / ".git" / "HEAD").read_bytes()
     await run("ln -sf ~/.bashrc .git/HEAD", repo)
@@ -76,7 +76,7 @@ async def test_a_head_that_became_a_link_is_put_back(place: Path, mounts: bool) 
     assert not (repo / ".git" / "HEAD").is_symlink()
 
 
-async def test_links_that_were_there_stay(place: Path, mounts: bool) -> None:
+async def test_existing_links_in_a_git_directory_stay(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     (repo / ".git" / "mine").symlink_to("/etc/hostname")
     (repo / ".git" / "HEAD").unlink()
@@ -89,7 +89,7 @@ async def test_links_that_were_there_stay(place: Path, mounts: bool) -> None:
 # a rebase in progress
 
 
-async def test_steps_that_run_programs_are_not_left_in_a_rebase(place: Path, mounts: bool) -> None:
+async def test_planted_rebase_steps_that_run_programs_are_removed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     evil = f"touch {shlex.quote(str(place))}/PWNED"
     plant = (
@@ -106,7 +106,7 @@ async def test_steps_that_run_programs_are_not_left_in_a_rebase(place: Path, mou
     assert not (place / "PWNED").exists()
 
 
-async def test_a_rebase_of_the_user_keeps_its_steps(place: Path, mounts: bool) -> None:
+async def test_steps_of_the_users_rebase_are_restored(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     (repo / ".git" / "rebase-merge").mkdir()
     steps = repo / ".git" / "rebase-merge" / "git-rebase-todo"
@@ -141,7 +141,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("name", NESTED)
-async def test_a_nested_repository_that_runs_programs_is_disarmed(place: Path, mounts: bool, name: str) -> None:
+async def test_nested_repository_that_runs_programs_is_disarmed(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     plant = NESTED[name].format(commit=COMMIT, evil=evil(place))
     result = await run(plant, repo)
@@ -150,14 +150,14 @@ async def test_a_nested_repository_that_runs_programs_is_disarmed(place: Path, m
     assert not is_armed(repo / "inner", place)
 
 
-async def test_the_attempt_on_a_nested_repository_works_where_nothing_protects(place: Path) -> None:
+async def test_nested_repository_runs_programs_without_protection(place: Path) -> None:
     repo = repository(place / "repo")
     plant = NESTED["fsmonitor"].format(commit=COMMIT, evil=evil(place))
     subprocess.run(["bash", "-c", plant], cwd=repo, check=True)
     assert is_armed(repo / "inner", place)
 
 
-async def test_a_deep_one_that_the_index_names_is_disarmed(place: Path, mounts: bool) -> None:
+async def test_deep_nested_repository_named_in_the_index_is_disarmed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     for number in range(250):
         (repo / f"d{number}").mkdir()
@@ -170,9 +170,7 @@ async def test_a_deep_one_that_the_index_names_is_disarmed(place: Path, mounts: 
     assert not is_armed(repo, place)
 
 
-async def test_one_that_is_prepared_by_a_command_and_completed_by_the_next_is_disarmed(
-    place: Path, mounts: bool
-) -> None:
+async def test_nested_repository_completed_by_a_second_command_is_disarmed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     first = f"git init -q inner && cd inner && {COMMIT} && git config core.fsmonitor {evil(place)}"
     assert (await run(f"{first} && mv .git x && mv x/HEAD x/H", repo)).ok
@@ -180,7 +178,7 @@ async def test_one_that_is_prepared_by_a_command_and_completed_by_the_next_is_di
     assert not is_armed(repo / "inner", place)
 
 
-async def test_a_hook_in_a_nested_repository_is_renamed(place: Path, mounts: bool) -> None:
+async def test_hook_in_a_nested_repository_is_renamed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     hook = f"printf '#!/bin/sh\\ntouch %s/PWNED\\n' {shlex.quote(str(place))} > .git/hooks/post-commit"
     hook = f"mkdir -p .git/hooks; {hook}; chmod +x .git/hooks/post-commit"
@@ -193,7 +191,7 @@ async def test_a_hook_in_a_nested_repository_is_renamed(place: Path, mounts: boo
 # ordinary work
 
 
-async def test_cloning_and_working_in_the_clone_is_ordinary(place: Path, mounts: bool) -> None:
+async def test_cloning_and_working_in_the_clone_leaves_no_notes(place: Path, mounts: bool) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     command = (
         f"git clone -q {shlex.quote(str(other))} inner && cd inner && git config user.name B"
@@ -206,7 +204,7 @@ async def test_cloning_and_working_in_the_clone_is_ordinary(place: Path, mounts:
     assert git(repo / "inner", "log", "-1", "--format=%an") == "B"
 
 
-async def test_a_nested_repository_of_the_user_keeps_its_programs(place: Path, mounts: bool) -> None:
+async def test_nested_repository_of_the_user_keeps_its_configured_programs(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     inner = repository(repo / "inner")
     git(inner, "config", "core.pager", "less -R")
@@ -217,7 +215,7 @@ async def test_a_nested_repository_of_the_user_keeps_its_programs(place: Path, m
     assert git(inner, "config", "core.pager") == "less -R"
 
 
-async def test_one_that_the_user_makes_between_two_commands_is_the_users(place: Path, mounts: bool) -> None:
+async def test_repository_made_by_the_user_between_two_runs_is_kept(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     assert (await run("true", repo)).ok
     inner = repository(repo / "inner")
@@ -227,7 +225,7 @@ async def test_one_that_the_user_makes_between_two_commands_is_the_users(place: 
     assert result.ok
 
 
-async def test_a_submodule_can_be_added(place: Path, mounts: bool) -> None:
+async def test_submodule_can_be_added(place: Path, mounts: bool) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     add = f"git -c protocol.file.allow=always submodule --quiet add {shlex.quote(str(other))} inner"
     result = await run(add, repo, unprotected=(".gitmodules", ".git"))
@@ -235,7 +233,7 @@ async def test_a_submodule_can_be_added(place: Path, mounts: bool) -> None:
     assert (repo / "inner" / "file").exists()
 
 
-async def test_a_conflict_in_a_rebase_is_left_to_be_resolved(place: Path, mounts: bool) -> None:
+async def test_rebase_conflict_is_left_to_be_resolved(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     command = (
         "git checkout -q -b topic && echo a > file && git commit -q -a -m a && git checkout -q main && echo b > file"
@@ -247,7 +245,7 @@ async def test_a_conflict_in_a_rebase_is_left_to_be_resolved(place: Path, mounts
     git(repo, "rebase", "--abort")
 
 
-async def test_a_nested_repository_of_the_user_can_be_moved(place: Path, mounts: bool) -> None:
+async def test_nested_repository_of_the_user_can_be_moved(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     git(repository(repo / "inner"), "config", "core.pager", "less -R")
     result = await run("mkdir vendor && mv inner vendor/", repo)
@@ -255,7 +253,7 @@ async def test_a_nested_repository_of_the_user_can_be_moved(place: Path, mounts:
     assert git(repo / "vendor" / "inner", "config", "core.pager") == "less -R"
 
 
-async def test_a_new_worktree_leaves_the_users_configuration_alone(place: Path, mounts: bool) -> None:
+async def test_new_worktree_leaves_the_users_configuration_alone(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     inner = repository(repo / "inner")
     for each in (repo, inner):
@@ -265,7 +263,7 @@ async def test_a_new_worktree_leaves_the_users_configuration_alone(place: Path, 
     assert [git(each, "config", "core.pager") for each in (repo, inner)] == ["less -R"] * 2
 
 
-async def test_hooks_that_are_a_link_are_renamed(place: Path, mounts: bool) -> None:
+async def test_linked_hooks_directory_does_not_stay(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     plant = "git init -q inner; rm -rf inner/.git/hooks; mkdir evil; ln -s ../../evil inner/.git/hooks"
     result = await run(plant, repo)
@@ -273,7 +271,7 @@ async def test_hooks_that_are_a_link_are_renamed(place: Path, mounts: bool) -> N
     assert not os.path.lexists(repo / "inner" / ".git" / "hooks")
 
 
-async def test_a_repository_in_a_place_that_is_not_the_workspaces_is_not_reached(place: Path, mounts: bool) -> None:
+async def test_gitdir_pointer_to_dev_shm_runs_no_program(place: Path, mounts: bool) -> None:
     """Without mounts, /dev/shm is shared and outlives the run."""
     repo = repository(place / "repo")
     shared = f"/dev/shm/nacre-test-{os.urandom(6).hex()}"
@@ -288,7 +286,7 @@ async def test_a_repository_in_a_place_that_is_not_the_workspaces_is_not_reached
 
 
 @pytest.mark.parametrize("name", ["hooks", "objects"])
-async def test_a_branch_named_like_a_directory_of_git_hides_no_link(place: Path, mounts: bool, name: str) -> None:
+async def test_branch_named_like_a_git_directory_hides_no_link(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     log = f".git/logs/refs/heads/{name}"
     plant = f"git checkout -q -b {name}/x && ln -sf {shlex.quote(str(place.parent / 'outside'))} {log}/x"

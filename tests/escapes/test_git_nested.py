@@ -43,7 +43,7 @@ def workspace(request: pytest.FixtureRequest, place: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", LINKS)
-async def test_no_new_link_stays_in_a_nested_git_directory(
+async def test_new_link_in_a_nested_git_directory_is_removed(
     place: Path, workspace: Path, mounts: bool, name: str
 ) -> None:
     plant = LINKS[name].format(target=shlex.quote(str(place.parent / "outside")))
@@ -58,7 +58,7 @@ async def test_no_new_link_stays_in_a_nested_git_directory(
     assert "from the user" not in (workspace / "proj" / ".git" / "config").read_text()
 
 
-async def test_no_step_that_runs_a_program_stays_in_a_nested_rebase(place: Path, workspace: Path, mounts: bool) -> None:
+async def test_nested_rebase_step_that_runs_a_program_is_removed(place: Path, workspace: Path, mounts: bool) -> None:
     step = shlex.quote(f"exec touch {shlex.quote(str(place))}/PWNED")
     result = await run(f"cd proj; {REBASE} printf '%s\\n' {step} noop > git-rebase-todo", workspace)
     assert [remark for remark in result.notes if "steps that run programs" in remark]
@@ -74,13 +74,13 @@ async def test_links_of_the_user_in_a_nested_git_directory_stay(workspace: Path,
     assert (workspace / "vendor" / "proj" / ".git" / "mine").is_symlink()
 
 
-async def test_a_second_name_of_a_file_costs_none_of_its_content(workspace: Path, mounts: bool) -> None:
+async def test_removing_a_hard_link_to_the_index_keeps_its_content(workspace: Path, mounts: bool) -> None:
     await run("ln proj/.git/index proj/.git/second", workspace)
     assert git(workspace / "proj", "status", "--short") == ""
     assert (workspace / "proj" / ".git" / "index").stat().st_nlink == 1
 
 
-async def test_no_link_waits_for_a_repository_to_be_made(place: Path, mounts: bool) -> None:
+async def test_link_planted_before_a_repository_exists_is_harmless(place: Path, mounts: bool) -> None:
     outside = shlex.quote(str(place.parent / "outside"))
     await run(f"mkdir -p proj/.git && ln -s {outside} proj/.git/COMMIT_EDITMSG", place)
     repository(place / "proj")
@@ -90,7 +90,7 @@ async def test_no_link_waits_for_a_repository_to_be_made(place: Path, mounts: bo
 # paths in an index
 
 
-async def test_a_shared_index_hides_no_gitlink(place: Path, mounts: bool) -> None:
+async def test_gitlink_in_a_split_index_is_found(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     widen(repo)
     plant = f"git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && git update-index --split-index"
@@ -99,7 +99,7 @@ async def test_a_shared_index_hides_no_gitlink(place: Path, mounts: bool) -> Non
     assert not is_armed(repo, place)
 
 
-async def test_a_gitlink_takes_its_path_from_a_shared_index(place: Path, mounts: bool) -> None:
+async def test_gitlink_with_its_path_in_the_shared_index_is_found(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     widen(repo)
     path = repo / DEEP
@@ -113,7 +113,7 @@ async def test_a_gitlink_takes_its_path_from_a_shared_index(place: Path, mounts:
     assert not is_armed(repo, place)
 
 
-async def test_many_gitlinks_hide_none(place: Path, mounts: bool) -> None:
+async def test_gitlink_is_found_among_many_others(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     widen(repo)
     dummies = "for i in $(seq 600); do printf '160000 %s 0\\ta%s\\n' $h $i; done | git update-index --index-info"
@@ -144,7 +144,7 @@ async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -
     assert not is_armed(repo, place)
 
 
-async def test_an_index_that_cannot_be_read_is_renamed(place: Path, mounts: bool) -> None:
+async def test_unreadable_index_is_quarantined(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     result = await run("printf 'DIRC\\0\\0\\0\\11\\0\\0\\0\\1 and more than that, and more' > .git/index", repo)
     assert [remark for remark in result.notes if "an index that is not as git writes it" in remark]
@@ -165,7 +165,9 @@ def forge_index(path: str) -> str:
 
 @pytest.mark.parametrize("version", ["2", "4"])
 @pytest.mark.parametrize("path", ["../../outside", "a/../../../outside", ".git/hooks/post-commit", "absolute"])
-async def test_no_index_makes_git_write_elsewhere(place: Path, mounts: bool, path: str, version: str) -> None:
+async def test_forged_index_does_not_make_git_write_elsewhere(
+    place: Path, mounts: bool, path: str, version: str
+) -> None:
     repo = repository(place / "repo")
     git(repo, "update-index", "--index-version", version)
     outside = place.parent / "outside"
@@ -178,14 +180,14 @@ async def test_no_index_makes_git_write_elsewhere(place: Path, mounts: bool, pat
     assert not (repo / ".git/hooks/post-commit").exists()
 
 
-def test_an_index_makes_git_write_elsewhere_where_nothing_protects(place: Path) -> None:
+def test_forged_index_makes_git_write_elsewhere_without_protection(place: Path) -> None:
     repo = repository(place / "repo")
     subprocess.run(["bash", "-c", forge_index("../../outside")], cwd=repo, check=True)
     git(repo, "restore", ".")
     assert (place.parent / "outside").read_text() == "evil\n"
 
 
-async def test_names_that_only_look_like_gits_own_are_ordinary(place: Path, mounts: bool) -> None:
+async def test_index_paths_that_resemble_git_names_are_ordinary(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     names = "a.git/x x. x../y ... .gitignore .github/x d/.gitattributes ..x/y git/x"
     made = "; ".join(f"mkdir -p $(dirname {name}); echo x > {name}" for name in names.split())
@@ -194,7 +196,7 @@ async def test_names_that_only_look_like_gits_own_are_ordinary(place: Path, moun
         assert (result.outcome, result.notes) == (Exited(0), ())
 
 
-async def test_a_gitlink_that_leads_out_of_the_workspace_makes_nobody_rename_there(place: Path, mounts: bool) -> None:
+async def test_gitlink_out_of_the_workspace_changes_nothing_there(place: Path, mounts: bool) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     git(other, "config", "core.pager", "less -R")
     entry = "h=$(git rev-parse HEAD); printf '160000 %s 0\\txx/other\\n' $h | git update-index --index-info"
@@ -205,7 +207,7 @@ async def test_a_gitlink_that_leads_out_of_the_workspace_makes_nobody_rename_the
 # state in a git directory that takes effect later
 
 
-async def test_a_submodule_that_waits_to_be_checked_out_is_disarmed(place: Path, mounts: bool) -> None:
+async def test_submodule_prepared_for_checkout_is_disarmed(place: Path, mounts: bool) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     submodule(repo, other, "inner")
     git(repo, "commit", "-q", "-m", "inner")
@@ -221,7 +223,7 @@ async def test_a_submodule_that_waits_to_be_checked_out_is_disarmed(place: Path,
     assert not is_armed(repo, place)
 
 
-async def test_no_nested_repository_gets_its_files_outside_of_the_workspace(place: Path, mounts: bool) -> None:
+async def test_nested_repository_with_a_worktree_outside_the_workspace_is_disarmed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     other = shlex.quote(str(place.parent))
     result = await run(f"git init -q inner && cd inner && {COMMIT} && git config core.worktree {other}", repo)
@@ -242,7 +244,7 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-async def test_no_way_of_writing_hides_a_setting(place: Path, mounts: bool, name: str) -> None:
+async def test_setting_is_found_however_the_configuration_is_written(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     value = f'"touch {place}/PWNED;false"'
     head = "[core]\n\trepositoryformatversion = 0\n"
@@ -253,7 +255,7 @@ async def test_no_way_of_writing_hides_a_setting(place: Path, mounts: bool, name
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_these_ways_of_writing_work_where_nothing_protects(place: Path, name: str) -> None:
+def test_each_configuration_spelling_works_without_protection(place: Path, name: str) -> None:
     repo = repository(place / "repo")
     value = f'"touch {place}/PWNED;false"'
     (repo / ".git" / "config").write_text(CONFIGURATIONS[name].format(value=value), newline="")

@@ -55,7 +55,7 @@ def plant(name: str, place: Path) -> tuple[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("name", STATES)
-async def test_nothing_runs_when_it_is_continued(place: Path, mounts: bool, name: str) -> None:
+async def test_continuing_a_planted_git_operation_runs_nothing(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     text, words = plant(name, place)
     result = await run(text, repo)
@@ -67,7 +67,7 @@ async def test_nothing_runs_when_it_is_continued(place: Path, mounts: bool, name
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_it_runs_where_nothing_protects(place: Path, name: str) -> None:
+def test_continuing_a_planted_git_operation_runs_it_without_protection(place: Path, name: str) -> None:
     repo = repository(place / "repo")
     text, words = plant(name, place)
     subprocess.run(["bash", "-c", text], cwd=repo, check=True)
@@ -92,7 +92,7 @@ def prepare_mailbox(repo: Path, place: Path) -> str:
     )
 
 
-async def test_half_applied_patches_write_nothing_elsewhere(place: Path, mounts: bool) -> None:
+async def test_planted_mailbox_options_write_nothing_outside(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     result = await run(prepare_mailbox(repo, place), repo)
     assert result.outcome == Exited(0), result
@@ -102,7 +102,7 @@ async def test_half_applied_patches_write_nothing_elsewhere(place: Path, mounts:
     assert (place.parent / "outside").read_text() == "precious"
 
 
-def test_they_do_where_nothing_protects(place: Path) -> None:
+def test_planted_mailbox_options_write_outside_without_protection(place: Path) -> None:
     repo = repository(place / "repo")
     subprocess.run(["bash", "-c", prepare_mailbox(repo, place)], cwd=repo, check=True)
     with contextlib.suppress(subprocess.CalledProcessError):
@@ -111,7 +111,7 @@ def test_they_do_where_nothing_protects(place: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["remotes", "branches"])
-async def test_no_remote_of_the_old_kind_is_a_program(place: Path, mounts: bool, name: str) -> None:
+async def test_legacy_remote_that_runs_a_program_is_removed(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     result = await run(f"mkdir -p .git/{name}; echo 'URL: ext::sh -c x' > .git/{name}/origin", repo)
     assert [remark for remark in result.notes if "ext::" in remark]
@@ -130,7 +130,7 @@ ORDINARY = {
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-async def test_what_stops_half_way_is_left_to_be_continued(place: Path, mounts: bool, name: str) -> None:
+async def test_interrupted_git_operation_is_left_to_be_continued(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     work = "for i in a b c; do echo $1$i > file; git commit -q -a -m $1$i; done"
     work = f"commit() {{ {work}; }}; git checkout -q -b topic; commit t; git checkout -q main; commit m"
@@ -138,7 +138,7 @@ async def test_what_stops_half_way_is_left_to_be_continued(place: Path, mounts: 
     assert (result.outcome, result.notes) == (Exited(0), ())
 
 
-async def test_branches_named_like_a_state_of_git_are_branches(place: Path, mounts: bool) -> None:
+async def test_branches_named_like_git_state_files_are_kept(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     names = ("sequencer/opts", "rebase-apply/apply-opt", "rebase-merge/strategy", "remotes/x")
     result = await run("; ".join(f"git branch {name}" for name in names), repo)

@@ -75,34 +75,34 @@ MOUNTS = {
 
 @ways
 @pytest.mark.parametrize(("mounts", "paths"), MOUNTS.values(), ids=MOUNTS)
-def test_what_is_hidden_cannot_be_read_through_another_mount(way: str, mounts: str, paths: str, place: Path) -> None:
+def test_hidden_file_cannot_be_read_through_another_mount(way: str, mounts: str, paths: str, place: Path) -> None:
     command = f"cd ..; cat {paths} a/secret/key 2>/dev/null; cat a/free"
     assert hides(place, way, mounts, command) == ["free\n", True]
 
 
 @ways
-def test_what_is_beside_it_can_be_read_by_both_paths(way: str, place: Path) -> None:
+def test_file_beside_a_hidden_directory_is_readable_through_both_mounts(way: str, place: Path) -> None:
     assert hides(place, way, "mount --bind a b", "cat ../a/free ../b/free") == ["free\nfree\n", True]
 
 
 @ways
-def test_a_place_that_something_else_is_mounted_over_stays_as_it_is(way: str, place: Path) -> None:
+def test_path_covered_by_an_unrelated_mount_stays_readable(way: str, place: Path) -> None:
     mounts = "mount --bind a/secret c; mount -t tmpfs none c; echo other >c/key"
     assert hides(place, way, mounts, "cat ../c/key") == ["other\n", True]
 
 
 @ways
-def test_a_mount_in_it_of_something_else_does_not_hide_that(way: str, place: Path) -> None:
+def test_mount_inside_a_hidden_directory_does_not_hide_its_source(way: str, place: Path) -> None:
     """A chroot directory may contain mounts of half the machine."""
     assert hides(place, way, "mount --bind b a/secret/deep; echo free >b/free", "cat ../b/free") == ["free\n", True]
 
 
 @ways
-def test_what_is_also_the_workspace_cannot_be_hidden(way: str, place: Path) -> None:
+def test_workspace_cannot_be_hidden_through_another_mount(way: str, place: Path) -> None:
     assert hides(place, way, "mount --bind work c", "true", hidden="c") == ["bad_hidden", False]
 
 
-def test_another_path_is_found_where_the_first_cannot_be_reached(tmp_path: Path) -> None:
+def test_other_path_is_found_when_one_mount_is_unreachable(tmp_path: Path) -> None:
     """The other path may be accessible to this user, although both are known only from the mount table."""
     real = Path(os.path.realpath(tmp_path))
     mounts = read_mounts()

@@ -132,7 +132,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
 """
 
 
-async def test_a_client_is_served_beside_1500_half_open_connections(tmp_path: Path) -> None:
+async def test_client_is_served_beside_1500_half_open_connections(tmp_path: Path) -> None:
     with server(tmp_path, changes=NO_MORE_THAN_512_FILES) as (url, pid, log):
         assert await echo(url, "before") == "before"
         idle = await until_steady(lambda: fds(pid))
@@ -144,7 +144,7 @@ async def test_a_client_is_served_beside_1500_half_open_connections(tmp_path: Pa
         assert log.stat().st_size < MAX_LOG_BYTES, log.read_text()[:2000]
 
 
-async def test_connections_that_are_reset_at_once_leave_nothing(tmp_path: Path) -> None:
+async def test_immediately_reset_connections_leave_no_fds(tmp_path: Path) -> None:
     with server(tmp_path) as (url, pid, log):
         assert await echo(url, "before") == "before"
         idle = await until_steady(lambda: fds(pid))
@@ -165,7 +165,7 @@ SHORT_TIMEOUTS_SETUP = (
 
 @pytest.mark.parametrize("token", ["wrong", TOKEN])
 @pytest.mark.parametrize("begin", ["header", "body"])
-def test_a_request_that_comes_byte_by_byte_is_cut_off(begin: str, token: str, tmp_path: Path) -> None:
+def test_request_sent_byte_by_byte_is_cut_off(begin: str, token: str, tmp_path: Path) -> None:
     with server(tmp_path, changes=SHORT_TIMEOUTS_SETUP) as (url, _, log), connect(url) as connection:
         if begin == "body":
             connection.sendall(header(url, token, 10_000_000))
@@ -184,12 +184,12 @@ def test_a_request_that_comes_byte_by_byte_is_cut_off(begin: str, token: str, tm
         assert log.stat().st_size < MAX_LOG_BYTES
 
 
-def test_a_silent_connection_is_cut_off(tmp_path: Path) -> None:
+def test_silent_connection_is_cut_off(tmp_path: Path) -> None:
     with server(tmp_path, changes=SHORT_TIMEOUTS_SETUP) as (url, _, _), connect(url) as connection:
         assert read_all(connection) == b""
 
 
-async def test_a_stream_with_a_token_outlives_the_deadlines(tmp_path: Path, gate: Gate) -> None:
+async def test_authenticated_stream_outlives_the_connection_deadlines(tmp_path: Path, gate: Gate) -> None:
     with server(tmp_path, changes=SHORT_TIMEOUTS_SETUP) as (url, _, _):
         async with client_at(url, TOKEN, MODE) as client:
             begun = tmp_path / "begun"
@@ -202,7 +202,7 @@ async def test_a_stream_with_a_token_outlives_the_deadlines(tmp_path: Path, gate
             assert text_of(await call) == "late"
 
 
-def test_a_wrong_token_is_answered_also_when_the_body_comes_late(tmp_path: Path) -> None:
+def test_wrong_token_gets_401_even_when_the_body_is_late(tmp_path: Path) -> None:
     with server(tmp_path) as (url, _, log):
         for _ in range(20):
             with connect(url) as connection:
@@ -217,7 +217,7 @@ def test_a_wrong_token_is_answered_also_when_the_body_comes_late(tmp_path: Path)
         assert log.stat().st_size < MAX_LOG_BYTES, log.read_text()
 
 
-def test_a_header_that_is_too_long_is_refused(tmp_path: Path) -> None:
+def test_oversized_header_is_refused(tmp_path: Path) -> None:
     with server(tmp_path) as (url, _, _):
         more = b"X-Long: " + b"x" * 20_000 + b"\r\n\r\n"
         with connect(url) as connection:
@@ -232,7 +232,7 @@ limits.ConnectionLimits.for_this_process = classmethod(lambda cls: few)
 """
 
 
-def test_more_connections_with_a_token_than_may_be_are_told_so(tmp_path: Path) -> None:
+def test_too_many_authenticated_connections_get_503(tmp_path: Path) -> None:
     with server(tmp_path, changes=LIMITED_CONNECTIONS) as (url, _, _):
 
         def ask() -> bytes:
@@ -251,7 +251,7 @@ def test_more_connections_with_a_token_than_may_be_are_told_so(tmp_path: Path) -
         wait_until(lambda: not ask().startswith(b"HTTP/1.1 503 "), "an answer, now that there is room")
 
 
-async def test_a_server_without_descriptors_recovers_and_says_so_once(tmp_path: Path) -> None:
+async def test_server_out_of_fds_recovers_and_logs_it_once(tmp_path: Path) -> None:
     with server(tmp_path) as (url, pid, log):
         assert await echo(url, "before") == "before"
         used = await until_steady(lambda: fds(pid))
@@ -264,7 +264,7 @@ async def test_a_server_without_descriptors_recovers_and_says_so_once(tmp_path: 
 
 
 @pytest.mark.parametrize("open_files", [64, 256, 1024, 20_000, 1_000_000])
-def test_connections_and_commands_fit_into_the_limit_of_open_files(open_files: int) -> None:
+def test_connection_and_command_limits_fit_the_open_file_limit(open_files: int) -> None:
     limits = ConnectionLimits.for_open_files(open_files)
     assert min(limits.authenticated, limits.unauthenticated) >= 4
     assert limits.running >= 1

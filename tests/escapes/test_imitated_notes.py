@@ -26,7 +26,7 @@ LINES = (
 
 
 @pytest.mark.parametrize("line", LINES, ids=ascii)
-def test_what_looks_like_a_note_is_marked(line: str) -> None:
+def test_line_that_imitates_a_note_is_escaped(line: str) -> None:
     first, shown, last = shape(f"before\n{line}\nafter\n".encode()).text.split("\n")
     assert (first, last) == ("before", "after")
     assert shown.startswith("\\")
@@ -37,7 +37,7 @@ def test_what_looks_like_a_note_is_marked(line: str) -> None:
     between=st.lists(st.text(st.sampled_from(MARKS + BLANKS), max_size=15), min_size=12, max_size=12),
 )
 @settings(deadline=None)
-def test_a_note_is_known_whatever_stands_between_its_letters(note: str, between: list[str]) -> None:
+def test_imitated_note_is_recognised_with_characters_between_its_letters(note: str, between: list[str]) -> None:
     spread = "".join(sign + more for sign, more in zip(note[:12], between, strict=True)) + note[12:]
     assert mark_spoofed(spread) == f"\\{spread}"
 
@@ -46,5 +46,5 @@ def test_a_note_is_known_whatever_stands_between_its_letters(note: str, between:
     "line",
     ["e\u0301[nacre: x]", "[...]", "[=====>    ] nacre 50%", "[notes]", "[binary] output", "[na] cre", "[N] acre"],
 )
-def test_what_does_not_look_like_one_is_left_alone(line: str) -> None:
+def test_line_unlike_a_note_is_unchanged(line: str) -> None:
     assert mark_spoofed(line) == line

@@ -78,7 +78,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("attempt", BY_SHELL.values(), ids=BY_SHELL)
-async def test_no_world_of_its_own_can_be_made(attempt: str, tmp_path: Path) -> None:
+async def test_namespace_and_mount_programs_fail_in_restricted_mode(attempt: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     program = attempt.split()[0]
     if shutil.which(program) is None:
@@ -87,7 +87,7 @@ async def test_no_world_of_its_own_can_be_made(attempt: str, tmp_path: Path) -> 
     assert result.outcome != Exited(0), result.output
 
 
-async def test_the_kernel_refuses_each_call_by_itself() -> None:
+async def test_seccomp_filter_refuses_each_dangerous_syscall() -> None:
     """The arguments do not matter: they would fail or do nothing without a filter, too."""
     program = f"""
         for name, numbers in {CALLS!r}.items():
@@ -97,7 +97,7 @@ async def test_the_kernel_refuses_each_call_by_itself() -> None:
     assert dict(line.split() for line in result.output.splitlines()) == dict.fromkeys(CALLS, "EPERM")
 
 
-async def test_clone3_does_not_exist_inside_and_processes_are_made_all_the_same() -> None:
+async def test_clone3_is_missing_but_threads_and_forks_work() -> None:
     threads = "import threading; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join()"
     result = await run_restricted(
         f"{python('print(said(call, 435, 435, bytes(88), 88))')}; {python(threads)}; (echo fork)"
@@ -106,7 +106,7 @@ async def test_clone3_does_not_exist_inside_and_processes_are_made_all_the_same(
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="x32 is a matter of x86_64")
-async def test_calls_of_x32_do_not_exist() -> None:
+async def test_x32_syscalls_do_not_exist() -> None:
     program = """
         numbers = (2, 41, 53, 90, 101, 165, 514, 521, 539, 540)
         print(*sorted({said(call, 0x40000000 | number, None, 0, 0, 0) for number in numbers}))
@@ -127,7 +127,7 @@ FOREIGN = """
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="machine code of x86_64")
-async def test_a_call_of_another_architecture_ends_the_program() -> None:
+async def test_syscall_of_another_architecture_kills_the_program() -> None:
     result = await run_restricted(python(FOREIGN) + "; echo $?")
     assert result.stdout == f"{128 + signal.SIGSYS}\n", result.output
     proof = await run_unrestricted(python(FOREIGN))
@@ -146,7 +146,7 @@ void _start(void) { call(1, (void *)(long)(call(15, "kept", 0777) != 0), 0); for
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-async def test_a_compiled_32_bit_program_changes_nothing(tmp_path: Path) -> None:
+async def test_compiled_32_bit_program_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "32.c").write_text(PROGRAM_32)
     (tmp_path / "kept").touch()
     built = await run_unrestricted("gcc -m32 -O1 -fno-pic -fno-stack-protector -nostdlib -static -o 32 32.c", tmp_path)
@@ -160,7 +160,7 @@ async def test_a_compiled_32_bit_program_changes_nothing(tmp_path: Path) -> None
     assert tree(tmp_path) != before
 
 
-async def test_the_command_has_no_power_and_can_get_none() -> None:
+async def test_command_has_no_capabilities_and_cannot_gain_any() -> None:
     result = await run_restricted("grep -E '^(NoNewPrivs|Seccomp|Cap(Inh|Prm|Eff|Amb)):' /proc/self/status")
     none = "0000000000000000"
     assert dict(line.split() for line in result.stdout.splitlines()) == {

@@ -60,14 +60,14 @@ IN_FLIGHT = """
 """
 
 
-async def test_memory_on_its_way_between_processes_counts(tmp_path: Path) -> None:
+async def test_memory_in_flight_between_processes_counts(tmp_path: Path) -> None:
     result = await run(python(IN_FLIGHT), tmp_path, Limits(memory=80 * MIB))
     assert isinstance(result.outcome, OverLimit)
     assert (result.outcome.limit, result.outcome.allowed) == ("memory", 80 * MIB)
     assert result.running == ()
 
 
-async def test_memory_on_its_way_in_many_small_pieces_counts(tmp_path: Path) -> None:
+async def test_memory_in_flight_in_many_small_files_counts(tmp_path: Path) -> None:
     """Fifty pieces of 4 MB, again and again, each open so briefly that few are seen."""
     program = """
         import os, socket, time
@@ -87,7 +87,7 @@ async def test_memory_on_its_way_in_many_small_pieces_counts(tmp_path: Path) -> 
     assert result.outcome.limit == "memory"
 
 
-async def test_files_that_were_received_and_closed_no_longer_count(tmp_path: Path) -> None:
+async def test_received_and_closed_files_no_longer_count(tmp_path: Path) -> None:
     """A small file is always in flight; large ones come and go at the same time."""
     program = """
         import os, socket, time
@@ -104,7 +104,7 @@ async def test_files_that_were_received_and_closed_no_longer_count(tmp_path: Pat
     assert (result.outcome, result.output) == (Exited(0), "done\n")
 
 
-async def test_memory_that_was_freed_no_longer_counts(tmp_path: Path) -> None:
+async def test_freed_memory_no_longer_counts(tmp_path: Path) -> None:
     """The same files, closed instead of sent; a descriptor of another file is received at once."""
     program = """
         import os, socket
@@ -137,7 +137,7 @@ SEND = """
 
 
 @needs_landlock
-async def test_restricted_sends_no_descriptors_while_its_memory_is_counted() -> None:
+async def test_restricted_mode_cannot_send_fds() -> None:
     refused = "Operation not permitted\n"
     assert (await run_restricted(python(SEND))).stdout == f"plain\n{refused}{refused}"
     assert (await run_unrestricted(python(SEND))).stdout == "plain\nsent\nsent\n"
@@ -158,13 +158,13 @@ SPLICE = """
 
 @needs_landlock
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_memory_cannot_be_kept_in_pipes_while_it_is_counted(access: Access, tmp_path: Path) -> None:
+async def test_memory_cannot_be_kept_in_pipes_with_vmsplice(access: Access, tmp_path: Path) -> None:
     if not (free := await run_unrestricted(python(SPLICE))).ok or free.stdout != "1\n":
         pytest.skip(f"vmsplice does not work here: {free.output}")
     assert (await run(python(SPLICE), tmp_path, Limits(memory=1024 * MIB), access=access)).stdout == "ENOSYS\n"
 
 
-async def test_page_tables_count(tmp_path: Path) -> None:
+async def test_page_tables_count_as_memory(tmp_path: Path) -> None:
     """Reading one zero page in every 2 MB of a large mapping makes nothing resident, but each needs a page table."""
     program = """
         import mmap, signal
@@ -199,7 +199,7 @@ IGNORED = """
 """
 
 
-async def test_computing_of_children_that_nobody_waits_for_counts(tmp_path: Path) -> None:
+async def test_cpu_time_of_unreaped_children_counts(tmp_path: Path) -> None:
     """Six seconds in all, of which the kernel reports none: the parent ignores SIGCHLD."""
     result = await run(python(IGNORED), tmp_path, Limits(cpu=2))
     assert isinstance(result.outcome, OverLimit)
@@ -223,14 +223,14 @@ ORPHANS = """
 """
 
 
-async def test_computing_of_orphans_counts_however_short_they_live(tmp_path: Path) -> None:
+async def test_cpu_time_of_short_lived_orphans_counts(tmp_path: Path) -> None:
     """A second and a half, one after another; most are dead before the keeper sees them."""
     result = await run(python(ORPHANS), tmp_path, Limits(cpu=1.4))
     assert isinstance(result.outcome, OverLimit)
     assert result.outcome.limit == "cpu"
 
 
-async def test_computing_is_not_counted_twice(tmp_path: Path) -> None:
+async def test_cpu_time_is_not_counted_twice(tmp_path: Path) -> None:
     """Children that are waited for, some by a parent that has not waited for others; orphans; one after another."""
     program = """
         import os, signal, time
@@ -283,7 +283,7 @@ THREADS = """
 """
 
 
-async def test_a_storm_of_threads_is_ended_and_named(tmp_path: Path) -> None:
+async def test_thread_flood_is_killed_and_named(tmp_path: Path) -> None:
     result = await run(python(THREADS.format(count=1000, stays=True)), tmp_path, Limits(processes=20))
     if result.outcome == Exited(0) or "can't start" in result.stderr:
         pytest.skip(f"so many threads cannot be had here: {result.output}")
@@ -292,7 +292,7 @@ async def test_a_storm_of_threads_is_ended_and_named(tmp_path: Path) -> None:
     assert "over its limit of 256 threads" in result.summary
 
 
-async def test_a_program_with_many_threads_is_left_alone(tmp_path: Path) -> None:
+async def test_program_with_many_threads_is_left_alone(tmp_path: Path) -> None:
     """With a limit of only a few processes."""
     result = await run(python(THREADS.format(count=120, stays=False)), tmp_path, Limits(processes=5))
     assert (result.outcome, result.output) == (Exited(0), "had 120\n")
@@ -316,7 +316,7 @@ def skip_unless_started(result: Result) -> None:
 
 
 @needs_processes(CHILDREN_BEYOND_ONE_PAGE)
-async def test_more_children_of_one_process_than_one_look_at_the_kernel_s_list_shows_are_counted(
+async def test_children_beyond_one_page_of_procfs_are_counted(
     tmp_path: Path,
 ) -> None:
     result = await run(f"{python(CHILDREN)} stay", tmp_path, Limits(processes=CHILDREN_BEYOND_ONE_PAGE - 100))
@@ -327,7 +327,7 @@ async def test_more_children_of_one_process_than_one_look_at_the_kernel_s_list_s
 
 
 @needs_processes(CHILDREN_BEYOND_ONE_PAGE)
-async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, life: Lifeline) -> None:
+async def test_all_leftovers_of_a_process_flood_are_killed_and_listed(tmp_path: Path, life: Lifeline) -> None:
     """The shell has exited. Its leftovers are children of the keeper, more than the kernel lists in one read."""
     request = Request(f"{life.hold} {python(CHILDREN)}", leftovers="end", timeout=HANG_TIMEOUT_S)
     result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
@@ -336,7 +336,7 @@ async def test_all_of_a_storm_is_ended_with_its_run_and_named(tmp_path: Path, li
     assert life.over
 
 
-async def test_a_keeper_that_is_late_but_at_work_does_not_make_a_run_lost(
+async def test_busy_keeper_that_is_late_does_not_make_a_run_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when a flood of processes leaves it little CPU time: here the keeper counts as late during the grace."""

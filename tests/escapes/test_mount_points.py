@@ -23,7 +23,7 @@ CHECKS = """
 """
 
 
-def test_no_name_of_a_mount_point_gets_its_removal_past_the_checker(tmp_path: Path) -> None:
+def test_removal_of_a_mount_point_is_refused_whatever_its_name(tmp_path: Path) -> None:
     points = [tmp_path / name for name in NAMES]
     beside = tmp_path / "with blank too"
     for path in (*points, beside):

@@ -126,7 +126,9 @@ ATTEMPTS = {
 
 
 @pytest.mark.parametrize(("listener", "attempt"), ATTEMPTS.values(), ids=ATTEMPTS)
-async def test_nobody_is_reached(listeners: dict[str, Listener], tmp_path: Path, listener: str, attempt: str) -> None:
+async def test_restricted_command_reaches_no_listener(
+    listeners: dict[str, Listener], tmp_path: Path, listener: str, attempt: str
+) -> None:
     if listener not in listeners:
         pytest.skip(f"no {listener} on this machine")
     program = attempt.split()[0]
@@ -149,7 +151,7 @@ FAMILIES = ("INET", "INET6", "UNIX", "NETLINK", "PACKET", "VSOCK", "ALG", "BLUET
 KINDS = ("STREAM", "DGRAM", "RAW", "SEQPACKET")
 
 
-async def test_no_socket_of_any_kind_can_be_made() -> None:
+async def test_no_socket_of_any_family_can_be_created() -> None:
     result = await run_restricted(
         python(f"""
         import socket
@@ -166,7 +168,7 @@ async def test_no_socket_of_any_kind_can_be_made() -> None:
     assert {word for line in lines[:-2] for word in line.split()[1:]} == {"EPERM"}
 
 
-async def test_a_pair_of_sockets_carries_bytes_but_no_descriptors() -> None:
+async def test_socketpair_carries_bytes_but_no_fds() -> None:
     program = """
         import array, asyncio, socket
         for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
@@ -187,9 +189,7 @@ async def test_a_pair_of_sockets_carries_bytes_but_no_descriptors() -> None:
     assert result.output == "through\n" * 4 + "denied\nasyncio too\n"
 
 
-async def test_a_connected_pair_cannot_be_turned_to_somebody_else(
-    listeners: dict[str, Listener], tmp_path: Path
-) -> None:
+async def test_socketpair_cannot_be_reconnected_to_a_listener(listeners: dict[str, Listener], tmp_path: Path) -> None:
     program = """
         import socket
         for kind, name in ((socket.SOCK_STREAM, ".stream"), (socket.SOCK_SEQPACKET, ".packets")):
@@ -210,19 +210,19 @@ async def test_io_uring_cannot_be_set_up() -> None:
 
 
 @pytest.mark.skipif(shutil.which("ping") is None, reason="needs ping")
-async def test_ping_fails_at_once() -> None:
+async def test_ping_fails_in_restricted_mode() -> None:
     result = await run_restricted("ping -c 1 -W 10 127.0.0.1", timeout=HANG_TIMEOUT_S)
     assert isinstance(result.outcome, Exited)
     assert result.outcome.code != 0
 
 
-async def test_a_name_is_not_looked_up() -> None:
+async def test_host_name_lookup_fails_in_restricted_mode() -> None:
     program = "import socket; socket.getaddrinfo('nacre.invalid', 80)"
     result = await run_restricted(python(program), timeout=HANG_TIMEOUT_S)
     assert result.outcome == Exited(1)
 
 
-async def test_what_earlier_runs_printed_can_be_read_inside(tmp_path: Path) -> None:
+async def test_spill_file_of_an_earlier_run_is_readable_but_not_writable(tmp_path: Path) -> None:
     first = await run_restricted("seq 100000", limits=Limits(output=1000))
     assert first.spill is not None
     path = quote(first.spill.path)

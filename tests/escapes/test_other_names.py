@@ -28,7 +28,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
 @pytest.mark.parametrize("alias", ["place/alias", "place/deep/deeper/alias", "outside/alias"])
-async def test_a_hidden_file_is_not_read_by_another_name(place: Path, alias: str, access: str) -> None:
+async def test_hidden_file_is_not_readable_through_a_hard_link(place: Path, alias: str, access: str) -> None:
     other = place.parent / alias
     other.parent.mkdir(exist_ok=True)
     other.hardlink_to(place / ".env")
@@ -42,7 +42,7 @@ async def test_a_hidden_file_is_not_read_by_another_name(place: Path, alias: str
     assert (result.outcome, "hidden" in result.enforced) == (Exited(0), True)
 
 
-async def test_a_name_that_is_not_found_is_a_refusal_that_names_the_file(place: Path) -> None:
+async def test_hard_link_outside_the_search_is_refused_and_names_the_file(place: Path) -> None:
     (place.parent / "outside").mkdir()
     (place.parent / "outside" / "alias").hardlink_to(place / ".env")
     with pytest.raises(AccessUnavailable, match="hard link") as caught:
@@ -56,7 +56,7 @@ async def test_a_name_that_is_not_found_is_a_refusal_that_names_the_file(place: 
     assert ("hidden" in less.enforced, less.stdout) == (False, "s3cret")
 
 
-def test_names_are_counted_once_where_a_directory_is_mounted_twice(place: Path) -> None:
+def test_hard_link_under_two_mounts_is_counted_once(place: Path) -> None:
     """Otherwise the second path of one link would count as the missing link."""
     (place / "twice").mkdir()
     (place.parent / "outside").mkdir()
@@ -70,12 +70,12 @@ def test_names_are_counted_once_where_a_directory_is_mounted_twice(place: Path) 
     assert run_host(host, place, through=through).strip() == "True"
 
 
-def test_nothing_is_searched_for_a_file_with_one_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_with_one_hard_link_needs_no_search(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hard_links, "_entries", None)
     assert find_other_names([str(place / ".env"), str(place / "deep")], [str(place)]) == OtherNames((), ())
 
 
-def test_a_search_has_a_bound(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hard_link_search_is_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alias = place / "deep" / "deeper" / "alias"
     os.link(place / ".env", alias)
     hidden = str(place / ".env")

@@ -45,7 +45,7 @@ def repo(place: Path) -> Path:
 
 @pytest.mark.parametrize("first_ends_first", [True, False], ids=["first ends first", "second ends first"])
 @pytest.mark.parametrize("plant", PLANTS)
-async def test_what_an_overlapping_run_has_planted_does_not_stay(
+async def test_file_planted_by_an_overlapping_run_is_undone(
     repo: Path, mounts: bool, plant: str, first_ends_first: bool
 ) -> None:
     command, look, expected = PLANTS[plant]
@@ -56,14 +56,14 @@ async def test_what_an_overlapping_run_has_planted_does_not_stay(
     assert look(repo) == expected
 
 
-async def test_what_one_has_put_back_is_not_reported_by_the_other(repo: Path, mounts: bool) -> None:
+async def test_file_restored_by_one_run_is_not_reported_by_the_other(repo: Path, mounts: bool) -> None:
     first = await Held(repo, "first", "mkdir .claude; (echo evil > .mcp.json) 2>/dev/null").begin()
     second = await Held(repo, "second", ":").begin()
     assert len((await first.end()).notes) == (1 if mounts else 2)
     assert not [remark for remark in (await second.end()).notes if "has been" in remark]
 
 
-async def test_the_second_cannot_plant_again_what_the_first_has_planted(repo: Path, mounts: bool) -> None:
+async def test_second_run_cannot_plant_again_what_the_first_planted(repo: Path, mounts: bool) -> None:
     plant = "mkdir -p .claude; ln -sf ~/.bashrc .git/COMMIT_EDITMSG"
     first = await Held(repo, "first", plant).begin()
     second = await Held(repo, "second", ":", then=plant).begin()
@@ -74,7 +74,7 @@ async def test_the_second_cannot_plant_again_what_the_first_has_planted(repo: Pa
     assert not os.path.lexists(repo / ".git" / "COMMIT_EDITMSG")
 
 
-async def test_what_the_user_changes_between_two_runs_is_kept(repo: Path, mounts: bool) -> None:
+async def test_change_by_the_user_between_two_runs_is_kept(repo: Path, mounts: bool) -> None:
     first, second = await Held(repo, "first", ":").begin(), await Held(repo, "second", ":").begin()
     await first.end()
     await second.end()
@@ -87,7 +87,7 @@ async def test_what_the_user_changes_between_two_runs_is_kept(repo: Path, mounts
     assert (repo / ".mcp.json").read_text() == "after"
 
 
-async def test_a_run_that_was_never_started_leaves_no_view_behind(
+async def test_run_that_fails_to_start_leaves_no_view_behind(
     repo: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object) -> None:

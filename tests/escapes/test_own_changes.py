@@ -25,7 +25,7 @@ def quarantined_files(place: Path) -> dict[str, Path]:
     return {path.name.removesuffix(QUARANTINED).rpartition("-")[0]: path for path in found}
 
 
-async def test_new_files_of_the_user_are_kept_under_another_name(repo: Path, mounts: bool) -> None:
+async def test_new_files_of_the_user_are_quarantined_and_named_in_notes(repo: Path, mounts: bool) -> None:
     held = await Held(repo, "held", ":").begin()
     (repo / "AGENTS.md").write_text("three hours of work")
     (repo / ".claude").mkdir()
@@ -40,7 +40,7 @@ async def test_new_files_of_the_user_are_kept_under_another_name(repo: Path, mou
         assert said.endswith(f"What was there is now called {copy.name}.")
 
 
-async def test_a_changed_file_of_the_user_is_not_lost(repo: Path, mounts: bool) -> None:
+async def test_changed_file_of_the_user_is_not_lost(repo: Path, mounts: bool) -> None:
     (repo / "AGENTS.md").write_text("before")
     held = await Held(repo, "held", ":").begin()
     (repo / "AGENTS.md").write_text("after")
@@ -53,7 +53,7 @@ async def test_a_changed_file_of_the_user_is_not_lost(repo: Path, mounts: bool) 
     assert [remark for remark in result.notes if remark.startswith(f"{repo}/AGENTS.md ")]
 
 
-async def test_a_git_configuration_that_runs_no_more_programs_stays(repo: Path, mounts: bool) -> None:
+async def test_harmless_git_config_change_by_the_user_stays(repo: Path, mounts: bool) -> None:
     held = await Held(repo, "held", ":").begin()
     git(repo, "config", "user.email", "me@example.org")
     git(repo, "config", "branch.main.remote", "origin")
@@ -72,7 +72,7 @@ async def test_a_git_configuration_that_runs_no_more_programs_stays(repo: Path, 
     ],
     ids=lambda setting: setting[0],
 )
-async def test_one_that_runs_more_or_leads_elsewhere_is_put_back_and_kept(
+async def test_dangerous_git_config_change_is_reverted_and_quarantined(
     repo: Path, mounts: bool, setting: tuple[str, str]
 ) -> None:
     before = (repo / ".git" / "config").read_bytes()
@@ -84,7 +84,7 @@ async def test_one_that_runs_more_or_leads_elsewhere_is_put_back_and_kept(
     assert "me@example.org" in quarantined_files(repo / ".git")["config"].read_text()
 
 
-async def test_a_configuration_with_another_name_or_mode_is_put_back(repo: Path, mounts: bool) -> None:
+async def test_git_config_with_a_hard_link_or_new_mode_is_restored(repo: Path, mounts: bool) -> None:
     """Through its other name it could be changed later."""
     mode = (repo / ".git" / "config").stat().st_mode
     both = "cp .git/config shared && ln -f shared .git/config; chmod 777 .git/config"
@@ -94,7 +94,7 @@ async def test_a_configuration_with_another_name_or_mode_is_put_back(repo: Path,
     assert (status.st_nlink, status.st_mode) == (1, mode)
 
 
-async def test_copies_do_not_pile_up(repo: Path, mounts: bool) -> None:
+async def test_identical_quarantined_copies_do_not_pile_up(repo: Path, mounts: bool) -> None:
     for _ in range(3):
         held = await Held(repo, "held", "echo evil > AGENTS.md").begin()
         await held.end()

@@ -151,7 +151,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]
         yield Project(top / "project", through)
 
 
-def test_a_command_cannot_change_the_code_that_confines_it(project: Project) -> None:
+def test_command_cannot_change_nacres_own_code(project: Project) -> None:
     """Each attempt runs a second time on an unused copy, as a proof that it could succeed."""
     before = project.code()
     here = [f"( {attempt} ) >/dev/null 2>&1 && echo changed {name}" for name, attempt in ATTEMPTS.items()]
@@ -171,13 +171,13 @@ def test_a_command_cannot_change_the_code_that_confines_it(project: Project) -> 
         assert {"protected", "protected-existing"} & set(said["enforced"]), said
 
 
-def test_it_can_be_changed_once_that_is_allowed(project: Project) -> None:
+def test_own_code_can_be_changed_when_unprotected(project: Project) -> None:
     said = project.host(f"echo '# x' >>{SITE}/nacre/sandbox/denials.py", unprotected=["nacre"])
     assert said["outcome"] == "Exited(code=0)", said
     assert (project.place / SITE / "nacre" / "sandbox" / "denials.py").read_text().endswith("# x\n")
 
 
-def test_an_installation_into_it_is_told_what_stopped_it(project: Project) -> None:
+def test_failed_write_to_own_code_is_explained_in_the_notes(project: Project) -> None:
     said = project.host(f"cp /dev/null {SITE}/new.py")
     if "refused" in said:
         pytest.skip(said["message"])
@@ -185,14 +185,14 @@ def test_an_installation_into_it_is_told_what_stopped_it(project: Project) -> No
     assert any("which nacre itself runs from (unprotected=('nacre',)" in remark for remark in said["notes"]), said
 
 
-def test_the_rest_of_the_workspace_is_open(project: Project) -> None:
+def test_rest_of_the_workspace_is_writable(project: Project) -> None:
     said = project.host("mkdir a && echo x >a/b && mv a c && rm -r c && git init -q . && echo done")
     if "refused" in said:
         pytest.skip(said["message"])
     assert (said["outcome"], said["output"]) == ("Exited(code=0)", "done\n"), said
 
 
-def test_a_timeout_ends_everything_there_too(project: Project) -> None:
+def test_timeout_kills_all_processes_beside_protected_code(project: Project) -> None:
     """The shell was started by a child of the keeper that has exited."""
     life = Lifeline(project.place / "life")
     try:
@@ -210,7 +210,7 @@ def test_a_timeout_ends_everything_there_too(project: Project) -> None:
         life.close()
 
 
-def test_a_task_lives_and_is_killed_there_too(project: Project) -> None:
+def test_background_task_beside_protected_code_can_be_killed(project: Project) -> None:
     life = Lifeline(project.place / "life")
     try:
         life.path.chmod(0o666)
@@ -227,7 +227,7 @@ def test_a_task_lives_and_is_killed_there_too(project: Project) -> None:
 
 
 @pytest.mark.skipif(not kernel().mounts, reason="needs mount namespaces, which takes root")
-def test_an_editable_install_is_protected_where_its_files_are(tmp_path: Path) -> None:
+def test_editable_install_is_protected_where_its_files_are(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     project = Project(tmp_path / "project")
     package = project.place / "src" / "nacre"
@@ -242,7 +242,7 @@ def test_an_editable_install_is_protected_where_its_files_are(tmp_path: Path) ->
     assert said["output"].split() == ["nacre", "new"], said
 
 
-def test_an_environment_behind_a_link_in_the_workspace_is_refused(tmp_path: Path) -> None:
+def test_environment_behind_a_link_in_the_workspace_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     make_environment(tmp_path / "elsewhere")
     (tmp_path / "project").mkdir()
@@ -255,7 +255,7 @@ def test_an_environment_behind_a_link_in_the_workspace_is_refused(tmp_path: Path
     assert not (tmp_path / "project" / "ran").exists()
 
 
-def test_a_refusal_says_what_to_do(project: Project) -> None:
+def test_own_code_refusal_says_what_to_do(project: Project) -> None:
     """As on a kernel where only root may mount."""
     program = dedent("""
         from nacre.sandbox import probe
@@ -295,7 +295,7 @@ def forge_bytecode(source: Path, statement: str) -> bytes:
 
 
 @pytest.mark.parametrize("exists", [True, False], ids=["made-before", "not-there-yet"])
-def test_a_command_cannot_forge_the_bytecode_of_nacre(project: Project, package: Path, exists: bool) -> None:
+def test_command_cannot_forge_nacres_bytecode(project: Project, package: Path, exists: bool) -> None:
     cache, trace = project.place / "cache", project.place.parent / "tmp" / "trace"
     forged = project.place / "forged.pyc"
     forged.write_bytes(forge_bytecode(package / "sandbox" / "denials.py", f"open({str(trace)!r}, 'w').close()"))
@@ -317,7 +317,7 @@ def test_a_command_cannot_forge_the_bytecode_of_nacre(project: Project, package:
         assert os.listdir(cache) == []
 
 
-def test_forged_bytecode_would_run(project: Project, package: Path) -> None:
+def test_forged_bytecode_runs_without_protection(project: Project, package: Path) -> None:
     """A control: the attempt above succeeds without protection."""
     trace = project.place.parent / "tmp" / "trace"
     planted = Path(f"{project.place}/cache{package}/sandbox")
@@ -332,11 +332,11 @@ def test_forged_bytecode_would_run(project: Project, package: Path) -> None:
 # environments elsewhere
 
 
-def test_an_environment_outside_is_nobodys_business(tmp_path: Path) -> None:
+def test_environment_outside_the_workspace_needs_no_protection(tmp_path: Path) -> None:
     assert find_own_code([str(tmp_path)]) == OwnCode()
 
 
-def test_the_environment_is_found_once_with_all_that_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_in_the_workspace_is_one_protected_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = make_environment(Path(os.path.realpath(tmp_path)))
     for name in ("prefix", "exec_prefix"):
         monkeypatch.setattr(sys, name, str(top / ".venv"))
@@ -344,7 +344,7 @@ def test_the_environment_is_found_once_with_all_that_is_in_it(tmp_path: Path, mo
     assert find_own_code([str(top / ".venv" / "lib")]).paths == ()
 
 
-def test_a_cache_of_bytecode_is_protected_or_named_as_one_that_cannot_be(
+def test_bytecode_cache_is_protected_or_reported_as_unprotectable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = os.path.realpath(tmp_path)
@@ -367,7 +367,7 @@ def test_a_cache_of_bytecode_is_protected_or_named_as_one_that_cannot_be(
     assert elsewhere == OwnCode()
 
 
-def test_an_environment_that_is_the_workspace_itself_keeps_its_own_parts(
+def test_environment_that_is_the_workspace_protects_its_own_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = make_environment(Path(os.path.realpath(tmp_path))) / ".venv"
@@ -376,7 +376,7 @@ def test_an_environment_that_is_the_workspace_itself_keeps_its_own_parts(
     assert find_own_code([str(top)]).paths == tuple(str(top / name) for name in ("pyvenv.cfg", "bin", "lib"))
 
 
-def test_a_user_namespace_is_asked_for_only_where_mounts_need_one() -> None:
+def test_user_namespace_is_used_only_where_mounts_need_one() -> None:
     here = kernel()
     found = with_user_namespace(here)
     assert found.user_namespace == (found.mounts and not here.mounts)
@@ -399,7 +399,7 @@ print(json.dumps({"path": sys.path[0], "ok": result.ok, "planted": planted, "hel
 
 
 @pytest.mark.parametrize("start", ["script", "current-directory"])
-def test_a_module_made_in_the_workspace_takes_the_place_of_no_other(tmp_path: Path, start: str) -> None:
+def test_module_made_in_the_workspace_shadows_no_other(tmp_path: Path, start: str) -> None:
     place, beside = tmp_path / "project", tmp_path / "installed"
     for directory in (place, beside, tmp_path / "tmp"):
         directory.mkdir()

@@ -74,7 +74,7 @@ SIGNALS = """
 
 
 @needs_scopes
-async def test_no_process_outside_can_be_signalled(victim: subprocess.Popen[bytes], gate: Gate, tmp_path: Path) -> None:
+async def test_process_outside_cannot_be_signalled(victim: subprocess.Popen[bytes], gate: Gate, tmp_path: Path) -> None:
     other_gate = Gate(tmp_path / "other-gate")
     async with alive_run("restricted", gate) as neighbour, alive_run("unrestricted", other_gate) as free:
         targets = (os.getpid(), await keeper(), victim.pid, neighbour, free, os.getppid())
@@ -89,7 +89,7 @@ async def test_no_process_outside_can_be_signalled(victim: subprocess.Popen[byte
 
 
 @needs_scopes
-async def test_no_thread_of_the_keeper_can_be_signalled() -> None:
+async def test_keeper_threads_cannot_be_signalled() -> None:
     need_to_see(await keeper())
     program = """
         print(sorted({said(call, *way) for tid in map(int, os.listdir(f"/proc/{os.getppid()}/task")) for way in (
@@ -100,7 +100,7 @@ async def test_no_thread_of_the_keeper_can_be_signalled() -> None:
 
 
 @needs_scopes
-async def test_a_descriptor_that_signals_its_owner_signals_nobody_outside(victim: subprocess.Popen[bytes]) -> None:
+async def test_fd_owner_signal_reaches_no_process_outside(victim: subprocess.Popen[bytes]) -> None:
     program = """
         import fcntl, socket
         pid = int(sys.argv[1])
@@ -126,7 +126,7 @@ async def test_a_descriptor_that_signals_its_owner_signals_nobody_outside(victim
 
 
 @needs_scopes
-async def test_everything_that_a_run_started_itself_can_be_signalled() -> None:
+async def test_run_can_signal_its_own_processes() -> None:
     result = await run_restricted(
         "sleep 60 & kill $!; wait $!; echo $?; setsid sleep 60 & kill -9 $!; wait $!; echo $?"
     )
@@ -157,7 +157,7 @@ TRACING = {
 
 
 @pytest.mark.parametrize("attempt", TRACING.values(), ids=TRACING)
-async def test_no_process_outside_can_be_traced_or_tuned(victim: subprocess.Popen[bytes], attempt: str) -> None:
+async def test_process_outside_cannot_be_traced_or_tuned(victim: subprocess.Popen[bytes], attempt: str) -> None:
     before = facts(victim.pid)
     program = f"""
         place = ctypes.addressof(ctypes.create_string_buffer(16))
@@ -177,7 +177,7 @@ def facts(pid: int) -> tuple[object, ...]:
     return [seen[field] for field in fields], limits, os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid)
 
 
-async def test_the_users_other_processes_keep_their_priority() -> None:
+async def test_other_processes_of_the_user_keep_their_priority() -> None:
     # -20 would be refused for all of them and change none, even if the call came through
     program = """
         powers = [line.split()[1] for line in open("/proc/self/status") if line.startswith(("CapEff", "NoNewPrivs"))]
@@ -189,7 +189,7 @@ async def test_the_users_other_processes_keep_their_priority() -> None:
     assert result.output == "EACCES EACCES EPERM\nEINVAL EINVAL EPERM\n"
 
 
-async def test_a_run_may_lower_its_own_priority_and_limits() -> None:
+async def test_run_can_lower_its_own_priority_and_limits() -> None:
     result = await run_restricted("nice -n 5 nice; ulimit -Sn 100; ulimit -n; ulimit -a >/dev/null; echo $?")
     assert result.output == f"{min(19, os.nice(0) + 5)}\n100\n0\n"  # added to the niceness of these tests
 
@@ -197,7 +197,7 @@ async def test_a_run_may_lower_its_own_priority_and_limits() -> None:
 FILES = "environ mem maps auxv stack syscall cwd root exe fd/0 fdinfo/0 io smaps pagemap personality map_files".split()
 
 
-async def test_memory_and_environment_of_processes_outside_cannot_be_read(victim: subprocess.Popen[bytes]) -> None:
+async def test_memory_and_environment_of_outside_processes_are_unreadable(victim: subprocess.Popen[bytes]) -> None:
     program = f"""
         import json
         keeper, *others = map(int, sys.argv[1:])
@@ -224,12 +224,12 @@ async def test_memory_and_environment_of_processes_outside_cannot_be_read(victim
     assert json.loads(result.stdout) == {}, result.output
 
 
-async def test_its_own_environment_can_be_read() -> None:
+async def test_run_can_read_its_own_environment() -> None:
     result = await run_restricted("cat /proc/self/environ | tr '\\0' '\\n' | grep -c ^TMPDIR=; readlink /proc/self/cwd")
     assert result.stdout == f"1\n{os.getcwd()}\n"
 
 
-async def test_a_neighbour_that_is_alive_cannot_be_read_or_written(gate: Gate) -> None:
+async def test_neighbour_run_cannot_be_read_or_written(gate: Gate) -> None:
     async with alive_run("restricted", gate) as neighbour:
         spy = (
             f"for f in environ mem maps cwd/x fd/0; do cat /proc/{neighbour}/$f; done; readlink /proc/{neighbour}/fd/*"
@@ -238,7 +238,7 @@ async def test_a_neighbour_that_is_alive_cannot_be_read_or_written(gate: Gate) -
         assert (result.outcome, result.stdout) == (Exited(1), "")
 
 
-async def test_nothing_of_a_run_can_pass_for_nobodys(gate: Gate) -> None:
+async def test_process_cannot_remove_the_tag_of_its_run(gate: Gate) -> None:
     """A process cannot remove the tag by which the keeper finds it: it would outlive its run."""
     program = """
         import signal
@@ -260,7 +260,7 @@ async def test_nothing_of_a_run_can_pass_for_nobodys(gate: Gate) -> None:
         assert not is_alive(result.killed_leftovers[0].pid)
 
 
-def test_a_keeper_that_can_have_no_thread_says_so_and_lives(tmp_path: Path) -> None:
+def test_keeper_that_cannot_start_a_thread_reports_it_and_survives(tmp_path: Path) -> None:
     program = """
         import resource, nacre
         from tests.support.census import need_to_see, status

@@ -44,9 +44,7 @@ def place(tmp_path: Path) -> Path:
         ("mount --bind work other", "echo x > ../other/.git/hooks/pre-commit", "other"),
     ],
 )
-def test_a_bind_mount_inside_the_workspace_leads_to_nothing_protected(
-    place: Path, mounts: str, command: str, writable: str
-) -> None:
+def test_bind_mount_of_protected_files_is_read_only(place: Path, mounts: str, command: str, writable: str) -> None:
     through = in_own_mounts(f'(cd "$1"; {mounts})', place)
     named = place / writable if writable else ""
     code, enforced = json.loads(run_host(RUNS, place / "work", named, command, through=through))
@@ -55,7 +53,7 @@ def test_a_bind_mount_inside_the_workspace_leads_to_nothing_protected(
     assert (place / "work" / ".git" / "config").read_text() == "[core]\n"
 
 
-def test_a_bind_mount_of_something_else_stays_writable(place: Path) -> None:
+def test_bind_mount_of_an_unprotected_directory_stays_writable(place: Path) -> None:
     through = in_own_mounts('(cd "$1"; mount --bind other work/git)', place)
     told = run_host(RUNS, place / "work", "", "echo x > git/file", through=through)
     assert json.loads(told)[0] == 0

@@ -44,14 +44,14 @@ def contents(place: Path) -> dict[str, bytes | None]:
     return {str(path): path.read_bytes() if path.is_file() else None for path in paths}
 
 
-def test_every_name_is_in_the_table_once_and_has_its_reason() -> None:
+def test_protected_names_are_unique_and_have_a_reason() -> None:
     assert set(ISSUE) <= set(NAMES)
     names = [each.name for each in TABLE]
     assert len(set(names)) == len(names)
     assert all(each.reason and each.name == os.path.normpath(each.name) for each in TABLE)
 
 
-async def test_no_protected_name_can_be_planted(place: Path, mounts: bool) -> None:
+async def test_protected_name_cannot_be_planted(place: Path, mounts: bool) -> None:
     (place / "own").write_text("mine")
     before = contents(place)
     through, result = await attempts({str(number): plant(name) for number, name in enumerate(NAMES)}, place)
@@ -64,7 +64,7 @@ async def test_no_protected_name_can_be_planted(place: Path, mounts: bool) -> No
     assert "protected" not in result.enforced
 
 
-async def test_none_that_exists_can_be_changed(place: Path, mounts: bool) -> None:
+async def test_existing_protected_file_cannot_be_changed(place: Path, mounts: bool) -> None:
     for name in NAMES:
         (place / name).parent.mkdir(exist_ok=True, parents=True)
         if "." in name[1:] or name in (".envrc", ".goosehints"):
@@ -91,7 +91,7 @@ async def test_none_that_exists_can_be_changed(place: Path, mounts: bool) -> Non
         assert len(result.notes) >= len(NAMES)
 
 
-async def test_names_are_protected_in_every_directory_of_writable(place: Path, mounts: bool) -> None:
+async def test_protected_name_cannot_be_planted_in_a_writable_directory(place: Path, mounts: bool) -> None:
     other = place.parent / "other"
     other.mkdir()
     await attempts({"orders": f"echo x > {shlex.quote(str(other))}/AGENTS.md"}, place, writable=(other,))
@@ -99,7 +99,7 @@ async def test_names_are_protected_in_every_directory_of_writable(place: Path, m
 
 
 @pytest.mark.parametrize("below", [False, True], ids=["the workspace is home", "home is in the workspace"])
-async def test_start_up_files_are_protected_in_home(
+async def test_shell_startup_files_are_protected_in_home(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch, below: bool
 ) -> None:
     home = place / "user" if below else place
@@ -115,14 +115,14 @@ async def test_start_up_files_are_protected_in_home(
     assert (home / ".bashrc").read_text() == "before"
 
 
-async def test_start_up_files_elsewhere_are_ordinary(place: Path, mounts: bool) -> None:
+async def test_shell_startup_names_outside_home_are_ordinary(place: Path, mounts: bool) -> None:
     result = await run("echo x > .bashrc; mkdir bin config; echo x > config/app; echo x > Makefile", place)
     assert result.notes == ()
     assert {path.name for path in place.iterdir()} == {".bashrc", "bin", "config", "Makefile"}
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-async def test_hooks_that_nacre_installs_are_protected(place: Path, mounts: bool, agent: str) -> None:
+async def test_hooks_installed_by_nacre_are_protected(place: Path, mounts: bool, agent: str) -> None:
     paths = AGENTS[agent].paths(env={}, home="/nowhere", project=str(place))
     for path in paths:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -131,7 +131,7 @@ async def test_hooks_that_nacre_installs_are_protected(place: Path, mounts: bool
     assert [Path(path).read_text() for path in paths] == ["before"] * len(paths)
 
 
-async def test_settings_that_a_variable_has_moved_are_protected(
+async def test_settings_moved_by_an_environment_variable_are_protected(
     place: Path, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CODEX_HOME", str(place / "codex"))
@@ -143,7 +143,7 @@ async def test_settings_that_a_variable_has_moved_are_protected(
 # unprotected names
 
 
-async def test_a_name_that_is_freed_can_be_written_and_the_others_cannot(place: Path, mounts: bool) -> None:
+async def test_only_the_unprotected_names_become_writable(place: Path, mounts: bool) -> None:
     (place / "AGENTS.md").write_text("before")
     deeds = {"freed": "echo x > AGENTS.md", "below": "mkdir .github; echo x > .github/copilot-instructions.md"}
     through, result = await attempts(deeds, place, unprotected=("AGENTS.md", ".github"))
@@ -155,7 +155,7 @@ async def test_a_name_that_is_freed_can_be_written_and_the_others_cannot(place: 
     assert not (place / "CLAUDE.md").exists()
 
 
-async def test_git_is_freed_by_its_name(place: Path, mounts: bool) -> None:
+async def test_git_directory_can_be_unprotected_by_name(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     result = await run("git config user.name Other; echo x > .git/hooks/pre-commit", repo, unprotected=(".git",))
     assert (result.ok, result.notes) == (True, ())
@@ -164,25 +164,25 @@ async def test_git_is_freed_by_its_name(place: Path, mounts: bool) -> None:
 
 
 @pytest.mark.parametrize(("name", "hint"), [("AGENT.md", "'AGENTS.md'"), ("src", "docs/sandbox.md"), ("", "docs")])
-def test_a_name_that_is_not_protected_cannot_be_freed(place: Path, name: str, hint: str) -> None:
+def test_unprotected_rejects_an_unknown_name(place: Path, name: str, hint: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         Bash().constraints(ToolContext(access="workspace", working_dir=place, unprotected=(name,)))
     assert caught.value.code == "bad_unprotected"
     assert hint in str(caught.value.hint)
 
 
-async def test_a_list_of_names_is_wanted_and_only_in_a_workspace(place: Path) -> None:
+async def test_unprotected_takes_a_list_and_only_in_workspace_mode(place: Path) -> None:
     with pytest.raises(InvalidRequest, match="where several are meant"):
         await run("true", place, unprotected="AGENTS.md")
     with pytest.raises(InvalidRequest, match="no meaning"):
         Bash().constraints(ToolContext(access="restricted", working_dir=place, unprotected=("AGENTS.md",)))
 
 
-def test_every_name_is_in_the_docs() -> None:
+def test_every_protected_name_is_in_the_docs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="utf-8")
     assert [each.name for each in TABLE if f"`{each.name}`" not in page] == []
 
 
-def test_every_name_of_the_table_can_be_freed(place: Path) -> None:
+def test_every_protected_name_can_be_unprotected(place: Path) -> None:
     for name in known_names():
         assert Bash().constraints(ToolContext(access="workspace", working_dir=place, unprotected=(name,)))

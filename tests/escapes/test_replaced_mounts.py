@@ -36,9 +36,7 @@ def replace_with(path: Path, text: str) -> None:
     other.rename(path)
 
 
-async def test_a_protected_file_that_is_replaced_is_compared_and_not_called_protected(
-    place: Path, engine: Engine
-) -> None:
+async def test_replaced_protected_file_is_restored_and_not_called_protected(place: Path, engine: Engine) -> None:
     (place / ".mcp.json").write_text("before")
     held = await Held(place, "held", ":", "echo evil > .mcp.json", engine=engine).begin()
     replace_with(place / ".mcp.json", "the user's")
@@ -50,7 +48,7 @@ async def test_a_protected_file_that_is_replaced_is_compared_and_not_called_prot
     assert len(kept) == 1, "what may be the user's is not lost"
 
 
-async def test_a_protected_directory_that_is_replaced_is_put_back(place: Path, engine: Engine) -> None:
+async def test_replaced_protected_directory_is_restored(place: Path, engine: Engine) -> None:
     (place / ".claude").mkdir()
     (place / ".claude" / "settings.json").write_text("before")
     held = await Held(place, "held", ":", "echo evil > .claude/settings.json", engine=engine).begin()
@@ -61,7 +59,7 @@ async def test_a_protected_directory_that_is_replaced_is_put_back(place: Path, e
     assert "protected-existing" not in result.enforced
 
 
-async def test_a_configuration_that_the_user_changes_meanwhile_stays(place: Path, engine: Engine) -> None:
+async def test_git_config_changed_by_the_user_during_a_run_stays(place: Path, engine: Engine) -> None:
     repo = repository(place / "repo")
     held = await Held(repo, "held", ":", engine=engine).begin()
     git(repo, "config", "user.name", "Somebody Else")
@@ -71,7 +69,7 @@ async def test_a_configuration_that_the_user_changes_meanwhile_stays(place: Path
     assert [remark for remark in result.notes if "not protected from then on" in remark]
 
 
-async def test_one_that_runs_programs_since_then_does_not(place: Path, engine: Engine) -> None:
+async def test_git_config_armed_after_a_user_change_is_restored(place: Path, engine: Engine) -> None:
     repo = repository(place / "repo")
     before = (repo / ".git" / "config").read_bytes()
     arm = "printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config"
@@ -81,7 +79,7 @@ async def test_one_that_runs_programs_since_then_does_not(place: Path, engine: E
     assert (repo / ".git" / "config").read_bytes() == before
 
 
-async def test_what_is_changed_in_place_from_outside_is_kept_and_reported(place: Path, engine: Engine) -> None:
+async def test_file_changed_in_place_from_outside_is_kept_and_reported(place: Path, engine: Engine) -> None:
     (place / "AGENTS.md").write_text("before")
     held = await Held(place, "held", ":", "(echo evil > AGENTS.md) 2>/dev/null; true", engine=engine).begin()
     with open(place / "AGENTS.md", "a", encoding="ascii") as file:
@@ -92,9 +90,7 @@ async def test_what_is_changed_in_place_from_outside_is_kept_and_reported(place:
     assert [remark for remark in result.notes if "was changed from outside" in remark]
 
 
-async def test_a_hidden_file_in_the_workspace_that_is_replaced_is_not_called_hidden(
-    place: Path, engine: Engine
-) -> None:
+async def test_replaced_hidden_workspace_file_is_not_called_hidden(place: Path, engine: Engine) -> None:
     (place / "key").write_text("secret one")
     held = await Held(place, "held", ":", "cat key", engine=engine, hidden=("key",)).begin()
     replace_with(place / "key", "secret two")
@@ -105,9 +101,7 @@ async def test_a_hidden_file_in_the_workspace_that_is_replaced_is_not_called_hid
     assert [remark for remark in result.notes if "not hidden from then on" in remark]
 
 
-async def test_a_directory_that_was_away_and_is_back_has_hidden_and_protected_nothing_meanwhile(
-    place: Path, engine: Engine
-) -> None:
+async def test_directory_moved_away_and_back_is_not_called_hidden_or_protected(place: Path, engine: Engine) -> None:
     """Another process moves it away, puts a copy with the same files in its place, and moves it back."""
     directory, away = place / ".github", place / "away"
     (directory / "hooks").mkdir(parents=True)
@@ -131,9 +125,7 @@ async def test_a_directory_that_was_away_and_is_back_has_hidden_and_protected_no
     assert (directory / "hooks" / "hook").read_text() == "before"
 
 
-async def test_a_hidden_file_elsewhere_that_is_replaced_stays_hidden_or_is_not_called_so(
-    place: Path, engine: Engine
-) -> None:
+async def test_replaced_hidden_outside_file_stays_hidden_or_is_not_called_so(place: Path, engine: Engine) -> None:
     key = place.parent / "key"
     key.write_text("secret one")
     read = f"cat {shlex.quote(str(key))} 2>/dev/null; true"
@@ -146,7 +138,7 @@ async def test_a_hidden_file_elsewhere_that_is_replaced_stays_hidden_or_is_not_c
         assert "hidden" in result.enforced
 
 
-async def test_nothing_is_said_when_nothing_was_replaced(place: Path, engine: Engine) -> None:
+async def test_no_note_is_made_when_nothing_was_replaced(place: Path, engine: Engine) -> None:
     (place / ".mcp.json").write_text("before")
     (place / "key").write_text("secret")
     held = await Held(place, "held", ":", "cat key .mcp.json 2>/dev/null; true", engine=engine, hidden=("key",)).begin()

@@ -38,7 +38,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize("leave", LEFT.values(), ids=LEFT)
-async def test_nothing_is_left_of_it(leave: str, tmp_path: Path) -> None:
+async def test_private_directory_is_removed_whatever_was_left_in_it(leave: str, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("as it was")
     before = tree(tmp_path)
     result = await run_restricted(f'echo "$TMPDIR"; ls -A "$TMPDIR"; cd "$TMPDIR" && {leave}', tmp_path)
@@ -49,12 +49,12 @@ async def test_nothing_is_left_of_it(leave: str, tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-async def test_it_is_nobody_elses() -> None:
+async def test_private_directory_is_accessible_to_its_owner_only() -> None:
     result = await run_restricted('stat -c "%a %u" "$TMPDIR" "$(dirname "$TMPDIR")"')
     assert result.stdout == f"700 {os.getuid()}\n" * 2
 
 
-async def test_two_runs_in_a_row_never_share_one() -> None:
+async def test_consecutive_runs_never_share_a_private_directory() -> None:
     places = [
         (await run_restricted('echo x >"$TMPDIR/x"; ls "$TMPDIR" | wc -l; echo "$TMPDIR"')).stdout for _ in range(10)
     ]
@@ -62,7 +62,7 @@ async def test_two_runs_in_a_row_never_share_one() -> None:
     assert len({place.splitlines()[1] for place in places}) == 10
 
 
-async def test_that_of_another_run_cannot_be_written(gate: Gate) -> None:
+async def test_private_directory_of_another_run_cannot_be_changed(gate: Gate) -> None:
     stream = UNCHECKED.stream(Request(f'echo kept >"$TMPDIR/x"; echo "$TMPDIR"; {gate.wait}; cat "$TMPDIR/x"'), CONTEXT)
     told = b""
     async for event in stream:
@@ -81,7 +81,7 @@ async def test_that_of_another_run_cannot_be_written(gate: Gate) -> None:
 CONTEXT = ToolContext(access="restricted")
 
 
-async def test_it_goes_when_the_run_is_ended(tmp_path: Path) -> None:
+async def test_private_directory_is_removed_after_a_timeout(tmp_path: Path) -> None:
     for limit in TIME_LIMITS_S:
         result = await run_restricted('echo x >"$TMPDIR/x"; echo "$TMPDIR"; sleep 600', timeout=limit)
         if result.stdout:
@@ -91,7 +91,7 @@ async def test_it_goes_when_the_run_is_ended(tmp_path: Path) -> None:
     await until(lambda: not scratch.exists(), "the end of the private directory")
 
 
-async def test_it_stays_while_something_of_the_run_lives(gate: Gate) -> None:
+async def test_private_directory_stays_while_leftovers_are_alive(gate: Gate) -> None:
     result = await run_restricted(f'echo "$TMPDIR"; ({gate.wait}; sleep 0) & echo x >"$TMPDIR/x"', leftovers="keep")
     scratch = Path(result.stdout.strip())
     await asyncio.gather(*(run_restricted("true") for _ in range(3)))
@@ -100,7 +100,7 @@ async def test_it_stays_while_something_of_the_run_lives(gate: Gate) -> None:
     await until(lambda: not scratch.exists(), "the end of the private directory")
 
 
-async def test_it_cannot_be_moved_or_replaced(tmp_path: Path) -> None:
+async def test_private_directory_cannot_be_moved_or_replaced(tmp_path: Path) -> None:
     attempt = 'cd /; rmdir "$TMPDIR"; mv "$TMPDIR" "$TMPDIR.x"; rm -rf "$TMPDIR"; ln -sfn / "$TMPDIR"'
     result = await run_restricted(f'{attempt}; stat -c %F "$TMPDIR"')
     assert result.stdout == "directory\n"

@@ -36,13 +36,13 @@ TERMINAL = """
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-def test_no_terminal_is_reached_through_a_second_mount_of_dev(access: str, tmp_path: Path) -> None:
+def test_terminal_is_unreachable_through_a_second_mount_of_dev(access: str, tmp_path: Path) -> None:
     for name in ("dev", "work"):
         (tmp_path / name).mkdir()
     through = in_own_mounts('mount --rbind /dev "$1/dev"; command -v setsid >/dev/null', tmp_path)
     assert run_host(TERMINAL, tmp_path, access, through=through) == f"{access} nothing\nunrestricted reached\n"
 
 
-def test_a_mount_beside_dev_of_something_else_is_no_device() -> None:
+def test_only_mounts_of_dev_count_as_device_paths() -> None:
     mounts = [Mount(1, "0:1", "/", "/"), Mount(2, "0:5", "/", "/dev"), Mount(3, "0:6", "/", "/proc")]
     assert device_paths(mounts) == ("/dev",)

@@ -62,7 +62,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_no_call_makes_a_set_user_id_file(name: str, place: Path) -> None:
+async def test_syscalls_cannot_make_a_set_user_id_file(name: str, place: Path) -> None:
     result = await run(python(CALLS, name), place)
     assert (result.ok, set_user_ids(place)) == (False, []), result.output
     proof = await run_unrestricted(python(CALLS, name), place)
@@ -71,7 +71,7 @@ async def test_no_call_makes_a_set_user_id_file(name: str, place: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "command"), BY_SHELL.items(), ids=BY_SHELL)
-async def test_no_program_makes_a_set_user_id_file(name: str, command: str, place: Path) -> None:
+async def test_programs_cannot_make_a_set_user_id_file(name: str, command: str, place: Path) -> None:
     if shutil.which(command.split()[0]) is None:
         pytest.skip(f"needs {command.split()[0]}")
     await run(command, place)
@@ -93,12 +93,12 @@ async def test_other_modes_can_be_set_in_a_workspace(place: Path) -> None:
     assert result.stdout == "2755 shared\n1777 open\n755 file\n700 own\n600 copy\n", result.output
 
 
-async def test_what_is_set_user_id_already_can_be_written_and_loses_the_bit(place: Path) -> None:
+async def test_existing_set_user_id_file_can_be_written(place: Path) -> None:
     (place / "before").write_text("old")
     (place / "before").chmod(0o4755)
     assert (await run("cat before; echo new >before; cat before", place)).stdout == "oldnew\n"
 
 
-async def test_the_result_says_that_this_bit_was_refused(place: Path) -> None:
+async def test_refused_set_user_id_bit_is_explained_in_the_notes(place: Path) -> None:
     result = await run("chmod u+s file", place)
     assert any("setting the set-user-ID bit of a file" in remark for remark in result.notes), result

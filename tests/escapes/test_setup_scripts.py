@@ -28,20 +28,20 @@ def commands(pattern: str) -> list[str]:
     return found
 
 
-def test_python_packages_are_installed_by_their_hashes() -> None:
+def test_python_packages_are_installed_with_required_hashes() -> None:
     installs = [line for line in commands(r"pip\b.* install |^\s*(?:by_uv \|\| )?pip --") if "pip() {" not in line]
     assert len(installs) >= 5
     assert [line for line in installs if "--require-hashes" not in line and not any(own in line for own in OWN)] == []
 
 
-def test_no_package_of_npm_runs_a_script() -> None:
+def test_npm_packages_run_no_install_scripts() -> None:
     installs = commands(r"\bnpm (?:i|install|ci|exec|rebuild)\b|\bnpx\b")
     assert len(installs) == 2
     assert [line for line in installs if "npm ci " not in line or "--ignore-scripts" not in line] == []
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.parent.name)
-def test_packages_of_npm_have_hashes_and_no_addresses(lock: Path) -> None:
+def test_npm_lock_files_have_hashes_and_no_urls(lock: Path) -> None:
     data = json.loads(lock.read_text())
     wanted = json.loads(lock.with_name("package.json").read_text())["dependencies"]
     assert all(re.fullmatch(r"\d[\w.-]*", version) for version in wanted.values())
@@ -50,5 +50,5 @@ def test_packages_of_npm_have_hashes_and_no_addresses(lock: Path) -> None:
     assert [name for name, package in data["packages"].items() if "resolved" in package] == []
 
 
-def test_both_locks_are_there() -> None:
+def test_both_npm_lock_files_exist() -> None:
     assert [lock.parent.name for lock in LOCKS] == ["agents", "mcp-tools"]

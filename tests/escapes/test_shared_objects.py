@@ -86,14 +86,14 @@ MOVE = """
 
 
 @needs_numbers
-async def test_who_waits_in_shared_memory_is_not_moved_by_who_can_only_read_it(waiter: Waiter, tmp_path: Path) -> None:
+async def test_futex_waiter_cannot_be_requeued_through_read_only_memory(waiter: Waiter, tmp_path: Path) -> None:
     result = await run_restricted(python(MOVE, tmp_path / "memory"))
     assert result.output == "refused\n"
     assert wait_until(waiter.wake, "somebody who waits") == 1
 
 
 @needs_numbers
-async def test_the_same_moves_him_from_outside(waiter: Waiter, tmp_path: Path) -> None:
+async def test_futex_waiter_can_be_requeued_from_outside_the_sandbox(waiter: Waiter, tmp_path: Path) -> None:
     assert (await run_unrestricted(python(MOVE, tmp_path / "memory"))).output == "moved\n"
 
 
@@ -144,7 +144,7 @@ QUEUE = """
 
 
 @needs_numbers
-def test_no_message_is_taken_from_a_queue_that_may_be_read_as_a_file(tmp_path: Path) -> None:
+def test_readable_message_queue_file_cannot_be_drained(tmp_path: Path) -> None:
     """All of these calls except `mq_open` take a descriptor, and any file of that file system is one."""
     (tmp_path / "queues").mkdir()
     through = in_own_mounts('mount -t mqueue none "$1"', tmp_path / "queues")
@@ -162,7 +162,7 @@ TAKE = """
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_no_abstract_name_is_taken_from_a_service_outside(access: str, tmp_path: Path) -> None:
+async def test_abstract_socket_name_cannot_be_taken(access: str, tmp_path: Path) -> None:
     """A socket of a pair needs no name, but the kernel would bind it, and no other process could use the name."""
     name = f"nacre-test-{os.urandom(8).hex()}"
     context = ToolContext(access="restricted" if access == "restricted" else "workspace", working_dir=tmp_path)
@@ -177,7 +177,7 @@ PIPE = """
 """
 
 
-async def test_a_named_pipe_outside_cannot_be_written(tmp_path: Path) -> None:
+async def test_named_pipe_outside_cannot_be_written(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     try:

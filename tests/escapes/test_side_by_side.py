@@ -90,7 +90,7 @@ def test_three_hundred_runs_leave_the_host_as_it_was(tmp_path: Path) -> None:
     wait_until(lambda: not list(tmp_path.iterdir()), "its keeper, which goes after it, to remove what is private")
 
 
-async def test_a_shell_that_stands_ready_is_given_to_its_own_kind_only() -> None:
+async def test_consecutive_runs_keep_their_own_access_mode() -> None:
     text = 'grep -o "NoNewPrivs:.*" /proc/self/status; case "${TMPDIR-}" in */tmp-*) echo own;; esac'
     kinds: list[tuple[Access, bool]] = [("restricted", False), ("unrestricted", False), ("restricted", True)]
     pairs = [(first, second) for first in kinds for second in kinds]

@@ -90,7 +90,7 @@ def files_of(store: Path, result: Result) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", ["background", "promoted", "adopted"])
-async def test_what_a_task_plants_is_undone_when_it_has_ended(
+async def test_planted_files_are_undone_when_the_task_has_ended(
     repo: Path, store: Path, mounts: bool, gate: Gate, kind: str
 ) -> None:
     result = await begin(kind, PLANTS, gate, context(repo, store))
@@ -109,7 +109,7 @@ async def test_what_a_task_plants_is_undone_when_it_has_ended(
     assert (again.notes, planted_paths(repo)) == ((), [])
 
 
-async def test_a_model_is_told_what_was_put_back(repo: Path, store: Path, gate: Gate) -> None:
+async def test_task_output_tells_the_model_about_undone_files(repo: Path, store: Path, gate: Gate) -> None:
     result = await begin("background", "echo evil > AGENTS.md", gate, context(repo, store))
     gate.open()
     task = await wait_until_ended(store, result)
@@ -117,7 +117,7 @@ async def test_a_model_is_told_what_was_put_back(repo: Path, store: Path, gate: 
     assert f"{repo}/AGENTS.md is protected: it was made, and has been removed." in text
 
 
-async def test_the_command_line_tells_it(repo: Path, store: Path, gate: Gate) -> None:
+async def test_cli_prints_the_protection_notes_of_a_task(repo: Path, store: Path, gate: Gate) -> None:
     result = await begin("background", "echo evil > AGENTS.md", gate, context(repo, store))
     gate.open()
     task = await wait_until_ended(store, result)
@@ -132,7 +132,7 @@ async def test_the_command_line_tells_it(repo: Path, store: Path, gate: Gate) ->
     assert row["notes"] == list(task.notes)
 
 
-async def test_a_task_that_ends_at_once_says_it_in_the_same_result(repo: Path, store: Path, mounts: bool) -> None:
+async def test_task_that_exits_at_once_reports_its_notes_in_the_result(repo: Path, store: Path, mounts: bool) -> None:
     result = await UNCHECKED.run(Request("echo evil > AGENTS.md; exit 3", mode="background"), context(repo, store))
     assert result.task is not None
     task = await wait_until_ended(store, result)
@@ -141,7 +141,7 @@ async def test_a_task_that_ends_at_once_says_it_in_the_same_result(repo: Path, s
         assert list(result.notes) == list(task.notes)
 
 
-async def test_nothing_is_said_when_nothing_was_done(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+async def test_task_that_plants_nothing_has_no_notes(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
     result = await begin("background", "echo work > file", gate, context(repo, store))
     gate.open()
     task = await wait_until_ended(store, result)
@@ -151,7 +151,7 @@ async def test_nothing_is_said_when_nothing_was_done(repo: Path, store: Path, mo
 
 
 @pytest.mark.parametrize("access", ["restricted", "unrestricted"])
-async def test_where_nothing_is_protected_nothing_is_compared(repo: Path, store: Path, gate: Gate, access: str) -> None:
+async def test_task_without_protection_saves_no_view(repo: Path, store: Path, gate: Gate, access: str) -> None:
     result = await begin("background", "true", gate, context(repo, store, access=access))
     before = files_of(store, result)
     gate.open()
@@ -159,7 +159,7 @@ async def test_where_nothing_is_protected_nothing_is_compared(repo: Path, store:
     assert {PROTECTION, NOTES}.isdisjoint(before | files_of(store, result))
 
 
-async def test_a_task_that_is_killed_is_undone_too(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+async def test_files_planted_by_a_killed_task_are_undone(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
     result = await UNCHECKED.run(
         Request(f"{PLANTS}; touch planted; {gate.wait}", mode="background"), context(repo, store)
     )
@@ -190,7 +190,7 @@ HOST = """
 """
 
 
-async def test_it_is_undone_when_the_program_that_started_it_was_killed(
+async def test_files_planted_by_a_task_are_undone_without_its_host(
     repo: Path, store: Path, mounts: bool, gate: Gate
 ) -> None:
     with started_host(HOST, repo, store, f"{gate.wait}; {PLANTS}", mounts) as host:
@@ -204,7 +204,7 @@ async def test_it_is_undone_when_the_program_that_started_it_was_killed(
     assert task.notes
 
 
-async def test_what_one_of_two_tasks_has_planted_is_not_taken_for_the_users(
+async def test_files_planted_by_another_task_are_not_taken_for_the_users(
     repo: Path, store: Path, mounts: bool, gate: Gate, tmp_path: Path
 ) -> None:
     other_gate = Gate(tmp_path / "other-gate")
@@ -223,7 +223,7 @@ async def test_what_one_of_two_tasks_has_planted_is_not_taken_for_the_users(
 
 
 @pytest.mark.parametrize("task_ends_first", [True, False], ids=["task ends first", "run ends first"])
-async def test_a_later_run_shares_the_view_of_a_task(
+async def test_later_run_shares_the_view_of_a_task(
     repo: Path, store: Path, mounts: bool, gate: Gate, task_ends_first: bool
 ) -> None:
     """It neither takes the task's plants for the user's files, nor restores them after they were removed."""
@@ -243,7 +243,7 @@ async def test_a_later_run_shares_the_view_of_a_task(
     assert planted_paths(repo) == []
 
 
-async def test_what_the_user_changes_after_a_task_is_kept(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+async def test_change_by_the_user_after_a_task_is_kept(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
     result = await begin("background", "true", gate, context(repo, store))
     gate.open()
     await wait_until_ended(store, result)
@@ -253,7 +253,7 @@ async def test_what_the_user_changes_after_a_task_is_kept(repo: Path, store: Pat
     assert ((repo / "AGENTS.md").read_text(), (repo / ".mcp.json").read_text()) == ("mine", "mine")
 
 
-async def test_what_the_user_changes_meanwhile_is_kept_under_another_name(
+async def test_change_by_the_user_during_a_task_is_quarantined(
     repo: Path, store: Path, mounts: bool, gate: Gate
 ) -> None:
     result = await begin("background", "true", gate, context(repo, store))
@@ -265,7 +265,7 @@ async def test_what_the_user_changes_meanwhile_is_kept_under_another_name(
     assert task.notes[0].endswith(f"What was there is now called {kept.name}.")
 
 
-async def test_a_replaced_hidden_file_is_told_of(place: Path, store: Path, gate: Gate) -> None:
+async def test_hidden_file_replaced_during_a_task_is_reported(place: Path, store: Path, gate: Gate) -> None:
     (place / "key").write_text("old")
     ctx = context(place, store, hidden=("key",), allow_partial=True)
     result = await begin("background", "true", gate, ctx)
@@ -295,9 +295,7 @@ def link(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [spoil, forge, link, Path.unlink])
-async def test_a_comparison_that_fails_is_told_of(
-    repo: Path, store: Path, gate: Gate, how: Callable[[Path], None]
-) -> None:
+async def test_failed_comparison_is_reported(repo: Path, store: Path, gate: Gate, how: Callable[[Path], None]) -> None:
     result = await begin("background", "exit 7", gate, context(repo, store))
     assert result.task is not None
     how(store / result.task.id / PROTECTION)
@@ -319,7 +317,7 @@ async def lose(repo: Path, store: Path, gate: Gate) -> str:
     return result.task.id
 
 
-async def test_whoever_looks_at_a_lost_task_undoes_what_it_did(
+async def test_reading_a_lost_task_undoes_its_planted_files(
     repo: Path, tmp_path: Path, mounts: bool, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -331,7 +329,7 @@ async def test_whoever_looks_at_a_lost_task_undoes_what_it_did(
     assert Tasks(store).get(id).notes == task.notes
 
 
-async def test_the_next_run_of_the_program_undoes_what_a_lost_task_did(
+async def test_next_run_undoes_the_planted_files_of_a_lost_task(
     repo: Path, store: Path, mounts: bool, gate: Gate
 ) -> None:
     id = await lose(repo, store, gate)
@@ -341,7 +339,7 @@ async def test_the_next_run_of_the_program_undoes_what_a_lost_task_did(
     assert planted_paths(repo) == []
 
 
-async def test_what_lies_in_another_store_is_not_believed(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
+async def test_saved_view_in_a_foreign_store_is_not_trusted(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
     """A command may have forged the whole store. The host still undoes what it remembers itself."""
     id = await lose(repo, store, gate)
     task = await until(lambda: next((each for each in [Tasks(store).get(id)] if not each.alive), None), "its loss")
@@ -350,7 +348,7 @@ async def test_what_lies_in_another_store_is_not_believed(repo: Path, store: Pat
     assert "AGENTS.md" in planted_paths(repo)
 
 
-async def test_after_a_restart_of_the_machine_nothing_is_undone(
+async def test_nothing_is_undone_after_a_reboot(
     repo: Path, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -366,7 +364,7 @@ async def test_after_a_restart_of_the_machine_nothing_is_undone(
     assert "AGENTS.md" in planted_paths(repo)
 
 
-async def test_a_saved_view_runs_nothing_when_it_is_read(repo: Path, store: Path, gate: Gate) -> None:
+async def test_saved_view_is_plain_json(repo: Path, store: Path, gate: Gate) -> None:
     result = await begin("background", "true", gate, context(repo, store))
     assert result.task is not None
     saved = store / result.task.id / PROTECTION

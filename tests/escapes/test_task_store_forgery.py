@@ -80,7 +80,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("changes", FORGERIES.values(), ids=FORGERIES)
-async def test_a_forged_task_kills_no_other_process(
+async def test_forged_task_kills_no_other_process(
     tmp_path: Path, victim: subprocess.Popen[bytes], changes: dict[str, Any]
 ) -> None:
     name = forge_task(tmp_path, victim, **changes)
@@ -89,7 +89,7 @@ async def test_a_forged_task_kills_no_other_process(
     assert Tasks(tmp_path).get(name).state == "lost"
 
 
-async def test_a_forged_group_is_not_that_of_the_shell(
+async def test_forged_process_group_is_not_killed_with_the_shell(
     tmp_path: Path, victim: subprocess.Popen[bytes], shell: subprocess.Popen[bytes]
 ) -> None:
     name = forge_task(tmp_path, shell, pgid=victim.pid)
@@ -98,7 +98,7 @@ async def test_a_forged_group_is_not_that_of_the_shell(
     assert is_alive(victim.pid)
 
 
-async def test_a_forged_keeper_is_not_woken(tmp_path: Path, victim: subprocess.Popen[bytes]) -> None:
+async def test_forged_keeper_gets_no_sigcont(tmp_path: Path, victim: subprocess.Popen[bytes]) -> None:
     os.kill(victim.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, victim.pid, os.WSTOPPED)
     name = forge_task(tmp_path, victim, keeper=[victim.pid, start_of_process(victim.pid)])
@@ -106,7 +106,7 @@ async def test_a_forged_keeper_is_not_woken(tmp_path: Path, victim: subprocess.P
     assert Path(f"/proc/{victim.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def test_a_store_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_task_store_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     name = ended_task(real, Exited(0))
     assert Tasks(real).get(name).id == name
@@ -120,7 +120,7 @@ def test_a_store_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     assert [each for each in os.listdir(real) if each.startswith("bash-")] == [name]
 
 
-async def test_a_task_is_not_made_behind_a_link(tmp_path: Path) -> None:
+async def test_task_is_not_created_behind_a_symlink(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with pytest.raises(InvalidRequest) as caught:
@@ -129,7 +129,7 @@ async def test_a_task_is_not_made_behind_a_link(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "real") == []
 
 
-def test_a_socket_that_is_a_link_is_not_spoken_to(tmp_path: Path) -> None:
+def test_control_socket_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
     from nacre.tasks.store.control_client import connect
     from nacre.tasks.store.directory import InvalidTaskDirectory
 
@@ -160,7 +160,7 @@ def outside_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @needs_landlock
 @pytest.mark.parametrize("field", ["output_dir", "spill_dir"])
-async def test_a_place_for_output_that_cannot_be_protected_is_refused(
+async def test_output_directory_that_cannot_be_protected_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
 ) -> None:
     place = outside_first(tmp_path, monkeypatch)
@@ -177,7 +177,7 @@ async def test_a_place_for_output_that_cannot_be_protected_is_refused(
 
 
 @needs_landlock
-async def test_a_place_for_output_in_the_workspace_is_protected_or_refused(
+async def test_output_directory_in_the_workspace_is_protected_or_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = outside_first(tmp_path, monkeypatch)
@@ -211,7 +211,7 @@ async def test_a_place_for_output_in_the_workspace_is_protected_or_refused(
 @pytest.mark.parametrize(
     ("variable", "what"), [("XDG_STATE_HOME", "nacre's own state"), ("XDG_CONFIG_HOME", "nacre's settings")]
 )
-async def test_a_workspace_that_holds_what_nacre_keeps_is_refused(
+async def test_workspace_containing_nacres_state_or_settings_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, what: str
 ) -> None:
     place = outside_first(tmp_path, monkeypatch)
@@ -232,7 +232,7 @@ async def test_a_workspace_that_holds_what_nacre_keeps_is_refused(
         ("TMPDIR", "the directory for temporary files"),
     ],
 )
-async def test_what_nacre_keeps_is_not_found_by_a_link_in_the_workspace(
+async def test_state_behind_a_symlink_in_the_workspace_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, what: str, shape: str
 ) -> None:
     """A command could replace the link with its own directory."""

@@ -90,7 +90,7 @@ async def run_confined(command: str, access: str, place: Path) -> Result:
 
 @pytest.mark.parametrize("access", MODES)
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
-async def test_a_terminal_of_the_user_is_out_of_reach(
+async def test_terminal_of_the_user_is_out_of_reach(
     terminal: Terminal, tmp_path: Path, attempt: str, access: str
 ) -> None:
     before = terminal.state()
@@ -104,7 +104,7 @@ async def test_a_terminal_of_the_user_is_out_of_reach(
 
 
 @pytest.mark.parametrize("access", MODES)
-async def test_what_a_person_types_goes_to_nobody_else(terminal: Terminal, tmp_path: Path, access: str) -> None:
+async def test_terminal_input_cannot_be_read_by_a_command(terminal: Terminal, tmp_path: Path, access: str) -> None:
     os.write(terminal.master, b"secret\n")
     attempt = python("print(os.read(os.open(sys.argv[1], os.O_RDONLY | os.O_NOCTTY), 99))", terminal.path)
     result = await run_confined(attempt, access, tmp_path)
@@ -131,19 +131,19 @@ SAID = {"openpty": "b'x' True", "controlling": "b'x' 0", "spawn": "/dev/pts/0"}
 
 @pytest.mark.skipif(not kernel().terminals, reason="terminals of one's own need mount namespaces and devpts")
 @pytest.mark.parametrize("name", OWN_TERMINALS)
-async def test_a_workspace_has_terminals_of_its_own(tmp_path: Path, name: str) -> None:
+async def test_workspace_has_its_own_terminals(tmp_path: Path, name: str) -> None:
     result = await run_confined(OWN_TERMINALS[name], "workspace", tmp_path)
     assert (result.outcome, result.stdout.strip()) == (Exited(0), SAID[name]), result.output
 
 
 @pytest.mark.skipif(not kernel().terminals, reason="terminals of one's own need mount namespaces and devpts")
 @pytest.mark.skipif(shutil.which("script") is None, reason="no script here")
-async def test_script_works_in_a_workspace(tmp_path: Path) -> None:
+async def test_script_command_works_in_a_workspace(tmp_path: Path) -> None:
     result = await run_confined("script -qec 'tty; echo x >/dev/tty' typescript", "workspace", tmp_path)
     assert (result.outcome, result.stdout.split()) == (Exited(0), ["/dev/pts/0", "x"]), result.output
 
 
 @pytest.mark.skipif(kernel().terminals, reason="terminals of its own can be had here")
-async def test_a_workspace_without_terminals_of_its_own_makes_none_beside_the_users(tmp_path: Path) -> None:
+async def test_workspace_without_own_terminals_cannot_open_one(tmp_path: Path) -> None:
     result = await run_confined(python("os.openpty()"), "workspace", tmp_path)
     assert (result.outcome, "PermissionError" in result.output) == (Exited(1), True), result.output

@@ -50,7 +50,7 @@ EVERYWHERE = {
 
 @pytest.mark.parametrize("strict", [False, True], ids=["scratch", "strict"])
 @pytest.mark.parametrize(("command", "said"), EVERYWHERE.values(), ids=EVERYWHERE)
-async def test_reading_and_computing_work(command: str, said: str, strict: bool) -> None:
+async def test_ordinary_commands_work_in_restricted_mode(command: str, said: str, strict: bool) -> None:
     result = await run_restricted(command, strict=strict)
     assert (result.stdout, result.outcome) in ((said, Exited(0)), (said, Exited(143))), result.output
 
@@ -72,12 +72,12 @@ WITH_SCRATCH = {
 
 
 @pytest.mark.parametrize(("command", "said"), WITH_SCRATCH.values(), ids=WITH_SCRATCH)
-async def test_what_needs_a_file_for_a_moment_works(command: str, said: str) -> None:
+async def test_commands_that_need_temporary_files_work(command: str, said: str) -> None:
     result = await run_restricted(command)
     assert (result.output, result.outcome) == (said, Exited(0))
 
 
-async def test_a_strict_run_has_no_place_to_write_at_all(tmp_path: Path) -> None:
+async def test_strict_run_has_no_writable_place(tmp_path: Path) -> None:
     result = await run_restricted('mktemp; mktemp -d; : >"${TMPDIR:-/tmp}/x"; echo ${TMPDIR-none}', strict=True)
     assert result.stdout == f"{os.environ.get('TMPDIR', 'none')}\n"
     large = await run_restricted("wc -c <<END\n" + "x" * 1_000_000 + "\nEND", strict=True)

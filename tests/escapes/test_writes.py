@@ -222,7 +222,7 @@ def treasure(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
-async def test_nothing_can_be_changed(treasure: Path, tmp_path: Path, attempt: str) -> None:
+async def test_restricted_command_cannot_change_files(treasure: Path, tmp_path: Path, attempt: str) -> None:
     before = tree(treasure)
     results = await asyncio.gather(*(run_restricted(attempt, treasure, strict=strict) for strict in (False, True)))
     assert tree(treasure) == before, results
@@ -245,7 +245,7 @@ PLACES = ("/dev/shm", "/tmp", "/var/tmp", "/dev/mqueue", "/run", "/", "$HOME", "
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_nothing_can_be_made_anywhere(place: str, tmp_path: Path) -> None:
+async def test_restricted_command_cannot_create_files(place: str, tmp_path: Path) -> None:
     name = f"nacre-test-{tmp_path.name}-{os.getpid()}"
     result = await run_restricted(f'echo x >"{place}/{name}" && rm "{place}/{name}" && echo written')
     assert (result.outcome, result.stdout) == (Exited(1), "")
@@ -255,12 +255,12 @@ OWN = ("comm", "oom_score_adj", "timerslack_ns", "clear_refs", "coredump_filter"
 
 
 @pytest.mark.parametrize("name", OWN)
-async def test_the_kernels_own_files_cannot_be_written(name: str) -> None:
+async def test_kernel_files_of_the_process_cannot_be_written(name: str) -> None:
     result = await run_restricted(f"echo 0 >/proc/self/{name}")
     assert result.outcome == Exited(1)
 
 
-async def test_the_way_through_another_process_is_closed(treasure: Path) -> None:
+async def test_files_are_unreachable_through_procfs_of_other_processes(treasure: Path) -> None:
     before = tree(treasure)
     result = await run_restricted(
         f"for pid in $PPID 1 {os.getpid()}; do for way in cwd root; do "
@@ -271,7 +271,7 @@ async def test_the_way_through_another_process_is_closed(treasure: Path) -> None
     assert (tree(treasure), result.stdout) == (before, "")
 
 
-def test_a_descriptor_that_the_host_left_open_does_not_arrive(treasure: Path) -> None:
+def test_inheritable_fd_of_the_host_is_not_inherited(treasure: Path) -> None:
     before = tree(treasure)
     program = """
         import os, sys, nacre
@@ -286,7 +286,7 @@ def test_a_descriptor_that_the_host_left_open_does_not_arrive(treasure: Path) ->
     assert tree(treasure) == before
 
 
-async def test_what_the_shell_leaves_running_is_kept_in_too(treasure: Path, gate: Gate) -> None:
+async def test_leftovers_stay_sandboxed(treasure: Path, gate: Gate) -> None:
     before = tree(treasure)
     late = f'{gate.wait}; echo x >kept; rm -rf full; chmod 777 kept; : >"$TMPDIR/written"'
     result = await run_restricted(
@@ -300,7 +300,7 @@ async def test_what_the_shell_leaves_running_is_kept_in_too(treasure: Path, gate
     await until(lambda: not scratch.exists(), "the end of the private directory")
 
 
-async def test_a_crash_leaves_no_core_file(treasure: Path) -> None:
+async def test_crash_leaves_no_core_file(treasure: Path) -> None:
     before = tree(treasure)
     result = await run_restricted("ulimit -c unlimited; ulimit -c 1000; ulimit -c; kill -SEGV $$", treasure)
     assert (result.outcome, result.stdout) == (Signalled(signal.SIGSEGV), "0\n")
@@ -308,7 +308,7 @@ async def test_a_crash_leaves_no_core_file(treasure: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a program that runs as somebody else")
-async def test_a_setuid_program_runs_as_its_caller(tmp_path: Path) -> None:
+async def test_setuid_program_runs_as_its_caller(tmp_path: Path) -> None:
     program = tmp_path / "whoami"
     shutil.copy(shutil.which("id") or "/usr/bin/id", program)
     uid = free_uid()
@@ -324,7 +324,7 @@ async def test_a_setuid_program_runs_as_its_caller(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("sudo") is None, reason="needs sudo")
-async def test_sudo_gives_nothing() -> None:
+async def test_sudo_fails_in_restricted_mode() -> None:
     result = await run_restricted("sudo -n id -u")
     assert result.outcome != Exited(0)
     assert result.stdout == ""
