@@ -32,7 +32,9 @@ await $child
 
 @pytest.mark.parametrize("moment", ["before--r", "after--r", "before--s", "after--s", "before-", "after-", "later"])
 @pytest.mark.parametrize(("ending", "told"), [("exit 139", "exit 139"), ("kill -SEGV $$", "signal 139")])
-def test_an_exit_is_told_from_a_signal_whenever_it_comes(tmp_path: Path, moment: str, ending: str, told: str) -> None:
+def test_exit_code_is_distinguished_from_signal_whenever_the_child_ends(
+    tmp_path: Path, moment: str, ending: str, told: str
+) -> None:
     """Also when it ends while the script is checking."""
     program = _JOB + _AWAITS.format(moment=moment, ending=f"ulimit -c 0; {ending}")
     command = ["bash", "-c", program]

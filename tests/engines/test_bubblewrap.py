@@ -21,7 +21,7 @@ def bwrap(directory: Path) -> Place:
     return Place(Bash(engine=engine_named("bwrap")), directory)
 
 
-async def test_only_the_first_run_needs_a_thread(bwrap: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_first_run_starts_a_thread(bwrap: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     start = threading.Thread.start
 
@@ -35,13 +35,13 @@ async def test_only_the_first_run_needs_a_thread(bwrap: Place, monkeypatch: pyte
     assert asked == ["nacre-beside"]
 
 
-async def test_who_signals_everybody_goes_on(bwrap: Place) -> None:
+async def test_command_that_signals_every_visible_process_continues(bwrap: Place) -> None:
     everybody = 'for p in /proc/[0-9]*; do p=${p#/proc/}; ((p == $$)) || kill -TERM "$p"; done'
     result = await bwrap.run(f"{everybody}; echo still; exit 3")
     assert (result.outcome, result.out.text) == (Exited(3), "still\n")
 
 
-async def test_who_is_stopped_and_killed_has_ended(bwrap: Place) -> None:
+async def test_stopped_and_killed_command_is_reported_as_signalled(bwrap: Place) -> None:
     # bash with an EXIT trap loses a SIGTERM that comes while it executes another program
     becomes = "until [[ $name == sleep ]]; do read -r name </proc/$$/comm; done"
     for end in ("kill -KILL $$", "kill -TERM $$; kill -CONT $$"):
@@ -50,7 +50,7 @@ async def test_who_is_stopped_and_killed_has_ended(bwrap: Place) -> None:
 
 
 @pytest.mark.parametrize("name", ["a space", "a 'quote'", "a $name `id` \\"])
-def test_the_temporary_directory_may_have_any_name(bwrap: Place, tmp_path: Path, name: str) -> None:
+def test_tmpdir_may_have_special_characters(bwrap: Place, tmp_path: Path, name: str) -> None:
     program = """
         import asyncio, sys
         from nacre import Bash, Request, Session, ToolContext

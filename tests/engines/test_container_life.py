@@ -58,7 +58,7 @@ def slow(program: str, directory: Path, gate: Gate, life: Lifeline) -> str:
     return str(path)
 
 
-async def test_who_waits_for_a_container_gets_one_if_the_one_who_opens_it_goes_away(
+async def test_waiting_run_gets_a_container_when_the_opening_run_is_cancelled(
     made: Make, slow: str, directory: Path, gate: Gate, life: Lifeline
 ) -> None:
     bash, ctx = made(program=slow), ToolContext(working_dir=directory)
@@ -73,7 +73,7 @@ async def test_who_waits_for_a_container_gets_one_if_the_one_who_opens_it_goes_a
     assert (await second).out.text == "second\n"
 
 
-async def test_one_that_is_being_opened_when_the_engine_is_closed_does_not_stay(
+async def test_container_opened_while_the_engine_closes_is_removed(
     made: Make, slow: str, program: str, directory: Path, gate: Gate, life: Lifeline
 ) -> None:
     bash = made(program=slow)
@@ -100,7 +100,7 @@ def clients(program: str, container: str) -> list[int]:
 
 
 @pytest.mark.parametrize("mode", ["default", "background"])
-async def test_a_command_whose_connection_is_killed_is_ended_and_others_are_not(
+async def test_killing_the_exec_client_kills_only_its_command(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, mode: Literal["default", "background"]
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
@@ -120,7 +120,7 @@ async def test_a_command_whose_connection_is_killed_is_ended_and_others_are_not(
     assert containers(program, directory) == [container]
 
 
-async def test_a_container_that_is_full_of_processes_is_given_up(made: Make, directory: Path, life: Lifeline) -> None:
+async def test_container_full_of_processes_is_replaced(made: Make, directory: Path, life: Lifeline) -> None:
     bash, ctx = made(processes=12), ToolContext(working_dir=directory)
     command = f"{life.hold} for i in $(seq 20); do sleep 300 & done 2>/dev/null; wait"
     for limit in TIME_LIMITS_S:
@@ -141,7 +141,7 @@ async def test_a_container_that_is_full_of_processes_is_given_up(made: Make, dir
     ],
     ids=["root", "somebody", "somebody unconfined", "root that becomes somebody"],
 )
-async def test_whoever_runs_it_is_reached_and_only_that(
+async def test_timeout_kills_only_its_command_whatever_the_user(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, access: Access, user: str | None, change: str
 ) -> None:
     """So many processes that killing them twice would take too long, and the whole container would be killed."""
@@ -163,7 +163,7 @@ async def test_whoever_runs_it_is_reached_and_only_that(
     assert len(containers(program, directory)) == 1
 
 
-async def test_a_cancelled_command_does_not_begin_after_that(
+async def test_cancelled_command_does_not_start_afterwards(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
     """The kill is delayed past the start of the command, so only the start itself can stop it from running."""
@@ -187,7 +187,7 @@ async def test_a_cancelled_command_does_not_begin_after_that(
     late.close()
 
 
-async def test_a_command_that_has_no_time_to_begin_leaves_others_alone(
+async def test_command_that_times_out_at_start_leaves_others_alone(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory)
@@ -202,7 +202,7 @@ async def test_a_command_that_has_no_time_to_begin_leaves_others_alone(
     assert containers(program, directory) == before
 
 
-async def test_a_command_is_not_ended_because_something_else_came_to_be_covered(
+async def test_newly_hidden_file_does_not_end_a_running_command(
     made: Make, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory, access="workspace", hidden=("key",))
@@ -214,7 +214,7 @@ async def test_a_command_is_not_ended_because_something_else_came_to_be_covered(
     assert (await first).out.text == "whole\n"
 
 
-async def test_a_command_is_not_ended_because_the_engine_is_closed(
+async def test_closing_the_engine_does_not_end_a_running_command(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
     bash = made()
@@ -229,13 +229,13 @@ async def test_a_command_is_not_ended_because_the_engine_is_closed(
 # when it is idle
 
 
-async def test_one_that_nobody_uses_is_let_go(made: Make, program: str, directory: Path) -> None:
+async def test_idle_container_is_removed(made: Make, program: str, directory: Path) -> None:
     bash = made(idle=0.1)
     await bash.run("true", ToolContext(working_dir=directory))
     await until(lambda: not containers(program, directory), "the end of the container")
 
 
-async def test_of_too_many_the_oldest_goes(made: Make, program: str, directory: Path) -> None:
+async def test_oldest_container_is_removed_when_there_are_too_many(made: Make, program: str, directory: Path) -> None:
     bash = made(most=1)
     first, second = (ToolContext(working_dir=directory, conversation_id=name) for name in ("first", "second"))
     await bash.run("true", first)
@@ -245,7 +245,7 @@ async def test_of_too_many_the_oldest_goes(made: Make, program: str, directory: 
     assert (await bash.run("echo again", first)).outcome == Exited(0)
 
 
-async def test_a_process_that_was_forked_holds_nothing(program: str, directory: Path) -> None:
+async def test_forked_child_does_not_keep_a_container_alive(program: str, directory: Path) -> None:
     with started_host(
         """
         import asyncio, os, signal, sys
@@ -270,7 +270,7 @@ async def test_a_process_that_was_forked_holds_nothing(program: str, directory: 
         kill(child)
 
 
-async def test_a_forked_child_has_containers_of_its_own(program: str, directory: Path) -> None:
+async def test_forked_child_gets_its_own_containers(program: str, directory: Path) -> None:
     printed = run_host(
         """
         import asyncio, os, sys, warnings
@@ -298,7 +298,7 @@ async def test_a_forked_child_has_containers_of_its_own(program: str, directory:
 # when its owners exit
 
 
-async def test_it_is_gone_when_the_engine_is_closed(program: str, directory: Path) -> None:
+async def test_container_is_removed_when_the_engine_is_closed(program: str, directory: Path) -> None:
     engine = Containers(IMAGE, program=program)
     await Bash(engine=engine).run("true", ToolContext(working_dir=directory))
     assert len(containers(program, directory)) == 1
@@ -307,7 +307,9 @@ async def test_it_is_gone_when_the_engine_is_closed(program: str, directory: Pat
 
 
 @pytest.mark.parametrize("what", ["host", "host and keepers", "keepers"])
-async def test_it_is_gone_when_its_holders_are_killed(program: str, directory: Path, life: Lifeline, what: str) -> None:
+async def test_container_is_removed_when_host_or_keepers_are_killed(
+    program: str, directory: Path, life: Lifeline, what: str
+) -> None:
     command = f"{life.hold} sleep 300"
     with started_host(HOST, program, IMAGE, directory, "default", command) as host:
         await life.wait_until_held()
@@ -323,7 +325,7 @@ async def test_it_is_gone_when_its_holders_are_killed(program: str, directory: P
     await until(lambda: not containers(program, directory), "the end of the container")
 
 
-async def test_it_stays_for_a_task_that_outlives_its_host_and_goes_with_it(
+async def test_container_stays_until_a_task_that_outlives_its_host_ends(
     program: str, directory: Path, gate: Gate
 ) -> None:
     with started_host(HOST, program, IMAGE, directory, "background", f"echo one; {gate.wait}; echo two") as host:
@@ -340,7 +342,7 @@ async def test_it_stays_for_a_task_that_outlives_its_host_and_goes_with_it(
     await until(lambda: not containers(program, directory), "the end of the container")
 
 
-async def test_a_container_that_is_removed_loses_what_runs_in_it_and_the_next_command_gets_another(
+async def test_run_in_a_removed_container_is_lost_and_the_next_gets_another(
     made: Make, program: str, directory: Path, life: Lifeline
 ) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory)

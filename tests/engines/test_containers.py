@@ -30,9 +30,7 @@ pytestmark = pytest.mark.containers
 # contents
 
 
-async def test_commands_of_a_conversation_share_a_container_and_others_have_their_own(
-    made: Any, directory: Path
-) -> None:
+async def test_container_is_shared_within_a_conversation_only(made: Any, directory: Path) -> None:
     bash = made()
     one, other = (ToolContext(working_dir=directory, conversation_id=name) for name in ("one", "other"))
     await bash.run("echo kept > /var/tmp/note", one)
@@ -40,14 +38,14 @@ async def test_commands_of_a_conversation_share_a_container_and_others_have_thei
     assert (await bash.run("cat /var/tmp/note", other)).outcome == Exited(1)
 
 
-async def test_commands_that_come_at_once_share_it_too(made: Any, directory: Path, program: str) -> None:
+async def test_concurrent_commands_share_one_container(made: Any, directory: Path, program: str) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory)
     results = await asyncio.gather(*(bash.run(f"echo {n}", ctx) for n in range(8)))
     assert [result.out.text for result in results] == [f"{n}\n" for n in range(8)]
     assert len(containers(program, directory)) == 1
 
 
-async def test_nothing_of_this_machine_is_there_but_the_workspace(made: Any, directory: Path) -> None:
+async def test_only_the_workspace_of_the_host_is_visible(made: Any, directory: Path) -> None:
     outside = directory.parent / "outside"
     outside.write_text("private")
     result = await made().run(f"ls; cat {outside}", ToolContext(working_dir=directory))
@@ -55,7 +53,7 @@ async def test_nothing_of_this_machine_is_there_but_the_workspace(made: Any, dir
     assert "private" not in result.both.text
 
 
-async def test_a_command_cannot_have_more_of_it_mounted_by_going_there(made: Any, directory: Path) -> None:
+async def test_changing_directory_mounts_nothing_more_of_the_host(made: Any, directory: Path) -> None:
     (directory.parent / "secret").write_text("private")
     session = Session(made(), ToolContext(working_dir=directory))
     await session.run("cd ..")
@@ -64,7 +62,7 @@ async def test_a_command_cannot_have_more_of_it_mounted_by_going_there(made: Any
     assert (await session.run(f"cat {directory}/still")).out.text == "there"
 
 
-async def test_a_workspace_that_was_made_anew_is_seen(made: Any, directory: Path) -> None:
+async def test_recreated_workspace_is_seen(made: Any, directory: Path) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory)
     await bash.run("true", ctx)
     directory.rename(directory.parent / "old")
@@ -73,7 +71,7 @@ async def test_a_workspace_that_was_made_anew_is_seen(made: Any, directory: Path
     assert (await bash.run("cat file", ctx)).out.text == "new"
 
 
-async def test_a_directory_that_is_not_there_is_an_answer(made: Any, directory: Path) -> None:
+async def test_working_directory_missing_in_the_container_is_not_started(made: Any, directory: Path) -> None:
     bash, other = made(), directory.parent / "other"
     other.mkdir()
     await bash.run("true", ToolContext(working_dir=directory))
@@ -82,7 +80,7 @@ async def test_a_directory_that_is_not_there_is_an_answer(made: Any, directory: 
     assert str(other) in result.outcome.reason
 
 
-async def test_it_has_its_own_environment_and_what_is_passed_by_name(
+async def test_container_has_its_own_environment_plus_pass_env(
     made: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOST_ONLY", "1")
@@ -97,7 +95,7 @@ async def test_it_has_its_own_environment_and_what_is_passed_by_name(
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
-async def test_no_process_in_it_has_the_proxies_of_this_machine(
+async def test_no_process_in_the_container_has_the_hosts_proxies(
     made: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (*PROXIES, *map(str.upper, PROXIES)):
@@ -108,13 +106,13 @@ async def test_no_process_in_it_has_the_proxies_of_this_machine(
     assert (await bash.run("env | grep -ic _proxy", wanted)).out.text == "1\n"
 
 
-async def test_it_has_no_network_by_default(made: Any, directory: Path) -> None:
+async def test_container_has_no_network_by_default(made: Any, directory: Path) -> None:
     result = await made().run("ls /sys/class/net", ToolContext(working_dir=directory))
     assert result.out.text == "lo\n"
     assert "network" in result.enforced
 
 
-async def test_gits_hooks_are_only_read_and_what_is_hidden_is_not(made: Any, directory: Path) -> None:
+async def test_git_hooks_are_read_only_and_hidden_files_unreadable(made: Any, directory: Path) -> None:
     hooks = directory / ".git" / "hooks"
     hooks.mkdir(parents=True)
     for name in ("HEAD", "config"):
@@ -127,7 +125,7 @@ async def test_gits_hooks_are_only_read_and_what_is_hidden_is_not(made: Any, dir
     assert (directory / "own").read_text() == "y\n"
 
 
-async def test_what_is_protected_and_does_not_exist_cannot_be_made(made: Any, directory: Path) -> None:
+async def test_missing_protected_path_cannot_be_created(made: Any, directory: Path) -> None:
     ctx = ToolContext(working_dir=directory, access="workspace")
     result = await made().run("mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo y > own", ctx)
     assert not (directory / ".git" / "hooks" / "pre-commit").exists()
@@ -135,7 +133,7 @@ async def test_what_is_protected_and_does_not_exist_cannot_be_made(made: Any, di
     assert (directory / "own").exists()
 
 
-async def test_what_is_hidden_stays_hidden_when_the_file_is_replaced(made: Any, directory: Path) -> None:
+async def test_hidden_file_stays_hidden_when_it_is_replaced(made: Any, directory: Path) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory, access="workspace", hidden=("key", "later"))
     (directory / "key").write_text("private")
     assert "private" not in (await bash.run("cat key", ctx)).both.text
@@ -145,7 +143,7 @@ async def test_what_is_hidden_stays_hidden_when_the_file_is_replaced(made: Any, 
     assert "private" not in (await bash.run("cat key later", ctx)).both.text
 
 
-async def test_what_is_protected_from_a_later_call_on_is(made: Any, directory: Path) -> None:
+async def test_file_protected_by_a_later_call_cannot_be_changed(made: Any, directory: Path) -> None:
     (directory / "file").write_text("before")
     bash = made()
     await bash.run("true", ToolContext(working_dir=directory, access="workspace"))
@@ -154,7 +152,7 @@ async def test_what_is_protected_from_a_later_call_on_is(made: Any, directory: P
     assert (directory / "file").read_text() == "before"
 
 
-async def test_what_comes_to_be_protected_is_from_the_next_command_on(made: Any, directory: Path) -> None:
+async def test_protected_path_created_later_is_protected_from_the_next_run(made: Any, directory: Path) -> None:
     bash, ctx = made(), ToolContext(working_dir=directory, access="workspace")
     await bash.run("true", ctx)
     (directory / ".claude").mkdir()
@@ -163,7 +161,7 @@ async def test_what_comes_to_be_protected_is_from_the_next_command_on(made: Any,
     assert [*(directory / ".claude").iterdir()] == []
 
 
-async def test_what_is_protected_cannot_be_moved_away(made: Any, directory: Path) -> None:
+async def test_protected_directory_cannot_be_moved_away(made: Any, directory: Path) -> None:
     hooks = directory / ".git" / "modules" / "part" / "hooks"
     hooks.mkdir(parents=True)
     ctx = ToolContext(working_dir=directory, access="workspace", approve=lambda _: True)
@@ -174,7 +172,7 @@ async def test_what_is_protected_cannot_be_moved_away(made: Any, directory: Path
     assert [*hooks.iterdir()] == []
 
 
-async def test_nothing_is_left_to_see_of_a_workspace_that_is_hidden(made: Any, directory: Path) -> None:
+async def test_files_of_a_hidden_workspace_are_invisible(made: Any, directory: Path) -> None:
     (directory / "file").write_text("private")
     ctx = ToolContext(working_dir=directory, access="restricted", hidden=(directory.parent,))
     result = await made().run(f"cat file; ls {directory}", ctx)
@@ -182,7 +180,7 @@ async def test_nothing_is_left_to_see_of_a_workspace_that_is_hidden(made: Any, d
     assert "private" not in result.both.text
 
 
-async def test_a_task_that_was_left_running_keeps_its_container(made: Any, directory: Path, gate: Gate) -> None:
+async def test_adopted_task_keeps_its_container(made: Any, directory: Path, gate: Gate) -> None:
     bash = made(idle=0.0)
     ctx = ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
     result = await bash.run(f"({gate.wait}; echo late) & echo done", ctx)
@@ -194,7 +192,7 @@ async def test_a_task_that_was_left_running_keeps_its_container(made: Any, direc
     assert b"late\n" in tasks.output(result.task.id).data
 
 
-async def test_strictly_nothing_cannot_be_had(made: Any, directory: Path) -> None:
+async def test_strict_mode_is_refused(made: Any, directory: Path) -> None:
     with pytest.raises(AccessUnavailable, match="memory that can be written"):
         await made().run("true", ToolContext(working_dir=directory, access="restricted", strict=True))
 
@@ -205,7 +203,7 @@ async def test_single_ports_are_refused(made: Any, directory: Path) -> None:
         await made().run("true", ctx)
 
 
-async def test_the_model_is_told_where_its_commands_run(made: Any, directory: Path) -> None:
+async def test_tool_description_names_the_container(made: Any, directory: Path) -> None:
     described = made().definition(ToolContext(working_dir=directory))["description"]
     assert f"container made from {IMAGE}: of this machine it has only {directory}." in described
     assert "They have no network." in described
@@ -214,7 +212,7 @@ async def test_the_model_is_told_where_its_commands_run(made: Any, directory: Pa
 # users and limits
 
 
-async def test_it_runs_as_whoever_was_asked_for(made: Any, directory: Path) -> None:
+async def test_command_runs_as_the_configured_user(made: Any, directory: Path) -> None:
     directory.chmod(0o777)
     ctx = ToolContext(working_dir=directory)
     for limit in TIME_LIMITS_S:
@@ -229,7 +227,7 @@ HOG = "x=$(head -c 200000000 /dev/zero | tr '\\0' x)"
 
 
 @pytest.mark.parametrize("command", [HOG, f"bash -c {shlex.quote(HOG)}"], ids=["the shell", "what it waits for"])
-async def test_running_out_of_memory_is_told_and_leaves_nothing(
+async def test_out_of_memory_is_reported_and_leaves_nothing_running(
     made: Any, directory: Path, life: Lifeline, command: str
 ) -> None:
     ctx = ToolContext(working_dir=directory)
@@ -239,12 +237,12 @@ async def test_running_out_of_memory_is_told_and_leaves_nothing(
     await life.wait_until_ended()
 
 
-async def test_a_command_is_ended_before_what_watches_over_it(made: Any, directory: Path) -> None:
+async def test_command_has_a_higher_oom_score_than_its_supervisor(made: Any, directory: Path) -> None:
     command = "read -r own </proc/$$/oom_score_adj; read -r wards </proc/$PPID/oom_score_adj; echo $((own - wards))"
     assert (await made().run(command, ToolContext(working_dir=directory))).out.text == "500\n"
 
 
-async def test_a_task_that_runs_out_of_memory_is_over_its_limit(made: Any, directory: Path) -> None:
+async def test_task_out_of_memory_is_reported_as_over_limit(made: Any, directory: Path) -> None:
     ctx = ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
     result = await made(memory=48 << 20).run(Request(HOG, mode="background"), ctx)
     tasks = Tasks(directory.parent / "kept")
@@ -252,7 +250,7 @@ async def test_a_task_that_runs_out_of_memory_is_over_its_limit(made: Any, direc
     assert tasks.get(result.outcome.task).outcome == OVER
 
 
-async def test_who_goes_on_after_something_ran_out_of_memory_is_told(made: Any, directory: Path) -> None:
+async def test_command_that_survives_out_of_memory_gets_a_note(made: Any, directory: Path) -> None:
     first = f"echo 1000 >/proc/self/oom_score_adj; {HOG}"  # makes it the OOM killer's choice
     result = await made(memory=48 << 20).run(
         f"bash -c {shlex.quote(first)}; exit 3", ToolContext(working_dir=directory)
@@ -261,7 +259,7 @@ async def test_who_goes_on_after_something_ran_out_of_memory_is_told(made: Any, 
     assert result.notes == ("Its container ran out of memory, and the kernel ended something there.",)
 
 
-async def test_who_is_killed_while_another_container_runs_out_of_memory_has_not(
+async def test_killed_command_is_not_blamed_on_another_containers_memory(
     made: Any, directory: Path, gate: Gate, life: Lifeline
 ) -> None:
     one, other = (ToolContext(working_dir=directory, conversation_id=name) for name in ("one", "other"))
@@ -273,7 +271,7 @@ async def test_who_is_killed_while_another_container_runs_out_of_memory_has_not(
     assert ((result := await run).outcome, result.notes) == (Signalled(signal.SIGKILL), ())
 
 
-async def test_there_are_no_more_processes_than_allowed(made: Any, directory: Path) -> None:
+async def test_process_limit_of_the_container_holds_and_is_noted(made: Any, directory: Path) -> None:
     bash = made(processes=12)
     command = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 5 & done 2>&1; echo end"
     result = await bash.run(Request(command, leftovers="end"), ToolContext(working_dir=directory))
@@ -281,12 +279,12 @@ async def test_there_are_no_more_processes_than_allowed(made: Any, directory: Pa
     assert "Its container could not have more processes: 12 at once." in result.notes
 
 
-async def test_seconds_of_computing_are_refused(made: Any, directory: Path) -> None:
+async def test_cpu_limit_of_a_call_is_refused(made: Any, directory: Path) -> None:
     with pytest.raises(AccessUnavailable, match="does not count how long"):
         await made().run("true", ToolContext(working_dir=directory, limits=Limits(cpu=1)))
 
 
-async def test_a_profiles_bound_on_computing_is_each_processs_and_is_told(program: str, directory: Path) -> None:
+async def test_cpu_limit_of_a_profile_applies_per_process_and_is_noted(program: str, directory: Path) -> None:
     engine = Containers(IMAGE, program=program)
     profile = replace(DEFAULT, limits={"unrestricted": Limits(cpu=1)})
     result = await Bash(profile, engine=engine).run("while :; do :; done", ToolContext(working_dir=directory))
@@ -298,13 +296,13 @@ async def test_a_profiles_bound_on_computing_is_each_processs_and_is_told(progra
 # missing parts
 
 
-async def test_an_image_that_is_not_here_is_said_to_be_missing(program: str, directory: Path) -> None:
+async def test_missing_image_error_names_the_pull_command(program: str, directory: Path) -> None:
     bash = Bash(engine=Containers("localhost/no-such-image", program=program))
     with pytest.raises(EngineUnavailable, match=f"{program} pull localhost/no-such-image"):
         await bash.run("true", ToolContext(working_dir=directory))
 
 
-async def test_an_image_without_bash_is_said_to_be_of_no_use(program: str, directory: Path, tmp_path: Path) -> None:
+async def test_image_without_bash_is_refused(program: str, directory: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "file").write_text("")
@@ -316,14 +314,14 @@ async def test_an_image_without_bash_is_said_to_be_of_no_use(program: str, direc
         await bash.run("true", ToolContext(working_dir=directory))
 
 
-async def test_where_runs_cannot_be_marked_nothing_runs(made: Any, directory: Path) -> None:
+async def test_container_that_cannot_set_the_tag_limit_is_refused(made: Any, directory: Path) -> None:
     files = "nofile={}:{}".format(*resource.getrlimit(resource.RLIMIT_NOFILE))
     options = [word for limit in ("locks=100:100", files, "nproc=4096:4096") for word in ("--ulimit", limit)]
     with pytest.raises(EngineUnavailable, match=r"limit on file locks of its own[.] Leave out --ulimit locks"):
         await made(options=options).run("true", ToolContext(working_dir=directory))
 
 
-async def test_a_workspace_whose_name_is_no_text_is_refused(made: Any, directory: Path) -> None:
+async def test_workspace_path_that_is_not_utf8_is_refused(made: Any, directory: Path) -> None:
     odd = os.path.join(os.fsencode(directory), b"\xff")
     os.mkdir(odd)
     with pytest.raises(InvalidRequest, match="is not UTF-8") as caught:
@@ -332,7 +330,7 @@ async def test_a_workspace_whose_name_is_no_text_is_refused(made: Any, directory
 
 
 @pytest.mark.req("M-13")
-async def test_the_proposals_tool_runs_in_a_container_when_its_sandbox_is_one(program: str, directory: Path) -> None:
+async def test_proposal_tool_runs_in_a_container_in_container_mode(program: str, directory: Path) -> None:
     engine = Containers(IMAGE, program=program)
     executor = BashExecutor({"sandboxMode": "container"}, engine=engine)
     outside = directory.parent / "outside"

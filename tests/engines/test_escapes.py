@@ -35,14 +35,14 @@ def bwrap(directory: Path) -> Place:
 
 
 @pytest.mark.parametrize("word", ["code", "said", "left", "signal", "gone", "stays", "begun", "lost"])
-async def test_what_is_said_through_the_pipe_is_never_run(place: Place, word: str) -> None:
+async def test_text_written_to_the_status_pipe_is_never_executed(place: Place, word: str) -> None:
     made = place.directory.parent / "made"
     evil = f"{word} x[$(touch {made})]"
     await place.run(f"{LETTER} echo '{evil}' >$l/told; echo '{evil}' >$l/end; exit 140", access="restricted")
     assert not made.exists()
 
 
-async def test_a_letter_cannot_be_changed(place: Place) -> None:
+async def test_run_directory_cannot_be_changed_by_its_command(place: Place) -> None:
     if place.bash.engine.name == "local":
         pytest.skip("nothing is carried across")
     tries = ["echo x >$l/text", "echo x >$l/new", "ln -s /etc/passwd $l/link", "rm $l/told"]
@@ -59,7 +59,7 @@ async def test_a_letter_cannot_be_changed(place: Place) -> None:
     ["yes code 0", "yes", "head -c 100000000 /dev/zero | tr '\\0' x", "printf half"],
     ids=["lines of ours", "lines", "one long line", "half a line"],
 )
-async def test_a_flood_of_words_ends_nobody_else(place: Place, flood: str) -> None:
+async def test_flooded_status_pipe_leaves_the_next_run_intact(place: Place, flood: str) -> None:
     """Nor does it block the event loop: then this test would hang."""
     if place.bash.engine.name == "local":
         pytest.skip("nothing is carried across")
@@ -67,14 +67,14 @@ async def test_a_flood_of_words_ends_nobody_else(place: Place, flood: str) -> No
     assert (await place.run("echo well")).out.text == "well\n"
 
 
-async def test_a_flood_of_variables_is_of_no_use(place: Place) -> None:
+async def test_flooded_state_pipe_leaves_the_session_usable(place: Place) -> None:
     session = Session(place.bash, place.context())
     await session.run("head -c 20000000 /dev/zero >&63; exit 3")
     assert (await session.run("echo well")).out.text == "well\n"
 
 
 @pytest.mark.parametrize("told", ["rel", "", "../..", "/no/such/place"])
-async def test_a_directory_that_cannot_be_meant_leaves_a_session_where_it_is(place: Place, told: str) -> None:
+async def test_session_survives_an_invalid_reported_directory(place: Place, told: str) -> None:
     session = Session(place.bash, place.context())
     await session.run(rf"printf '{told}\0\0' >&63; NACRE_TOLD=1")
     result = await session.run("echo well")
@@ -83,9 +83,7 @@ async def test_a_directory_that_cannot_be_meant_leaves_a_session_where_it_is(pla
 
 @pytest.mark.containers
 @pytest.mark.parametrize("how", ["ulimit -Sx unlimited", "ulimit -Sx 5", "ulimit -x 5"])
-async def test_who_changes_the_limit_that_it_is_known_by_is_ended_all_the_same(
-    program: str, tmp_path: Path, how: str
-) -> None:
+async def test_process_that_changes_its_tag_limit_is_killed_on_timeout(program: str, tmp_path: Path, how: str) -> None:
     engine, life = Containers(IMAGE, program=program), Lifeline(tmp_path / "life")
     command = f"({life.hold} {how}; exec setsid sleep 300) & {life.hold} sleep 300"
     for limit in TIME_LIMITS_S:
@@ -100,7 +98,7 @@ async def test_who_changes_the_limit_that_it_is_known_by_is_ended_all_the_same(
 
 
 @pytest.mark.containers
-async def test_a_command_cannot_hold_its_container(program: str, tmp_path: Path) -> None:
+async def test_keepalive_pipe_is_not_visible_in_the_container(program: str, tmp_path: Path) -> None:
     engine = Containers(IMAGE, program=program)
     result = await Bash(engine=engine).run("ls /run/nacre", ToolContext(working_dir=tmp_path))
     assert set(result.out.text.split()) >= {"ward", "reap"}
@@ -109,7 +107,7 @@ async def test_a_command_cannot_hold_its_container(program: str, tmp_path: Path)
 
 
 @pytest.mark.containers
-async def test_a_session_follows_the_containers_own_directories(program: str, directory: Path, tmp_path: Path) -> None:
+async def test_session_follows_directories_inside_its_container(program: str, directory: Path, tmp_path: Path) -> None:
     engine = Containers(IMAGE, program=program)
     session = Session(Bash(engine=engine), ToolContext(working_dir=directory))
     await session.run("mkdir -p /opt/there/sub; cd /opt/there/sub")
@@ -122,7 +120,7 @@ async def test_a_session_follows_the_containers_own_directories(program: str, di
     await engine.aclose()
 
 
-async def test_where_a_command_starts_does_not_make_it_its_workspace(place: Place, tmp_path: Path) -> None:
+async def test_working_directory_of_a_call_does_not_become_writable(place: Place, tmp_path: Path) -> None:
     """The model chooses the working directory; only the caller chooses what is writable."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -144,7 +142,7 @@ def outside() -> Iterator[Path]:
         yield Path(path)
 
 
-async def test_a_session_that_goes_elsewhere_does_not_take_its_workspace_along(place: Place, outside: Path) -> None:
+async def test_session_that_changes_directory_keeps_its_workspace(place: Place, outside: Path) -> None:
     session = Session(place.bash, place.context(access="workspace"))
     await session.run(f"mkdir -p {quote(outside)}; cd {quote(outside)}")
     result = await session.run("pwd; echo x >file")
@@ -156,7 +154,7 @@ async def test_a_session_that_goes_elsewhere_does_not_take_its_workspace_along(p
 
 
 @pytest.mark.containers
-async def test_no_session_has_another_directory_mounted_than_its_own(program: str, directory: Path) -> None:
+async def test_session_directory_outside_the_workspace_is_not_mounted(program: str, directory: Path) -> None:
     """Nor does a session that continues in an earlier one's directory, as on the command line."""
     secret = directory.parent / "secret"
     secret.mkdir()
@@ -174,7 +172,7 @@ async def test_no_session_has_another_directory_mounted_than_its_own(program: st
 
 
 @pytest.mark.containers
-async def test_sessions_have_containers_of_their_own(program: str, tmp_path: Path) -> None:
+async def test_sessions_in_different_workspaces_have_separate_containers(program: str, tmp_path: Path) -> None:
     engine, places = Containers(IMAGE, program=program), [tmp_path / "one", tmp_path / "two"]
     for place in places:
         place.mkdir()
@@ -186,7 +184,7 @@ async def test_sessions_have_containers_of_their_own(program: str, tmp_path: Pat
     await engine.aclose()
 
 
-async def test_a_workspace_may_be_a_link(place: Place) -> None:
+async def test_workspace_path_may_be_a_symlink(place: Place) -> None:
     link = place.directory.parent / "link"
     link.symlink_to(place.directory)
     result = await place.bash.run("echo x > file; cat file", ToolContext(working_dir=link, access="workspace"))
@@ -196,7 +194,7 @@ async def test_a_workspace_may_be_a_link(place: Place) -> None:
 
 @pytest.mark.linux
 @pytest.mark.parametrize("cwd", ["/tmp", "/run", "/proc", "/dev", "/"])
-async def test_where_it_starts_opens_nothing_that_is_private(bwrap: Place, cwd: str) -> None:
+async def test_working_directory_of_a_call_reveals_no_private_files(bwrap: Place, cwd: str) -> None:
     with tempfile.NamedTemporaryFile(dir="/tmp") as private:
         command = f"ls /tmp /run; cat {private.name}; ls -d /proc/[0-9]* | wc -l"
         result = await bwrap.run(Request(command, cwd=cwd), access="restricted")
@@ -206,7 +204,7 @@ async def test_where_it_starts_opens_nothing_that_is_private(bwrap: Place, cwd: 
 
 
 @pytest.mark.parametrize("access", ["workspace", "restricted"])
-async def test_the_kernel_cannot_be_steered(place: Place, access: str) -> None:
+async def test_kernel_settings_in_proc_sys_cannot_be_opened_for_writing(place: Place, access: str) -> None:
     """Root could write these files without any capability. The test opens them and writes nothing."""
     files = "/proc/sys/kernel/hostname /proc/sys/kernel/domainname"
     command = f"for f in {files}; do (exec 3>>$f) 2>/dev/null && echo $f; done"
@@ -214,7 +212,7 @@ async def test_the_kernel_cannot_be_steered(place: Place, access: str) -> None:
     assert "/proc/sys" not in result.out.text
 
 
-async def test_what_is_hidden_or_protected_cannot_be_moved_away_with_what_holds_it(place: Place) -> None:
+async def test_directory_of_a_hidden_or_protected_file_cannot_be_moved_away(place: Place) -> None:
     if place.bash.engine.name == "local" and not HERE.mounts:
         pytest.skip("without mounts, nothing in a workspace can be hidden")
     for name in ("secrets", "rules"):
@@ -232,7 +230,7 @@ CONNECT = """LD_LIBRARY_PATH=$PWD ./perl -e 'socket(S,1,1,0)&&connect(S,pack("Sa
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_no_unix_socket_is_open_where_that_is_said(place: Place, access: str) -> None:
+async def test_unix_socket_is_closed_exactly_when_reported_as_enforced(place: Place, access: str) -> None:
     perl = shutil.which("perl")
     if perl is None:
         pytest.skip("needs perl to connect with: an image has none")
@@ -249,7 +247,7 @@ async def test_no_unix_socket_is_open_where_that_is_said(place: Place, access: s
     assert "unix-sockets" in result.enforced or "sockets" not in place.bash.constraints(place.context(access=access))
 
 
-async def test_what_is_mounted_in_a_workspace_can_only_be_read_too(place: Place) -> None:
+async def test_mount_inside_a_read_only_workspace_is_read_only(place: Place) -> None:
     with small_disk(place.directory / "a disk", "1m") as disk, small_disk(disk / "another", "1m") as another:
         (disk / "file").write_text("before\n")
         command = "cat 'a disk/file'; for f in 'a disk'/{file,new} 'a disk'/another/new; do echo after >\"$f\"; done"
@@ -259,7 +257,7 @@ async def test_what_is_mounted_in_a_workspace_can_only_be_read_too(place: Place)
         assert {each.name for each in disk.iterdir()} == {"file", "another"}
 
 
-async def test_what_comes_to_be_mounted_there_can_only_be_read_too(place: Place) -> None:
+async def test_mount_made_after_an_earlier_run_is_read_only(place: Place) -> None:
     await place.run("true", access="restricted")
     with small_disk(place.directory / "disk", "1m") as disk:
         (disk / "file").write_text("before\n")
@@ -268,7 +266,7 @@ async def test_what_comes_to_be_mounted_there_can_only_be_read_too(place: Place)
         assert [(each.name, each.read_text()) for each in disk.iterdir()] == [("file", "before\n")]
 
 
-async def test_what_is_mounted_in_what_is_protected_can_only_be_read_too(place: Place) -> None:
+async def test_mount_inside_a_protected_directory_is_read_only(place: Place) -> None:
     if place.bash.engine.name == "local" and not HERE.mounts:
         pytest.skip("without mounts, what is protected is put back, and not what is mounted there")
     rules = place.directory / "rules"
@@ -280,7 +278,7 @@ async def test_what_is_mounted_in_what_is_protected_can_only_be_read_too(place: 
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_nothing_of_a_hidden_directory_is_there(place: Place, access: str) -> None:
+async def test_files_of_a_hidden_directory_are_invisible(place: Place, access: str) -> None:
     if place.bash.engine.name == "local" and not HERE.mounts:
         pytest.skip("without mounts, nothing in a workspace can be hidden")
     deep = place.directory / ".git" / "hooks"  # protected, and hidden with its parent directory
@@ -293,7 +291,7 @@ async def test_nothing_of_a_hidden_directory_is_there(place: Place, access: str)
     assert not (deep.parent / "new").exists()
 
 
-async def test_what_is_mounted_in_what_is_hidden_is_hidden(place: Place) -> None:
+async def test_mount_inside_a_hidden_directory_is_hidden(place: Place) -> None:
     hidden = place.directory / "hidden"
     hidden.mkdir()
     with small_disk(hidden / "disk", "1m") as disk:
@@ -304,13 +302,13 @@ async def test_what_is_mounted_in_what_is_hidden_is_hidden(place: Place) -> None
 
 
 @pytest.mark.linux
-async def test_what_is_hidden_need_not_exist(bwrap: Place) -> None:
+async def test_hidden_path_need_not_exist(bwrap: Place) -> None:
     result = await bwrap.run("echo well", access="restricted", hidden=("/no/such/place",))
     assert result.out.text == "well\n"
 
 
 @pytest.mark.linux
-async def test_bubblewraps_own_failure_is_not_the_commands(bwrap: Place, tmp_path: Path) -> None:
+async def test_bubblewrap_failure_is_reported_as_not_started(bwrap: Place, tmp_path: Path) -> None:
     broken = tmp_path / "bwrap"
     broken.write_text('#!/bin/sh\nfor last; do :; done\n[ "$last" = true ] || { echo cannot >&2; exit 1; }\n')
     broken.chmod(0o755)
@@ -330,7 +328,7 @@ OUT_HERE = {
 
 
 @pytest.mark.parametrize("way", OUT_HERE.values(), ids=OUT_HERE.keys())
-async def test_what_a_session_takes_along_is_run_nowhere_else(place: Place, way: str) -> None:
+async def test_session_variables_and_functions_affect_no_host_program(place: Place, way: str) -> None:
     made = place.directory.parent / "made"
     session = Session(place.bash, place.context(access="workspace"))
     await session.run(way.format(made=made))
@@ -339,14 +337,14 @@ async def test_what_a_session_takes_along_is_run_nowhere_else(place: Place, way:
     assert not made.exists()
 
 
-async def test_a_command_needs_no_path(place: Place) -> None:
+async def test_command_runs_without_a_usable_path(place: Place) -> None:
     result = await place.run(Request("echo well", env={"PATH": "/no/such/place"}))
     assert (result.outcome, result.out.text, result.err.text) == (Exited(0), "well\n", "")
 
 
 @pytest.mark.linux
 @pytest.mark.parametrize("access", ["unrestricted", "workspace"])
-async def test_no_process_in_namespaces_has_more_variables_than_the_command(
+async def test_helper_processes_in_namespaces_see_no_extra_variables(
     bwrap: Place, access: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "not-for-commands")

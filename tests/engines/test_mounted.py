@@ -23,12 +23,12 @@ def escape_mount_path(path: Path) -> str:
     ("name", "written"),
     [("sub", "sub"), ("a b", r"a\040b"), ("a\nb", r"a\012b"), ("a\\040b", r"a\134040b"), ("ä", "ä")],
 )
-def test_a_path_is_read_as_the_kernel_writes_it(tmp_path: Path, name: str, written: str) -> None:
+def test_mount_point_is_decoded_as_the_kernel_escapes_it(tmp_path: Path, name: str, written: str) -> None:
     (tmp_path / name).mkdir()
     assert mounted_below([str(tmp_path)], row(f"{escape_mount_path(tmp_path)}/{written}")) == (f"{tmp_path}/{name}",)
 
 
-def test_it_is_below_and_there(tmp_path: Path) -> None:
+def test_only_existing_mount_points_below_the_path_are_found(tmp_path: Path) -> None:
     for name in ("work", "works", "work/sub", "work/sub/deep"):
         (tmp_path / name).mkdir()
     points = ["", "/work", "/works", "/work/gone", "/work/sub/deep", "/work/sub"]
@@ -37,7 +37,7 @@ def test_it_is_below_and_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.linux
-def test_a_disk_is_found(tmp_path: Path) -> None:
+def test_mounted_disk_is_found(tmp_path: Path) -> None:
     assert mounted_below([str(tmp_path)]) == ()
     with small_disk(tmp_path / "disk of ours", "64k") as disk:
         assert mounted_below([str(tmp_path)]) == (str(disk),)

@@ -12,7 +12,7 @@ from tests.support.lifeline import Gate, Lifeline
 from tests.support.quoting import quote
 
 
-async def test_nobody_waits_for_it(tmp_path: Path) -> None:
+async def test_run_detached_returns_at_once_and_starts_no_thread(tmp_path: Path) -> None:
     life, gate = Lifeline(tmp_path / "life"), Gate(tmp_path / "gate")
     threads = threading.active_count()
     text = f'{life.hold} {gate.wait}; echo "$@" > {quote(tmp_path)}/said'
@@ -26,7 +26,7 @@ async def test_nobody_waits_for_it(tmp_path: Path) -> None:
     gate.close()
 
 
-async def test_its_program_may_end_before_it(tmp_path: Path) -> None:
+async def test_detached_program_survives_its_host(tmp_path: Path) -> None:
     life, gate = Lifeline(tmp_path / "life"), Gate(tmp_path / "gate")
     run_host(
         """

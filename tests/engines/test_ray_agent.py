@@ -77,7 +77,7 @@ async def told_by(agent: Agent, run: RunPayload) -> tuple[list[RunEvent], FinalM
     pytest.fail("it has said no last word")
 
 
-async def test_a_plan_travels_and_is_carried_out() -> None:
+async def test_plan_survives_pickling_and_is_executed() -> None:
     plan = make_plan("echo out; exit 3")
     (began, printed), final = await told_by(Agent(), make_payload(plan))
     assert isinstance(began, ShellStarted)
@@ -86,7 +86,7 @@ async def test_a_plan_travels_and_is_carried_out() -> None:
     assert outcome_from(final.event, plan) == Exited(3)
 
 
-async def test_what_was_cancelled_before_it_began_does_not_begin() -> None:
+async def test_run_cancelled_before_it_starts_does_not_start() -> None:
     agent, plan = Agent(), make_plan("sleep 300")
     await agent.cancel("1")
     happened, final = await told_by(agent, make_payload(plan))
@@ -94,7 +94,7 @@ async def test_what_was_cancelled_before_it_began_does_not_begin() -> None:
     assert (happened, outcome_from(final.event, plan)) == ([], Cancelled())
 
 
-async def test_a_run_that_cannot_be_started_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_wait_run_returns_when_the_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         async def start(self, *_: object) -> None:
             raise OSError("no")
@@ -106,7 +106,7 @@ async def test_a_run_that_cannot_be_started_is_over(monkeypatch: pytest.MonkeyPa
     await asyncio.wait_for(agent.wait_run("1"), HANG_TIMEOUT_S)
 
 
-async def test_a_run_that_is_given_up_before_it_began_is_over() -> None:
+async def test_wait_run_returns_when_a_run_is_abandoned_before_its_start() -> None:
     agent = Agent()
     run = agent.run(make_payload(make_plan("sleep 300")))
     first = asyncio.ensure_future(anext(run))
@@ -116,7 +116,7 @@ async def test_a_run_that_is_given_up_before_it_began_is_over() -> None:
     await asyncio.wait_for(agent.wait_run("1"), HANG_TIMEOUT_S)
 
 
-async def test_a_run_that_is_given_up_is_over_when_nothing_of_it_runs(life: Lifeline) -> None:
+async def test_wait_run_returns_after_all_processes_of_an_abandoned_run_end(life: Lifeline) -> None:
     agent = Agent()
     run = agent.run(make_payload(make_plan(f"{life.hold} (setsid sleep 300 &); echo begun; sleep 300")))
     await anext(run)
@@ -127,7 +127,7 @@ async def test_a_run_that_is_given_up_is_over_when_nothing_of_it_runs(life: Life
     assert life.over
 
 
-async def test_a_plan_travels_without_what_its_command_may_not_have() -> None:
+async def test_pickled_plan_contains_no_secrets() -> None:
     plan = plan_for(
         Request("true"), ToolContext(secrets=("tr0ub4dor",)), DEFAULT, {MARK: "ray", "API_KEY": "sk-0123456789abcdef"}
     )
@@ -135,7 +135,7 @@ async def test_a_plan_travels_without_what_its_command_may_not_have() -> None:
     assert b"tr0ub4dor" not in pickle.dumps(strip_local(plan))
 
 
-async def test_a_node_has_an_environment_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_command_inherits_the_nodes_environment_without_ray_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef0123456789abcdef")
     monkeypatch.setenv("RAY_JOB_ID", "01")
     monkeypatch.setenv("OF_THE_NODE", "yes")
@@ -146,14 +146,14 @@ async def test_a_node_has_an_environment_of_its_own(monkeypatch: pytest.MonkeyPa
     assert not [line for line in lines if line.startswith("RAY_")]
 
 
-async def test_what_a_session_has_unset_is_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_variable_unset_by_a_session_is_not_inherited_from_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_THE_NODE", "yes")
     (_, printed), _ = await told_by(Agent(), make_payload(replace(make_plan("env"), removed_env=("OF_THE_NODE",))))
     assert isinstance(printed, OutputChunk)
     assert b"OF_THE_NODE" not in printed.data
 
 
-async def test_a_command_starts_where_its_node_lets_it(tmp_path: Path) -> None:
+async def test_working_directory_is_checked_on_the_node(tmp_path: Path) -> None:
     """Links are the node's: one that leads out of the allowed paths there need not exist on the driver."""
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -166,7 +166,7 @@ async def test_a_command_starts_where_its_node_lets_it(tmp_path: Path) -> None:
     assert "does not exist" in str(final.event)
 
 
-async def test_what_a_node_refuses_is_told_by_the_name_it_has_here(
+async def test_refusal_by_a_node_names_the_local_path(
     tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
 ) -> None:
     """The same error is raised in the foreground and in the background."""
@@ -183,7 +183,7 @@ async def test_what_a_node_refuses_is_told_by_the_name_it_has_here(
 
 
 @pytest.mark.linux
-async def test_what_is_protected_and_was_made_is_removed_on_the_node(tmp_path: Path) -> None:
+async def test_protected_path_created_on_the_node_is_removed(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     ctx = ToolContext(working_dir=work, access="workspace")
@@ -195,7 +195,7 @@ async def test_what_is_protected_and_was_made_is_removed_on_the_node(tmp_path: P
 
 @pytest.mark.linux
 @needs_mounts
-async def test_a_node_tells_what_was_not_enforced_to_the_end(tmp_path: Path) -> None:
+async def test_node_reports_rules_that_did_not_hold_to_the_end(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     (work / ".mcp.json").write_text("before")
@@ -212,13 +212,13 @@ async def test_a_node_tells_what_was_not_enforced_to_the_end(tmp_path: Path) -> 
     assert (work / ".mcp.json").read_text() == "before"
 
 
-def test_what_a_shell_tells_is_told_as_if_it_had_been_here() -> None:
+def test_shell_state_is_translated_to_local_paths_and_variables() -> None:
     work = ShippedWorkspace(here="/home/me/work", digest="0" * 64, copy="c")
     told = f"0 1\0{work.root}/sub\0OF_THE_NODE=yes\0SET=1\0\0".encode()
     assert translate_state(told, {"OF_THE_NODE": "yes"}, work) == b"0 1\0/home/me/work/sub\0SET=1\0\0"
 
 
-def test_what_a_shell_has_unset_of_its_node_is_told() -> None:
+def test_variables_of_the_node_unset_by_the_shell_are_reported() -> None:
     below = {"OF_THE_NODE": "yes", "HOME": "/root"}
     assert translate_state(b"/w\0OF_THE_NODE=yes\0SET=1\0\0", below, None) == b"/w\0SET=1\0HOME\0\0"
     assert translate_state(b"/w\0OF_THE_NODE=y", below, None) == b"/w\0OF_THE_NODE=y"
@@ -238,9 +238,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path],
     return ship
 
 
-def test_a_workspace_is_the_same_when_it_is_unpacked(
-    tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
-) -> None:
+def test_workspace_copy_equals_the_original(tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]) -> None:
     work = tmp_path / "work"
     (work / "empty").mkdir(parents=True)
     (work / "run").write_text("#!/bin/sh\n")
@@ -261,7 +259,7 @@ def test_a_workspace_is_the_same_when_it_is_unpacked(
     assert there.node_path("/usr") == "/usr"
 
 
-def test_links_into_the_workspace_lead_into_the_copy_by_whichever_way(
+def test_symlinks_into_the_workspace_lead_into_the_copy(
     tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
 ) -> None:
     work, alias = tmp_path / "work", tmp_path / "alias"
@@ -299,7 +297,7 @@ def test_links_into_the_workspace_lead_into_the_copy_by_whichever_way(
     assert {name: os.readlink(root / name) for name in kept} == kept
 
 
-def test_an_old_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]) -> None:
+def test_old_workspace_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]) -> None:
     """The age of the original directory does not matter."""
     work, long_ago = tmp_path / "work", 1_000_000_000
     work.mkdir()
@@ -316,7 +314,7 @@ def test_an_old_copy_stays_while_it_is_used(tmp_path: Path, shipped: Callable[[P
     os.close(used)
 
 
-def test_what_cannot_be_shipped_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workspace_that_cannot_be_shipped_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "large").write_bytes(bytes(1000))
     monkeypatch.setattr(workspaces, "MAX_ARCHIVE_BYTES", 999)
     with pytest.raises(EngineUnavailable, match=r"has more than .* Put it where every node sees it"):
@@ -328,7 +326,7 @@ def test_what_cannot_be_shipped_is_said_so(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.linux
-async def test_a_hidden_path_is_hidden_on_its_node_whichever_links_lead_there(
+async def test_hidden_path_is_hidden_on_the_node_through_any_symlink(
     tmp_path: Path, shipped: Callable[[Path], ShippedWorkspace]
 ) -> None:
     work, link = tmp_path / "work", tmp_path / "link"
@@ -348,13 +346,13 @@ async def test_a_hidden_path_is_hidden_on_its_node_whichever_links_lead_there(
     os.close(hold)
 
 
-def test_a_path_outside_of_the_workspace_is_the_nodes_own(tmp_path: Path) -> None:
+def test_hidden_path_outside_the_workspace_is_left_to_the_node(tmp_path: Path) -> None:
     ctx = ToolContext(workspace=tmp_path, hidden=("~/.ray", "/etc/shadow", "../beside"))
     real = real_context(ctx, str(tmp_path))
     assert real.hidden == ("~/.ray", "/etc/shadow", str(tmp_path.parent / "beside"))
 
 
-def test_a_command_starts_in_what_was_shipped() -> None:
+def test_working_directory_outside_the_shipped_workspace_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="outside of the workspace"):
         real_directory("/home/me/workshop", "/home/me/work")
 
@@ -381,7 +379,7 @@ class NoRay:
         class ActorDiedError(RayError): ...
 
 
-async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
+async def test_agent_that_fails_to_start_fails_all_waiters() -> None:
     """Also if all connections are released meanwhile."""
     from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 
@@ -406,7 +404,7 @@ async def test_an_agent_that_does_not_come_up_keeps_nobody_waiting() -> None:
     assert [type(each) for each in told] == [NodeLost] * 3
 
 
-async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_program_that_left_the_cluster_calls_no_actor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray would connect to any cluster that it finds, or start one."""
     from nacre.engines.ray.node.agent_pool import AgentConnection
     from nacre.engines.ray.placement.leases import Leases
@@ -431,7 +429,7 @@ async def test_a_program_that_has_left_the_cluster_asks_nobody_there(monkeypatch
     leases.close()
 
 
-async def test_turns_come_to_all_in_their_order_and_to_nobody_who_has_gone() -> None:
+async def test_throttle_serves_waiters_in_order_and_skips_cancelled_ones() -> None:
     turns, came, rounds = Throttle(at_a_time=10), list[int](), list[int]()
 
     async def come(n: int) -> None:
@@ -448,7 +446,7 @@ async def test_turns_come_to_all_in_their_order_and_to_nobody_who_has_gone() -> 
     assert max(rounds) <= 20
 
 
-def test_one_that_will_not_go_does_not_keep_the_others() -> None:
+def test_failing_close_does_not_keep_other_values_open() -> None:
     gone = []
 
     def close(value: int) -> None:
@@ -486,7 +484,7 @@ def test_one_that_will_not_go_does_not_keep_the_others() -> None:
         ),
     ],
 )
-def test_the_doctor_says_which_cluster_there_is(
+def test_doctor_reports_which_ray_cluster_is_configured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], status: str, said: str
 ) -> None:
     from nacre.cli.info import engines
@@ -508,7 +506,7 @@ def test_the_doctor_says_which_cluster_there_is(
     ("address", "said"),
     [("local", "that is none yet, Ray would start it"), ("ray://head:1", "Ray's client cannot stream")],
 )
-def test_no_cluster_is_started_whoever_names_one_that_is_not_there(
+def test_unusable_cluster_address_is_refused_without_starting_ray(
     monkeypatch: pytest.MonkeyPatch, address: str, said: str
 ) -> None:
     from nacre.engines.ray.cluster import connect
@@ -528,14 +526,14 @@ def test_no_cluster_is_started_whoever_names_one_that_is_not_there(
         connect.connect(None, HANG_TIMEOUT_S)
 
 
-def test_what_cannot_stream_is_refused() -> None:
+def test_ray_client_address_is_refused() -> None:
     from nacre.engines.ray import RayEngine
 
     with pytest.raises(InvalidRequest, match="Run this program on a machine of the cluster"):
         RayEngine("ray://head:10001")
 
 
-def test_without_ray_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_error_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     from nacre.engines.ray import RayEngine
 
     monkeypatch.setitem(sys.modules, "ray", None)

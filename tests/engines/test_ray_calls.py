@@ -30,17 +30,17 @@ AGENT_CALLS = sorted({*find_calls("call", 0), *find_calls("_call_and_wait", 1)})
 TASK_CALLS = sorted({text for text, _ in find_calls("_ask", 1)})
 
 
-def test_the_calls_are_found() -> None:
+def test_source_scan_finds_the_agent_and_task_calls() -> None:
     assert len(AGENT_CALLS) >= 8
     assert {"get", "list", "kill"} <= set(TASK_CALLS)
 
 
 @pytest.mark.parametrize(("name", "arguments"), [call for call in AGENT_CALLS if call[0] != "tasks"])
-def test_an_agent_has_each_method_that_is_called(name: str, arguments: int) -> None:
+def test_agent_has_each_called_method_with_its_arguments(name: str, arguments: int) -> None:
     parameters = list(inspect.signature(getattr(Agent, name)).parameters.values())[1:]
     assert len(parameters) == arguments
 
 
 @pytest.mark.parametrize("name", TASK_CALLS)
-def test_tasks_have_each_method_that_an_agent_is_asked_for(name: str) -> None:
+def test_tasks_has_each_method_called_through_the_agent(name: str) -> None:
     assert callable(getattr(Tasks, name))

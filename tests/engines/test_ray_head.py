@@ -26,14 +26,14 @@ def head_that(*answers: OSError | None) -> Head:
     return Head("10.0.0.7:6379", knock)
 
 
-def test_a_head_that_is_back_soon_is_not_complained_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_outage_of_the_head_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(head, "_REPLY_VALID_S", 0.0)
     known = head_that(None, REFUSED, None)
     for _ in range(3):
         known.check()
 
 
-def test_a_head_that_stays_silent_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_head_raises_head_not_responding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(head, "_REPLY_VALID_S", 0.0)
     monkeypatch.setattr(head, "_RESTART_TIMEOUT_S", 0.0)
     with pytest.raises(
@@ -42,7 +42,7 @@ def test_a_head_that_stays_silent_is(monkeypatch: pytest.MonkeyPatch) -> None:
         head_that(REFUSED).check()
 
 
-def test_nobody_knocks_twice_in_a_moment() -> None:
+def test_answer_of_the_head_is_cached_briefly() -> None:
     known = head_that(None)
     assert [known.answers for _ in range(3)] == [True] * 3
 
@@ -55,7 +55,7 @@ class NoRay:
                 assert (given, os.environ[_SETTING]) == ("", str(365 * 24 * 3600))
 
 
-def test_how_long_ray_waits_for_a_head_is_said_for_the_time_in_which_it_connects(
+def test_head_reconnect_timeout_is_set_only_while_ray_connects(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(_SETTING, raising=False)
@@ -68,7 +68,7 @@ def test_how_long_ray_waits_for_a_head_is_said_for_the_time_in_which_it_connects
     assert os.environ[_SETTING] == "7"
 
 
-def test_a_thousand_errands_are_run_by_one_thread_in_their_order() -> None:
+def test_thousand_background_jobs_run_in_order_on_one_thread() -> None:
     errands, go, ran, threads = BackgroundJobs("errands"), threading.Event(), list[int](), set[int]()
 
     def run(n: int) -> None:

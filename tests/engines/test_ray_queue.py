@@ -12,7 +12,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 ONE, TWO = Lease("a", None), Lease("b", None)
 
 
-async def test_who_came_first_is_given_first() -> None:
+async def test_leases_are_given_in_arrival_order() -> None:
     queue = LeaseQueue()
     first, second = queue.join(), queue.join()
     assert (queue.give(ONE), queue.give(TWO), queue.give(ONE)) == (True, True, False)
@@ -20,7 +20,7 @@ async def test_who_came_first_is_given_first() -> None:
     assert (first.lease, second.lease) == (ONE, TWO)
 
 
-async def test_what_somebody_was_given_who_goes_at_the_same_moment_is_not_lost() -> None:
+async def test_lease_given_to_a_leaving_waiter_is_returned() -> None:
     queue = LeaseQueue()
     waiter = queue.join()
     assert queue.give(ONE)
@@ -28,7 +28,7 @@ async def test_what_somebody_was_given_who_goes_at_the_same_moment_is_not_lost()
     assert not queue.give(TWO)
 
 
-async def test_who_has_gone_is_passed_over() -> None:
+async def test_waiter_that_left_is_skipped() -> None:
     queue = LeaseQueue()
     gone, stays = queue.join(), queue.join()
     assert queue.leave(gone) is None
@@ -36,7 +36,7 @@ async def test_who_has_gone_is_passed_over() -> None:
     assert stays.lease == ONE
 
 
-async def test_who_gives_up_hears_that_it_is_over_and_has_what_he_was_given_before() -> None:
+async def test_waiter_that_gives_up_is_notified_and_keeps_an_earlier_lease() -> None:
     queue = LeaseQueue()
     given, waits = queue.join(), queue.join()
     queue.give(ONE)
@@ -46,7 +46,7 @@ async def test_who_gives_up_hears_that_it_is_over_and_has_what_he_was_given_befo
     assert (given.lease, waits.lease, len(queue)) == (ONE, None, 0)
 
 
-async def test_all_are_refused_at_once() -> None:
+async def test_refuse_notifies_all_waiters() -> None:
     queue, error = LeaseQueue(), engine_closed()
     waiting = [queue.join() for _ in range(3)]
     queue.refuse(error)
@@ -55,7 +55,7 @@ async def test_all_are_refused_at_once() -> None:
     assert len(queue) == 0
 
 
-async def test_who_waited_in_a_loop_that_is_closed_is_passed_over() -> None:
+async def test_waiter_of_a_closed_event_loop_is_skipped() -> None:
     queue = LeaseQueue()
 
     async def join() -> LeaseWaiter:

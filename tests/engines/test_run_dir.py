@@ -45,7 +45,7 @@ async def called_off(run: asyncio.Task[Result], cancel: Cancel | None) -> None:
 
 @pytest.mark.linux
 @pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
-async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place, switched: bool) -> None:
+async def test_run_cancelled_before_its_start_leaves_no_run_directory(place: Place, switched: bool) -> None:
     if place.bash.engine.name == "local":
         pytest.skip("nothing is carried across")
     await place.run("true")
@@ -65,7 +65,7 @@ async def test_one_that_is_called_off_before_it_begins_leaves_none(place: Place,
 @pytest.mark.linux
 @pytest.mark.parametrize("turns", [0, 3, None], ids=["at once", "soon", "while it runs"])
 @pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
-async def test_one_that_could_have_become_a_task_and_is_called_off_leaves_none(
+async def test_cancelled_promotable_run_leaves_no_run_directory(
     place: Place, life: Lifeline, switched: bool, turns: int | None
 ) -> None:
     if place.bash.engine.name == "local":
@@ -82,7 +82,7 @@ async def test_one_that_could_have_become_a_task_and_is_called_off_leaves_none(
     await until(lambda: letters(place) == [], "the end of the letter")
 
 
-async def test_there_is_nothing_to_read_in_one_that_is_shut(letter: RunDir) -> None:
+async def test_closed_run_directory_contains_nothing_to_read(letter: RunDir) -> None:
     letter.close_start_pipe()
     left = {name for name in os.listdir(letter.path) if not Path(letter.path, name).is_fifo()}
     assert left == {"gate", "options"}
@@ -90,7 +90,7 @@ async def test_there_is_nothing_to_read_in_one_that_is_shut(letter: RunDir) -> N
     letter.close_start_pipe()
 
 
-async def test_one_whose_answer_cannot_be_heard_is_gone(letter: RunDir, tmp_path: Path) -> None:
+async def test_run_directory_is_removed_when_its_status_pipe_fails(letter: RunDir, tmp_path: Path) -> None:
     os.unlink(tmp_path / "letter" / "state")
     before = set(os.listdir("/dev/fd"))
     with pytest.raises(FileNotFoundError):
@@ -99,7 +99,7 @@ async def test_one_whose_answer_cannot_be_heard_is_gone(letter: RunDir, tmp_path
     assert set(os.listdir("/dev/fd")) == before
 
 
-async def test_one_that_cannot_be_written_is_gone(tmp_path: Path) -> None:
+async def test_run_directory_that_cannot_be_written_is_removed(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         RunDir(str(tmp_path / "letter"), b"echo private", b"export TOKEN=private", {"no/such": b""})
     assert os.listdir(tmp_path) == []

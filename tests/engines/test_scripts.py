@@ -21,9 +21,7 @@ def life(tmp_path: Path) -> Lifeline:
 
 
 @pytest.mark.parametrize("hangs", ["run", "rm", "run|rm"])
-def test_who_holds_a_container_waits_for_no_engine_that_does_not_answer(
-    tmp_path: Path, life: Lifeline, hangs: str
-) -> None:
+def test_keepalive_script_exits_though_the_engine_hangs(tmp_path: Path, life: Lifeline, hangs: str) -> None:
     program, letters = tmp_path / "podman", tmp_path / "letters"
     ways = f"{hangs}) exec sleep 300 ;; run) read -r _; exit 3 ;; rm) echo rm >>{quote(tmp_path)}/asked ;;"
     program.write_text(f"#!/bin/bash\n{life.hold} case $1 in {ways} esac\n")
@@ -40,7 +38,7 @@ def test_who_holds_a_container_waits_for_no_engine_that_does_not_answer(
     life.close()
 
 
-def test_a_shell_ends_though_nobody_listens_any_more(tmp_path: Path) -> None:
+def test_shell_exits_though_its_status_pipe_has_no_reader(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "told")
     (tmp_path / "text").write_text("echo done; exit 3")
     (tmp_path / "gate").write_text("go\n")

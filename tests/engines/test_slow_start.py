@@ -42,7 +42,7 @@ async def test_cancelling_does_not_wait_for_a_container(program: Path, tmp_path:
     await engine.aclose()
 
 
-async def test_the_time_of_a_command_is_over_though_its_container_is_not_there(program: Path, tmp_path: Path) -> None:
+async def test_timeout_does_not_wait_for_a_container(program: Path, tmp_path: Path) -> None:
     engine = Containers("image", program=str(program))
     run = Bash(engine=engine).run(Request("true", timeout=1), ToolContext(working_dir=tmp_path))
     result = await asyncio.wait_for(run, HANG_TIMEOUT_S)
@@ -71,7 +71,7 @@ class Slow(Engine):
 
 
 @pytest.mark.parametrize("how", ["cancelled", "called off", "late"])
-async def test_what_was_started_when_it_was_called_off_is_ended(life: Lifeline, how: str) -> None:
+async def test_command_started_after_its_cancellation_is_killed(life: Lifeline, how: str) -> None:
     for limit in TIME_LIMITS_S if how == "late" else (300,):
         engine, cancel = Slow(), Cancel()
         request = Request(f"{life.hold} sleep 300", timeout=limit)

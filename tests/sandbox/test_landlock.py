@@ -31,11 +31,11 @@ HANDLED = {
 
 
 @pytest.mark.parametrize("abi", HANDLED)
-def test_each_abi_forbids_all_that_it_has(abi: int) -> None:
+def test_each_abi_handles_all_of_its_rights(abi: int) -> None:
     assert handled_rights(abi) == HANDLED[abi]
 
 
-def test_a_place_of_ones_own_has_everything_but_devices() -> None:
+def test_full_rights_exclude_device_creation() -> None:
     assert landlock.EVERYTHING == FIRST & ~(1 << 6) & ~(1 << 11) | REFER | TRUNCATE
 
 
@@ -47,14 +47,14 @@ def kernel_abi() -> int:
 
 
 @pytest.mark.linux
-def test_this_kernel_takes_the_rulesets_of_every_abi_that_it_has() -> None:
+def test_kernel_accepts_the_rulesets_of_every_supported_abi() -> None:
     for abi in range(1, min(kernel_abi(), landlock.MAX_ABI) + 1):
         os.close(landlock.create(*handled_rights(abi)))
 
 
 @pytest.mark.linux
 @pytest.mark.req("P-008")
-def test_nothing_is_granted_by_way_of_a_link(tmp_path: Path) -> None:
+def test_symlink_in_a_path_is_not_granted(tmp_path: Path) -> None:
     """A link could be replaced by a directory between check and grant."""
     kernel_abi()
     place = tmp_path.resolve()
@@ -72,7 +72,7 @@ def test_nothing_is_granted_by_way_of_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.linux
 @pytest.mark.req("P-008")
-def test_it_binds_the_thread_that_asks_and_no_other(tmp_path: Path) -> None:
+def test_ruleset_restricts_only_the_calling_thread(tmp_path: Path) -> None:
     abi = min(kernel_abi(), landlock.MAX_ABI)
     tmp_path = tmp_path.resolve()
     (tmp_path / "open").mkdir()

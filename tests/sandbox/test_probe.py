@@ -43,7 +43,7 @@ MISSING_BY_ERRNO = {
 
 
 @pytest.mark.parametrize(("number", "words"), MISSING_BY_ERRNO.items(), ids=lambda value: str(value))
-def test_without_landlock_it_says_why_and_what_to_do(
+def test_missing_landlock_is_explained_with_a_remedy(
     monkeypatch: pytest.MonkeyPatch, number: int, words: tuple[str, ...]
 ) -> None:
     fail_with(monkeypatch, number)
@@ -52,7 +52,7 @@ def test_without_landlock_it_says_why_and_what_to_do(
     assert all(word in found.missing for word in words), found.missing
 
 
-def test_the_warning_is_logged_once(
+def test_missing_landlock_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fresh: None
 ) -> None:
     fail_with(monkeypatch, errno.ENOSYS)
@@ -63,7 +63,7 @@ def test_the_warning_is_logged_once(
     assert record.getMessage() == f"Commands cannot be confined here. {probe().missing}"
 
 
-def test_nothing_is_logged_where_commands_can_be_confined(
+def test_nothing_is_logged_when_landlock_works(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fresh: None
 ) -> None:
     monkeypatch.setattr(landlock, "abi", lambda: 4)
@@ -71,14 +71,14 @@ def test_nothing_is_logged_where_commands_can_be_confined(
     assert caplog.records == []
 
 
-def test_elsewhere_than_on_linux_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_platforms_are_reported_as_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     found = probe()
     assert (found.confines, found.seccomp) == (False, False)
     assert found.missing == "Confinement needs Linux with Landlock; this is darwin."
 
 
-def test_portable_mode_switches_it_off_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_portable_mode_disables_the_sandbox_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "LINUX", False)
     found = probe()
     assert not found.confines
@@ -86,28 +86,28 @@ def test_portable_mode_switches_it_off_and_says_so(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(("says", "taken"), [(1, 1), (7, 7), (8, 8), (9, 8), (42, 8)])
-def test_a_later_abi_is_used_like_the_newest_that_we_know(
+def test_newer_landlock_abi_is_used_like_the_newest_known(
     monkeypatch: pytest.MonkeyPatch, says: int, taken: int
 ) -> None:
     monkeypatch.setattr(landlock, "abi", lambda: says)
     assert probe().landlock == taken
 
 
-def test_without_numbers_for_its_machine_there_is_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_machine_has_no_seccomp_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(landlock, "abi", lambda: 4)
     monkeypatch.setattr(kernels, "ARCHITECTURES", {"vax": 1})
     found = probe()
     assert (found.confines, found.seccomp) == (True, False)
 
 
-def test_namespaces_take_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_namespaces_need_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(landlock, "abi", lambda: 4)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     found = probe()
     assert (found.mounts, found.networks) == (False, False)
 
 
-def test_a_container_that_holds_one_kind_of_namespace_back_leaves_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_mount_namespace_leaves_network_namespaces_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     from nacre.sandbox.kernel import apply
 
     def refuse() -> None:
@@ -121,7 +121,7 @@ def test_a_container_that_holds_one_kind_of_namespace_back_leaves_the_other(monk
     assert (found.mounts, found.terminals, found.networks) == (False, False, True)
 
 
-def test_asking_leaves_no_trace_in_this_process() -> None:
+def test_probe_leaves_no_trace_in_this_process() -> None:
     def trace() -> dict[str, object]:
         status = dict(
             line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line
@@ -139,6 +139,6 @@ def test_asking_leaves_no_trace_in_this_process() -> None:
     assert trace() == before
 
 
-def test_this_kernel_is_one_value(fresh: None) -> None:
+def test_kernel_equals_a_fresh_probe(fresh: None) -> None:
     assert kernel() == probe()
     assert isinstance(kernel(), Kernel)

@@ -75,7 +75,7 @@ KERNELS = [
 @pytest.mark.parametrize(
     ("access", "network"), [("restricted", False), *(("workspace", network) for network in NETWORKS)], ids=str
 )
-def test_a_mode_is_had_exactly_when_every_promise_can_be_kept(
+def test_mode_is_available_exactly_when_every_promise_can_be_kept(
     access: ConfinedAccess, network: Network, abi: int, seccomp: bool, mounts: bool
 ) -> None:
     kernel = machine(abi, seccomp=seccomp, mounts=mounts)
@@ -96,7 +96,7 @@ def test_a_mode_is_had_exactly_when_every_promise_can_be_kept(
 
 @pytest.mark.req("P-009")
 @pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
-def test_what_restricted_says_is_what_this_kernel_has(abi: int, seccomp: bool, mounts: bool) -> None:
+def test_restricted_reports_what_each_kernel_enforces(abi: int, seccomp: bool, mounts: bool) -> None:
     got = can(make_request(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
     if abi == 0:
         assert got is None
@@ -124,7 +124,7 @@ def test_what_restricted_says_is_what_this_kernel_has(abi: int, seccomp: bool, m
 @pytest.mark.req("P-009")
 @pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_what_workspace_says_is_what_this_kernel_has(network: Network, abi: int, seccomp: bool, mounts: bool) -> None:
+def test_workspace_reports_what_each_kernel_enforces(network: Network, abi: int, seccomp: bool, mounts: bool) -> None:
     got = can(
         make_request("workspace", network=network, partial=True, workspace=TIDY),
         machine(abi, seccomp=seccomp, mounts=mounts),
@@ -157,7 +157,7 @@ def test_what_workspace_says_is_what_this_kernel_has(network: Network, abi: int,
 
 
 @pytest.mark.parametrize("mounts", [True, False])
-def test_what_is_protected_and_not_there_yet_is_watched_and_not_called_enforced(mounts: bool) -> None:
+def test_missing_protected_path_is_compared_and_not_called_enforced(mounts: bool) -> None:
     got = resolve(make_request("workspace"), machine(mounts=mounts), Limits())
     assert "protected" not in got.enforced
     assert ("protected-existing" in got.enforced) == mounts
@@ -170,7 +170,7 @@ def test_what_is_protected_and_not_there_yet_is_watched_and_not_called_enforced(
 @pytest.mark.req("P-009")
 @pytest.mark.parametrize("access", MODES)
 @pytest.mark.parametrize("partial", [True, False])
-def test_without_landlock_it_says_what_is_needed(access: ConfinedAccess, partial: bool) -> None:
+def test_refusal_without_landlock_says_what_is_needed(access: ConfinedAccess, partial: bool) -> None:
     with pytest.raises(AccessUnavailable) as caught:
         resolve(make_request(access, partial=partial), machine(0), Limits())
     error = caught.value
@@ -198,7 +198,7 @@ def test_without_landlock_it_says_what_is_needed(access: ConfinedAccess, partial
         ),
     ],
 )
-def test_what_cannot_be_kept_is_named(want: SandboxRequest, kernel: Kernel, names: str) -> None:
+def test_refusal_names_the_promises_that_cannot_be_kept(want: SandboxRequest, kernel: Kernel, names: str) -> None:
     with pytest.raises(AccessUnavailable) as caught:
         resolve(want, kernel, Limits())
     machine_, missing = names.split(" * ")
@@ -213,7 +213,7 @@ def test_what_cannot_be_kept_is_named(want: SandboxRequest, kernel: Kernel, name
 
 @pytest.mark.parametrize("abi", range(1, landlock.MAX_ABI + 1))
 @pytest.mark.parametrize("mounts", [True, False])
-def test_hidden_paths_are_covered_by_mounts_and_left_out_of_what_may_be_read(abi: int, mounts: bool) -> None:
+def test_hidden_path_is_covered_by_a_mount_and_excluded_from_grants(abi: int, mounts: bool) -> None:
     want = make_request(hidden=("/home/me/.ssh",), readable_siblings=("/etc", "/home/me/work"))
     got = resolve(want, machine(abi, mounts=mounts), Limits())
     assert "hidden" in got.enforced
@@ -226,13 +226,13 @@ def test_hidden_paths_are_covered_by_mounts_and_left_out_of_what_may_be_read(abi
     assert not any(b"/home/me/.ssh".startswith(path + b"/") or path == b"/" for _, path in grants)
 
 
-def test_inside_what_may_be_written_only_a_mount_hides() -> None:
+def test_hidden_path_in_the_workspace_is_covered_by_a_mount_only() -> None:
     got = resolve(make_request("workspace", hidden=("/ws/secret",)), machine(), Limits())
     assert got.covered == ("/ws/secret",)
     assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, "of devices"
 
 
-def test_nothing_can_be_hidden_inside_what_may_be_written_without_mounts() -> None:
+def test_hidden_path_in_the_workspace_needs_mounts() -> None:
     want = make_request("workspace", hidden=("/ws/secret",))
     assert can(want, machine(mounts=False)) is None
     got = can(make_request("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
@@ -248,13 +248,13 @@ def test_nothing_can_be_hidden_inside_what_may_be_written_without_mounts() -> No
 
 
 @pytest.mark.parametrize("access", MODES)
-def test_every_confined_run_is_powerless_and_may_use_harmless_devices(access: ConfinedAccess) -> None:
+def test_every_sandboxed_run_drops_privileges_and_may_use_safe_devices(access: ConfinedAccess) -> None:
     told = decode_ruleset(resolve(make_request(access), machine(), Limits()))
     assert told.drop_privileges
     assert {b"/dev/null", b"/dev/zero", b"/dev/tty"} <= {path for _, path in told.grants}
 
 
-def test_restricted_may_write_nothing_but_devices() -> None:
+def test_restricted_grants_no_writes_except_to_devices() -> None:
     told = decode_ruleset(resolve(make_request(top_directories=("/etc", "/usr")), machine(), Limits()))
     assert all(path.startswith(b"/dev/") or rights == landlock.READ_FILE for rights, path in told.grants)
     assert (told.read_only_root, told.mounts, told.loopback, told.ports, told.redirects) == (False, [], False, [], [])
@@ -267,7 +267,7 @@ def test_restricted_may_write_nothing_but_devices() -> None:
 
 
 @pytest.mark.parametrize("access", MODES)
-def test_everything_can_be_read_but_devices(access: ConfinedAccess) -> None:
+def test_all_top_directories_except_dev_are_readable(access: ConfinedAccess) -> None:
     told = decode_ruleset(
         resolve(make_request(access, top_directories=("/etc", "/usr")), machine(mounts=False), Limits())
     )
@@ -276,7 +276,7 @@ def test_everything_can_be_read_but_devices(access: ConfinedAccess) -> None:
     assert not {b"/", b"/dev", b"/dev/pts", b"/dev/ptmx"} & readable
 
 
-def test_terminals_are_granted_only_where_they_are_of_its_own() -> None:
+def test_terminals_are_granted_only_when_private() -> None:
     for terminals in (True, False):
         here = replace(machine(), terminals=terminals)
         told = decode_ruleset(resolve(make_request("workspace"), here, Limits()))
@@ -286,7 +286,7 @@ def test_terminals_are_granted_only_where_they_are_of_its_own() -> None:
     assert not {b"/dev/pts", b"/dev/ptmx"} & {path for _, path in told.grants}
 
 
-def test_a_workspace_is_opened_before_what_is_in_it_is_closed() -> None:
+def test_workspace_is_mounted_writable_before_its_protected_paths() -> None:
     told = decode_ruleset(
         resolve(make_request("workspace", caches=(("npm_config_cache", "npm"),)), machine(), Limits())
     )
@@ -309,7 +309,9 @@ def test_a_workspace_is_opened_before_what_is_in_it_is_closed() -> None:
     [(False, 0b11, "none"), (True, 0, "internet"), ("loopback", 0, "internet"), ((443,), 0b11, "tcp")],
     ids=str,
 )
-def test_the_network_is_left_to_whoever_can_close_it(network: Network, tcp: int, sockets: Sockets, abi: int) -> None:
+def test_network_is_closed_by_landlock_seccomp_or_namespace(
+    network: Network, tcp: int, sockets: Sockets, abi: int
+) -> None:
     told = decode_ruleset(resolve(make_request("workspace", network=network, partial=True), machine(abi), Limits()))
     assert told.landlock is not None
     assert told.landlock[1] == (tcp if abi >= 4 else 0)
@@ -320,7 +322,7 @@ def test_the_network_is_left_to_whoever_can_close_it(network: Network, tcp: int,
     assert told.ports == ([443] if network == (443,) else [])
 
 
-def test_unix_sockets_are_opened_when_asked_for() -> None:
+def test_unix_sockets_are_allowed_on_request() -> None:
     got = resolve(make_request("workspace", unix_sockets=True), machine(6), Limits())
     assert "unix-sockets" not in got.enforced
     assert "abstract-sockets" in got.enforced
@@ -333,7 +335,7 @@ def test_unix_sockets_are_opened_when_asked_for() -> None:
 
 
 @pytest.mark.req("M-11")
-def test_limits_are_counted_over_the_run_and_set_for_each_process() -> None:
+def test_limits_are_watched_for_the_run_and_set_per_process() -> None:
     told = limits_only(Limits(memory=GIB, cpu=1.5, processes=7, file_size=MIB, open_files=99))
     assert told.enforced == ("limits",)
     assert decode_ruleset(told).watched_limits == [
@@ -355,7 +357,7 @@ def test_limits_are_counted_over_the_run_and_set_for_each_process() -> None:
 
 @pytest.mark.req("M-11")
 @pytest.mark.parametrize("access", MODES)
-def test_limits_are_added_to_a_confinement(access: ConfinedAccess) -> None:
+def test_limits_are_added_to_a_sandbox(access: ConfinedAccess) -> None:
     told = decode_ruleset(resolve(make_request(access), machine(), Limits(memory=GIB)))
     assert (told.watched_limits, dict(told.limits)[resource.RLIMIT_CORE]) == ([(b"memory", GIB)], 0)
 
@@ -363,7 +365,7 @@ def test_limits_are_added_to_a_confinement(access: ConfinedAccess) -> None:
 # caches
 
 
-def test_caches_move_unless_they_are_in_reach_or_the_caller_has_moved_them() -> None:
+def test_caches_move_unless_writable_or_moved_by_the_caller() -> None:
     at_home = {"HOME": "/home/me"}
     assert {name for name, _ in caches_to_move(at_home, PLACE)} == set(CACHES)
     own = {**at_home, "npm_config_cache": "/elsewhere"}

@@ -38,7 +38,7 @@ def fields(made: Ruleset) -> dict[str, Any]:
 
 
 @given(parts)
-def test_what_is_told_is_understood(given: dict[str, Any]) -> None:
+def test_encoded_ruleset_decodes_to_the_same_fields(given: dict[str, Any]) -> None:
     made = Ruleset(**given)
     told = made.encode()
     assert fields(Ruleset.decode(told)) == fields(made)
@@ -46,12 +46,12 @@ def test_what_is_told_is_understood(given: dict[str, Any]) -> None:
 
 
 @given(parts, parts)
-def test_two_are_alike_exactly_when_their_bytes_are(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_rulesets_are_equal_exactly_when_their_bytes_are(one: dict[str, Any], other: dict[str, Any]) -> None:
     first, second = Ruleset(**one), Ruleset(**other)
     assert (first.encode() == second.encode()) == (fields(first) == fields(second))
 
 
-def test_nothing_asked_is_nothing_told() -> None:
+def test_empty_ruleset_encodes_to_nothing() -> None:
     assert Ruleset().encode() == b""
     assert fields(Ruleset.decode(b"")) == fields(Ruleset())
 
@@ -81,6 +81,6 @@ def test_nothing_asked_is_nothing_told() -> None:
         b"\xff\xfe",
     ],
 )
-def test_bytes_that_are_not_ours_are_refused(data: bytes) -> None:
+def test_invalid_ruleset_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         Ruleset.decode(data)

@@ -59,9 +59,7 @@ def by_leaf(block: list[tuple[int, int, int, int]], *arguments: int) -> str:
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())))
-def test_the_tree_leads_every_number_to_its_own_rule_and_all_others_through(
-    machine: str, variant: dict[str, Any]
-) -> None:
+def test_decision_tree_leads_each_syscall_to_its_own_rule(machine: str, variant: dict[str, Any]) -> None:
     asked, leaves = Filter(machine, **variant), rules(**variant)
     names = {number: name for name, number in NUMBERS[machine].items() if name in leaves}
     samples = [(0,) * 6, (2, 1, 6, FASTOPEN, 0, 0), (1, TRUNC, TRUNC, 0, 0, 0)]
@@ -72,7 +70,7 @@ def test_the_tree_leads_every_number_to_its_own_rule_and_all_others_through(
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_kernel_would_take_every_program(machine: str) -> None:
+def test_every_filter_program_is_valid_for_the_kernel(machine: str) -> None:
     for variant in VARIANTS:
         code = program(machine, **variant)
         check(code)
@@ -80,7 +78,7 @@ def test_the_kernel_would_take_every_program(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_call_is_decided_in_few_steps(machine: str) -> None:
+def test_syscall_without_a_rule_is_decided_in_few_steps(machine: str) -> None:
     """A tree, not a list: a call without a rule passes a handful of tests."""
     code = instructions(Filter(machine).code)
     place = steps = 0
@@ -103,7 +101,7 @@ def test_a_call_is_decided_in_few_steps(machine: str) -> None:
 
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_program_that_speaks_for_another_architecture_is_killed(machine: str) -> None:
+def test_syscall_of_another_architecture_is_killed(machine: str) -> None:
     code = Filter(machine).code
     others = {ELSEWHERE[machine], *ARCHITECTURES.values(), 0, 0xFFFFFFFF} - {ARCHITECTURES[machine]}
     for other in others:
@@ -111,7 +109,7 @@ def test_a_program_that_speaks_for_another_architecture_is_killed(machine: str) 
 
 
 @pytest.mark.req("P-008")
-def test_x32_calls_do_not_exist() -> None:
+def test_x32_syscalls_do_not_exist() -> None:
     """Their numbers would match no rule, and their arguments have another meaning."""
     asked = Filter("x86_64")
     numbers = [0x40000000 | number for number in range(600)] + [0xFFFFFFFF, 0x80000000]
@@ -142,9 +140,7 @@ SHARED = """
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("sockets", KINDS)
-def test_powers_over_the_machine_and_other_processes_are_refused_whatever_else_is_allowed(
-    machine: str, sockets: Sockets
-) -> None:
+def test_privileged_syscalls_are_refused_in_every_variant(machine: str, sockets: Sockets) -> None:
     asked = Filter(machine, sockets=sockets, metadata=False, shared=False, truncation=False)
     names = [*POWERS, *(ONLY_X86 if machine == "x86_64" else ())]
     assert {name: asked(name) for name in names} == dict.fromkeys(names, "EPERM")
@@ -152,14 +148,14 @@ def test_powers_over_the_machine_and_other_processes_are_refused_whatever_else_i
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("closed", [True, False])
-def test_metadata_shared_memory_and_truncation_are_closed_when_asked(machine: str, closed: bool) -> None:
+def test_metadata_shared_memory_and_truncation_are_closed_on_request(machine: str, closed: bool) -> None:
     asked = Filter(machine, metadata=closed, shared=closed, truncation=closed)
     names = [*METADATA, *SHARED, "truncate", *(METADATA_X86 if machine == "x86_64" else ())]
     assert {name: asked(name) for name in names} == dict.fromkeys(names, "EPERM" if closed else "allow")
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_what_every_program_does_is_allowed(machine: str) -> None:
+def test_everyday_syscalls_are_allowed(machine: str) -> None:
     asked = Filter(machine)
     assert {name: asked.number(number) for name, number in PLAIN[machine].items()} == dict.fromkeys(
         PLAIN[machine], "allow"
@@ -193,7 +189,7 @@ CASES: list[tuple[tuple[int, int, int], set[Sockets]]] = [
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("sockets", KINDS)
-def test_only_the_sockets_of_its_kind_can_be_opened(machine: str, sockets: Sockets) -> None:
+def test_only_sockets_of_the_requested_kind_can_be_opened(machine: str, sockets: Sockets) -> None:
     asked = Filter(machine, sockets=sockets)
     for arguments, kinds in CASES:
         expected = "allow" if sockets in kinds else "EPERM"
@@ -206,7 +202,7 @@ def test_only_the_sockets_of_its_kind_can_be_opened(machine: str, sockets: Socke
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("sockets", KINDS)
 @pytest.mark.parametrize("unix", [False, True])
-def test_unix_sockets_are_a_matter_of_their_own(machine: str, sockets: Sockets, unix: bool) -> None:
+def test_unix_sockets_are_allowed_independently_of_other_sockets(machine: str, sockets: Sockets, unix: bool) -> None:
     asked = Filter(machine, sockets=sockets, unix=unix)
     for kind in (STREAM, DGRAM, SEQPACKET, DGRAM | CLOEXEC):
         assert asked("socket", UNIX, kind, 0) == ("allow" if unix else "EPERM")
@@ -215,7 +211,7 @@ def test_unix_sockets_are_a_matter_of_their_own(machine: str, sockets: Sockets, 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("sockets", KINDS)
 @pytest.mark.parametrize("unix", [False, True])
-def test_a_pair_that_can_only_talk_to_itself_can_always_be_had(machine: str, sockets: Sockets, unix: bool) -> None:
+def test_connected_unix_socketpair_is_always_allowed(machine: str, sockets: Sockets, unix: bool) -> None:
     asked = Filter(machine, sockets=sockets, unix=unix)
     assert {asked("socketpair", UNIX, kind, 0) for kind in (STREAM, SEQPACKET, STREAM | CLOEXEC)} == {"allow"}
     assert asked("socketpair", UNIX, DGRAM, 0) == ("allow" if unix else "EPERM")
@@ -223,7 +219,7 @@ def test_a_pair_that_can_only_talk_to_itself_can_always_be_had(machine: str, soc
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_no_lease_can_be_taken(machine: str) -> None:
+def test_file_leases_are_refused(machine: str) -> None:
     asked = Filter(machine)
     assert asked("fcntl", 3, 1024, 0) == "EPERM"
     assert {asked("fcntl", 3, command, 0) for command in (0, 1, 2, 3, 4, 1025, 1030, 1033)} == {"allow"}
@@ -231,7 +227,7 @@ def test_no_lease_can_be_taken(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("sockets", KINDS)
-def test_with_named_ports_no_packet_goes_out_ahead_of_connect(machine: str, sockets: Sockets) -> None:
+def test_fast_open_is_refused_with_named_ports(machine: str, sockets: Sockets) -> None:
     asked = Filter(machine, sockets=sockets)
     expected = "EPERM" if sockets == "tcp" else "allow"
     assert asked("sendto", 3, 0, 0, FASTOPEN | 0x4000) == expected
@@ -244,7 +240,7 @@ def test_with_named_ports_no_packet_goes_out_ahead_of_connect(machine: str, sock
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_no_new_process_gets_a_namespace(machine: str) -> None:
+def test_clone_with_namespace_flags_is_refused(machine: str) -> None:
     asked = Filter(machine)
     spaces = {"ns": 0x20000, "cgroup": 1 << 25, "uts": 1 << 26, "ipc": 1 << 27, "user": 1 << 28, "pid": 1 << 29}
     spaces |= {"net": 1 << 30}
@@ -255,7 +251,7 @@ def test_no_new_process_gets_a_namespace(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_no_other_process_is_given_limits_or_a_priority(machine: str) -> None:
+def test_limits_and_priority_of_other_processes_cannot_be_set(machine: str) -> None:
     asked = Filter(machine)
     at = {"prlimit64": 0, "setpriority": 1, "ioprio_set": 1}
     at |= dict.fromkeys(("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"), 0)
@@ -268,7 +264,7 @@ def test_no_other_process_is_given_limits_or_a_priority(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_limit_that_marks_a_run_stays(machine: str) -> None:
+def test_tag_limit_cannot_be_changed(machine: str) -> None:
     asked = Filter(machine)
     locks, other, somewhere = 10, 7, 0x7F00_1234_0000
     assert asked("prlimit64", 0, locks, somewhere, 0) == "EPERM"
@@ -302,7 +298,7 @@ HARMLESS = {
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("metadata", [True, False])
-def test_requests_that_type_for_the_user_or_change_files_are_refused(machine: str, metadata: bool) -> None:
+def test_ioctls_that_inject_input_or_change_files_are_refused(machine: str, metadata: bool) -> None:
     asked = Filter(machine, metadata=metadata)
     for name, request in REQUESTS.items():
         assert asked("ioctl", 0, request) == asked("ioctl", 0, request | 1 << 32) == "EPERM", name
@@ -315,7 +311,7 @@ def test_requests_that_type_for_the_user_or_change_files_are_refused(machine: st
 
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_file_cannot_be_truncated_by_opening_it_for_anything_but_writing(machine: str) -> None:
+def test_truncation_on_open_is_allowed_only_with_write_access(machine: str) -> None:
     """Landlock before ABI 3 controls only files that are opened for writing."""
     asked, free = Filter(machine), Filter(machine, truncation=False)
     calls = {"openat": 2} | ({"open": 1} if machine == "x86_64" else {})
@@ -342,7 +338,7 @@ MODES_X86 = {"open": (1, 2), "chmod": (None, 1), "creat": (None, 1), "mknod": (N
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("truncation", [True, False])
-def test_no_set_user_id_bit_can_be_set_where_modes_may_be(machine: str, truncation: bool) -> None:
+def test_set_user_id_bit_is_refused_where_modes_may_change(machine: str, truncation: bool) -> None:
     asked = Filter(machine, metadata=False, truncation=truncation)
 
     def given(name: str, flags_at: int | None, mode_at: int, *, flags: int, mode: int) -> str:
@@ -365,7 +361,7 @@ def test_no_set_user_id_bit_can_be_set_where_modes_may_be(machine: str, truncati
 
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("machine", MACHINES)
-def test_nobody_who_waits_in_shared_memory_is_moved(machine: str) -> None:
+def test_futex_requeue_is_refused_for_shared_futexes(machine: str) -> None:
     asked = Filter(machine)
     private, clock = 0x80, 0x100
     moving, others = (3, 4, 11, 12), (0, 1, 5, 6, 7, 8, 9, 10, 13)
@@ -378,6 +374,6 @@ def test_nobody_who_waits_in_shared_memory_is_moved(machine: str) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("sockets", KINDS)
 @pytest.mark.parametrize("unix", [False, True])
-def test_a_name_is_taken_only_where_sockets_have_some(machine: str, sockets: Sockets, unix: bool) -> None:
+def test_bind_is_allowed_only_with_unix_or_internet_sockets(machine: str, sockets: Sockets, unix: bool) -> None:
     expected = "allow" if unix or sockets == "internet" else "EPERM"
     assert Filter(machine, sockets=sockets, unix=unix)("bind") == expected

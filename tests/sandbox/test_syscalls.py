@@ -29,7 +29,7 @@ def header(machine: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("machine", "name"), CALLS, ids=["-".join(call) for call in CALLS])
-def test_a_call_has_the_number_that_the_header_gives_it(machine: str, name: str) -> None:
+def test_syscall_numbers_match_the_system_header(machine: str, name: str) -> None:
     known = header(machine)
     if not known:
         pytest.skip(f"no header of the kernel's for {machine} here")
@@ -39,14 +39,14 @@ def test_a_call_has_the_number_that_the_header_gives_it(machine: str, name: str)
 
 
 @pytest.mark.parametrize("machine", NUMBERS)
-def test_no_two_calls_share_a_number(machine: str) -> None:
+def test_no_two_syscalls_share_a_number(machine: str) -> None:
     assert len(set(NUMBERS[machine].values())) == len(NUMBERS[machine])
 
 
-def test_each_machine_has_a_name_for_filters() -> None:
+def test_each_machine_has_an_audit_architecture() -> None:
     assert ARCHITECTURES.keys() == NUMBERS.keys()
 
 
-def test_calls_since_5_1_have_one_number_everywhere() -> None:
+def test_syscalls_since_linux_5_1_share_one_number() -> None:
     first, second = NUMBERS.values()
     assert {name: n for name, n in first.items() if n >= 424} == {name: n for name, n in second.items() if n >= 424}

@@ -86,7 +86,7 @@ logging.getLogger("nacre").removeHandler(handler)
     ],
     ids=["ENOSYS", "EOPNOTSUPP"],
 )
-def test_without_landlock_confined_modes_are_not_offered_and_the_rest_works(
+def test_without_landlock_sandboxed_modes_are_refused_and_the_rest_works(
     tmp_path: Path, number: int, needed: str
 ) -> None:
     said = json.loads(run_host(HOST, number, tmp_path))
@@ -158,7 +158,7 @@ async def run(command: str, place: Path, access: Access = "restricted", **given:
 @needs_seccomp
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("abi", ABIS)
-async def test_with_every_abi_restricted_forbids_what_it_says(
+async def test_restricted_enforces_what_it_reports_with_every_abi(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abi: int
 ) -> None:
     pretend(monkeypatch, abi)
@@ -182,7 +182,7 @@ async def test_with_every_abi_restricted_forbids_what_it_says(
 @needs_landlock
 @needs_seccomp
 @pytest.mark.parametrize("abi", ABIS)
-async def test_signals_are_forbidden_exactly_where_it_says_so(
+async def test_signals_are_blocked_exactly_when_reported_as_enforced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abi: int
 ) -> None:
     pretend(monkeypatch, abi)
@@ -194,7 +194,7 @@ async def test_signals_are_forbidden_exactly_where_it_says_so(
 @needs_seccomp
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("abi", ABIS)
-async def test_with_every_abi_a_workspace_ends_at_its_edge(
+async def test_workspace_prevents_writes_outside_with_every_abi(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abi: int
 ) -> None:
     pretend(monkeypatch, abi)
@@ -216,7 +216,7 @@ async def test_with_every_abi_a_workspace_ends_at_its_edge(
 @needs_landlock
 @needs_seccomp
 @pytest.mark.parametrize("abi", ABIS)
-async def test_ports_are_refused_where_landlock_knows_none(
+async def test_port_rules_are_refused_before_landlock_abi_4(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abi: int
 ) -> None:
     from nacre.errors import AccessUnavailable
@@ -236,7 +236,7 @@ async def test_ports_are_refused_where_landlock_knows_none(
 
 @needs_landlock
 @pytest.mark.parametrize("abi", ABIS)
-async def test_without_seccomp_it_refuses_or_says_how_far_it_went(
+async def test_without_seccomp_run_is_refused_or_reports_partial_enforcement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abi: int
 ) -> None:
     from nacre.errors import AccessUnavailable

@@ -36,7 +36,7 @@ def protected_paths(workspace: Workspace) -> set[str]:
     return {*workspace.protected, *workspace.missing}
 
 
-def test_a_directory_is_its_own_workspace_and_has_things_that_may_not_be_made(place: Path) -> None:
+def test_plain_directory_is_a_workspace_with_reserved_names(place: Path) -> None:
     assert discover_workspace(place) == Workspace(
         roots=(str(place),),
         missing=tuple(str(place / name) for name in (*NAMES, "HEAD", *(f".git/{name}" for name in OF_GIT))),
@@ -44,14 +44,14 @@ def test_a_directory_is_its_own_workspace_and_has_things_that_may_not_be_made(pl
     )
 
 
-def test_what_is_there_is_protected_and_the_rest_is_missing(place: Path) -> None:
+def test_existing_names_are_protected_and_others_reserved(place: Path) -> None:
     (place / ".claude").mkdir()
     workspace = discover_workspace(place)
     assert str(place / ".claude") in workspace.protected
     assert str(place / ".mcp.json") in workspace.missing
 
 
-def test_of_a_plain_clone_git_is_writable_but_not_what_makes_it_run_programs(place: Path) -> None:
+def test_git_directory_of_a_clone_is_writable_except_hooks_and_config(place: Path) -> None:
     repo = repository(place / "repo")
     workspace = discover_workspace(repo)
     assert set(workspace.roots) == {str(repo), str(repo / ".git")}
@@ -60,7 +60,7 @@ def test_of_a_plain_clone_git_is_writable_but_not_what_makes_it_run_programs(pla
     assert set(workspace.missing) == paths(repo, *NAMES, "HEAD", ".git/config.worktree", ".git/commondir")
 
 
-def test_in_a_subdirectory_the_tree_above_is_out_of_reach_but_its_repository_is_not(place: Path) -> None:
+def test_subdirectory_workspace_excludes_the_tree_above_but_not_its_git(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
     workspace = discover_workspace(repo / "src")
@@ -68,7 +68,7 @@ def test_in_a_subdirectory_the_tree_above_is_out_of_reach_but_its_repository_is_
     assert paths(repo / ".git", "hooks", "config") <= set(workspace.protected)
 
 
-def test_of_a_linked_worktree_both_directories_are_writable_and_guarded(place: Path) -> None:
+def test_both_git_directories_of_a_linked_worktree_are_protected(place: Path) -> None:
     repo = repository(place / "repo")
     tree = worktree(repo, place / "tree")
     own = repo / ".git" / "worktrees" / "tree"
@@ -80,7 +80,7 @@ def test_of_a_linked_worktree_both_directories_are_writable_and_guarded(place: P
     assert str(repo) not in workspace.roots
 
 
-def test_of_a_submodule_its_own_repository_is_writable_and_guarded(place: Path) -> None:
+def test_git_directory_of_a_submodule_is_writable_and_protected(place: Path) -> None:
     repo = repository(place / "repo")
     inner = submodule(repo, repository(place / "other"), "inner")
     own = repo / ".git" / "modules" / "inner"
@@ -90,7 +90,7 @@ def test_of_a_submodule_its_own_repository_is_writable_and_guarded(place: Path) 
 
 
 @pytest.mark.req("P-008")
-def test_the_repositories_of_submodules_are_guarded_wherever_their_path_puts_them(place: Path) -> None:
+def test_git_directories_of_nested_submodules_are_protected(place: Path) -> None:
     repo = repository(place / "repo")
     other = repository(place / "other")
     submodule(repo, other, "inner")
@@ -103,7 +103,7 @@ def test_the_repositories_of_submodules_are_guarded_wherever_their_path_puts_the
 
 
 @pytest.mark.req("P-008")
-def test_what_tells_a_submodule_where_its_repository_is_is_guarded_from_the_tree_above(place: Path) -> None:
+def test_gitdir_pointer_of_a_submodule_is_protected_in_the_outer_tree(place: Path) -> None:
     repo = repository(place / "repo")
     inner = submodule(repo, repository(place / "other"), "libs/inner")
     workspace = discover_workspace(repo)
@@ -112,7 +112,7 @@ def test_what_tells_a_submodule_where_its_repository_is_is_guarded_from_the_tree
 
 
 @pytest.mark.req("P-008")
-def test_what_tells_a_linked_worktree_where_its_repository_is_is_guarded_from_the_main_tree(place: Path) -> None:
+def test_pointers_of_a_linked_worktree_are_protected_in_the_main_tree(place: Path) -> None:
     repo = repository(place / "repo")
     worktree(repo, place / "tree")
     own = repo / ".git" / "worktrees" / "tree"
@@ -124,7 +124,7 @@ def test_what_tells_a_linked_worktree_where_its_repository_is_is_guarded_from_th
 
 
 @pytest.mark.req("P-008")
-def test_another_root_is_guarded_like_the_first(place: Path) -> None:
+def test_second_root_is_protected_like_the_first(place: Path) -> None:
     repo = repository(place / "repo")
     here = place / "here"
     here.mkdir()
@@ -135,7 +135,7 @@ def test_another_root_is_guarded_like_the_first(place: Path) -> None:
 
 
 @pytest.mark.req("P-008")
-def test_a_root_that_is_a_repository_itself_is_guarded(place: Path) -> None:
+def test_root_that_is_a_git_directory_is_protected(place: Path) -> None:
     repo = repository(place / "repo")
     here = place / "here"
     here.mkdir()
@@ -143,14 +143,14 @@ def test_a_root_that_is_a_repository_itself_is_guarded(place: Path) -> None:
 
 
 @pytest.mark.req("P-008")
-def test_in_a_subdirectory_a_repository_of_its_own_may_not_be_armed(place: Path) -> None:
+def test_git_config_in_a_subdirectory_is_reserved(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
     assert paths(repo / "src" / ".git", *OF_GIT) <= set(discover_workspace(repo / "src").missing)
 
 
 @pytest.mark.req("P-008")
-def test_a_repository_kept_elsewhere_in_the_workspace_is_guarded_there(place: Path) -> None:
+def test_git_directory_elsewhere_in_the_workspace_is_protected(place: Path) -> None:
     """It does not point back, so it would not be made writable; here it is writable anyway."""
     tree = place / "tree"
     repository(tree)
@@ -163,7 +163,7 @@ def test_a_repository_kept_elsewhere_in_the_workspace_is_guarded_there(place: Pa
 
 
 @pytest.mark.req("P-008")
-def test_a_link_among_the_directories_of_submodules_pins_nothing_outside(place: Path) -> None:
+def test_symlinked_modules_directory_pins_nothing_outside(place: Path) -> None:
     repo = repository(place / "repo")
     outside = repository(place / "outside")
     (repo / ".git" / "modules").symlink_to(place)
@@ -192,7 +192,7 @@ def writable(workspace: Workspace, path: Path) -> bool:
     "text",
     ["gitdir: {home}\n", "gitdir: ../home\n", "gitdir: {home}/worktrees/x", "gitdir: /\n", "gitdir: \n", "", "\0\n"],
 )
-def test_a_git_file_that_points_anywhere_opens_nothing(place: Path, text: str) -> None:
+def test_git_file_that_points_elsewhere_makes_nothing_writable(place: Path, text: str) -> None:
     target = home(place)
     tree = place / "tree"
     tree.mkdir()
@@ -203,7 +203,7 @@ def test_a_git_file_that_points_anywhere_opens_nothing(place: Path, text: str) -
 
 
 @pytest.mark.req("P-008")
-def test_a_git_file_that_points_to_another_repository_opens_nothing(place: Path) -> None:
+def test_git_file_that_points_to_another_repository_makes_nothing_writable(place: Path) -> None:
     """The target does not point back: neither a whole repository nor the worktree of another tree."""
     repo = repository(place / "repo")
     worktree(repo, place / "honest")
@@ -216,7 +216,7 @@ def test_a_git_file_that_points_to_another_repository_opens_nothing(place: Path)
 
 
 @pytest.mark.req("P-008")
-def test_a_made_up_worktree_cannot_name_a_directory_outside_as_its_repository(place: Path) -> None:
+def test_forged_worktree_cannot_make_an_outside_directory_writable(place: Path) -> None:
     target = home(place)
     tree = place / "tree"
     own = tree / "fake" / "worktrees" / "x"
@@ -235,7 +235,7 @@ def test_a_made_up_worktree_cannot_name_a_directory_outside_as_its_repository(pl
 
 
 @pytest.mark.req("P-008")
-def test_a_made_up_submodule_cannot_name_a_directory_outside(place: Path) -> None:
+def test_forged_submodule_cannot_make_an_outside_directory_writable(place: Path) -> None:
     tree = place / "tree"
     target = place / "modules" / "home"
     for each in (tree, target):
@@ -249,7 +249,7 @@ def test_a_made_up_submodule_cannot_name_a_directory_outside(place: Path) -> Non
 
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("kind", ["home", "repository"])
-def test_a_git_that_is_a_link_opens_nothing(place: Path, kind: str) -> None:
+def test_git_symlink_makes_nothing_writable(place: Path, kind: str) -> None:
     """A command could leave a link in its workspace for the next command."""
     target = home(place) if kind == "home" else repository(place / "repo") / ".git"
     tree = place / "tree"
@@ -260,7 +260,7 @@ def test_a_git_that_is_a_link_opens_nothing(place: Path, kind: str) -> None:
     assert str(tree / ".git") in workspace.missing, "no mount can hold a link"
 
 
-def test_what_a_link_leads_to_is_protected_with_it(place: Path) -> None:
+def test_symlink_target_in_the_workspace_is_protected(place: Path) -> None:
     (place / "orders").mkdir()
     (place / ".claude").symlink_to("orders")
     (place / ".nacre").symlink_to("/etc")
@@ -271,7 +271,7 @@ def test_what_a_link_leads_to_is_protected_with_it(place: Path) -> None:
 
 
 @pytest.mark.req("P-008")
-def test_a_link_above_opens_nothing_either(place: Path) -> None:
+def test_git_symlink_above_the_workspace_makes_nothing_writable(place: Path) -> None:
     target = home(place)
     tree = place / "outer" / "tree"
     tree.mkdir(parents=True)
@@ -280,7 +280,7 @@ def test_a_link_above_opens_nothing_either(place: Path) -> None:
 
 
 @pytest.mark.skipif(not ROOT, reason="only root can give a file away")
-def test_somebody_elses_repository_above_is_none_of_ours(place: Path) -> None:
+def test_repository_of_another_user_above_is_ignored(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
     os.chown(repo / ".git", *(free_uid(),) * 2)
@@ -288,7 +288,7 @@ def test_somebody_elses_repository_above_is_none_of_ours(place: Path) -> None:
     assert workspace.roots == (str(repo / "src"),)
 
 
-def test_a_workspace_reached_by_a_link_is_the_real_one(place: Path) -> None:
+def test_workspace_reached_through_a_symlink_is_the_real_one(place: Path) -> None:
     repo = repository(place / "repo")
     (place / "link").symlink_to(repo)
     assert discover_workspace(place / "link") == discover_workspace(repo)
@@ -297,7 +297,7 @@ def test_a_workspace_reached_by_a_link_is_the_real_one(place: Path) -> None:
 # paths that the caller names
 
 
-def test_more_roots_and_more_protection_by_the_callers_word(place: Path) -> None:
+def test_caller_can_add_roots_and_protected_paths(place: Path) -> None:
     for name in ("tree", "more", "elsewhere"):
         (place / name).mkdir()
     (place / "link").symlink_to(place / "more")
@@ -327,14 +327,14 @@ def test_more_roots_and_more_protection_by_the_callers_word(place: Path) -> None
         ("/a/b", "/a/", True),
     ],
 )
-def test_below_is_a_matter_of_whole_names(path: str, root: str, below: bool) -> None:
+def test_is_below_compares_whole_path_components(path: str, root: str, below: bool) -> None:
     assert is_below(path, root) is below
 
 
 # the surroundings of hidden paths
 
 
-def test_around_what_is_hidden_is_everything_else_on_the_way_to_it(place: Path) -> None:
+def test_siblings_of_a_hidden_path_are_readable_up_to_the_root(place: Path) -> None:
     for name in ("a/hidden/in", "a/beside", "b"):
         (place / name).mkdir(parents=True)
     (place / "a" / "file").write_text("")
@@ -350,7 +350,7 @@ def test_around_what_is_hidden_is_everything_else_on_the_way_to_it(place: Path) 
     assert {"/dev"} == top - set(list_tops()), "devices are granted one by one"
 
 
-def test_around_two_where_one_is_inside_the_other_neither_shows(place: Path) -> None:
+def test_nested_hidden_paths_are_both_excluded_from_readable_siblings(place: Path) -> None:
     for name in ("a/hidden/in", "a/beside"):
         (place / name).mkdir(parents=True)
     outer = str(place / "a" / "hidden")
@@ -359,18 +359,18 @@ def test_around_two_where_one_is_inside_the_other_neither_shows(place: Path) -> 
     assert not any(is_below(path, outer) or is_below(outer, path) for path in everything)
 
 
-def test_around_what_does_not_exist_is_everything_on_the_way(place: Path) -> None:
+def test_siblings_of_a_missing_hidden_path_are_readable(place: Path) -> None:
     (place / "a").mkdir()
     assert str(place / "a") in readable_siblings([str(place / "no" / "such")])
 
 
-def test_around_everything_is_nothing() -> None:
+def test_hidden_root_leaves_no_readable_siblings() -> None:
     assert readable_siblings(["/"]) == ()
 
 
 @pytest.mark.req("P-008")
 @pytest.mark.parametrize("hidden", ["a/secret", "a/in"])
-def test_around_a_hidden_file_its_other_names_do_not_show(place: Path, hidden: str) -> None:
+def test_hard_link_to_a_hidden_file_is_not_readable(place: Path, hidden: str) -> None:
     """A grant is for the file, whatever its name."""
     (place / "a" / "in").mkdir(parents=True)
     for name in ("secret", "in/secret", "plain", "one"):
@@ -383,7 +383,7 @@ def test_around_a_hidden_file_its_other_names_do_not_show(place: Path, hidden: s
     assert paths(place / "a", "plain", "one", "two") <= everything
 
 
-def test_around_more_than_can_be_looked_at_no_file_with_two_names_shows(
+def test_no_hard_linked_file_is_readable_beside_too_many_hidden_files(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.sandbox.workspace._MAX_HIDDEN_FILES", 3)
