@@ -36,7 +36,7 @@ environments = st.dictionaries(names, values, max_size=12)
 globs = st.lists(names | st.sampled_from(["*", "GIT_*", "*TOKEN", "?", "[A-K]*"]), max_size=3)
 
 
-def test_an_ordinary_environment_is_inherited_with_the_quiet_values_over_it() -> None:
+def test_inherited_variables_get_noninteractive_values_on_top() -> None:
     inherited = {"HOME": "/home/u", "PATH": "/bin", "TERM": "xterm", "EDITOR": "vim", "X": "1"}
     assert build_env(inherited, env={}) == Environment(
         {"HOME": "/home/u", "PATH": "/bin", "X": "1", **NONINTERACTIVE}, ()
@@ -44,25 +44,25 @@ def test_an_ordinary_environment_is_inherited_with_the_quiet_values_over_it() ->
 
 
 @pytest.mark.req("M-11")
-def test_secrets_are_left_out_and_named() -> None:
+def test_secrets_are_removed_and_named() -> None:
     inherited = {"GH_TOKEN": "x" * 20, "INNOCENT": TOKEN, "PATH": "/bin"}
     built = build_env(inherited, env={})
     assert built == Environment({"PATH": "/bin", **NONINTERACTIVE}, ("GH_TOKEN", "INNOCENT"))
 
 
 @pytest.mark.req("M-11")
-def test_a_secret_is_recognised_inside_another_variable() -> None:
+def test_secret_value_inside_another_variable_is_removed() -> None:
     value = "q7Rz0mXw4LkT9vBn2HsYc8Pd"
     inherited = {"RC": f"registry={value}", "SERVICE_TOKEN": value, "PATH": f"/opt/{value}"}
     assert build_env(inherited, env={}).removed == ("RC", "SERVICE_TOKEN")
 
 
-def test_a_path_to_a_secret_does_not_take_other_paths_with_it() -> None:
+def test_path_to_a_secret_does_not_remove_other_paths() -> None:
     inherited = {"SECRETS_DIR": "/home/user1/project1", "PYTHONPATH": "/home/user1/project1/lib"}
     assert build_env(inherited, env={}).removed == ("SECRETS_DIR",)
 
 
-def test_names_and_globs_let_variables_through() -> None:
+def test_pass_env_accepts_names_and_globs() -> None:
     inherited = {"GH_TOKEN": TOKEN, "AWS_ACCESS_KEY_ID": "x" * 20, "AWS_SESSION_TOKEN": "y" * 20, "SSH_AUTH_SOCK": "/s"}
     built = build_env(inherited, env={}, pass_env=("GH_TOKEN", "AWS_*"))
     assert built.removed == ("SSH_AUTH_SOCK",)
@@ -72,12 +72,12 @@ def test_names_and_globs_let_variables_through() -> None:
     }
 
 
-def test_a_glob_is_case_sensitive_and_matches_whole_names() -> None:
+def test_pass_env_glob_is_case_sensitive_and_matches_whole_names() -> None:
     inherited = {"GH_TOKEN": TOKEN, "gh_token": TOKEN, "MY_GH_TOKEN": TOKEN, "GH_TOKEN_2": TOKEN}
     assert build_env(inherited, env={}, pass_env=("GH_TOKE?",)).removed == ("GH_TOKEN_2", "MY_GH_TOKEN", "gh_token")
 
 
-def test_a_variable_named_in_full_keeps_its_inherited_value_over_the_quiet_one_and_a_glob_does_not() -> None:
+def test_full_name_in_pass_env_overrides_noninteractive_values() -> None:
     inherited = {"EDITOR": "vim", "FORCE_COLOR": "1"}
     assert build_env(inherited, env={}, pass_env=("*",)) == Environment(dict(NONINTERACTIVE), ("FORCE_COLOR",))
     named = build_env(inherited, env={}, pass_env=("EDITOR", "FORCE_COLOR", "NOT_THERE"))
@@ -85,30 +85,30 @@ def test_a_variable_named_in_full_keeps_its_inherited_value_over_the_quiet_one_a
 
 
 @pytest.mark.req("M-11")
-def test_the_callers_secrets_win_over_names_that_are_let_through() -> None:
+def test_callers_secrets_are_removed_despite_pass_env() -> None:
     inherited = {"NOTE": "my hunter2!", "EDITOR": "vim hunter2", "PATH": "/home/hunter2/bin", "OTHER": "hunter"}
     built = build_env(inherited, env={}, pass_env=("*", "NOTE", "EDITOR"), secrets=("hunter2", ""))
     assert built == Environment({"OTHER": "hunter", **NONINTERACTIVE}, ("NOTE", "PATH"))
 
 
-def test_the_callers_own_variables_are_never_filtered() -> None:
+def test_callers_own_variables_are_never_filtered() -> None:
     env = {"GH_TOKEN": TOKEN, "BASH_ENV": "/x", "EDITOR": "vim", "FORCE_COLOR": "1", "NOTE": "hunter2"}
     built = build_env({"GH_TOKEN": "old" * 10, "DISPLAY": ":0"}, env=env, secrets=("hunter2",))
     assert built == Environment({**NONINTERACTIVE, **env}, ("DISPLAY",))
 
 
-def test_a_cleared_environment_inherits_nothing_but_stays_quiet_and_has_a_path() -> None:
+def test_cleared_environment_is_noninteractive_and_has_a_path() -> None:
     built = build_env({"HOME": "/h", "PATH": "/mine", "X": "1"}, env={"Y": "2"}, clear_env=True, pass_env=("*", "X"))
     assert built == Environment({"PATH": DEFAULT_PATH, **NONINTERACTIVE, "Y": "2"}, ("HOME", "X"))
     assert build_env({}, env={"PATH": "/only"}, clear_env=True).values["PATH"] == "/only"
 
 
-def test_what_forces_colour_is_not_inherited() -> None:
+def test_variables_that_force_colour_are_not_inherited() -> None:
     built = build_env({"FORCE_COLOR": "3", "CLICOLOR_FORCE": "1", "NO_COLOR": "yes"}, env={})
     assert built == Environment(dict(NONINTERACTIVE), ("CLICOLOR_FORCE", "FORCE_COLOR"))
 
 
-def test_git_still_runs_when_one_of_its_numbered_settings_was_a_secret(tmp_path: os.PathLike[str]) -> None:
+def test_git_config_variables_are_renumbered_after_removing_a_secret(tmp_path: os.PathLike[str]) -> None:
     inherited = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -135,7 +135,7 @@ def test_git_still_runs_when_one_of_its_numbered_settings_was_a_secret(tmp_path:
 
 
 @pytest.mark.parametrize("count", ["", "x", "-1", "99999999", "²"])
-def test_a_senseless_count_of_git_settings_is_left_to_git(count: str) -> None:
+def test_invalid_git_config_count_is_left_unchanged(count: str) -> None:
     assert build_env({"GIT_CONFIG_COUNT": count}, env={}).values == {"GIT_CONFIG_COUNT": count, **NONINTERACTIVE}
 
 
@@ -148,7 +148,7 @@ def test_values_that_are_not_utf8_reach_bash_unchanged() -> None:
     assert said.stdout == b"Z\xfcrich \xff\xfe" * 2
 
 
-def test_each_answer_is_the_callers_own() -> None:
+def test_each_result_is_independent_of_later_changes() -> None:
     inherited = {"A": "1"}
     first = build_env(inherited, env={})
     first.values["A"] = "changed"
@@ -165,7 +165,7 @@ def test_any_mapping_can_be_inherited() -> None:
     assert set(build_env(os.environ, env={}).values) >= set(NONINTERACTIVE)
 
 
-def test_threads_with_different_environments_do_not_mix_their_answers() -> None:
+def test_threads_with_different_environments_do_not_mix_results() -> None:
     wrong: list[object] = []
 
     def build(own: dict[str, str]) -> None:
@@ -181,7 +181,7 @@ def test_threads_with_different_environments_do_not_mix_their_answers() -> None:
 
 
 @given(environments, environments, globs, st.lists(text, max_size=2), st.booleans())
-def test_the_callers_env_always_arrives_unchanged(
+def test_callers_env_always_arrives_unchanged(
     inherited: dict[str, str], env: dict[str, str], pass_env: list[str], secrets: list[str], clear: bool
 ) -> None:
     built = build_env(inherited, env=env, clear_env=clear, pass_env=pass_env, secrets=secrets)
@@ -190,7 +190,7 @@ def test_the_callers_env_always_arrives_unchanged(
 
 @pytest.mark.req("M-11")
 @given(environments, globs, st.lists(text.filter(bool), min_size=1, max_size=3), st.data())
-def test_no_inherited_value_with_one_of_the_callers_secrets_in_it_survives(
+def test_no_inherited_value_that_contains_a_callers_secret_survives(
     inherited: dict[str, str], pass_env: list[str], secrets: list[str], data: st.DataObject
 ) -> None:
     name = data.draw(names)
@@ -202,7 +202,7 @@ def test_no_inherited_value_with_one_of_the_callers_secrets_in_it_survives(
 
 
 @given(environments, environments, globs, st.booleans())
-def test_removed_is_exactly_what_was_inherited_and_is_gone(
+def test_removed_lists_exactly_the_inherited_variables_that_are_gone(
     inherited: dict[str, str], env: dict[str, str], pass_env: list[str], clear: bool
 ) -> None:
     built = build_env(inherited, env=env, clear_env=clear, pass_env=pass_env)
@@ -210,7 +210,7 @@ def test_removed_is_exactly_what_was_inherited_and_is_gone(
 
 
 @given(environments)
-def test_nothing_that_looks_secret_or_opens_a_door_is_inherited(inherited: dict[str, str]) -> None:
+def test_no_secret_or_unsafe_variable_is_inherited(inherited: dict[str, str]) -> None:
     built = build_env(inherited, env={}).values
     left = {name: value for name, value in built.items() if name not in NONINTERACTIVE}
     assert [
@@ -219,7 +219,7 @@ def test_nothing_that_looks_secret_or_opens_a_door_is_inherited(inherited: dict[
 
 
 @given(environments, globs, st.lists(text, max_size=2))
-def test_the_same_question_has_the_same_answer_and_asking_changes_nothing(
+def test_build_env_is_deterministic_and_leaves_its_input_unchanged(
     inherited: dict[str, str], pass_env: list[str], secrets: list[str]
 ) -> None:
     before = inherited.copy()

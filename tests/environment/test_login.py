@@ -57,7 +57,7 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.mark.parametrize("name", START_FILES)
-def test_every_shell_tells_what_its_start_files_export(home: Home, name: str) -> None:
+def test_variables_exported_by_startup_files_are_read_from_every_shell(home: Home, name: str) -> None:
     shell = shutil.which(name)
     if shell is None:
         pytest.skip(f"there is no {name} here")
@@ -69,7 +69,7 @@ def test_every_shell_tells_what_its_start_files_export(home: Home, name: str) ->
     assert snapshot["TERM"] == "xterm"
 
 
-def test_what_sits_behind_the_interactive_guard_is_seen(home: Home) -> None:
+def test_exports_behind_the_interactive_guard_are_seen(home: Home) -> None:
     home.write(".bash_profile", ". ~/.bashrc\n")
     home.write(".bashrc", "case $- in *i*) ;; *) return;; esac\nexport PATH=~/.nvm/bin:$PATH\n")
     assert home.snapshot()["PATH"].startswith(f"{home.path}/.nvm/bin:")
@@ -80,7 +80,7 @@ def test_values_with_newlines_equals_signs_and_odd_bytes_arrive_whole(home: Home
     assert home.snapshot()["ODD"] == os.fsdecode(b"a\nB=c=\xff\xfe")
 
 
-def test_the_programs_own_virtual_environment_and_bash_switches_stay_behind(home: Home) -> None:
+def test_virtual_env_and_bash_options_of_the_program_are_not_passed_on(home: Home) -> None:
     home.inherited |= {"VIRTUAL_ENV": "/opt/host", "SHELLOPTS": "noexec", "KEPT": "yes"}
     snapshot = home.snapshot()
     assert snapshot["KEPT"] == "yes"
@@ -88,19 +88,19 @@ def test_the_programs_own_virtual_environment_and_bash_switches_stay_behind(home
 
 
 @pytest.mark.req("M-11")
-def test_secrets_in_start_files_do_not_get_past_the_filter(home: Home) -> None:
+def test_secrets_in_startup_files_do_not_get_past_the_filter(home: Home) -> None:
     home.write(".bash_profile", "export GH_TOKEN=0123456789abcdef0123 SSH_AUTH_SOCK=/x NVM_DIR=~/.nvm\n")
     built = build_env(home.snapshot(), env={})
     assert {"GH_TOKEN", "SSH_AUTH_SOCK"} <= set(built.removed)
     assert built.values["NVM_DIR"] == f"{home.path}/.nvm"
 
 
-def test_functions_and_aliases_of_the_user_do_not_disturb(home: Home) -> None:
+def test_functions_and_aliases_of_the_user_do_not_interfere(home: Home) -> None:
     home.write(".bash_profile", "shopt -s expand_aliases; alias env=false; printf() { echo hijacked; }; export A=1\n")
     assert home.snapshot()["A"] == "1"
 
 
-def test_a_start_file_that_hangs_is_ended_with_all_it_started(home: Home) -> None:
+def test_hanging_startup_file_is_killed_with_its_processes(home: Home) -> None:
     life = home.path / "life"
     os.mkfifo(life)
     reader = os.open(life, os.O_RDONLY | os.O_NONBLOCK)
@@ -123,54 +123,54 @@ def test_a_start_file_that_hangs_is_ended_with_all_it_started(home: Home) -> Non
         os.close(reader)
 
 
-def test_the_shell_has_a_session_of_its_own_so_no_terminal_to_ask_on(home: Home) -> None:
+def test_login_shell_runs_in_its_own_session(home: Home) -> None:
     python = f"{shlex.quote(sys.executable)} -c 'import os; print(os.getsid(0))'"
     home.write(".bash_profile", f"export SESSION=$({python}) SHELL_PID=$$\n")
     snapshot = home.snapshot()
     assert snapshot["SESSION"] == snapshot["SHELL_PID"]
 
 
-def test_a_start_file_that_reads_gets_the_end_of_input(home: Home) -> None:
+def test_startup_file_that_reads_stdin_gets_eof(home: Home) -> None:
     home.write(".bash_profile", "read answer; export ANSWER=none$answer\n")
     assert home.snapshot()["ANSWER"] == "none"
 
 
-def test_a_start_file_that_prints_without_end_is_ended(home: Home) -> None:
+def test_startup_file_with_endless_output_is_stopped(home: Home) -> None:
     home.write(".bash_profile", "yes\n")
     assert "without end" in home.failure().hint
 
 
-def test_a_process_that_a_start_file_leaves_behind_does_not_hold_the_snapshot_up(home: Home) -> None:
+def test_background_process_of_a_startup_file_does_not_delay_the_result(home: Home) -> None:
     home.write(".bash_profile", "sleep 1000 & export A=1\n")
     assert home.snapshot()["A"] == "1"
 
 
 @pytest.mark.parametrize("line", ["exit 3", "exec true", "kill -9 $$"])
-def test_a_shell_that_ends_early_is_a_clear_error(home: Home, line: str) -> None:
+def test_shell_that_exits_early_is_a_clear_error(home: Home, line: str) -> None:
     home.write(".bash_profile", f"{line}\n")
     assert GUARD in home.failure().hint
 
 
-def test_a_start_file_can_know_that_it_is_being_read(home: Home) -> None:
+def test_startup_file_can_detect_that_it_is_being_read(home: Home) -> None:
     home.write(".bash_profile", f'[ -n "${GUARD}" ] && return\nexec sleep 1000\n')
     assert home.snapshot()["HOME"] == str(home.path)
 
 
-def test_a_shell_that_cannot_be_started_is_a_clear_error(home: Home) -> None:
+def test_shell_that_cannot_be_started_is_a_clear_error(home: Home) -> None:
     assert "could not be started" in home.failure(shell="/no/such/shell").message
 
 
-def test_a_shell_that_is_none_falls_back_to_another(home: Home) -> None:
+def test_nologin_shell_falls_back_to_another(home: Home) -> None:
     home.inherited["SHELL"] = "/usr/sbin/nologin"
     assert home.snapshot()["HOME"] == str(home.path)
 
 
-def test_a_missing_home_is_no_obstacle(home: Home) -> None:
+def test_missing_home_directory_is_accepted(home: Home) -> None:
     home.inherited["HOME"] = str(home.path / "gone")
     assert home.snapshot()["HOME"] == str(home.path / "gone")
 
 
-def test_one_shell_answers_all_who_ask(home: Home) -> None:
+def test_concurrent_callers_share_one_shell(home: Home) -> None:
     home.write(".bash_profile", "echo run >> ~/runs; export A=1\n")
     answers: list[dict[str, str]] = []
     threads = [Thread(target=lambda: answers.append(home.snapshot())) for _ in range(8)]
@@ -183,7 +183,7 @@ def test_one_shell_answers_all_who_ask(home: Home) -> None:
     assert (home.path / "runs").read_text() == "run\n"
 
 
-def test_a_failure_is_not_remembered(home: Home) -> None:
+def test_failure_is_not_cached(home: Home) -> None:
     home.write(".bash_profile", "exit\n")
     home.failure()
     home.write(".bash_profile", "export A=1\n")

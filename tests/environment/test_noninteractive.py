@@ -100,7 +100,7 @@ def needs(program: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program} here")
 
 
-def test_git_log_returns_and_the_users_identity_is_intact(committer: Person) -> None:
+def test_git_log_does_not_wait_and_keeps_the_users_identity(committer: Person) -> None:
     assert committer.run("git log --format='%an <%ae>' -1") == (0, "Ada Lovelace <ada@example.org>\n")
 
 
@@ -118,7 +118,7 @@ def test_git_commit_without_a_message_fails_with_a_reason(committer: Person) -> 
         "git switch -qc side HEAD~1 && echo x > g && git add g && git commit -qm g && git merge main",
     ],
 )
-def test_git_goes_on_where_there_is_a_message_already(committer: Person, command: str) -> None:
+def test_git_accepts_an_existing_message_without_an_editor(committer: Person, command: str) -> None:
     code, said = committer.run(command)
     assert code == 0, said
     assert committer.run("git status --porcelain") == (0, "")
@@ -149,7 +149,7 @@ def locked_remote() -> Iterator[str]:
         thread.join(HANG_TIMEOUT_S)
 
 
-def test_git_does_not_ask_for_a_password_anywhere(person: Person, locked_remote: str) -> None:
+def test_git_does_not_prompt_for_a_password(person: Person, locked_remote: str) -> None:
     code, said = person.run(f"git ls-remote {locked_remote}", NO_PROXY="*")
     if "not a git command" in said or "remote helper" in said:
         pytest.skip("this git cannot speak http")
@@ -157,13 +157,13 @@ def test_git_does_not_ask_for_a_password_anywhere(person: Person, locked_remote:
     assert said.endswith("terminal prompts disabled\n")
 
 
-def test_the_callers_editor_is_used(committer: Person) -> None:
+def test_callers_editor_is_used(committer: Person) -> None:
     code, said = committer.run("echo more > f; git commit -qa", GIT_EDITOR="echo mine >")
     assert code == 0, said
     assert committer.run("git log --format=%s -1") == (0, "mine\n")
 
 
-def test_read_returns_at_once() -> None:
+def test_bash_read_returns_at_once() -> None:
     done = subprocess.run(
         ["bash", "-c", "read x; echo $?"],
         env=build_env({"PATH": os.environ["PATH"]}, env={}).values,
@@ -183,28 +183,28 @@ def test_npm_init_takes_the_defaults(person: Person) -> None:
 
 
 @needs("sudo")
-def test_sudo_returns(person: Person) -> None:
+def test_sudo_does_not_wait_for_a_password(person: Person) -> None:
     person.run("sudo true")  # the answer depends on the user, but there must be one
 
 
 @needs("ssh")
-def test_ssh_asks_nobody(person: Person) -> None:
+def test_ssh_keygen_does_not_prompt_for_a_passphrase(person: Person) -> None:
     key = person.home / "key"
     code, said = person.run(f"ssh-keygen -q -t ed25519 -N hunter22 -f {key} && ssh-keygen -y -f {key}")
     assert code != 0, said
 
 
 @needs("man")
-def test_man_returns(person: Person) -> None:
+def test_man_does_not_wait_for_a_pager(person: Person) -> None:
     person.run("man true")
 
 
 @needs("node")
-def test_node_has_nothing_to_say_about_colours(person: Person) -> None:
+def test_node_reports_no_colour_support(person: Person) -> None:
     assert person.run("node -p process.stdout.hasColors") == (0, "undefined\n")
 
 
-def test_python_draws_no_colours(person: Person) -> None:
+def test_python_prints_no_colours(person: Person) -> None:
     code, said = person.run(f"{shlex.quote(sys.executable)} -c 1/0")
     assert code == 1
     assert "\x1b" not in said

@@ -228,43 +228,43 @@ SECRET_VALUES = {
 
 @pytest.mark.req("M-11")
 @pytest.mark.parametrize("name", SECRET_NAMES.split())
-def test_a_name_that_says_secret_is_removed_whatever_it_holds(name: str) -> None:
+def test_variable_with_a_secret_name_looks_secret(name: str) -> None:
     assert looks_secret(name, ODD)
 
 
 @pytest.mark.req("M-11")
 @pytest.mark.parametrize("value", SECRET_VALUES.values(), ids=SECRET_VALUES.keys())
-def test_a_value_shaped_like_a_secret_is_removed_whatever_it_is_called(value: str) -> None:
+def test_value_shaped_like_a_secret_looks_secret_under_any_name(value: str) -> None:
     assert looks_secret("SOMETHING", value)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_a_harmless_variable_stays(name: str) -> None:
+def test_harmless_variable_does_not_look_secret(name: str) -> None:
     assert not looks_secret(name, HARMLESS[name])
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
-def test_a_proxy_login_without_a_scheme_is_a_secret(name: str) -> None:
+def test_proxy_login_without_a_scheme_looks_secret(name: str) -> None:
     assert looks_secret(name, "user:hunter2@proxy:3128")
 
 
 @pytest.mark.parametrize("value", ["0", "1", "true", "False", "none", "auto", ""])
-def test_a_switch_is_no_secret_even_under_a_secret_name(value: str) -> None:
+def test_switch_under_a_secret_name_does_not_look_secret(value: str) -> None:
     assert not looks_secret("USE_API_KEY", value)
 
 
-def test_a_short_number_is_a_password_but_not_a_token() -> None:
+def test_short_number_looks_secret_as_a_password_but_not_as_tokens() -> None:
     assert looks_secret("DB_PASSWORD", "1234")
     assert not looks_secret("GEN_TOKENS", "1234")
 
 
-def test_bytes_that_are_not_utf8_do_not_disturb_the_judgement() -> None:
+def test_values_that_are_not_utf8_are_judged() -> None:
     assert looks_secret("CITY", b"\xff\xfe ghp_".decode("utf-8", "surrogateescape") + "a1B2c3D4e5" * 4)
     assert not looks_secret("CITY", b"Z\xfcrich".decode("utf-8", "surrogateescape"))
 
 
 @pytest.mark.req("M-11")
-def test_a_long_number_can_be_a_secret_and_a_count_is_none() -> None:
+def test_long_number_can_be_a_secret_but_a_token_limit_is_not() -> None:
     assert looks_secret("API_KEY", "1234567890")
     assert looks_secret("MY_TOKEN", "87654321")
     assert not looks_secret("MAX_TOKENS", "128000")

@@ -25,14 +25,14 @@ PLAIN = """
 
 @pytest.mark.req("M-11")
 @pytest.mark.parametrize("name", [*SOCKET_VARIABLES.split(), *BASH_VARIABLES.split()])
-def test_doors_and_spells_are_not_inherited_unless_let_through(name: str) -> None:
+def test_socket_and_bash_variables_are_removed_unless_in_pass_env(name: str) -> None:
     inherited = {name: "/x"}
     assert build_env(inherited, env={}).removed == (name,)
     assert build_env(inherited, env={}, pass_env=[name]).values[name] == "/x"
 
 
 @pytest.mark.parametrize("name", PLAIN.split())
-def test_what_opens_nothing_is_inherited(name: str) -> None:
+def test_other_variables_are_not_unsafe(name: str) -> None:
     assert not is_unsafe(name)
 
 
@@ -51,7 +51,7 @@ def test_what_opens_nothing_is_inherited(name: str) -> None:
     ],
     ids=lambda case: next(iter(case)) if isinstance(case, dict) else "",
 )
-def test_bash_reads_the_command_as_it_is_written(
+def test_variables_that_change_bash_behaviour_have_no_effect(
     spell: dict[str, str], command: str, tmp_path: os.PathLike[str]
 ) -> None:
     def said(env: dict[str, str]) -> str:
@@ -71,7 +71,7 @@ def test_bash_reads_the_command_as_it_is_written(
     assert said(inherited) != "plain\n", "the spell has no power over this bash: nothing was tested"
 
 
-def test_a_file_named_in_BASH_ENV_does_not_run_before_the_command(tmp_path: os.PathLike[str]) -> None:
+def test_file_named_in_BASH_ENV_does_not_run_before_the_command(tmp_path: os.PathLike[str]) -> None:
     early = os.path.join(tmp_path, "early")
     with open(early, "w") as file:
         file.write("echo early\n")

@@ -50,7 +50,7 @@ FORKS = action_rule("forks", "forks", actions.forks_without_end)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_deed_is_found(rule: Rule, command: str) -> None:
+def test_dangerous_action_is_found(rule: Rule, command: str) -> None:
     assert refusal_of(command, rule) == rule.exact_message
 
 
@@ -71,11 +71,11 @@ def test_a_deed_is_found(rule: Rule, command: str) -> None:
         "eval 'base64 x | cat'; eval 'make | bash'",
     ],
 )
-def test_what_only_looks_like_it_is_not(command: str) -> None:
+def test_similar_but_harmless_command_is_not_found(command: str) -> None:
     assert refusal_of(command, ROOT, DEVICE, FILLS, SERVES, DECODED, FORKS) == ""
 
 
-def test_several_texts_are_found_wherever_each_stands() -> None:
+def test_texts_rule_needs_all_its_texts_in_any_order_and_case() -> None:
     rule = texts_rule("x", "one", "TWO", wording="found")
     assert refusal_of("echo two\nTrue # One", rule) == "found"
     assert refusal_of("echo one", rule) == ""
@@ -86,7 +86,7 @@ def test_several_texts_are_found_wherever_each_stands() -> None:
     )
 
 
-def test_fixed_words_come_in_the_order_of_their_rules_not_of_the_text() -> None:
+def test_fixed_messages_come_in_rule_order_not_text_order() -> None:
     rules = (text_rule("a", "late", wording="A"), ROOT, text_rule("b", "early", wording="B"))
     policy = Policy(decisions={"*": Decision.ALLOW}, custom_rules=rules)
     verdict = check("echo early; rm -rf /; echo late", policy=policy)

@@ -32,7 +32,7 @@ COMMANDS = entries("commands.jsonl")
 POSITIONS = entries("positions.jsonl")
 
 
-def test_the_corpus_is_large_and_half_harmless() -> None:
+def test_corpus_is_large_and_about_half_harmless() -> None:
     harmless = sum(entry["want"] == "allow" for entry in COMMANDS)
     assert len(COMMANDS) >= 400
     assert 0.4 < harmless / len(COMMANDS) < 0.6
@@ -40,7 +40,7 @@ def test_the_corpus_is_large_and_half_harmless() -> None:
 
 @pytest.mark.req("P-007", "M-09", "T-03", "K-04")
 @pytest.mark.parametrize("kind", sorted({entry["class"] for entry in COMMANDS}))
-def test_every_command_of_the_corpus_gets_the_verdict_it_deserves(kind: str) -> None:
+def test_corpus_command_gets_the_expected_verdict(kind: str) -> None:
     wrong = []
     for entry in COMMANDS:
         if entry["class"] != kind:
@@ -57,7 +57,7 @@ def test_every_command_of_the_corpus_gets_the_verdict_it_deserves(kind: str) -> 
     assert wrong == []
 
 
-def test_disagreements_are_still_disagreements() -> None:
+def test_known_disagreements_still_get_the_recorded_verdict() -> None:
     """Some are misses, some are debatable: when the checker learns one, it moves from there to the corpus."""
     changed = [
         entry["command"]
@@ -88,7 +88,7 @@ def runs_the_payload(text: str) -> bool:
 
 
 @pytest.mark.req("P-007")
-def test_a_command_is_found_wherever_bash_would_run_it() -> None:
+def test_command_is_found_wherever_bash_would_run_it() -> None:
     positions = [entry for entry in POSITIONS if entry["runs"]]
     missed = {entry["where"] for entry in positions if not runs_the_payload(entry["text"])}
     assert missed == NOT_FOUND.keys()
@@ -100,6 +100,6 @@ SEEN_THOUGH_DATA = {
 }
 
 
-def test_words_that_bash_would_not_run_are_data() -> None:
+def test_text_that_bash_would_not_run_is_treated_as_data() -> None:
     seen = {entry["where"] for entry in POSITIONS if not entry["runs"] and runs_the_payload(entry["text"])}
     assert seen == SEEN_THOUGH_DATA.keys()

@@ -41,10 +41,10 @@ STOPPED = [
 
 
 @pytest.mark.parametrize("command", FREE)
-def test_what_lies_elsewhere_may_go(command: str) -> None:
+def test_glob_in_another_directory_may_be_deleted(command: str) -> None:
     assert verdict(command).allowed
 
 
 @pytest.mark.parametrize("command", STOPPED)
-def test_what_may_lie_here_stays(command: str) -> None:
+def test_files_that_may_be_in_the_working_directory_are_protected(command: str) -> None:
     assert verdict(command).refused

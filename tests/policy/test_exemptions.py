@@ -20,7 +20,7 @@ POLICY = Policy(exemptions=(Exemption("rm-precious", "/opt"),))
         ("for d in /srv /opt; do rm -rf $d; done", Decision.REFUSE),
     ],
 )
-def test_what_is_not_exempted_is_still_found(command: str, decision: Decision) -> None:
+def test_exemption_does_not_cover_other_paths(command: str, decision: Decision) -> None:
     assert check(command, cwd="/home/dev/project", policy=POLICY).decision is decision
 
 
@@ -40,29 +40,29 @@ HERE = Policy(exemptions=(Exemption("git-push-force", "/home/dev/project"),))
         "export GIT_WORK_TREE=/other\ngit push -f",
     ],
 )
-def test_a_place_is_not_that_of_another_repository(command: str) -> None:
+def test_directory_exemption_does_not_cover_another_git_repository(command: str) -> None:
     assert check("git push -f", cwd="/home/dev/project", policy=HERE).allowed
     assert check(command, cwd="/home/dev/project", policy=HERE).refused
 
 
-def test_a_place_is_not_that_of_a_repository_in_the_environment() -> None:
+def test_directory_exemption_does_not_cover_a_git_dir_in_the_environment() -> None:
     env = {"GIT_DIR": "/other/.git"}
     assert check("git push -f", cwd="/home/dev/project", policy=HERE, env=env).refused
 
 
 @pytest.mark.parametrize("path", ["etc/hosts", "~/x", "*", "", "/opt/", "/opt/../srv", "./x"])
-def test_a_path_that_no_place_has_is_a_mistake(path: str) -> None:
+def test_exemption_path_must_be_absolute_and_normal(path: str) -> None:
     with pytest.raises(InvalidPolicy, match="absolute"):
         Exemption("write-etc", path)
 
 
-def test_an_exemption_is_for_one_rule() -> None:
+def test_exemption_must_name_one_rule() -> None:
     with pytest.raises(InvalidPolicy, match=r"for one rule.*decisions="):
         Exemption("*", "/opt")
     with pytest.raises(InvalidPolicy, match="for one rule"):
         Exemption("*")
 
 
-def test_each_round_of_a_loop_is_a_finding_of_its_own() -> None:
+def test_each_loop_iteration_is_a_separate_finding() -> None:
     verdict = check("for d in /opt /srv; do rm -rf $d; done", cwd="/home/dev/project")
     assert [finding.words for finding in verdict.findings] == ["rm -rf /opt", "rm -rf /srv"]

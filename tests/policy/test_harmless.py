@@ -39,7 +39,7 @@ def plain(text: str, env: dict[str, str] | None = None) -> bool:
         "git log HEAD~3",
     ],
 )
-def test_reading_is_plain(text: str) -> None:
+def test_reading_command_is_harmless(text: str) -> None:
     assert plain(text)
 
 
@@ -141,7 +141,7 @@ BYPASSES = {
 
 
 @pytest.mark.parametrize("text", BYPASSES.values(), ids=BYPASSES.keys())
-def test_what_can_do_more_than_read_is_not_plain(text: str) -> None:
+def test_command_that_can_do_more_than_read_is_not_harmless(text: str) -> None:
     assert not plain(text)
 
 
@@ -166,7 +166,7 @@ def test_what_can_do_more_than_read_is_not_plain(text: str) -> None:
         "test -d src",
     ],
 )
-def test_reading_by_the_other_commands_is_plain(text: str) -> None:
+def test_reading_with_default_commands_is_harmless(text: str) -> None:
     assert is_harmless(read(text, cwd="/home/dev/project", home="/home/dev"))
 
 
@@ -200,7 +200,7 @@ def test_reading_by_the_other_commands_is_plain(text: str) -> None:
         "tree *",
     ],
 )
-def test_writing_and_running_by_the_other_commands_is_not_plain(text: str) -> None:
+def test_writing_or_running_with_default_commands_is_not_harmless(text: str) -> None:
     assert not is_harmless(read(text, cwd="/home/dev/project", home="/home/dev"))
 
 
@@ -217,15 +217,15 @@ def test_writing_and_running_by_the_other_commands_is_not_plain(text: str) -> No
         "RIPGREP_CONFIG_PATH",
     ],
 )
-def test_nothing_is_plain_in_an_environment_that_brings_code(name: str) -> None:
+def test_environment_variable_with_code_makes_nothing_harmless(name: str) -> None:
     assert not plain("ls", {name: "() { touch x; }"})
     assert plain("ls", {"EDITION": "third"})
 
 
-def test_a_test_of_a_variable_may_run_its_subscript() -> None:
+def test_variable_subscript_with_a_command_is_not_harmless() -> None:
     for text in ("[ -v 'a[$(touch x)]' ]", "test -v 'a[$(touch x)]'", "printf -v 'a[$(touch x)]' 1"):
         assert not is_harmless(read(text, cwd="/", home="/root"))
 
 
-def test_the_list_that_comes_with_nacre_holds_no_shell_and_no_wrapper() -> None:
+def test_default_harmless_list_has_no_shells_or_wrappers() -> None:
     assert not COMMANDS & set("sh bash sudo xargs eval source exec python perl awk tee rm cp mv".split())

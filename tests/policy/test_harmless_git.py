@@ -241,12 +241,12 @@ TRAPS: dict[str, tuple[Callable[[Repository], None], str]] = {
 
 
 @pytest.mark.parametrize("command", PLAIN)
-def test_these_are_plain(command: str) -> None:
+def test_listed_git_commands_are_plain(command: str) -> None:
     assert check(command, cwd="/home/dev/project").plain
 
 
 @pytest.mark.parametrize(("trap", "shows"), TRAPS.values(), ids=TRAPS)
-def test_no_plain_command_runs_a_program_of_the_repository(
+def test_plain_git_command_runs_no_program_of_the_repository(
     trap: Callable[[Repository], None], shows: str, tmp_path: Path
 ) -> None:
     repository = Repository(tmp_path)
@@ -255,14 +255,14 @@ def test_no_plain_command_runs_a_program_of_the_repository(
     assert repository.runs_a_program(shows), "the trap works, or the test shows nothing"
 
 
-def test_a_missing_object_is_held_back_by_a_git_that_does_not_know_how_to_do_without(tmp_path: Path) -> None:
+def test_missing_object_runs_no_program_without_git_no_lazy_fetch(tmp_path: Path) -> None:
     repository = Repository(tmp_path)
     _lazy("ext::{program}")(repository)
     known = {name: value for name, value in GIT_ENVIRONMENT.items() if name != "GIT_NO_LAZY_FETCH"}
     assert not repository.runs_a_program("git log", known)
 
 
-def test_configuration_that_is_inherited_does_not_win(tmp_path: Path) -> None:
+def test_inherited_git_config_does_not_override_ours(tmp_path: Path) -> None:
     repository = Repository(tmp_path)
     inherited = {"GIT_CONFIG_PARAMETERS": f"'core.fsmonitor={repository.program.name}'"}
     assert not repository.runs_a_program("git ls-files", inherited | GIT_ENVIRONMENT)

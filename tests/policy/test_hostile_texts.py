@@ -63,7 +63,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_a_hostile_text_gets_its_verdict(text: str) -> None:
+def test_hostile_text_gets_a_verdict(text: str) -> None:
     assert verdict(text).decision in Decision
 
 
@@ -77,13 +77,15 @@ def test_a_hostile_text_gets_its_verdict(text: str) -> None:
         f"x={'a' * 100_000}; {'echo $x;' * 300}",
     ],
 )
-def test_what_is_too_deep_or_too_wide_to_be_followed_is_refused(text: str) -> None:
+def test_text_too_deep_or_too_wide_is_refused(text: str) -> None:
     assert verdict(text).rule == "too-complex"
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(COMMANDS), st.sampled_from(COMMANDS), st.data())
-def test_no_text_makes_it_stumble(one: dict[str, str], other: dict[str, str], data: st.DataObject) -> None:
+def test_malformed_text_gets_a_verdict_without_an_error(
+    one: dict[str, str], other: dict[str, str], data: st.DataObject
+) -> None:
     first, second = one["command"], other["command"]
     cut = data.draw(st.integers(0, len(first)))
     text = first[:cut] + data.draw(st.text(alphabet="'\"`$(){}[]<>|&;\\\n #!~*?=\0\ud800é", max_size=6)) + second
@@ -102,7 +104,7 @@ def test_no_text_makes_it_stumble(one: dict[str, str], other: dict[str, str], da
     "policy",
     [EVERYTHING, Policy(exemptions=(Exemption("too-complex", "**"),)), Policy(decisions={"too-complex": Decision.ASK})],
 )
-def test_no_policy_lets_pass_what_could_not_be_read(text: str, policy: Policy) -> None:
+def test_policy_cannot_allow_a_text_that_could_not_be_read(text: str, policy: Policy) -> None:
     """Otherwise the floor would not hold: the script could hide a command that deletes the root."""
     assert verdict(text, policy=policy).decision is Decision.REFUSE
 
@@ -121,7 +123,7 @@ def test_no_policy_lets_pass_what_could_not_be_read(text: str, policy: Policy) -
         "if false; then rm() { :; }; fi; rm -rf /",
     ],
 )
-def test_a_function_hides_no_program_that_would_run(command: str) -> None:
+def test_shell_function_does_not_hide_the_program_behind_it(command: str) -> None:
     assert check(command).rule == "rm-root-or-home"
     assert check("rm() { echo no; }; rm -rf /").allowed
     assert check("false && rm() { :; }; rm() { echo no; }; rm -rf /").allowed

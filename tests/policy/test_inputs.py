@@ -30,12 +30,12 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("command", "want"), TABLE)
-def test_a_substitution_reads_what_its_command_reads(command: str, want: Decision) -> None:
+def test_command_substitution_reads_stdin_of_its_command(command: str, want: Decision) -> None:
     assert verdict(command).decision is want
 
 
 @pytest.mark.parametrize("command", ["x=$(bash)", "cat <(bash)", "echo `sh`", 'eval "$(cat)"', "bash"])
-def test_a_given_input_is_a_script_wherever_a_shell_reads_it(command: str) -> None:
+def test_given_stdin_is_a_script_wherever_a_shell_reads_it(command: str) -> None:
     assert check(command, cwd=PROJECT, stdin="rm -rf /").decision is Decision.REFUSE
     assert check(command, cwd=PROJECT, stdin="ls").decision is Decision.ALLOW
 
@@ -43,7 +43,7 @@ def test_a_given_input_is_a_script_wherever_a_shell_reads_it(command: str) -> No
 @pytest.mark.parametrize(
     "command", ['d=$1; rm -rf "$d"/*', '[ -n "$1" ] && ls; rm -rf "$1"/*', 'main() { rm -rf "$1"/; }; main "$@"']
 )
-def test_nobody_knows_what_a_script_is_called_with(command: str) -> None:
+def test_positional_parameters_of_a_script_are_unknown(command: str) -> None:
     found = verdict(command)
     assert found.rule == "rm-precious"
     assert "rm-root-or-home" not in [each.rule for each in found.findings]

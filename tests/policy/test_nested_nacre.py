@@ -23,7 +23,7 @@ from nacre import Decision, check
         "nacre run \"nacre run --yes 'git reset --hard'\"",
     ],
 )
-def test_what_it_would_run_is_found(command: str) -> None:
+def test_command_inside_nacre_run_is_found(command: str) -> None:
     verdict = check(command, cwd="/home/dev/project")
     assert (verdict.decision, verdict.rule) == (Decision.ASK, "git-reset-hard")
 
@@ -31,5 +31,5 @@ def test_what_it_would_run_is_found(command: str) -> None:
 @pytest.mark.parametrize(
     "command", ["nacre run 'git status'", "nacre tasks", "nacre check 'git reset --hard'", "nacre"]
 )
-def test_what_runs_nothing_of_the_kind_passes(command: str) -> None:
+def test_harmless_nacre_command_is_allowed(command: str) -> None:
     assert check(command, cwd="/home/dev/project").allowed

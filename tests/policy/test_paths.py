@@ -39,7 +39,7 @@ def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[Pl
         (".git/index.lock template/.git /tmp/x/.git .github .git-old", None),
     ],
 )
-def test_a_place_is_known_however_it_is_written(words: str, kind: PlaceKind | None) -> None:
+def test_protected_place_is_recognised_in_any_spelling(words: str, kind: PlaceKind | None) -> None:
     found = kinds(f"rm {words}")
     assert found == [kind] * len(found)
 
@@ -63,7 +63,7 @@ def test_a_place_is_known_however_it_is_written(words: str, kind: PlaceKind | No
         ('"build/$X"', None),
     ],
 )
-def test_what_is_unknown_counts_as_empty(word: str, kind: PlaceKind | None) -> None:
+def test_unknown_variable_counts_as_empty(word: str, kind: PlaceKind | None) -> None:
     assert kinds(f"rm {word}") == [kind]
 
 
@@ -82,11 +82,11 @@ def test_what_is_unknown_counts_as_empty(word: str, kind: PlaceKind | None) -> N
         ('cd "$X" && rm ..', PlaceKind.HERE),
     ],
 )
-def test_a_name_is_read_where_the_command_runs(text: str, kind: PlaceKind | None) -> None:
+def test_relative_path_is_resolved_where_the_command_runs(text: str, kind: PlaceKind | None) -> None:
     assert kinds(text) == [kind]
 
 
-def test_the_root_of_a_mount_is_precious_and_what_is_in_it_is_not() -> None:
+def test_mount_point_is_protected_but_not_the_files_in_it() -> None:
     assert kinds("rm /data /data/* /data/x /tmp/*", mounts=("/data", "/tmp")) == [
         PlaceKind.MOUNT,
         PlaceKind.MOUNT,
@@ -95,5 +95,5 @@ def test_the_root_of_a_mount_is_precious_and_what_is_in_it_is_not() -> None:
     ]
 
 
-def test_what_holds_the_working_directory_is_precious() -> None:
+def test_parents_of_the_working_directory_are_protected() -> None:
     assert kinds("rm /srv/app /srv/app/lib /srv/other", cwd="/srv/app/lib/x") == [PlaceKind.HERE, PlaceKind.HERE, None]

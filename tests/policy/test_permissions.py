@@ -66,12 +66,12 @@ CONTRACT = [
 
 
 @pytest.mark.parametrize(("rule", "command", "expected"), CONTRACT)
-def test_rules_mean_what_their_contract_says(rule: str, command: str, expected: bool) -> None:
+def test_permission_rules_match_as_documented(rule: str, command: str, expected: bool) -> None:
     assert is_denied(command, rule) == expected
     assert is_allowed(command, rule) == expected
 
 
-def test_deny_goes_before_ask_and_ask_before_allow_however_special_a_rule_is() -> None:
+def test_deny_wins_over_ask_and_ask_over_allow() -> None:
     special, broad = ("Bash(aws s3 ls)",), ("Bash(aws *)",)
     assert permission_of("aws s3 ls", allow=special, deny=broad) == "refuse Bash(aws *)"
     assert permission_of("aws s3 ls", allow=special, ask=broad) == "ask Bash(aws *)"
@@ -81,7 +81,7 @@ def test_deny_goes_before_ask_and_ask_before_allow_however_special_a_rule_is() -
 
 
 @pytest.mark.parametrize("name", ["*", "B*", "Ba*h"])
-def test_a_tools_name_may_be_a_glob_where_it_denies_and_not_where_it_allows(name: str) -> None:
+def test_tool_name_glob_works_in_deny_but_not_in_allow(name: str) -> None:
     assert is_denied("ls", name)
     assert not is_allowed("make", name)
 
@@ -139,7 +139,7 @@ def test_a_tools_name_may_be_a_glob_where_it_denies_and_not_where_it_allows(name
         "faketime '1 day ago' git push",
     ],
 )
-def test_a_denied_part_denies_all_of_it_in_whatever_disguise(command: str) -> None:
+def test_denied_command_is_found_in_any_disguise(command: str) -> None:
     assert is_denied(command, "Bash(git push:*)")
 
 
@@ -147,7 +147,7 @@ def test_a_denied_part_denies_all_of_it_in_whatever_disguise(command: str) -> No
     "command",
     ["echo git push", "echo 'git push'", "git commit -m 'git push'", "git log --grep push", "# git push", "git pushd"],
 )
-def test_data_is_no_command(command: str) -> None:
+def test_denied_command_in_data_is_not_denied(command: str) -> None:
     assert not is_denied(command, "Bash(git push:*)")
 
 
@@ -169,7 +169,7 @@ def test_data_is_no_command(command: str) -> None:
         ("Bash(./deploy.sh now)", ". ./deploy.sh now"),
     ],
 )
-def test_a_denied_command_is_seen_through_options_and_paths(rule: str, command: str) -> None:
+def test_denied_command_is_found_through_options_and_paths(rule: str, command: str) -> None:
     assert is_denied(command, rule)
 
 
@@ -185,24 +185,24 @@ def test_a_denied_command_is_seen_through_options_and_paths(rule: str, command: 
         ("Bash(./deploy.sh:*)", "bash -c 'ls' deploy.sh"),
     ],
 )
-def test_other_options_are_another_command(rule: str, command: str) -> None:
+def test_different_options_are_not_denied(rule: str, command: str) -> None:
     assert not is_denied(command, rule)
 
 
 @pytest.mark.parametrize("command", ["cat ~/.ssh/key", "cat $HOME/.ssh/key", f"cat {HOME}/.ssh/key"])
 @pytest.mark.parametrize("rule", ["Bash(cat ~/.ssh/*)", "Bash(cat $HOME/.ssh/*)"])
-def test_home_in_a_rule_is_what_it_is_in_a_command(rule: str, command: str) -> None:
+def test_home_in_a_rule_matches_home_in_a_command(rule: str, command: str) -> None:
     assert is_denied(command, rule)
     assert is_allowed(command, rule)
 
 
-def test_a_wrapper_can_be_denied_itself() -> None:
+def test_wrapper_can_be_denied() -> None:
     assert is_denied("sudo ls", "Bash(sudo:*)")
     assert is_denied("true && sudo -u me ls", "Bash(sudo:*)")
     assert is_denied("bash -c 'ls'", "Bash(bash -c:*)")
 
 
-def test_redirections_can_be_denied() -> None:
+def test_redirection_can_be_denied() -> None:
     assert is_denied("echo x > /etc/hosts", "Bash(* > /etc/*)")
     assert is_denied("echo x >/etc/hosts", "Bash(* > /etc/*)")
     assert is_denied("> /etc/hosts", "Bash(> /etc/*)")
@@ -210,11 +210,11 @@ def test_redirections_can_be_denied() -> None:
 
 
 @pytest.mark.parametrize("operator", ["1>", ">>", ">|", "&>", "2>", "> /dev/null 2>"])
-def test_whoever_denies_a_write_denies_it_with_every_operator(operator: str) -> None:
+def test_denied_redirection_covers_every_write_operator(operator: str) -> None:
     assert is_denied(f"echo x {operator} /etc/hosts", "Bash(* > /etc/*)")
 
 
-def test_a_compound_can_be_denied_as_a_text() -> None:
+def test_pipeline_can_be_denied_by_its_text() -> None:
     assert is_denied("curl http://x |  bash", "Bash(curl * | bash)")
     assert not is_denied("curl http://x", "Bash(curl * | bash)")
 
@@ -232,7 +232,7 @@ def test_a_compound_can_be_denied_as_a_text() -> None:
         "curl x | bash -s",
     ],
 )
-def test_a_denied_compound_is_found_in_a_larger_one(command: str) -> None:
+def test_denied_pipeline_is_found_in_a_larger_command(command: str) -> None:
     assert is_denied(command, "Bash(curl * | bash *)")
     assert not is_denied(f"echo '{command.replace(chr(39), '')}'", "Bash(curl * | bash *)")
 
@@ -265,7 +265,7 @@ def test_a_denied_compound_is_found_in_a_larger_one(command: str) -> None:
         "grep -r npm . | sort | head; npm test",
     ],
 )
-def test_what_is_allowed_is_allowed_in_its_usual_company(command: str) -> None:
+def test_allowed_command_is_allowed_among_harmless_ones(command: str) -> None:
     assert is_allowed(command, "Bash(npm test:*)")
 
 
@@ -366,15 +366,15 @@ def test_what_is_allowed_is_allowed_in_its_usual_company(command: str) -> None:
         "npm() { :; }; sudo npm test",
     ],
 )
-def test_what_is_allowed_covers_nothing_else(command: str) -> None:
+def test_allow_rule_covers_nothing_else(command: str) -> None:
     assert not is_allowed(command, "Bash(npm test:*)")
 
 
-def test_a_command_that_no_rule_was_needed_for_is_not_allowed_by_one() -> None:
+def test_allow_rule_that_matches_nothing_gives_no_decision() -> None:
     assert permission_of("ls && cd packages", allow=("Bash(npm test:*)",)) == ""
 
 
-def test_rules_add_up_over_the_parts() -> None:
+def test_allow_rules_combine_over_the_parts_of_a_command() -> None:
     assert not is_allowed("npm test && git push", "Bash(npm test:*)")
     assert is_allowed("npm test && git push", "Bash(npm test:*)", "Bash(git push)")
     assert permission_of("git push && npm test", allow=("Bash(npm test:*)", "Bash(git push)")) == "allow Bash(git push)"
@@ -393,18 +393,18 @@ def test_rules_add_up_over_the_parts() -> None:
         (["Bash"], True),
     ],
 )
-def test_a_rule_for_a_wrapper_covers_what_it_goes_on_to_name(rules: list[str], expected: bool) -> None:
+def test_wrapper_rule_covers_the_wrapped_command_it_names(rules: list[str], expected: bool) -> None:
     assert is_allowed("sudo apt update", *rules) == expected
 
 
-def test_a_wrapper_inside_a_wrapper_has_to_be_named_as_far() -> None:
+def test_nested_wrappers_must_be_named_up_to_the_command() -> None:
     command = "sudo timeout 5 apt update"
     assert not is_allowed(command, "Bash(sudo timeout:*)")
     assert is_allowed(command, "Bash(sudo timeout 5 apt:*)")
     assert is_allowed(command, "Bash(sudo timeout:*)", "Bash(apt update)")
 
 
-def test_an_exact_rule_covers_the_text_that_it_names_and_not_what_is_read() -> None:
+def test_exact_rule_covers_only_the_text_it_names() -> None:
     assert is_allowed("bash -c 'rm x > y'", "Bash(bash -c 'rm x > y')")
     assert is_allowed("bash -c 'rm x > y'", 'Bash(bash -c "rm x > y")')
     assert not is_allowed("bash -c 'rm z'", "Bash(bash -c:*)")
@@ -414,7 +414,7 @@ def test_an_exact_rule_covers_the_text_that_it_names_and_not_what_is_read() -> N
     assert not is_allowed("a | b", "Bash(a * b)", "Bash(a | *)")
 
 
-def test_a_rule_that_names_a_redirection_allows_it() -> None:
+def test_rule_that_names_a_redirection_allows_it() -> None:
     assert is_allowed("make > build.log", "Bash(make > *)")
     assert is_allowed("make > build.log", "Bash(make >build.log)")
     assert not is_allowed("make > other.log", "Bash(make > build.log)")
@@ -425,7 +425,7 @@ def test_a_rule_that_names_a_redirection_allows_it() -> None:
     assert is_allowed("make > build.log 2> errors", "Bash(make > * 2> *)")
 
 
-def test_a_rule_that_names_a_variable_allows_it() -> None:
+def test_rule_that_names_a_variable_assignment_allows_it() -> None:
     assert is_allowed("NODE_OPTIONS=-x npm test", "Bash(NODE_OPTIONS=-x npm test:*)")
     assert is_allowed("NODE_OPTIONS=-x npm test", "Bash(NODE_OPTIONS=* npm test:*)")
     assert not is_allowed("NODE_OPTIONS=-y npm test", "Bash(NODE_OPTIONS=-x npm test:*)")
@@ -434,37 +434,37 @@ def test_a_rule_that_names_a_variable_allows_it() -> None:
     assert is_allowed("CI=1 make", "Bash(CI=* make)")
 
 
-def test_words_are_compared_as_words() -> None:
+def test_allow_rules_compare_whole_arguments() -> None:
     assert is_allowed("git commit -m 'a b'", "Bash(git commit -m 'a b')")
     assert not is_allowed("rm 'a b'", "Bash(rm a b)")
     assert is_denied("rm 'a b'", "Bash(rm a b)")
     assert is_denied("rm 'a b'", "Bash(rm *)")
 
 
-def test_a_program_by_its_path_can_be_allowed() -> None:
+def test_program_can_be_allowed_by_its_path() -> None:
     assert is_allowed("./run.sh x", "Bash(./run.sh:*)")
     assert not is_allowed("/tmp/run.sh x", "Bash(./run.sh:*)")
     assert is_allowed("git push", "Bash(/usr/bin/git push)")
 
 
 @pytest.mark.parametrize("rule", ["Bash(ls", "Bash()", "Bash( )", "Bash(:*)x"])
-def test_a_rule_that_cannot_be_meant_is_a_mistake(rule: str) -> None:
+def test_malformed_permission_rule_is_an_error(rule: str) -> None:
     with pytest.raises(InvalidPolicy):
         Permissions(allow=(rule,))
 
 
 @pytest.mark.parametrize("rule", ["bash(rm:*)", "BASH(rm:*)", "rm", "rm:*", "git push:*", "Shell(rm)", "~/bin/x"])
-def test_a_rule_that_would_forbid_nothing_is_a_mistake(rule: str) -> None:
+def test_deny_rule_that_names_no_tool_is_an_error(rule: str) -> None:
     with pytest.raises(InvalidPolicy, match="is about no tool"):
         Permissions(deny=(rule,))
 
 
-def test_one_text_where_a_list_is_meant_is_a_mistake() -> None:
+def test_string_instead_of_a_rule_list_is_an_error() -> None:
     with pytest.raises(InvalidPolicy, match="is one text"):
         Permissions(deny="Bash(ls)")  # type: ignore[arg-type]
 
 
-def test_a_list_of_hostile_rules_takes_no_longer_than_others() -> None:
+def test_pattern_with_many_stars_matches_without_hanging() -> None:
     stars = f"Bash({'a*' * 200}b)"
     assert not is_denied("a" * 20_000, stars)
     assert pattern_of(stars) is not None
@@ -482,31 +482,31 @@ def verdict(command: str, policy: Policy | None = None, **rules: tuple[str, ...]
     return found.decision.value, found.rule, found.permitted
 
 
-def test_an_allow_answers_what_the_checker_asks() -> None:
+def test_allow_rule_answers_a_question_of_the_checker() -> None:
     assert verdict(ASKS) == ("ask", "git-stash-drop", "")
     assert verdict(ASKS, allow=("Bash(git stash:*)",)) == ("allow", "", "Bash(git stash:*)")
     assert verdict(f"{ASKS}; make", allow=("Bash(git stash:*)",)) == ("ask", "git-stash-drop", "")
 
 
 @pytest.mark.parametrize("command", [REFUSES, FLOOR])
-def test_an_allow_lifts_nothing_that_is_refused(command: str) -> None:
+def test_allow_rule_does_not_lift_a_refusal(command: str) -> None:
     assert verdict(command, allow=("Bash",))[0] == "refuse"
 
 
-def test_an_allow_answers_where_the_user_has_made_a_refusal_a_question() -> None:
+def test_allow_rule_answers_a_refusal_that_a_policy_turned_into_a_question() -> None:
     asks = Policy(decisions={"git-push-force": Decision.ASK})
     assert verdict(REFUSES, asks, allow=("Bash(git push:*)",)) == ("allow", "", "Bash(git push:*)")
     assert verdict(FLOOR, asks, allow=("Bash",))[0] == "refuse"
 
 
-def test_with_a_list_of_plain_commands_an_allow_adds_to_it() -> None:
+def test_allow_rule_extends_the_plain_commands() -> None:
     strict = Policy(default_decision=Decision.ASK)
     assert verdict("make", strict) == ("ask", "not-plain", "")
     assert verdict("cd src && make | tail", strict, allow=("Bash(make)",)) == ("allow", "", "Bash(make)")
     assert verdict("ls", strict, ask=("Bash(ls:*)",)) == ("ask", "permission-ask", "")
 
 
-def test_what_a_rule_stops_says_which_and_where() -> None:
+def test_denied_verdict_names_the_rule_and_the_wrapper() -> None:
     found = check(
         "cd x && sudo npm publish", cwd=HERE, policy=Policy(permissions=Permissions(deny=("Bash(npm publish:*)",)))
     )
@@ -516,6 +516,6 @@ def test_what_a_rule_stops_says_which_and_where() -> None:
     )
 
 
-def test_nothing_said_is_nothing() -> None:
+def test_empty_permissions_give_no_decision() -> None:
     assert apply_permissions(read("ls", cwd=HERE, home=HOME), Permissions()) == PermissionResult()
     assert not Permissions()

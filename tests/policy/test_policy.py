@@ -34,7 +34,7 @@ NOTHING_LEFT = Policy(
         "python3 -c \"import shutil; shutil.rmtree('/')\"",
     ],
 )
-def test_no_policy_lets_the_root_or_a_home_go(command: str, policy: Policy) -> None:
+def test_no_policy_allows_deleting_the_root_or_a_home_directory(command: str, policy: Policy) -> None:
     assert verdict(command, policy=policy).refused
 
 
@@ -47,7 +47,7 @@ ETC = Policy(exemptions=(Exemption("write-etc", "/etc/hosts"),))
 
 
 @pytest.mark.parametrize("command", ["echo x > /etc/hosts", "sudo tee /etc/hosts", "cp hosts /etc/hosts"])
-def test_an_exempted_place_is_free(command: str) -> None:
+def test_exempted_path_is_allowed(command: str) -> None:
     assert verdict(command).refused
     assert verdict(command, policy=ETC).allowed
 
@@ -63,11 +63,11 @@ def test_an_exempted_place_is_free(command: str) -> None:
         "for f in hosts passwd; do echo x > /etc/$f; done",
     ],
 )
-def test_an_exempted_place_frees_no_other(command: str) -> None:
+def test_exempted_path_allows_no_other_path(command: str) -> None:
     assert verdict(command, policy=ETC).refused
 
 
-def test_a_rule_about_the_working_directory_is_exempted_by_it() -> None:
+def test_rule_about_the_working_directory_is_exempted_by_its_path() -> None:
     policy = Policy(exemptions=(Exemption("git-push-force", "/home/dev/project/**"),))
     assert verdict("git push -f", policy=policy).refused
     policy = Policy(exemptions=(Exemption("git-push-force", "/home/dev/project"),))
@@ -76,19 +76,19 @@ def test_a_rule_about_the_working_directory_is_exempted_by_it() -> None:
     assert verdict("cd ../other && git push -f", policy=policy).refused
 
 
-def test_an_optional_rule_is_not_switched_on_by_a_word_for_all() -> None:
+def test_optional_rule_is_not_enabled_by_the_star_decision() -> None:
     strict = Policy(decisions={"*": Decision.REFUSE})
     assert verdict("ls; pwd", policy=strict).allowed
     assert verdict("git reset --hard", policy=strict).refused
 
 
-def test_decisions_may_be_words() -> None:
+def test_decisions_may_be_strings() -> None:
     assert verdict("git push -f", policy=Policy(decisions={"git-push-force": "allow"})).allowed  # type: ignore[dict-item]
     with pytest.raises(InvalidPolicy, match="'never'"):
         Policy(decisions={"git-push-force": "never"})  # type: ignore[dict-item]
 
 
-def test_every_decision_of_a_policy_may_be_a_word() -> None:
+def test_every_decision_field_accepts_strings_and_rejects_unknown_ones() -> None:
     assert Policy(default_decision="refuse").default_decision is Decision.REFUSE  # type: ignore[arg-type]
     with pytest.raises(InvalidPolicy, match="'bogus'"):
         Policy(default_decision="bogus")  # type: ignore[arg-type]
@@ -102,20 +102,20 @@ def test_every_decision_of_a_policy_may_be_a_word() -> None:
         rule("x", "bogus", prefix="x", hits=("x",))  # type: ignore[arg-type]
 
 
-def test_the_plain_commands_are_a_set_of_names() -> None:
+def test_plain_commands_must_be_a_set_of_names() -> None:
     assert check("ls", policy=Policy(default_decision=Decision.ASK, plain=frozenset(["ls"]))).allowed
     with pytest.raises(InvalidPolicy, match="set of names"):
         Policy(plain="false")  # type: ignore[arg-type]
 
 
-def test_a_rule_that_does_not_exist_is_a_mistake_with_a_suggestion() -> None:
+def test_unknown_rule_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(InvalidPolicy, match=r"no rule 'git-push-forc'\. Did you mean 'git-push-force'"):
         Policy(decisions={"git-push-forc": Decision.ALLOW})
     with pytest.raises(InvalidPolicy, match="no rule"):
         Policy(exemptions=(Exemption("nothing-like-it", "/x"),))
 
 
-def test_a_rule_of_ones_own_is_tried_on_its_examples() -> None:
+def test_custom_rule_is_checked_against_its_examples() -> None:
     with pytest.raises(InvalidRule, match="does not find its own example"):
         rule("x", Decision.ASK, prefix="npm publish", hits=("npm pack",))
     with pytest.raises(InvalidRule, match="should let pass"):
@@ -130,7 +130,7 @@ def test_a_rule_of_ones_own_is_tried_on_its_examples() -> None:
         rule("x", Decision.ASK, prefix="x", hits=("x",), reason="because " * 40)
 
 
-def test_a_rule_of_ones_own_finds_words_by_glob_and_by_path() -> None:
+def test_custom_rule_matches_words_by_glob_and_by_path() -> None:
     glob = rule("x", Decision.ASK, words="terraform * -auto-approve*", hits=("terraform apply -auto-approve",))
     path = rule("y", Decision.REFUSE, prefix="/usr/bin/npm publish", hits=("npm publish", "/opt/bin/npm publish"))
     policy = Policy(custom_rules=(glob, path))
@@ -141,7 +141,7 @@ def test_a_rule_of_ones_own_finds_words_by_glob_and_by_path() -> None:
     assert verdict("npm publish", policy=policy).rule == "y"
 
 
-def test_a_rule_of_ones_own_finds_globs_that_may_be_its_words() -> None:
+def test_custom_rule_matches_command_globs_that_may_be_its_words() -> None:
     glob = rule("x", Decision.ASK, words="terraform * -auto-approve*", hits=("terraform apply -auto-approve",))
     first = rule("y", Decision.ASK, prefix="npm publish", hits=("npm publish",))
     policy = Policy(custom_rules=(glob, first))
@@ -157,7 +157,7 @@ def test_a_rule_of_ones_own_finds_globs_that_may_be_its_words() -> None:
         assert verdict(command, policy=policy).allowed, command
 
 
-def test_an_id_is_one_rules() -> None:
+def test_rule_ids_must_be_unique() -> None:
     own = rule("x", Decision.ASK, prefix="npm publish", hits=("npm publish",))
     with pytest.raises(InvalidPolicy, match="a rule 'x' already"):
         Policy(custom_rules=(own, own))
@@ -166,7 +166,7 @@ def test_an_id_is_one_rules() -> None:
             Policy(custom_rules=(replace(own, id=taken),))
 
 
-def test_a_predicate_is_tried_on_commands_that_it_may_not_have_thought_of() -> None:
+def test_custom_predicate_is_tried_on_unexpected_commands() -> None:
     with pytest.raises(InvalidRule, match="IndexError"):
         rule("x", Decision.ASK, predicate=lambda command: command.argv[1] == "publish", hits=("npm publish",))
     with pytest.raises(InvalidRule, match="IndexError"):
@@ -185,7 +185,7 @@ def test_a_predicate_is_tried_on_commands_that_it_may_not_have_thought_of() -> N
         ({"command": "ls", "env": {"X": 5}}, "env"),
     ],
 )
-def test_what_cannot_be_checked_is_a_clear_error(given: dict[str, object], field: str) -> None:
+def test_invalid_argument_to_check_names_its_field(given: dict[str, object], field: str) -> None:
     with pytest.raises(InvalidRequest) as raised:
         check(**given)  # type: ignore[arg-type]
     assert raised.value.field == field
@@ -201,12 +201,12 @@ def test_what_cannot_be_checked_is_a_clear_error(given: dict[str, object], field
         {"PROMPT_COMMAND": "rm -rf /"},
     ],
 )
-def test_variables_that_are_code_are_read_as_code(env: dict[str, str]) -> None:
+def test_variables_that_contain_code_are_read_as_code(env: dict[str, str]) -> None:
     assert check("ls").allowed
     assert check("ls", env=env).refused
 
 
-def test_variables_that_are_words_are_known() -> None:
+def test_given_variables_are_expanded() -> None:
     assert check('rm -rf "$X"').allowed
     assert check('rm -rf "$X"', env={"X": "/"}).refused
     assert check('rm -rf "$X"/*', env={"X": "build"}).allowed

@@ -15,7 +15,7 @@ PARTS = 12
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_single_step_of_harmless_rewriting_changes_a_verdict(part: int) -> None:
+def test_one_harmless_rewriting_step_does_not_change_a_verdict(part: int) -> None:
     wrong: list[str] = []
     for command in whole()[part::PARTS]:
         before = check_command(command)
@@ -36,7 +36,7 @@ def test_no_single_step_of_harmless_rewriting_changes_a_verdict(part: int) -> No
         'cd src && g() { echo /; }; rm -rf "$(g)"',
     ],
 )
-def test_a_command_is_refused_whatever_stands_around_it(command: str) -> None:
+def test_refused_command_stays_refused_after_rewriting(command: str) -> None:
     before = check_command(command)
     assert before.decision is Decision.REFUSE
     assert [wrong for text in steps(command) if (wrong := differs(command, before, text))] == []

@@ -32,7 +32,7 @@ def name(case: object) -> str:
 
 
 @pytest.mark.parametrize("module", RULE_MODULES)
-def test_a_rule_is_listed_under_the_commands_it_looks_at(module: str) -> None:
+def test_rule_is_listed_under_the_commands_it_examines(module: str) -> None:
     rule = load(module)
     assert rule.id == module.rpartition(".")[2].replace("_", "-")
     listed = set(RULE_MODULES[module])
@@ -40,7 +40,7 @@ def test_a_rule_is_listed_under_the_commands_it_looks_at(module: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name)
-def test_a_rule_has_a_page_and_examples(rule: Rule) -> None:
+def test_rule_has_documentation_and_examples(rule: Rule) -> None:
     module = next(module for module, known in MODULES.items() if known is rule)
     page = import_module(f"nacre.policy.rules.{module}").__doc__ or ""
     assert page.startswith(f"{rule.id}: ")
@@ -53,23 +53,23 @@ def test_a_rule_has_a_page_and_examples(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize(("rule", "example"), HITS, ids=name)
-def test_a_rule_finds_its_examples(rule: Rule, example: str) -> None:
+def test_rule_finds_its_examples(rule: Rule, example: str) -> None:
     assert rule.id in {finding.rule for finding in verdict(rule, example).findings}
 
 
 @pytest.mark.parametrize(("rule", "example"), PASSES, ids=name)
-def test_a_rule_leaves_its_look_alikes_alone(rule: Rule, example: str) -> None:
+def test_rule_ignores_its_counterexamples(rule: Rule, example: str) -> None:
     assert rule.id not in {finding.rule for finding in verdict(rule, example).findings}
 
 
 @pytest.mark.req("T-04")
-def test_an_optional_rule_is_off_until_a_policy_names_it() -> None:
+def test_optional_rule_is_off_until_a_policy_names_it() -> None:
     assert by_default("ls; pwd").decision is Decision.ALLOW
     assert by_default("ls; pwd", policy=NAMED).rule == "restricted-characters"
 
 
 @pytest.mark.parametrize(("rule", "example"), HITS, ids=name)
-def test_a_message_names_the_words_gives_a_way_out_and_is_short(rule: Rule, example: str) -> None:
+def test_message_quotes_the_command_offers_an_alternative_and_is_short(rule: Rule, example: str) -> None:
     for finding in verdict(rule, example).findings:
         assert finding.words
         assert f"`{finding.words}`" in finding.message

@@ -28,7 +28,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("command", "want"), TABLE)
-def test_a_finding_is_where_the_command_stands(command: str, want: str) -> None:
+def test_span_of_a_finding_covers_the_command(command: str, want: str) -> None:
     found = verdict(command).findings[0]
     assert (found.rule, command[found.start : found.end]) == ("rm-root-or-home", want)
 
@@ -45,11 +45,11 @@ def test_a_finding_is_where_the_command_stands(command: str, want: str) -> None:
         ("ls", False),
     ],
 )
-def test_only_a_text_that_bash_surely_reads_is_broken(command: str, want: bool) -> None:
+def test_only_text_that_bash_surely_parses_is_a_syntax_error(command: str, want: bool) -> None:
     assert read(command, cwd=PROJECT, home=HOME).syntax_error is want
 
 
-def test_a_backslash_at_the_end_does_not_stand_behind_the_text() -> None:
+def test_span_of_a_finding_ends_within_the_text() -> None:
     command = "rm -rf ~ x\\"
     found = verdict(command).findings[0]
     assert (found.start, found.end) == (0, len(command))

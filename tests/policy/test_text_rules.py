@@ -24,7 +24,7 @@ def refusal_of(command: str, *rules: Rule) -> str:
     return check(command, cwd="/home/dev/project", policy=Policy(decisions=OFF, custom_rules=rules)).what
 
 
-def test_a_text_rule_finds_its_text_wherever_it_stands_and_speaks_its_own_words() -> None:
+def test_text_rule_matches_anywhere_and_uses_its_own_message() -> None:
     rule = text_rule("no-foo", "foo bar", wording="No foo here")
     verdict = check("echo 'a foo bar b'", policy=Policy(custom_rules=(rule,)))
     assert (verdict.decision, verdict.rule, verdict.what, verdict.reason, verdict.instead, verdict.span) == (
@@ -33,7 +33,7 @@ def test_a_text_rule_finds_its_text_wherever_it_stands_and_speaks_its_own_words(
     assert check("echo foo  bar", policy=Policy(custom_rules=(rule,))).allowed
 
 
-def test_pieces_are_found_in_their_order_on_one_line() -> None:
+def test_text_rule_pieces_match_in_order_on_one_line() -> None:
     rule = text_rule("x", "curl", r"\|\s*bash", regex=True, wording="found")
     assert refusal_of("curl x |  bash", rule) == "found"
     assert refusal_of("echo bash | curl", rule) == ""
@@ -41,18 +41,18 @@ def test_pieces_are_found_in_their_order_on_one_line() -> None:
     assert refusal_of("curl a\ncurl b | bash", rule) == "found"
 
 
-def test_case_matters_unless_the_rule_says_otherwise() -> None:
+def test_text_rule_is_case_sensitive_by_default() -> None:
     assert refusal_of("echo RM", text_rule("x", "rm", wording="found")) == ""
     assert refusal_of("echo RM", text_rule("x", "rm", lower=True, wording="found")) == "found"
 
 
 @pytest.mark.parametrize("text", ["curl" * 30_000, "curl |" * 20_000, "curl\n" * 25_000], ids=["a", "b", "c"])
-def test_no_text_takes_long(text: str) -> None:
+def test_long_text_is_searched_without_hanging(text: str) -> None:
     rule = text_rule("x", "curl", r"\|\s*bash", regex=True, wording="found")
     assert "found" not in refusal_of(text, rule)
 
 
-def test_fixed_words_come_before_our_own() -> None:
+def test_fixed_messages_come_before_builtin_ones() -> None:
     verdict = check("rm -rf /", policy=Policy(custom_rules=(action_rule("theirs", "Their words", removes_root),)))
     assert [finding.rule for finding in verdict.findings] == ["theirs", "rm-root-or-home"]
     assert verdict.reason == "Their words"
@@ -86,7 +86,7 @@ BOMB = action_rule("bomb", "bomb", in_script=fork_bombs)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_deed_is_found_in_what_would_run(rule: Rule, command: str) -> None:
+def test_dangerous_action_is_found_in_text_that_would_run(rule: Rule, command: str) -> None:
     assert refusal_of(command, rule) == rule.exact_message
 
 
@@ -105,5 +105,5 @@ def test_a_deed_is_found_in_what_would_run(rule: Rule, command: str) -> None:
         "# :(){ :|:& };:",
     ],
 )
-def test_harmless_text_is_no_deed(command: str) -> None:
+def test_harmless_text_is_not_found(command: str) -> None:
     assert refusal_of(command, ROOT, MKFS, ZERO, ONTO, SD, OPEN, BOMB) == ""

@@ -60,7 +60,7 @@ BEHIND = {
 
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("text", BEHIND.values(), ids=BEHIND.keys())
-def test_what_destroys_is_found_behind_any_number_of_others(text: object, count: int) -> None:
+def test_destructive_command_is_found_behind_any_number_of_harmless_ones(text: object, count: int) -> None:
     assert callable(text)
     found = verdict(text(count))
     assert found.decision is Decision.REFUSE
@@ -80,7 +80,7 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize("text", TOO_MUCH.values(), ids=TOO_MUCH.keys())
-def test_what_cannot_be_followed_to_its_end_is_refused(text: str) -> None:
+def test_text_beyond_the_limits_of_the_checker_is_refused(text: str) -> None:
     found = verdict(text)
     assert found.decision is Decision.REFUSE
     assert found.rule in ("rm-root-or-home", "too-complex")
@@ -102,7 +102,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS.keys())
-def test_a_long_list_of_harmless_ones_is_left_alone(text: str) -> None:
+def test_long_list_of_harmless_commands_is_allowed(text: str) -> None:
     assert verdict(text).decision is Decision.ALLOW
 
 
@@ -120,5 +120,5 @@ def test_a_long_list_of_harmless_ones_is_left_alone(text: str) -> None:
         'set -- a; [ -n "$1" ] && set -- / && rm -rf "$1"',
     ],
 )
-def test_a_loop_hands_on_what_it_learnt(command: str) -> None:
+def test_loop_and_call_carry_values_to_later_iterations(command: str) -> None:
     assert verdict(command).decision is Decision.REFUSE

@@ -54,6 +54,6 @@ FILLS, TAKES, MARKS, MAKES = WriteKind.WRITE, WriteKind.REMOVE, WriteKind.CHANGE
         ("$X f", []),
     ],
 )
-def test_a_change_is_seen_where_it_happens(text: str, found: list[tuple[WriteKind, str]]) -> None:
+def test_files_changed_by_a_command_are_found(text: str, found: list[tuple[WriteKind, str]]) -> None:
     command = read(text, cwd="/home/dev/project", home="/home/dev").commands[0]
     assert [tuple(change) for change in changes(command)] == found

@@ -82,16 +82,16 @@ def test_a_clone_runs_nothing() -> None:
         ("[svn]\nauthorsProg = x", "svn.authorsprog=x"),
     ],
 )
-def test_what_runs_programs_is_found(text: str, found: str) -> None:
+def test_settings_that_run_programs_are_found(text: str, found: str) -> None:
     assert found in settings_that_run_programs(text)
 
 
 @pytest.mark.parametrize("value", ["true", "false", ""])
-def test_the_monitor_of_git_itself_is_harmless(value: str) -> None:
+def test_builtin_fsmonitor_is_harmless(value: str) -> None:
     assert settings_that_run_programs(f"[core]\nfsmonitor = {value}\n") == frozenset()
 
 
-def test_the_last_value_of_a_setting_counts() -> None:
+def test_last_value_of_a_setting_wins() -> None:
     text = '[core]\nworktree = a\n[user]\nname = b\n[CORE]\nworkTree = "../c d" # e'
     assert find_setting(text, "core.worktree") == "../c d"
     assert find_setting(text, "core.bare") == find_setting("[core]\nworktree", "core.worktree") == ""
@@ -200,19 +200,19 @@ def compare_with_git(text: str, place: Path) -> None:
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_a_configuration_is_read_as_git_reads_it(tmp_path: Path, text: str) -> None:
+def test_config_is_parsed_as_git_parses_it(tmp_path: Path, text: str) -> None:
     compare_with_git(text, tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_configuration_is_read_as_git_reads_it(tmp_path: Path, seed: int) -> None:
+def test_random_config_is_parsed_as_git_parses_it(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed)
     for _ in range(60):
         text = "".join(chosen.choice(PIECES) for _ in range(chosen.randrange(1, 12)))
         compare_with_git(f"[core]\n{text}" if chosen.random() < 0.8 else text, tmp_path)
 
 
-def test_ordinary_ways_of_writing_can_be_read(tmp_path: Path) -> None:
+def test_config_that_git_accepts_is_readable(tmp_path: Path) -> None:
     read = [text for text in WRITTEN if read_by_git(text, tmp_path) is not None and is_readable(text)]
     refused = [text for text in WRITTEN if read_by_git(text, tmp_path) is not None and not is_readable(text)]
     assert (len(read) > 30, refused) == (True, [])

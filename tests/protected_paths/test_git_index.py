@@ -16,7 +16,7 @@ def index_of(repo: Path) -> bytes:
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
-def test_gitlinks_are_found_in_every_version(tmp_path: Path, version: str) -> None:
+def test_gitlinks_are_found_in_every_index_version(tmp_path: Path, version: str) -> None:
     repo = repository(tmp_path / "repo")
     for name in ("inner", "über/deep er", f"long/{'x' * 200}"):
         repository(repo / name)
@@ -27,7 +27,7 @@ def test_gitlinks_are_found_in_every_version(tmp_path: Path, version: str) -> No
     assert set(read_index(index_of(repo), 20).gitlinks) == {"inner", "über/deep er", f"long/{'x' * 200}"}
 
 
-def test_gitlinks_are_found_among_longer_hashes(tmp_path: Path) -> None:
+def test_gitlinks_are_found_in_a_sha256_index(tmp_path: Path) -> None:
     for place in (tmp_path / "repo", tmp_path / "repo" / "inner"):
         place.mkdir()
         git(place, "init", "-q", "--object-format=sha256")
@@ -38,12 +38,12 @@ def test_gitlinks_are_found_among_longer_hashes(tmp_path: Path) -> None:
     assert read_index(index_of(tmp_path / "repo"), 32) == Index(("inner",), False, ())
 
 
-def test_without_gitlinks_there_are_none(tmp_path: Path) -> None:
+def test_index_without_gitlinks_has_none(tmp_path: Path) -> None:
     assert read_index(index_of(repository(tmp_path / "repo")), 20) == Index((), False, ())
     assert read_index(b"", 20) == Index((), False, ())
 
 
-def test_a_split_index_names_its_shared_one(tmp_path: Path) -> None:
+def test_split_index_names_its_shared_index(tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo")
     (repo / "inner").write_text("x")
     git(repo, "add", "inner")
@@ -58,13 +58,13 @@ def test_a_split_index_names_its_shared_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o160000, 0o160755, 0xFFFF0000 | 0o160000])
-def test_a_gitlink_with_further_bits_of_mode_is_one(tmp_path: Path, mode: int) -> None:
+def test_gitlink_with_extra_mode_bits_is_found(tmp_path: Path, mode: int) -> None:
     data = bytearray(index_of(repository(tmp_path / "repo")))
     data[12 + 24 : 12 + 28] = struct.pack(">I", mode)
     assert read_index(bytes(data), 20).gitlinks == ("file",)
 
 
-def test_a_name_is_as_long_as_the_entry_says(tmp_path: Path) -> None:
+def test_entry_name_has_the_length_stated_in_its_header(tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo")
     repository(repo / "inner")
     git(repo, "add", "inner")
@@ -89,6 +89,6 @@ def test_a_name_is_as_long_as_the_entry_says(tmp_path: Path) -> None:
         b"DIRC\0\0\0\4\0\0\0\0IEOT\0\0\0\14\0\0\0\1\0\0\0\11\0\0\0\1" + bytes(20),
     ],
 )
-def test_no_other_data_is_taken_for_an_index(data: bytes) -> None:
+def test_invalid_index_data_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"index|end|extensions|block"):
         read_index(data, 20)

@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.linux
 
 
-def test_a_directory_made_anew_is_seen_though_it_has_the_old_inode(tmp_path: Path) -> None:
+def test_recreated_directory_with_the_same_inode_is_detected(tmp_path: Path) -> None:
     """ext4 reuses the number of a removed inode at once."""
     place = tmp_path / "place"
     place.mkdir()
@@ -52,7 +52,7 @@ def tick(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("moved", ["place/inner/key", "place/inner", "place"])
-def test_what_was_moved_away_and_back_is_seen(tmp_path: Path, moved: str) -> None:
+def test_path_moved_away_and_back_is_detected(tmp_path: Path, moved: str) -> None:
     """The mount was away with it."""
     key = tmp_path / "top" / "place" / "inner" / "key"
     key.parent.mkdir(parents=True)
@@ -66,7 +66,7 @@ def test_what_was_moved_away_and_back_is_seen(tmp_path: Path, moved: str) -> Non
     assert mounted.find_changed() == []
 
 
-def test_what_a_command_may_do_beside_it_is_not_taken_for_that(tmp_path: Path) -> None:
+def test_changes_beside_a_mounted_path_are_not_replacements(tmp_path: Path) -> None:
     key = tmp_path / "top" / "inner" / "key"
     key.parent.mkdir(parents=True)
     key.touch()
@@ -82,7 +82,7 @@ def test_what_a_command_may_do_beside_it_is_not_taken_for_that(tmp_path: Path) -
     assert mounted.find_changed() == [str(key)]
 
 
-def test_what_is_the_same_was_made_when_it_was_made(tmp_path: Path) -> None:
+def test_birth_time_survives_writes_and_is_0_for_missing_files(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     born = birth_ns(str(tmp_path / "file"))
     (tmp_path / "file").write_text("changed")

@@ -27,7 +27,7 @@ VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
-def test_what_was_packed_comes_back(value: Any) -> None:
+def test_packed_value_unpacks_to_an_equal_value(value: Any) -> None:
     found = unpack(pack(value))
     assert found == value
     assert type(found) is type(value)
@@ -36,12 +36,12 @@ def test_what_was_packed_comes_back(value: Any) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b'["os.system", "x"]', b'["PathEntry"]', b'["bytes", "?"]', b"[1.5]", b"[[]]", b'["dict", 1]']
 )
-def test_anything_else_is_refused(data: bytes) -> None:
+def test_invalid_packed_data_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".*"):
         unpack(data)
 
 
-def test_only_known_values_are_packed() -> None:
+def test_only_known_types_are_packed() -> None:
     with pytest.raises(TypeError):
         pack(object())
     assert json.loads(pack((1,))) == ["tuple", 1]

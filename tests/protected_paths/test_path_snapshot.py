@@ -112,9 +112,7 @@ DEEDS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize(("deed", "do"), DEEDS.values(), ids=DEEDS)
-def test_whatever_is_done_to_a_directory_is_undone_and_said(
-    place: Path, deed: str, do: Callable[[Path], object]
-) -> None:
+def test_any_change_to_a_directory_is_undone_and_reported(place: Path, deed: str, do: Callable[[Path], object]) -> None:
     furnish(place)
     before = state(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
@@ -124,7 +122,7 @@ def test_whatever_is_done_to_a_directory_is_undone_and_said(
     assert state(place) == before
 
 
-def test_what_is_as_it_was_is_not_mentioned(place: Path) -> None:
+def test_unchanged_path_is_not_reported(place: Path) -> None:
     furnish(place)
     guard = PathSnapshot([f"{place}/hooks", f"{place}/none"], [str(place)])
     (place / "beside").write_text("fine")
@@ -132,7 +130,7 @@ def test_what_is_as_it_was_is_not_mentioned(place: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "link", "fifo"])
-def test_what_was_not_there_is_moved_away(place: Path, kind: str) -> None:
+def test_new_path_is_removed_without_following_links(place: Path, kind: str) -> None:
     guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     made = place / ".claude"
     if kind == "file":
@@ -151,7 +149,7 @@ def test_what_was_not_there_is_moved_away(place: Path, kind: str) -> None:
     assert (place.parent / "target").exists() == (kind == "link"), "what a link leads to is left alone"
 
 
-def test_a_file_is_put_back_with_its_mode(place: Path) -> None:
+def test_file_is_restored_with_its_mode(place: Path) -> None:
     (place / "config").write_text("[core]\n")
     (place / "config").chmod(0o640)
     guard = PathSnapshot([f"{place}/config"], [str(place)])
@@ -162,7 +160,7 @@ def test_a_file_is_put_back_with_its_mode(place: Path) -> None:
     assert state(place) == {"config": ("file", 0o640, b"[core]\n")}
 
 
-def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
+def test_restore_never_writes_through_a_symlink(place: Path) -> None:
     """Not even if the command has put a link where a file is restored."""
     furnish(place)
     victim = place.parent / "victim"
@@ -176,7 +174,7 @@ def test_nothing_is_ever_written_through_a_link(place: Path) -> None:
     assert not (place / "hooks").is_symlink()
 
 
-def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None:
+def test_symlink_planted_above_a_missing_path_is_removed(place: Path) -> None:
     """`.git` as a link to a directory with hooks is as dangerous as hooks."""
     guard = PathSnapshot([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / "evil" / "hooks").mkdir(parents=True)
@@ -188,7 +186,7 @@ def test_a_link_planted_above_what_was_not_there_is_removed(place: Path) -> None
     assert (place / "evil" / "hooks").is_dir(), "what it led to is left alone"
 
 
-def test_a_directory_swapped_for_a_link_is_not_followed(place: Path) -> None:
+def test_parent_replaced_by_a_symlink_is_not_followed(place: Path) -> None:
     (place / ".git" / "hooks").mkdir(parents=True)
     guard = PathSnapshot([f"{place}/.git/hooks"], [str(place)])
     (place / ".git").rename(place / "away")
@@ -200,7 +198,7 @@ def test_a_directory_swapped_for_a_link_is_not_followed(place: Path) -> None:
     assert not os.path.lexists(place / ".git"), "the false one does not stay"
 
 
-def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_to_a_file_too_large_to_record_is_only_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "_MAX_CONTENT_BYTES", 1000)
     (place / "small").write_bytes(b"s" * 600)
     (place / "large").write_bytes(b"l" * 600)
@@ -215,7 +213,7 @@ def test_what_is_too_large_is_noticed_and_left_as_it_is(place: Path, monkeypatch
     assert state(place)["small"][2] == b"s" * 600
 
 
-def test_a_parent_that_is_gone_is_said(place: Path) -> None:
+def test_missing_parent_is_reported(place: Path) -> None:
     (place / "a").mkdir()
     (place / "a" / "kept").write_text("x")
     guard = PathSnapshot([f"{place}/a/kept"], [str(place)])
@@ -225,7 +223,7 @@ def test_a_parent_that_is_gone_is_said(place: Path) -> None:
     ]
 
 
-def test_nothing_else_is_left_beside_what_was_put_back(place: Path) -> None:
+def test_restore_leaves_no_temporary_files(place: Path) -> None:
     furnish(place)
     before = set(os.listdir(os.fsencode(place)))
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
@@ -234,7 +232,7 @@ def test_nothing_else_is_left_beside_what_was_put_back(place: Path) -> None:
     assert set(os.listdir(os.fsencode(place))) - {os.fsencode(name) for name in quarantined_names(place)} == before
 
 
-def test_a_tree_nested_deeper_than_a_path_is_moved_away(place: Path) -> None:
+def test_tree_deeper_than_path_max_is_moved_away(place: Path) -> None:
     guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d" * 200] * 60):
@@ -249,7 +247,7 @@ def test_a_tree_nested_deeper_than_a_path_is_moved_away(place: Path) -> None:
     remove_tree(os.fsencode(place / kept))  # pytest could not remove it
 
 
-def test_a_tree_nested_deeper_than_a_stack_is_moved_away_and_said(place: Path) -> None:
+def test_tree_deeper_than_the_recursion_limit_is_moved_away(place: Path) -> None:
     guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for name in (".claude", *["d"] * 1500):
@@ -264,7 +262,7 @@ def test_a_tree_nested_deeper_than_a_stack_is_moved_away_and_said(place: Path) -
     remove_tree(os.fsencode(place / kept))  # pytest could not remove it
 
 
-def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: Path) -> None:
+def test_directory_without_permissions_is_opened_and_restored(place: Path) -> None:
     furnish(place)
     before = state(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
@@ -274,7 +272,7 @@ def test_a_directory_that_the_command_has_closed_is_opened_and_put_back(place: P
     assert state(place) == before
 
 
-def test_what_could_not_be_read_before_is_left_as_it_is(place: Path) -> None:
+def test_entries_that_were_unreadable_before_are_left_in_place(place: Path) -> None:
     (place / "hooks" / "closed").mkdir(parents=True)
     (place / "hooks" / "file").write_text("x")
     for closed in (place / "hooks" / "closed", place / "hooks" / "file"):
@@ -287,7 +285,7 @@ def test_what_could_not_be_read_before_is_left_as_it_is(place: Path) -> None:
     assert {"closed", "file"} <= set(os.listdir(place / "hooks"))
 
 
-def test_what_there_is_no_descriptor_to_look_at_is_not_taken_for_absent(place: Path) -> None:
+def test_running_out_of_fds_is_not_taken_for_missing_files(place: Path) -> None:
     (place / "closed" / "deep").mkdir(parents=True)
     (place / "closed" / "deep" / "file").write_text("text")
     program = """
@@ -314,12 +312,12 @@ def test_what_there_is_no_descriptor_to_look_at_is_not_taken_for_absent(place: P
     assert state(place) == before
 
 
-def test_without_paths_it_has_nothing_to_do() -> None:
+def test_snapshot_without_paths_restores_nothing() -> None:
     assert PathSnapshot([], []).restore() == []
 
 
 @pytest.mark.parametrize("name", ["run", "deep/deeper/leaf"])
-def test_an_edit_that_keeps_the_size_and_sets_the_time_back_is_undone(place: Path, name: str) -> None:
+def test_edit_that_keeps_size_and_mtime_is_undone(place: Path, name: str) -> None:
     furnish(place)
     before = state(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
@@ -332,7 +330,9 @@ def test_an_edit_that_keeps_the_size_and_sets_the_time_back_is_undone(place: Pat
     assert state(place) == before
 
 
-def test_such_an_edit_of_what_is_too_large_is_noticed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edit_of_a_large_file_that_keeps_size_and_mtime_is_reported(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guards, "_MAX_CONTENT_BYTES", 3)
     (place / "config").write_text("[core]")
     guard = PathSnapshot([f"{place}/config"], [str(place)])
@@ -343,14 +343,14 @@ def test_such_an_edit_of_what_is_too_large_is_noticed(place: Path, monkeypatch: 
     assert "was changed, and could not be put back" in said
 
 
-def test_what_was_only_touched_is_not_mentioned(place: Path) -> None:
+def test_changed_timestamp_alone_is_not_reported(place: Path) -> None:
     furnish(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     os.utime(place / "hooks" / "run")
     assert guard.restore() == []
 
 
-def test_a_repository_turned_into_a_pointer_to_itself_is_disarmed(place: Path) -> None:
+def test_git_directory_replaced_by_a_pointer_to_it_is_disarmed(place: Path) -> None:
     (place / ".git" / "hooks").mkdir(parents=True)
     guard = PathSnapshot([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / ".git").rename(place / ".x")
@@ -365,7 +365,7 @@ def test_a_repository_turned_into_a_pointer_to_itself_is_disarmed(place: Path) -
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
-def test_what_always_was_in_the_way_stays(place: Path, kind: str) -> None:
+def test_file_that_already_blocked_the_path_stays(place: Path, kind: str) -> None:
     if kind == "file":
         (place / ".git").write_text("gitdir: /elsewhere\n")
     else:
@@ -375,7 +375,7 @@ def test_what_always_was_in_the_way_stays(place: Path, kind: str) -> None:
     assert state(place) == before
 
 
-def test_what_is_put_in_the_way_above_the_roots_is_none_of_ours(place: Path) -> None:
+def test_symlink_put_above_the_roots_is_not_removed(place: Path) -> None:
     root = place / "root"
     (root / ".git" / "hooks").mkdir(parents=True)
     guard = PathSnapshot([f"{root}/.git/hooks", f"{root}/.claude"], [str(root)])
@@ -387,7 +387,7 @@ def test_what_is_put_in_the_way_above_the_roots_is_none_of_ours(place: Path) -> 
     assert sorted(os.listdir(root)) == [".git"]
 
 
-def test_a_directory_with_too_much_in_it_is_compared_from_outside(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_to_an_oversized_directory_is_only_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "_MAX_ENTRIES", 10)
     (place / "large").mkdir()
     for number in range(20):
@@ -400,7 +400,7 @@ def test_a_directory_with_too_much_in_it_is_compared_from_outside(place: Path, m
     ]
 
 
-def test_what_is_filled_beyond_the_bound_is_put_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_filled_beyond_the_bound_is_restored(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "_MAX_ENTRIES", 100)
     furnish(place)
     before = state(place)
@@ -417,9 +417,7 @@ def test_what_is_filled_beyond_the_bound_is_put_back(place: Path, monkeypatch: p
     assert state(place) == before
 
 
-def test_a_pipe_that_takes_the_place_of_a_file_while_it_is_looked_at_is_not_waited_for(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fifo_swapped_in_for_a_file_does_not_block(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (place / "config").write_text("[core]\n")
     look = os.stat
 

@@ -25,7 +25,7 @@ def quarantined_files(place: Path) -> list[Path]:
     return sorted(path for path in place.iterdir() if path.name.endswith(QUARANTINED))
 
 
-def test_a_new_file_is_kept_and_the_note_says_where(place: Path) -> None:
+def test_new_file_is_quarantined_and_the_note_names_the_copy(place: Path) -> None:
     guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
     (place / "AGENTS.md").write_text("three hours of work")
     (said,) = guard.restore()
@@ -37,7 +37,7 @@ def test_a_new_file_is_kept_and_the_note_says_where(place: Path) -> None:
     )
 
 
-def test_a_changed_file_is_put_back_and_the_other_version_kept(place: Path) -> None:
+def test_changed_file_is_restored_and_the_new_version_quarantined(place: Path) -> None:
     (place / "AGENTS.md").write_text("before")
     guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
     (place / "AGENTS.md").write_text("after")
@@ -46,7 +46,7 @@ def test_a_changed_file_is_put_back_and_the_other_version_kept(place: Path) -> N
     assert ((place / "AGENTS.md").read_text(), copy.read_text()) == ("before", "after")
 
 
-def test_a_changed_directory_is_kept_whole_beside_it(place: Path) -> None:
+def test_changed_directory_is_quarantined_as_a_sibling(place: Path) -> None:
     """Not inside, where an agent would find `commands/evil.md` under any name."""
     (place / ".claude" / "commands").mkdir(parents=True)
     guard = PathSnapshot([f"{place}/.claude"], [str(place)])
@@ -57,7 +57,7 @@ def test_a_changed_directory_is_kept_whole_beside_it(place: Path) -> None:
     assert (copy / "commands" / "evil.md").read_text() == "run it"
 
 
-def test_the_same_content_is_kept_once(place: Path) -> None:
+def test_identical_content_is_quarantined_once(place: Path) -> None:
     for _ in range(3):
         guard = PathSnapshot([f"{place}/.claude", f"{place}/AGENTS.md"], [str(place)])
         (place / ".claude").mkdir()
@@ -69,7 +69,7 @@ def test_the_same_content_is_kept_once(place: Path) -> None:
     assert second.endswith(f"What was there is the same as {quarantined_files(place)[1].name}.")
 
 
-def test_other_content_is_kept_beside_the_first(place: Path) -> None:
+def test_different_content_is_quarantined_separately(place: Path) -> None:
     for text in ("one", "two", "one"):
         guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
         (place / "AGENTS.md").write_text(text)
@@ -77,7 +77,7 @@ def test_other_content_is_kept_beside_the_first(place: Path) -> None:
     assert sorted(path.read_text() for path in quarantined_files(place)) == ["one", "two"]
 
 
-def test_a_file_of_that_name_with_other_content_is_not_overwritten(place: Path) -> None:
+def test_forged_quarantine_file_is_not_overwritten(place: Path) -> None:
     """A command can compute the name and put a file there."""
     for forged in (True, False):
         guard = PathSnapshot([f"{place}/AGENTS.md"], [str(place)])
@@ -88,7 +88,7 @@ def test_a_file_of_that_name_with_other_content_is_not_overwritten(place: Path) 
     assert sorted(path.read_text() for path in quarantined_files(place)) == ["forged", "work"]
 
 
-def test_another_file_with_the_same_content_is_no_change(place: Path) -> None:
+def test_replacement_with_the_same_content_is_not_reported(place: Path) -> None:
     (place / "config").write_text("same")
     guard = PathSnapshot([f"{place}/config"], [str(place)])
     (place / "other").write_text("same")
@@ -96,7 +96,7 @@ def test_another_file_with_the_same_content_is_no_change(place: Path) -> None:
     assert guard.restore() == []
 
 
-def test_one_that_can_be_written_by_another_name_is_replaced_and_not_kept(place: Path) -> None:
+def test_hard_link_to_another_file_is_replaced_and_not_quarantined(place: Path) -> None:
     (place / "config").write_text("same")
     guard = PathSnapshot([f"{place}/config"], [str(place)])
     (place / "config").unlink()
@@ -108,7 +108,7 @@ def test_one_that_can_be_written_by_another_name_is_replaced_and_not_kept(place:
     assert (place / "config").stat().st_nlink == 1
 
 
-def test_what_is_empty_is_not_kept(place: Path) -> None:
+def test_empty_file_or_directory_is_not_quarantined(place: Path) -> None:
     guard = PathSnapshot([f"{place}/.claude", f"{place}/AGENTS.md"], [str(place)])
     (place / ".claude").mkdir()
     (place / "AGENTS.md").touch()
@@ -116,7 +116,7 @@ def test_what_is_empty_is_not_kept(place: Path) -> None:
     assert os.listdir(place) == []
 
 
-def test_a_link_is_not_kept_and_its_target_is_named(place: Path) -> None:
+def test_symlink_is_not_quarantined_and_its_target_is_named(place: Path) -> None:
     guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     (place / ".claude").symlink_to("elsewhere")
     (said,) = guard.restore()
@@ -124,9 +124,7 @@ def test_a_link_is_not_kept_and_its_target_is_named(place: Path) -> None:
     assert os.listdir(place) == []
 
 
-def test_a_directory_with_masses_in_it_is_renamed_without_a_look_into_it(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_directory_is_quarantined_without_being_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     (place / ".claude").mkdir()
     for number in range(1000):
@@ -146,7 +144,7 @@ def test_a_directory_with_masses_in_it_is_renamed_without_a_look_into_it(
     assert len(opened) < 100
 
 
-def test_a_long_name_is_shortened(place: Path) -> None:
+def test_long_name_is_shortened_for_quarantine(place: Path) -> None:
     name = "é" * 127
     guard = PathSnapshot([f"{place}/{name}"], [str(place)])
     (place / name).write_text("x")
@@ -155,7 +153,7 @@ def test_a_long_name_is_shortened(place: Path) -> None:
     assert len(quarantined_files(place)) == 1
 
 
-def test_a_hook_is_no_hook_under_its_new_name(place: Path) -> None:
+def test_quarantined_hook_has_a_name_that_git_does_not_run(place: Path) -> None:
     """Git runs hooks by exact names; `run-parts` and husky skip names with a dot there."""
     (place / "hooks").mkdir()
     guard = PathSnapshot([f"{place}/hooks/pre-commit"], [str(place)])

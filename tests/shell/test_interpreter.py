@@ -201,7 +201,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("text", "given"), ALL.items(), ids=list(ALL))
-def test_a_command_is_given_what_bash_gives_it(text: str, given: list[str]) -> None:
+def test_interpreter_computes_the_arguments_that_bash_passes(text: str, given: list[str]) -> None:
     script = read(text, cwd="/home/dev/project", home="/home/dev")
     found = [command.words.partition(" ")[2] for command in script.commands if command.name == "alpha"]
     assert list(dict.fromkeys(found)) == given
@@ -215,12 +215,12 @@ def running() -> Iterator[Target]:
 
 
 @pytest.mark.parametrize("text", ALL, ids=list(ALL))
-def test_bash_itself_says_so(text: str, running: Target) -> None:
+def test_bash_agrees_with_the_expected_arguments(text: str, running: Target) -> None:
     assert running.wrong(text) == ""
 
 
 @pytest.mark.parametrize(("text", "place"), PLACES.items(), ids=list(PLACES))
-def test_a_command_runs_where_bash_runs_it(text: str, place: tuple[str, bool]) -> None:
+def test_interpreter_finds_the_working_directory_of_a_command(text: str, place: tuple[str, bool]) -> None:
     script = read(text, cwd="/home/dev/project", home="/home/dev")
     [command] = [command for command in script.commands if command.name == "alpha"]
     assert (command.cwd, command.cwd_certain) == place
@@ -270,7 +270,7 @@ def test_a_command_runs_where_bash_runs_it(text: str, place: tuple[str, bool]) -
         "case $X in a) D=/;;& b) D=x;;& c) rm -rf $D;; esac",
     ],
 )
-def test_what_only_shows_when_it_is_followed_so_is_refused(text: str) -> None:
+def test_destructive_command_found_only_by_interpretation_is_refused(text: str) -> None:
     assert verdict(text).decision is Decision.REFUSE
 
 
@@ -290,7 +290,7 @@ def test_what_only_shows_when_it_is_followed_so_is_refused(text: str) -> None:
         'clean() { [ "$1" = -v ] && shift; rm -rf "$1"/*; }; clean -v build',
     ],
 )
-def test_what_is_known_of_words_and_places_is_enough(text: str) -> None:
+def test_harmless_command_is_allowed_with_partly_known_values(text: str) -> None:
     assert verdict(text).decision is Decision.ALLOW
 
 
@@ -302,10 +302,10 @@ def test_what_is_known_of_words_and_places_is_enough(text: str) -> None:
         '[ -z "$D" ] && D=build; rm -rf "$D"/*',
     ],
 )
-def test_a_test_that_has_led_away_shows_that_a_variable_is_not_empty(text: str) -> None:
+def test_emptiness_test_that_exits_proves_a_variable_is_not_empty(text: str) -> None:
     assert verdict(text).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize("text", ['cd src && set -- a; ls "$@"', 'shift $n; ls "$@"', "for d; do ls $d; done"])
-def test_arguments_that_are_not_known_are_named(text: str) -> None:
+def test_unknown_arguments_are_named_in_the_verdict(text: str) -> None:
     assert "$@" in verdict(text).unknown

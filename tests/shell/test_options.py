@@ -28,7 +28,7 @@ SHAPE = OptionSpec("uo", "user output", flags="unique verbose", attached="i")
         ("- -u", [("-u", None)], ["-"]),
     ],
 )
-def test_options_are_told_from_their_values(
+def test_options_are_separated_from_their_values(
     words: str, options: list[tuple[str, str | None]], operands: list[str]
 ) -> None:
     given = SHAPE.parse(words.split())
@@ -36,18 +36,18 @@ def test_options_are_told_from_their_values(
 
 
 @pytest.mark.parametrize("words", ["-u root", "--us root", "-v --user=root", "-vuroot", ""])
-def test_a_wrapper_ends_where_its_command_begins(words: str) -> None:
+def test_wrapper_options_end_where_the_wrapped_command_begins(words: str) -> None:
     argv = ("sudo", *words.split(), "rm", "-u", "x")
     assert SHAPE.command(argv) == ("rm", "-u", "x")
 
 
-def test_a_program_with_words_for_options_knows_no_clusters() -> None:
+def test_program_with_single_dash_words_has_no_option_clusters() -> None:
     shape = spec_for(("-out", "-c"))
     assert shape.parse(["-tac", "x", "-out", "f"]).operands == ["x"]
     assert shape.parse(["-out", "f"]).values("-out") == ["f"]
 
 
-def test_the_last_word_on_a_switch_counts() -> None:
+def test_last_occurrence_of_a_switch_wins() -> None:
     shape = spec_from_letters("", "force tag=")
     assert shape.parse(["--forc"]).is_set("--force")
     assert not shape.parse(["--force", "--no-forc"]).is_set("--force")
@@ -58,7 +58,7 @@ def test_the_last_word_on_a_switch_counts() -> None:
     ("text", "found"),
     [("mkfs.ext4 -n /dev/x", True), ("mkfs.ext4 -L -n /dev/x", False), ("mkfs.ext4 -Ln /dev/x", False)],
 )
-def test_a_value_that_looks_like_an_option_is_none(text: str, found: bool) -> None:
+def test_option_value_that_looks_like_an_option_is_not_a_flag(text: str, found: bool) -> None:
     command = read(text, cwd="/", home="/root").commands[0]
     assert command.has_flag("-n") is found
     assert command.operands() == ["/dev/x"]

@@ -23,18 +23,18 @@ KNOWN = {
 }
 
 
-def test_nasty_snippets_are_read_as_bash_reads_them() -> None:
+def test_nasty_snippets_are_parsed_as_bash_parses_them() -> None:
     assert len(NASTY) > 600
     assert disagreements({text: text for text in NASTY}).keys() <= KNOWN.keys()
 
 
-def test_extended_globs_are_read_as_bash_reads_them_when_it_knows_them() -> None:
+def test_extended_globs_are_parsed_as_bash_parses_them() -> None:
     globs = {text: text for text in NASTY if any(mark + "(" in text for mark in "?*+@!")}
     assert disagreements(globs, "-O", "extglob") == {}
 
 
 @pytest.mark.slow
-def test_installed_scripts_are_read_as_bash_reads_them() -> None:
+def test_installed_scripts_are_parsed_as_bash_parses_them() -> None:
     scripts = dict(installed_scripts())
     if len(scripts) > SAMPLE:
         names = random.Random(SAMPLE).sample(sorted(scripts), SAMPLE)
@@ -44,7 +44,7 @@ def test_installed_scripts_are_read_as_bash_reads_them() -> None:
 
 
 @pytest.mark.slow
-def test_invented_scripts_are_read_as_bash_reads_them() -> None:
+def test_generated_scripts_are_parsed_as_bash_parses_them() -> None:
     scripts = {str(n): Inventor(n).script() for n in range(INVENTED)}
     assert sum(valid(scripts.values())) > INVENTED * 0.9
     assert {name: scripts[name] for name in disagreements(scripts)} == {}

@@ -85,12 +85,12 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("text", [*IN_BRACES, *HASHED, *ALIASED, *DECLARED, *GIVEN])
-def test_what_comes_in_by_another_door_is_refused(text: str) -> None:
+def test_destructive_command_in_a_rare_construct_is_refused(text: str) -> None:
     assert verdict(text).decision is Decision.REFUSE
 
 
 @pytest.mark.parametrize(("text", "unknown"), UNKNOWN.items())
-def test_the_verdict_says_what_it_does_not_know(text: str, unknown: tuple[str, ...]) -> None:
+def test_verdict_lists_unknown_values(text: str, unknown: tuple[str, ...]) -> None:
     assert verdict(text).unknown == unknown
 
 
@@ -105,7 +105,7 @@ def test_the_verdict_says_what_it_does_not_know(text: str, unknown: tuple[str, .
         "[[ $x =~ ^v(.*)$ ]] && echo ${BASH_REMATCH[1]}",
     ],
 )
-def test_harmless_use_of_them_is_left_alone(text: str) -> None:
+def test_harmless_use_of_rare_constructs_is_allowed(text: str) -> None:
     script = read(text, cwd="/home/dev/project", home="/home/dev")
     assert (script.gave_up, script.syntax_error) == ("", False)
     assert verdict(text).decision is Decision.ALLOW

@@ -57,7 +57,7 @@ NASTY = (Path(__file__).parent / "nasty.txt").read_text().split("\n%%\n")
         ("a $'\\t\\x41\\u00e9\\0b' $\"c\"", "[a «\tAé» «c»]"),
     ],
 )
-def test_a_text_is_read(text: str, tree: str) -> None:
+def test_text_is_parsed_into_the_expected_tree(text: str, tree: str) -> None:
     block, broken = parse(text)
     assert (notate_block(block), broken) == (tree, False)
 
@@ -77,7 +77,7 @@ def test_a_text_is_read(text: str, tree: str) -> None:
         ("( )", ""),
     ],
 )
-def test_of_a_broken_text_what_could_be_commands_is_read(text: str, tree: str) -> None:
+def test_possible_commands_in_broken_text_are_parsed(text: str, tree: str) -> None:
     block, broken = parse(text)
     assert (notate_block(block), broken) == (tree, True)
 
@@ -90,17 +90,17 @@ def test_of_a_broken_text_what_could_be_commands_is_read(text: str, tree: str) -
         ("a ${b[}; c", "[a ${b[]}] ; [c]"),
     ],
 )
-def test_an_error_that_bash_meets_later_does_not_break_the_text(text: str, tree: str) -> None:
+def test_error_that_bash_finds_only_at_run_time_is_no_syntax_error(text: str, tree: str) -> None:
     block, broken = parse(text)
     assert (notate_block(block), broken) == (tree, False)
 
 
-def test_a_quote_in_a_quoted_default_hides_no_command() -> None:
+def test_quote_in_a_quoted_default_hides_no_command() -> None:
     block, broken = parse("""a "${x:-'"'}"; b # }\"""")
     assert (notate_block(block), broken) == ("[a ${x:-«'»«\"'»}] ; [b]", False)
 
 
-def test_positions_are_those_of_the_text() -> None:
+def test_node_positions_match_the_text() -> None:
     text = 'a "$(b  cc)" `d ee`; (ff)'
     found: list[str] = []
 
@@ -116,7 +116,7 @@ def test_positions_are_those_of_the_text() -> None:
     assert found == ['a "$(b  cc)" `d ee`', "b  cc", "d ee", "(ff)", "ff"]
 
 
-def test_a_bad_substitution_has_no_name() -> None:
+def test_bad_substitution_has_no_name() -> None:
     block, _ = parse("a ${b c}")
     node = block.items[0].node
     assert isinstance(node, SimpleCommand)
@@ -183,7 +183,7 @@ PIECES = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", PIECES)
-def test_a_piece_repeated_for_long_takes_no_more_than_its_time(piece: str) -> None:
+def test_long_repetition_is_parsed_in_subquadratic_time(piece: str) -> None:
     began = time.process_time()
     for text in (piece * (100_000 // len(piece)), piece * 38 + "x " * 20_000, piece * 38 + "x" + ")" * 38 + "}" * 38):
         with contextlib.suppress(TooDeep):
@@ -191,7 +191,7 @@ def test_a_piece_repeated_for_long_takes_no_more_than_its_time(piece: str) -> No
     assert time.process_time() - began < 30  # quadratic time would take minutes
 
 
-def test_errors_within_errors_are_not_read_again_and_again() -> None:
+def test_nested_errors_are_not_parsed_repeatedly() -> None:
     text = "if " + "x " * 2_000
     for _ in range(9):
         text = "if `" + text.replace("\\", "\\\\").replace("`", "\\`") + "`"
@@ -200,7 +200,7 @@ def test_errors_within_errors_are_not_read_again_and_again() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_mangled_texts_raise_nothing(seed: int) -> None:
+def test_mangled_text_raises_no_unexpected_error(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(1_000):
         letters = list(chance.choice(NASTY))

@@ -50,7 +50,7 @@ def pipe_pairs(text: str) -> set[str]:
         "coproc P { a; }; b >&${P[1]}": {"b>a"},
     }.items(),
 )
-def test_a_pipe_joins_those_that_write_and_those_that_read(text: str, pairs: set[str]) -> None:
+def test_pipe_numbers_connect_writers_and_readers(text: str, pairs: set[str]) -> None:
     assert pipe_pairs(text) == pairs
 
 
@@ -77,11 +77,11 @@ def test_a_pipe_joins_those_that_write_and_those_that_read(text: str, pairs: set
         "python3 -c 'import os; os.system(\"a | b\")'": {"a>b"},
     }.items(),
 )
-def test_a_pipe_in_a_text_that_is_run_is_one_as_any(text: str, pairs: set[str]) -> None:
+def test_pipe_in_text_that_is_run_connects_its_commands(text: str, pairs: set[str]) -> None:
     assert pipe_pairs(text) == pairs
 
 
-def test_what_is_followed_again_is_listed_once_per_pipe() -> None:
+def test_repeated_command_is_listed_once_per_pipe() -> None:
     """A loop's body is interpreted twice, a trap's command when it is set and when it runs: that makes no new pipes."""
     for text in ("for i in 1 2; do x=$i; a | b; done", "trap 'a | b' EXIT", "f() { eval 'a | b'; }; f; f"):
         commands = read(text, cwd="/", home="/home/dev").commands

@@ -11,7 +11,7 @@ from nacre.shell.quoting import build_safe_command, escape_arg
 
 
 @pytest.mark.req("K-05")
-def test_an_argument_is_quoted_whatever_is_in_it() -> None:
+def test_arguments_are_always_quoted() -> None:
     assert escape_arg("hello") == "'hello'"
     assert escape_arg("it's") == "'it'\\''s'"
     assert escape_arg("") == "''"
@@ -20,6 +20,6 @@ def test_an_argument_is_quoted_whatever_is_in_it() -> None:
 
 @pytest.mark.req("K-05")
 @given(st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs", "Cn"]))))
-def test_what_is_quoted_is_read_back_as_the_very_same_words(words: list[str]) -> None:
+def test_quoted_arguments_are_parsed_back_unchanged(words: list[str]) -> None:
     script = read(build_safe_command("echo", words), cwd="/", home="/root")
     assert [command.argv for command in script.commands] == [("echo", *words)]

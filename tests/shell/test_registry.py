@@ -10,7 +10,7 @@ from nacre.shell.registry import HANDLERS, MODULES, is_known
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_program_is_listed_under_the_module_that_knows_it(module: str) -> None:
+def test_program_is_listed_under_its_handler_module(module: str) -> None:
     known = import_module(f"nacre.shell.programs.{module}").HANDLERS
     assert set(MODULES[module].split()) == known.keys()
     assert all(HANDLERS.get(name) is follower for name, follower in known.items())
@@ -19,10 +19,10 @@ def test_a_program_is_listed_under_the_module_that_knows_it(module: str) -> None
 @pytest.mark.parametrize(
     "name", ["ld-linux-x86-64.so.2", "ld-linux.so.2", "ld-linux-aarch64.so.1", "ld-musl-x86_64.so.1", "ld64.so.2"]
 )
-def test_the_dynamic_loader_is_known_by_each_of_its_names(name: str) -> None:
+def test_dynamic_loader_is_known_by_each_of_its_names(name: str) -> None:
     assert HANDLERS.get(name) is HANDLERS.get("ld.so") is not None
     assert is_known(name)
 
 
-def test_what_nobody_knows_has_no_follower() -> None:
+def test_unknown_program_has_no_handler() -> None:
     assert HANDLERS.get("nobody") is HANDLERS.get("ld-linux.conf") is None
