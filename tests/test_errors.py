@@ -90,7 +90,7 @@ def result_of(outcome: Outcome) -> Result:
 
 @pytest.mark.req("M-02")
 @pytest.mark.parametrize(("outcome", "words", "data", "status"), OUTCOMES)
-def test_an_outcome_in_words_as_data_and_as_an_exit_status(
+def test_outcome_has_its_summary_dict_and_exit_status(
     outcome: Outcome, words: str, data: dict[str, Any], status: int
 ) -> None:
     result = result_of(outcome)
@@ -106,29 +106,29 @@ def test_an_outcome_in_words_as_data_and_as_an_exit_status(
     assert result.timed_out == isinstance(outcome, TimedOut)
 
 
-def test_every_outcome_has_a_name() -> None:
+def test_every_outcome_class_has_a_kind() -> None:
     assert {type(outcome) for outcome, *_ in OUTCOMES} == set(KINDS)
 
 
 @pytest.mark.parametrize("outcome", [outcome for outcome, *_ in OUTCOMES])
-def test_a_result_survives_pickling(outcome: Outcome) -> None:
+def test_result_survives_pickling(outcome: Outcome) -> None:
     assert pickle.loads(pickle.dumps(result_of(outcome))) == result_of(outcome)
 
 
 @pytest.mark.parametrize("kind", [InvalidRequest, PathNotAllowed, AccessUnavailable])
-def test_an_invalid_request_survives_pickling(kind: type[InvalidRequest]) -> None:
+def test_invalid_request_survives_pickling(kind: type[InvalidRequest]) -> None:
     error = kind("code", "Message.", field="field", hint="Hint.")
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), vars(again), str(again)) == (kind, vars(error), "Message. Hint.")
 
 
-def test_a_keeper_that_failed_for_a_lack_says_so_after_pickling() -> None:
+def test_keeper_failed_keeps_its_errno_after_pickling() -> None:
     again = pickle.loads(pickle.dumps(KeeperFailed("Message.", 24)))
     assert (type(again), again.errno, str(again)) == (KeeperFailed, 24, "Message.")
 
 
 @pytest.mark.req("K-06")
-def test_a_failed_command_survives_pickling_and_carries_its_result() -> None:
+def test_command_failed_keeps_its_result_after_pickling() -> None:
     error = CommandFailed(result_of(Exited(3)))
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.result, again.exit_code, str(again)) == (
@@ -143,7 +143,7 @@ def test_a_failed_command_survives_pickling_and_carries_its_result() -> None:
 @pytest.mark.parametrize(
     "outcome", [outcome for outcome, *_ in OUTCOMES if outcome != Exited(0) and not isinstance(outcome, Running)]
 )
-def test_every_outcome_but_success_and_going_on_fails_the_check(outcome: Outcome) -> None:
+def test_check_raises_for_every_outcome_but_success_and_running(outcome: Outcome) -> None:
     with pytest.raises(CommandFailed) as caught:
         result_of(outcome).check()
     assert (caught.value.result, caught.value.exit_code) == (result_of(outcome), result_of(outcome).exit_code)
@@ -154,6 +154,6 @@ def test_every_error_is_a_nacre_error() -> None:
         assert issubclass(kind, NacreError)
 
 
-def test_a_message_of_a_failed_command_has_a_bound() -> None:
+def test_message_of_a_failed_command_has_a_maximum_length() -> None:
     loud = Result(command="cmd", cwd="/", outcome=Exited(1), err=Captured(head=b"x" * 100_000, total_bytes=100_000))
     assert len(str(CommandFailed(loud))) == 2000

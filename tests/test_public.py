@@ -49,30 +49,30 @@ NAMES = [
 ]
 
 
-def test_these_are_the_public_names() -> None:
+def test_all_lists_the_public_names() -> None:
     assert nacre.__all__ == NAMES
 
 
-def test_every_public_name_can_be_had_and_is_listed() -> None:
+def test_every_public_name_exists_and_is_in_dir() -> None:
     assert [name for name in NAMES if not hasattr(nacre, name)] == []
     assert set(NAMES) <= set(dir(nacre))
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+def test_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         nacre.nonsense  # noqa: B018
 
 
-def test_the_options_of_run_are_the_fields_of_request_and_context() -> None:
+def test_run_options_are_the_fields_of_request_and_context() -> None:
     named = {field.name for kind in (Request, ToolContext) for field in fields(kind)} - {"command"}
     assert set(RunOptions.__annotations__) == named
 
 
-def test_no_option_could_belong_to_both() -> None:
+def test_request_and_context_share_no_field() -> None:
     assert not {field.name for field in fields(Request)} & {field.name for field in fields(ToolContext)}
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_package_contains_py_typed() -> None:
     assert (Path(nacre.__file__).parent / "py.typed").exists()
 
 
@@ -90,7 +90,7 @@ HEAVY = [
 ]
 
 
-def test_importing_nacre_loads_nothing_heavy() -> None:
+def test_importing_nacre_loads_no_heavy_modules() -> None:
     program = f"""
         import sys
         before = set(sys.modules)
@@ -100,7 +100,7 @@ def test_importing_nacre_loads_nothing_heavy() -> None:
     assert run_host(program) == "[]\n"
 
 
-def test_requests_and_results_can_be_had_without_an_event_loop() -> None:
+def test_request_and_result_classes_load_without_asyncio() -> None:
     program = """
         import sys
         from nacre import Chunk, InvalidRequest, Limits, Request, Result, ToolContext
@@ -109,7 +109,7 @@ def test_requests_and_results_can_be_had_without_an_event_loop() -> None:
     assert run_host(program) == "[]\n"
 
 
-def test_running_a_command_loads_no_subprocess_module_and_starts_no_thread() -> None:
+def test_running_a_command_loads_no_optional_packages_and_leaves_no_thread() -> None:
     program = """
         import asyncio, sys, threading, nacre
         assert asyncio.run(nacre.run("true")).ok

@@ -33,7 +33,7 @@ class Point:
         return self.x + self.y
 
 
-def test_a_value_is_shown_compared_and_hashed_by_its_fields() -> None:
+def test_repr_equality_and_hash_use_the_fields() -> None:
     assert repr(Exited(3)) == "Exited(code=3)"
     assert Exited(3) == Exited(3) != Exited(4)
     assert Exited(3) != Signalled(3)  # type: ignore[comparison-overlap]
@@ -41,7 +41,7 @@ def test_a_value_is_shown_compared_and_hashed_by_its_fields() -> None:
     assert Point(1).sum == 3
 
 
-def test_it_cannot_be_changed() -> None:
+def test_frozen_value_cannot_be_changed() -> None:
     point = Point(1)
     with pytest.raises(dataclasses.FrozenInstanceError, match="Point is frozen: 'x'"):
         point.x = 2  # type: ignore[misc]
@@ -51,19 +51,19 @@ def test_it_cannot_be_changed() -> None:
         point.z = 1  # type: ignore[attr-defined]
 
 
-def test_a_made_default_is_nobody_elses() -> None:
+def test_default_factory_makes_a_new_value_each_time() -> None:
     assert Point(1).tags is not Point(1).tags
     assert Point(1, tags={"a": 1}).tags == {"a": 1}
 
 
-def test_mistakes_are_pythons_own_errors() -> None:
+def test_wrong_arguments_raise_pythons_own_type_errors() -> None:
     with pytest.raises(TypeError, match=r"Point\.__init__\(\) missing 1 required positional argument: 'x'"):
         Point()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="positional argument"):
         Point(1, 2, {})  # type: ignore[call-arg]
 
 
-def test_the_standard_library_takes_it_for_a_dataclass() -> None:
+def test_dataclasses_module_treats_a_frozen_class_as_a_dataclass() -> None:
     point = Point(1, tags={"a": 1})
     assert dataclasses.is_dataclass(point)
     assert [each.name for each in dataclasses.fields(point)] == ["x", "y", "tags"] == [*field_names(Point)]
@@ -75,14 +75,14 @@ def test_the_standard_library_takes_it_for_a_dataclass() -> None:
             assert (x, y) == (1, 2)
 
 
-def test_it_can_be_copied_and_sent() -> None:
+def test_frozen_value_can_be_copied_and_pickled() -> None:
     request = Request("ls", env={"A": "b"})
     assert pickle.loads(pickle.dumps(request)) == copy.deepcopy(request) == request
     result = Result(command="x", cwd="/", outcome=Exited(0))
     assert pickle.loads(pickle.dumps(result)) == result
 
 
-def test_a_check_loads_neither_dataclasses_nor_inspect() -> None:
+def test_check_loads_neither_dataclasses_nor_inspect() -> None:
     look = "import sys, nacre; nacre.check('ls'); print(sorted({'dataclasses', 'inspect'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -42,7 +42,7 @@ print(json.dumps([before, after_small, resident()]))
 
 @pytest.mark.linux
 @pytest.mark.skipif(not HAS_TRIM, reason="the C library has no malloc_trim")
-def test_free_heap_is_returned_after_a_large_output_and_only_then() -> None:
+def test_free_heap_is_returned_only_after_a_large_output() -> None:
     program = [sys.executable, "-c", FRAGMENTED_HOST]
     said = subprocess.run(program, stdout=subprocess.PIPE, check=True, timeout=100).stdout
     before, after_small, after_large = json.loads(said)
@@ -50,7 +50,7 @@ def test_free_heap_is_returned_after_a_large_output_and_only_then() -> None:
     assert after_large < before / 2
 
 
-async def test_a_run_with_one_stream_holds_its_output_once() -> None:
+async def test_output_of_one_stream_is_stored_once() -> None:
     printed = await Bash().run("head -c 3000000 /dev/zero")
     failed = await Bash().run("head -c 3000000 /dev/zero >&2")
     mixed = await Bash().run("echo out; echo err >&2")

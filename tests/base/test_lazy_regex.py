@@ -11,7 +11,7 @@ from nacre.base.lazy_regex import lazy_regex
 SOURCES = sorted(Path(nacre.__file__).parent.rglob("*.py"))
 
 
-def test_no_group_is_repeated_possessively() -> None:
+def test_no_regex_repeats_a_group_possessively() -> None:
     """Python before 3.11.5 matches wrongly with such a group."""
     found = [
         f"{path.name}:{number}"
@@ -22,7 +22,7 @@ def test_no_group_is_repeated_possessively() -> None:
     assert found == []
 
 
-def test_a_pattern_is_what_it_would_be_at_once() -> None:
+def test_lazy_regex_behaves_like_a_compiled_one() -> None:
     pattern = lazy_regex(r"(a)(b)?", re.IGNORECASE)
     assert pattern.pattern == r"(a)(b)?"
     found = pattern.match("AB")

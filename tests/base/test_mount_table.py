@@ -32,24 +32,24 @@ def parse_rows(table: bytes) -> list[tuple[int, bytes, bytes, bytes, bytes]]:
 
 
 @pytest.mark.parametrize(("written", "path"), PATHS.items())
-def test_a_path_is_decoded_as_the_kernel_escapes_it(written: bytes, path: bytes) -> None:
+def test_mount_path_is_decoded_as_the_kernel_escapes_it(written: bytes, path: bytes) -> None:
     row = b"40 29 0:36 " + written + b" " + written + b" rw,relatime shared:7 - tmpfs none rw,size=4k\n"
     assert parse_rows(row) == [(40, b"0:36", path, path, b"rw,relatime")]
 
 
-def test_rows_keep_their_order_and_half_a_row_is_no_mount() -> None:
+def test_rows_keep_their_order_and_incomplete_rows_are_skipped() -> None:
     table = b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\nhalf a row\n23 22 0:5 / /proc ro,nosuid - proc proc rw"
     assert parse_rows(table) == [(22, b"8:1", b"/", b"/", b"rw"), (23, b"0:5", b"/", b"/proc", b"ro,nosuid")]
 
 
 @pytest.mark.linux
-def test_the_table_of_this_process_has_proc() -> None:
+def test_mount_table_of_this_process_contains_proc() -> None:
     if not os.path.exists("/proc/self/mountinfo"):
         pytest.skip("needs /proc")
     assert b"/proc" in {entry.point for entry in read_mount_table()}, "the root need not be: in a chroot it is no mount"
 
 
-def test_the_reader_loads_nothing_that_the_keeper_may_not() -> None:
+def test_mount_table_loads_no_other_modules() -> None:
     program = """
         import sys
         before = set(sys.modules)

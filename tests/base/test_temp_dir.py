@@ -20,7 +20,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_host_killed_while_it_looks_for_the_directory_leaves_no_file(tmp_path: Path) -> None:
+def test_host_killed_before_removing_a_file_in_tmpdir_leaves_none(tmp_path: Path) -> None:
     """SIGKILL hits just before a file there would be removed."""
     program = """
         import os, signal, sys, nacre
@@ -36,7 +36,7 @@ def test_a_host_killed_while_it_looks_for_the_directory_leaves_no_file(tmp_path:
     wait_until(lambda: not os.listdir(tmp_path), "its keeper to remove the private directory")
 
 
-def test_it_is_the_one_that_tempfile_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_directory_equals_tempfile_gettempdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert temporary_directory() == tempfile.gettempdir()
     for name in ("TMP", "TEMP", "TMPDIR"):  # the later ones have precedence
         place = tmp_path / name
@@ -46,7 +46,7 @@ def test_it_is_the_one_that_tempfile_gives(tmp_path: Path, monkeypatch: pytest.M
         assert temporary_directory() == tempfile.gettempdir() == str(place)
 
 
-def test_what_the_program_has_set_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tempfile_tempdir_set_by_the_program_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "not this"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert temporary_directory() == str(tmp_path)
@@ -55,21 +55,21 @@ def test_what_the_program_has_set_counts(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("kind", ["missing", "file"])
-def test_one_that_is_no_directory_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_path_that_is_not_a_directory_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     usual = temporary_directory()
     (tmp_path / "file").touch()
     monkeypatch.setenv("TMPDIR", str(tmp_path / kind))
     assert temporary_directory() == usual
 
 
-def test_a_relative_one_becomes_absolute(tmp_path: Path) -> None:
+def test_relative_tmpdir_becomes_absolute(tmp_path: Path) -> None:
     program = "from nacre.base.temp_dir import temporary_directory; print(temporary_directory())"
     (tmp_path / "here").mkdir()
     assert run_host(program, env={"TMPDIR": "here"}, cwd=tmp_path) == f"{tmp_path}/here\n"
 
 
 @pytest.mark.linux
-def test_one_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_directory_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even root can write to procfs."""
     usual = temporary_directory()
     monkeypatch.setenv("TMPDIR", "/proc/self")

@@ -20,12 +20,12 @@ async def who() -> str:
     return WHO.get()
 
 
-def test_a_coroutine_sees_the_context_of_who_waits_for_it() -> None:
+def test_block_on_keeps_the_callers_context() -> None:
     WHO.set("me")
     assert block_on(who()) == "me"
 
 
-async def test_inside_a_running_loop_it_sees_it_too() -> None:
+async def test_block_on_inside_a_running_loop_keeps_the_context() -> None:
     WHO.set("me, in a loop")
     assert block_on(who()) == "me, in a loop"
 
@@ -41,7 +41,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-async def test_where_no_thread_is_to_be_had_the_work_is_done_all_the_same_and_once(
+async def test_work_runs_once_when_no_thread_can_be_started(
     no_threads: pytest.MonkeyPatch,
 ) -> None:
     done: list[int] = []
@@ -51,13 +51,13 @@ async def test_where_no_thread_is_to_be_had_the_work_is_done_all_the_same_and_on
     assert done == [1, 2]
 
 
-async def test_no_thread_stays_that_has_done_its_work() -> None:
+async def test_worker_thread_exits_when_its_work_is_done() -> None:
     workers = await asyncio.gather(*(run_in_thread(threading.current_thread) for _ in range(10)))
     assert threading.main_thread() not in workers
     await until(lambda: not any(worker.is_alive() for worker in workers), "the end of all of them")
 
 
-async def test_who_goes_away_leaves_the_work_to_itself() -> None:
+async def test_work_continues_when_its_waiter_is_cancelled() -> None:
     goes_on, done = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -73,7 +73,7 @@ async def test_who_goes_away_leaves_the_work_to_itself() -> None:
     await until(done.is_set, "its end")
 
 
-async def test_an_error_of_the_work_is_its_own_and_no_reason_to_do_it_again() -> None:
+async def test_error_of_the_work_is_raised_without_a_retry() -> None:
     done: list[int] = []
 
     def fail() -> None:
@@ -85,6 +85,6 @@ async def test_an_error_of_the_work_is_its_own_and_no_reason_to_do_it_again() ->
     assert done == [1]
 
 
-async def test_work_beside_the_loop_sees_the_context_of_who_waits_for_it() -> None:
+async def test_work_in_a_thread_sees_the_callers_context() -> None:
     WHO.set("me, beside")
     assert await run_in_thread(WHO.get) == "me, beside"

@@ -22,7 +22,7 @@ def rules(config: Config) -> dict[str, tuple[str, ...]]:
     return {"allow": permissions.allow, "ask": permissions.ask, "deny": permissions.deny}
 
 
-def test_the_users_rules_are_taken_and_those_of_other_tools_are_not(place: Place) -> None:
+def test_bash_rules_of_the_user_are_used_and_other_tools_rules_ignored(place: Place) -> None:
     place.write(
         place.home / ".claude" / "settings.json",
         settings(allow=["Bash(make:*)", "Read(**)", "mcp__x__y"], ask=["Bash(npm:*)"], deny=["Bash(rm:*)", "WebFetch"]),
@@ -31,7 +31,7 @@ def test_the_users_rules_are_taken_and_those_of_other_tools_are_not(place: Place
 
 
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-def test_a_projects_rules_deny_and_ask_and_do_not_allow(place: Place, name: str) -> None:
+def test_project_rules_deny_and_ask_but_do_not_allow(place: Place, name: str) -> None:
     file = place.write(
         place.project / ".claude" / name,
         settings(allow=["Bash(git:*)"], ask=["Bash(npm:*)"], deny=["Bash(rm:*)"]),
@@ -43,7 +43,7 @@ def test_a_projects_rules_deny_and_ask_and_do_not_allow(place: Place, name: str)
     assert str(entry.origin) == f"project {file}:12"
 
 
-def test_all_of_them_add_up_from_below_to_the_root_of_the_repository(place: Place) -> None:
+def test_rules_add_up_from_the_directory_to_the_repository_root(place: Place) -> None:
     place.write(place.home / ".claude" / "settings.json", settings(deny=["Bash(a)"]))
     place.write(place.project / ".claude" / "settings.json", settings(deny=["Bash(b)"]))
     place.write(place.project / "in" / ".claude" / "settings.local.json", settings(deny=["Bash(c)"]))
@@ -51,7 +51,7 @@ def test_all_of_them_add_up_from_below_to_the_root_of_the_repository(place: Plac
     assert rules(place.load(below="in"))["deny"] == ("Bash(a)", "Bash(c)", "Bash(b)")
 
 
-def test_they_are_where_claude_code_has_them(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claude_config_dir_variable_selects_the_user_settings(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.write(place.home / ".claude" / "settings.json", settings(deny=["Bash(a)"]))
     place.write(place.home / "elsewhere" / "settings.json", settings(deny=["Bash(b)"]))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place.home / "elsewhere"))
@@ -65,7 +65,7 @@ def test_they_are_where_claude_code_has_them(place: Place, monkeypatch: pytest.M
         '{\n"permissions": {"deny": ["Bash(rm:*)"],\n"deny": []}}',
     ],
 )
-def test_what_is_said_twice_is_an_error(place: Place, text: str) -> None:
+def test_duplicate_key_is_an_error(place: Place, text: str) -> None:
     """Claude Code would use the last one, although the user may have meant the first."""
     file = place.write(place.home / ".claude" / "settings.json", text)
     with pytest.raises(InvalidConfig, match="is said a second time") as caught:
@@ -73,7 +73,7 @@ def test_what_is_said_twice_is_an_error(place: Place, text: str) -> None:
     assert (caught.value.file, caught.value.line) == (str(file), 3)
 
 
-def test_they_can_be_left_out_by_the_user(place: Place) -> None:
+def test_user_can_turn_claude_settings_off(place: Place) -> None:
     place.write(place.home / ".claude" / "settings.json", "no JSON")
     place.users("claude_settings = false")
     assert rules(place.load()) == {"allow": (), "ask": (), "deny": ()}
@@ -93,28 +93,26 @@ def test_they_can_be_left_out_by_the_user(place: Place) -> None:
         ("[]", 0, "`permissions` is no object."),
     ],
 )
-def test_a_file_that_cannot_be_understood_may_forbid_something(
-    place: Place, text: str, line: int, message: str
-) -> None:
+def test_invalid_settings_file_is_an_error_with_file_and_line(place: Place, text: str, line: int, message: str) -> None:
     file = place.write(place.project / ".claude" / "settings.json", text)
     with pytest.raises(InvalidConfig) as caught:
         place.load()
     assert str(caught.value) == f"{file}:{line}: {message}" if line else f"{file}: {message}"
 
 
-def test_an_allow_that_cannot_be_meant_is_left_out_and_said(place: Place) -> None:
+def test_malformed_allow_rule_is_skipped_with_a_note(place: Place) -> None:
     place.write(place.home / ".claude" / "settings.json", settings(allow=["Bash(x", "Bash(ls)"]))
     config = place.load()
     assert rules(config)["allow"] == ("Bash(ls)",)
     assert [note.why for note in config.notes] == ["The permission rule 'Bash(x' has no closing parenthesis."]
 
 
-def test_comments_and_a_last_comma_are_read_over(place: Place) -> None:
+def test_comments_and_trailing_commas_are_accepted(place: Place) -> None:
     text = '{ // mine\n  "permissions": { "deny": ["Bash(x)", /* "Bash(y)", */ ], },\n}\n'
     place.write(place.project / ".claude" / "settings.json", text)
     assert rules(place.load())["deny"] == ("Bash(x)",)
 
 
-def test_an_empty_file_says_nothing(place: Place, tmp_path: Path) -> None:
+def test_empty_settings_file_sets_nothing(place: Place, tmp_path: Path) -> None:
     place.write(place.project / ".claude" / "settings.json", "\n")
     assert place.load().entries == {}

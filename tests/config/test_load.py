@@ -16,7 +16,7 @@ from nacre.profiles import NAMES
 from tests.config.settings_files import Place
 
 
-def test_without_files_nacre_is_as_it_comes(place: Place) -> None:
+def test_default_config_is_used_without_files(place: Place) -> None:
     config = place.load()
     assert config == Config()
     assert config.policy is DEFAULT
@@ -24,7 +24,7 @@ def test_without_files_nacre_is_as_it_comes(place: Place) -> None:
     assert policy_for(place.project) is DEFAULT
 
 
-def test_each_place_goes_over_the_one_before(place: Place) -> None:
+def test_precedence_is_user_project_environment_argument(place: Place) -> None:
     assert place.load().profile.timeout == 120
     place.users("timeout = 10")
     assert place.load().profile.timeout == 10
@@ -35,7 +35,7 @@ def test_each_place_goes_over_the_one_before(place: Place) -> None:
     assert place.load({"timeout": 40}).profile.timeout == 40
 
 
-def test_every_value_knows_its_file_and_line(place: Place) -> None:
+def test_every_value_has_its_file_and_line(place: Place) -> None:
     file = place.users("# mine\n\ntimeout = 10\nhidden = [\n  '~/.ssh',\n]\n\n[rules]\ngit-push-force = 'ask'\n")
     place.env["NACRE_CPU"] = "90"
     assert place.load(lines=True).entries == {
@@ -46,7 +46,7 @@ def test_every_value_knows_its_file_and_line(place: Place) -> None:
     }
 
 
-def test_lists_add_up(place: Place) -> None:
+def test_lists_from_all_sources_are_concatenated(place: Place) -> None:
     place.users("protected = ['a']")
     place.projects("[tool.nacre]\nprotected = ['b', '~/c']")
     place.env["NACRE_PROTECTED"] = "d:e"
@@ -54,7 +54,7 @@ def test_lists_add_up(place: Place) -> None:
     assert found == ("a", f"{place.project}/b", f"{place.home}/c", "d", "e", "f")
 
 
-def test_a_projects_table_is_found_from_below_and_not_beyond_its_repository(place: Place) -> None:
+def test_project_table_is_found_from_below_within_its_repository(place: Place) -> None:
     place.projects("[tool.nacre]\ntimeout = 20")
     (place.project / "src" / "deep").mkdir(parents=True)
     assert place.load(below="src/deep").get("timeout") == 20
@@ -62,7 +62,7 @@ def test_a_projects_table_is_found_from_below_and_not_beyond_its_repository(plac
     assert place.load(below="src/deep").get("timeout") is None
 
 
-def test_the_nearest_table_counts_and_the_home_directory_is_no_project(place: Place) -> None:
+def test_nearest_table_wins_and_home_is_not_a_project(place: Place) -> None:
     place.projects("[tool.nacre]\ntimeout = 20")
     place.write(place.project / "inner" / "pyproject.toml", "[tool.nacre]\ntimeout = 5")
     place.write(place.project / "none" / "pyproject.toml", "[project]\nname = 'nacre-user'")
@@ -72,7 +72,7 @@ def test_the_nearest_table_counts_and_the_home_directory_is_no_project(place: Pl
     assert load(place.home, env={}) == Config()
 
 
-def test_the_home_directory_is_no_project_by_any_name(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_is_not_a_project_under_any_path(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.write(place.home / "pyproject.toml", "[tool.nacre]\ntimeout = 1")
     linked = place.home.parent / "linked"
     linked.symlink_to(place.home)
@@ -81,7 +81,7 @@ def test_the_home_directory_is_no_project_by_any_name(place: Place, monkeypatch:
         assert load(place.home, env={}) == Config()
 
 
-def test_a_project_is_found_from_however_deep_below(place: Place) -> None:
+def test_project_is_found_from_a_deeply_nested_directory(place: Place) -> None:
     place.projects("[tool.nacre]\ntimeout = 20")
     assert place.load(below="/".join("x" * 100)).get("timeout") == 20
 
@@ -91,7 +91,7 @@ ACCESS = ["unrestricted", "workspace", "restricted"]
 
 @pytest.mark.parametrize("project", ACCESS)
 @pytest.mark.parametrize("user", ACCESS)
-def test_a_project_can_only_confine_more(place: Place, user: str, project: str) -> None:
+def test_project_can_only_make_access_stricter(place: Place, user: str, project: str) -> None:
     place.users(f"access = '{user}'")
     file = place.projects(f"[tool.nacre]\naccess = '{project}'")
     config = place.load()
@@ -116,13 +116,13 @@ def test_a_project_can_only_confine_more(place: Place, user: str, project: str) 
         ("'loopback'", "false", False),
     ],
 )
-def test_a_project_can_only_narrow_the_network(place: Place, user: str, project: str, expected: object) -> None:
+def test_project_can_only_narrow_the_network(place: Place, user: str, project: str, expected: object) -> None:
     place.users(f"access = 'workspace'\nnetwork = {user}")
     place.projects(f"[tool.nacre]\nnetwork = {project}")
     assert place.load().get("network") == expected
 
 
-def test_a_project_that_confines_a_free_user_says_how(place: Place) -> None:
+def test_project_that_sandboxes_an_unrestricted_user_sets_the_details(place: Place) -> None:
     place.projects("[tool.nacre]\nnetwork = true\nwritable = ['out']\nunix_sockets = true\naccess = 'workspace'")
     ctx = place.load().context()
     assert (ctx.access, ctx.network, ctx.unix_sockets) == ("workspace", True, True)
@@ -130,7 +130,7 @@ def test_a_project_that_confines_a_free_user_says_how(place: Place) -> None:
 
 
 @pytest.mark.parametrize("users", ["argument", "environment", "file"])
-def test_a_project_opens_nothing_in_a_confinement_that_is_the_users(place: Place, users: str) -> None:
+def test_project_does_not_loosen_a_sandbox_set_by_the_user(place: Place, users: str) -> None:
     place.projects("[tool.nacre]\nnetwork = true\nwritable = ['out']\naccess = 'workspace'")
     if users == "file":
         place.users("access = 'workspace'")
@@ -143,7 +143,7 @@ def test_a_project_opens_nothing_in_a_confinement_that_is_the_users(place: Place
 
 
 @pytest.mark.parametrize("network", ["false", "[443]"])
-def test_a_project_that_confines_a_free_user_leaves_what_the_user_said_of_it(place: Place, network: str) -> None:
+def test_project_sandbox_keeps_the_network_setting_of_the_user(place: Place, network: str) -> None:
     place.users(f"network = {network}")
     place.projects("[tool.nacre]\nnetwork = true\naccess = 'workspace'")
     config = place.load()
@@ -152,7 +152,7 @@ def test_a_project_that_confines_a_free_user_leaves_what_the_user_said_of_it(pla
     assert place.load({"access": "workspace"}).context().network == config.context().network
 
 
-def test_a_project_lets_no_variable_through_and_chooses_no_profile(place: Place) -> None:
+def test_project_cannot_set_pass_env_profile_or_partial_access(place: Place) -> None:
     place.projects(
         "[tool.nacre]\npass_env = ['AWS_SECRET']\nprofile = 'yoi'\nallow_partial = true\nclaude_settings = false"
     )
@@ -162,7 +162,7 @@ def test_a_project_lets_no_variable_through_and_chooses_no_profile(place: Place)
 
 
 @pytest.mark.parametrize(("user", "project", "expected"), [("", "'1G'", 1 << 30), ("'2G'", "'1G'", 1 << 30)])
-def test_a_project_can_only_lower_a_limit(place: Place, user: str, project: str, expected: int) -> None:
+def test_project_can_only_lower_a_limit(place: Place, user: str, project: str, expected: int) -> None:
     place.users(f"memory = {user}" if user else "")
     place.projects(f"[tool.nacre]\nmemory = {project}")
     assert place.load().context().limits.memory == expected
@@ -171,7 +171,7 @@ def test_a_project_can_only_lower_a_limit(place: Place, user: str, project: str,
 
 
 @pytest.mark.parametrize("name", ["max_timeout", "output", "spill", "log"])
-def test_a_project_can_only_lower_what_is_held_and_waited_for(place: Place, name: str) -> None:
+def test_project_can_only_lower_output_limits_and_the_maximum_timeout(place: Place, name: str) -> None:
     usual = getattr(place.load().profile, name)
     place.projects(f"[tool.nacre]\n{name} = {int(usual) * 2}")
     assert getattr(place.load().profile, name) == usual
@@ -191,14 +191,14 @@ def test_a_project_can_only_lower_what_is_held_and_waited_for(place: Place, name
         ("'*' = 'allow'", "'allow'", "allow"),
     ],
 )
-def test_a_project_can_only_make_a_rule_stricter(place: Place, user: str, project: str, expected: str) -> None:
+def test_project_can_only_make_a_rule_stricter(place: Place, user: str, project: str, expected: str) -> None:
     place.users(f"[rules]\n{user}")
     place.projects(f"[tool.nacre.rules]\ngit-push-force = {project}\n'*' = 'allow'")
     policy = place.load().policy
     assert policy.decisions.get("git-push-force", policy.decisions.get("*", Decision.REFUSE)) == expected
 
 
-def test_a_project_denies_and_asks_and_does_not_allow(place: Place) -> None:
+def test_project_permissions_deny_and_ask_but_do_not_allow(place: Place) -> None:
     place.users("[permissions]\nallow = ['Bash(make:*)']")
     place.projects(
         "[tool.nacre.permissions]\nallow = ['Bash(git:*)']\nask = ['Bash(npm:*)']\ndeny = ['Bash(git push:*)']"
@@ -210,7 +210,7 @@ def test_a_project_denies_and_asks_and_does_not_allow(place: Place) -> None:
     assert [(note.key, note.why) for note in config.notes] == [("permissions.allow", "a project cannot set it")]
 
 
-def test_a_project_can_only_let_less_run_unasked(place: Place) -> None:
+def test_project_can_only_make_the_default_decision_stricter(place: Place) -> None:
     place.projects("[tool.nacre]\ndefault_decision = 'ask'")
     assert place.load().policy.default_decision is Decision.ASK
     place.users("default_decision = 'refuse'")
@@ -227,7 +227,7 @@ def test_a_project_can_only_let_less_run_unasked(place: Place) -> None:
         ("ask", None, True),
     ],
 )
-def test_a_project_does_not_ask_about_what_the_user_has_refused(
+def test_project_ask_rule_does_not_weaken_a_refusal_of_the_user(
     place: Place, user: str | None, project: str | None, asks: bool
 ) -> None:
     place.users("" if user is None else f"default_decision = '{user}'")
@@ -240,7 +240,9 @@ def test_a_project_does_not_ask_about_what_the_user_has_refused(
 
 @pytest.mark.parametrize("user", ["", "git-push-force = 'allow'"])
 @pytest.mark.parametrize(("default_decision", "asks"), [("refuse", False), ("ask", True)])
-def test_nor_does_it_by_a_rule_that_was_off(place: Place, user: str, default_decision: str, asks: bool) -> None:
+def test_project_rule_does_not_weaken_a_refusing_default_decision(
+    place: Place, user: str, default_decision: str, asks: bool
+) -> None:
     place.users(f"profile = 'yoi'\ndefault_decision = '{default_decision}'\n[rules]\n{user}")
     before = place.load()
     place.projects("[tool.nacre.rules]\ngit-push-force = 'ask'")
@@ -249,12 +251,12 @@ def test_nor_does_it_by_a_rule_that_was_off(place: Place, user: str, default_dec
     assert (config.policy == before.policy) is not asks
 
 
-def test_what_the_user_asks_about_goes_before_what_is_refused(place: Place) -> None:
+def test_ask_rule_of_the_user_is_kept_with_a_refusing_default_decision(place: Place) -> None:
     place.users("default_decision = 'refuse'\n[permissions]\nask = ['Bash(npm publish:*)']")
     assert place.load().get("permissions.ask") == ("Bash(npm publish:*)",)
 
 
-def test_settings_that_need_a_confinement_wait_for_one(place: Place) -> None:
+def test_sandbox_settings_apply_only_with_a_sandboxed_access_mode(place: Place) -> None:
     place.users("hidden = ['~/.ssh']\nnetwork = [443]\nprotected = ['.github']\nallow_partial = true")
     free, reading = place.load().context(), place.load({"access": "restricted"}).context()
     assert (free.hidden, free.network, free.protected, free.allow_partial) == ((), False, (), False)
@@ -263,20 +265,20 @@ def test_settings_that_need_a_confinement_wait_for_one(place: Place) -> None:
     assert place.load({"network": True}).context().network is True  # an explicit option: its error must be reported
 
 
-def test_variables_named_as_secrets_are_kept_by_their_values(place: Place) -> None:
+def test_secret_env_variables_become_secrets_by_value(place: Place) -> None:
     place.users("secret_env = ['PIN', 'NONE']\npass_env = ['AWS_PROFILE']")
     ctx = place.load().context(env={"PIN": "4711-4711"}, working_dir="/")
     assert (ctx.secrets, ctx.pass_env, ctx.working_dir) == (("4711-4711",), ("AWS_PROFILE",), "/")
 
 
-def test_a_project_does_not_take_away_what_programs_need(place: Place) -> None:
+def test_project_cannot_declare_path_or_home_secret(place: Place) -> None:
     file = place.projects("[tool.nacre]\nsecret_env = ['PATH', 'PIN', 'HOME']")
     config = place.load()
     assert config.get("secret_env") == ("PIN",)
     assert config.notes == (Note("secret_env", Origin("project", str(file)), "what every program needs is no secret"),)
 
 
-def test_a_profile_brings_its_own_and_settings_go_over_it(place: Place) -> None:
+def test_settings_override_the_chosen_profile(place: Place) -> None:
     place.users("profile = 'phoenix'\nslow_timeout = 60\n[rules]\ngit-add-blind = 'allow'")
     profile = place.load().profile
     assert (profile.name, profile.timeout, profile.slow_timeout) == ("phoenix", 30, 60)
@@ -302,14 +304,14 @@ def test_a_profile_brings_its_own_and_settings_go_over_it(place: Place) -> None:
         ("DEFAULT_DECISION", "ask", "ask"),
     ],
 )
-def test_variables_stand_for_settings(place: Place, name: str, text: str, value: object) -> None:
+def test_environment_variables_set_settings(place: Place, name: str, text: str, value: object) -> None:
     place.env[f"NACRE_{name}"] = text
     if isinstance(value, tuple):
         value = tuple(each.replace("HOME", str(place.home)) if isinstance(each, str) else each for each in value)
     assert place.load().get(name.lower()) == value
 
 
-def test_an_empty_variable_and_one_of_somebody_else_are_none(place: Place) -> None:
+def test_empty_and_unrelated_environment_variables_are_ignored(place: Place) -> None:
     place.env |= {"NACRE_ACCESS": "", "NACRE_RUN": "x", "NACRE_PORTABLE": "1", "NACRE_OF_PEARL": "1"}
     assert place.load() == Config()
 
@@ -353,7 +355,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "line", "message"), WRONG)
-def test_what_cannot_be_meant_is_said_with_file_line_and_what_was_meant(
+def test_invalid_setting_is_reported_with_file_line_and_suggestion(
     place: Place, text: str, line: int, message: str
 ) -> None:
     file = place.users(text)
@@ -363,7 +365,7 @@ def test_what_cannot_be_meant_is_said_with_file_line_and_what_was_meant(
     assert (caught.value.file, caught.value.line) == (str(file), line)
 
 
-def test_a_projects_mistake_has_its_line_too(place: Place) -> None:
+def test_invalid_project_setting_is_reported_with_file_and_line(place: Place) -> None:
     file = place.projects("[tool.nacre]\ntimeout = 3\n\n[tool.nacre.permissions]\ndeny = 'Bash(x)'")
     with pytest.raises(InvalidConfig) as caught:
         place.load()
@@ -371,7 +373,7 @@ def test_a_projects_mistake_has_its_line_too(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("text", "line"), [("access = \n", 1), ("a = 1\nb = [1,\n", 3), ("a = 1\na = 2", 2)])
-def test_what_is_no_toml_is_said_with_its_line(place: Place, text: str, line: int) -> None:
+def test_invalid_toml_is_reported_with_file_and_line(place: Place, text: str, line: int) -> None:
     file = place.users(text)
     with pytest.raises(InvalidConfig, match="This is no TOML") as caught:
         place.load()
@@ -388,14 +390,14 @@ def test_what_is_no_toml_is_said_with_its_line(place: Place, text: str, line: in
         ("NACRE_CLAUDE_SETTINGS", "perhaps", "`claude_settings` is 'perhaps', not true or false."),
     ],
 )
-def test_a_variable_that_cannot_be_meant_is_said_by_its_name(place: Place, name: str, text: str, message: str) -> None:
+def test_invalid_environment_variable_is_reported_by_name(place: Place, name: str, text: str, message: str) -> None:
     place.env[name] = text
     with pytest.raises(InvalidConfig) as caught:
         place.load()
     assert str(caught.value).startswith(f"${name}: {message}")
 
 
-def test_a_file_that_cannot_be_read_is_no_file_that_is_not_there(place: Place) -> None:
+def test_unreadable_config_file_is_an_error(place: Place) -> None:
     place.user.parent.mkdir(parents=True)
     os.mkfifo(place.user)
     with pytest.raises(InvalidConfig, match="It is no file"):
@@ -406,7 +408,7 @@ def test_a_file_that_cannot_be_read_is_no_file_that_is_not_there(place: Place) -
         place.load()
 
 
-def test_a_link_to_nothing_is_no_file_that_is_not_there(place: Place) -> None:
+def test_dangling_config_symlink_is_an_error(place: Place) -> None:
     place.user.parent.mkdir(parents=True)
     place.user.symlink_to(place.home / "gone")
     with pytest.raises(InvalidConfig, match="a link to what is not there"):
@@ -420,7 +422,7 @@ def test_a_link_to_nothing_is_no_file_that_is_not_there(place: Place) -> None:
     assert place.load() == Config()
 
 
-def test_a_number_without_end_is_a_mistake_like_others(place: Place) -> None:
+def test_number_with_thousands_of_digits_is_an_error(place: Place) -> None:
     place.env["NACRE_PROCESSES"] = "9" * 5000
     with pytest.raises(InvalidConfig, match="not a whole number"):
         place.load()
@@ -429,18 +431,18 @@ def test_a_number_without_end_is_a_mistake_like_others(place: Place) -> None:
         place.load()
 
 
-def test_a_projects_table_that_has_no_end_is_no_table_that_is_not_there(place: Place) -> None:
+def test_unterminated_project_table_is_an_error(place: Place) -> None:
     place.projects("[tool.nacre")
     with pytest.raises(InvalidConfig, match="This is no TOML"):
         place.load()
 
 
-def test_nothing_is_looked_at_when_nothing_is_to_be(place: Place) -> None:
+def test_files_and_environment_are_ignored_with_files_false(place: Place) -> None:
     place.users("nonsense")
     place.env["NACRE_ACCESS"] = "nonsense"
     assert load(place.project, env=place.env, files=False) == Config()
     assert load(place.project, files=False, arguments={"access": "restricted"}).get("access") == "restricted"
 
 
-def test_every_profile_can_be_chosen() -> None:
+def test_profile_setting_accepts_every_profile() -> None:
     assert PROFILES == NAMES

@@ -36,7 +36,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-async def test_each_run_is_one_line_that_says_who_asked_and_what_came_of_it(path: Path, tmp_path: Path) -> None:
+async def test_each_run_is_one_line_with_caller_and_outcome(path: Path, tmp_path: Path) -> None:
     bash = Bash("mycode", observers=(Audit(path),))
     await bash.run("echo hi", ToolContext(working_dir=tmp_path, conversation_id="c-1", caller="me"))
     await bash.run("rm -rf ~")
@@ -51,13 +51,13 @@ async def test_each_run_is_one_line_that_says_who_asked_and_what_came_of_it(path
     assert second["verdict"]["decision"] == "refuse"
 
 
-async def test_only_its_owner_can_read_it(path: Path) -> None:
+async def test_audit_file_is_readable_by_its_owner_only(path: Path) -> None:
     await Bash(observers=(Audit(path),)).run("true")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-async def test_no_secret_and_no_control_character_stands_in_it(path: Path) -> None:
+async def test_audit_line_contains_no_secret_or_control_character(path: Path) -> None:
     bash = Bash(observers=(Audit(path),))
     await bash.run("echo 'hunter2-secret\x1b[2J\u202e\n'", ToolContext(secrets=("hunter2-secret",)))
     text = path.read_bytes()
@@ -66,12 +66,12 @@ async def test_no_secret_and_no_control_character_stands_in_it(path: Path) -> No
     assert text.decode("ascii").rstrip("\n").isprintable()
 
 
-async def test_a_long_command_is_cut(path: Path) -> None:
+async def test_long_command_is_truncated(path: Path) -> None:
     await Bash(observers=(Audit(path),)).run("true " + "x" * 200_000)
     assert path.stat().st_size < 20_000
 
 
-async def test_what_is_full_is_turned_over_and_the_oldest_goes(path: Path) -> None:
+async def test_full_file_is_rotated_and_the_oldest_removed(path: Path) -> None:
     bash = Bash(observers=(Audit(path, max_bytes=2000, keep=2),))
     for number in range(12):
         await bash.run(f"true {number}")
@@ -83,7 +83,9 @@ async def test_what_is_full_is_turned_over_and_the_oldest_goes(path: Path) -> No
     assert len(kept) >= 3
 
 
-async def test_what_is_full_and_cannot_be_moved_is_written_on(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_full_file_that_cannot_be_rotated_is_still_appended_to(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     audit = Audit(path, max_bytes=1, keep=1)
     path.with_name("audit.jsonl.1").mkdir(parents=True)
     for number in range(3):
@@ -94,7 +96,7 @@ async def test_what_is_full_and_cannot_be_moved_is_written_on(path: Path, caplog
     assert record.getMessage() == f"The audit trail {path} is full and cannot be moved: Is a directory"
 
 
-def test_programs_that_share_a_trail_lose_nothing_and_mix_nothing(path: Path) -> None:
+def test_processes_that_share_a_trail_lose_and_mix_no_lines(path: Path) -> None:
     program = f"""
         import asyncio, sys
         from nacre.observe import Audit
@@ -116,7 +118,7 @@ def test_programs_that_share_a_trail_lose_nothing_and_mix_nothing(path: Path) ->
     assert len(trail.files()) > 3
 
 
-async def test_what_cannot_be_written_disturbs_no_run_is_told_once_and_counted(
+async def test_failed_write_is_counted_and_logged_once_and_disturbs_no_run(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.parent.parent.joinpath("state").write_text("in the way")
@@ -133,7 +135,7 @@ async def test_what_cannot_be_written_disturbs_no_run_is_told_once_and_counted(
     assert (audit.lost, audit.problem) == (3, "")
 
 
-async def test_a_full_disk_disturbs_no_run(tmp_path: Path) -> None:
+async def test_full_disk_disturbs_no_run(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "64k") as disk:
         audit = Audit(disk / "audit.jsonl")
         (disk / "ballast").write_bytes(b"x" * 62 * 1024)
@@ -144,7 +146,7 @@ async def test_a_full_disk_disturbs_no_run(tmp_path: Path) -> None:
         assert [line["command"] for line in lines(disk / "audit.jsonl")] == ["true"]
 
 
-async def test_half_a_line_spoils_no_other(path: Path) -> None:
+async def test_incomplete_line_spoils_no_other(path: Path) -> None:
     path.parent.mkdir()
     path.write_text('{"v": 1, "comm')
     await Bash(observers=(Audit(path),)).run("true")
@@ -154,7 +156,7 @@ async def test_half_a_line_spoils_no_other(path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "fifo", "directory"])
-async def test_it_writes_to_a_file_of_its_own_and_to_nothing_else(kind: str, path: Path, tmp_path: Path) -> None:
+async def test_audit_writes_only_to_regular_files(kind: str, path: Path, tmp_path: Path) -> None:
     path.parent.mkdir()
     other = tmp_path / "other"
     if kind == "link":
@@ -169,7 +171,7 @@ async def test_it_writes_to_a_file_of_its_own_and_to_nothing_else(kind: str, pat
     assert not other.exists()
 
 
-async def test_the_environment_can_ask_for_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_environment_variable_enables_the_audit(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACRE_AUDIT", str(path))
     await Bash().run("true")
     assert [line["command"] for line in lines(path)] == ["true"]
@@ -178,20 +180,22 @@ async def test_the_environment_can_ask_for_one(path: Path, monkeypatch: pytest.M
         assert Bash().observers == ()
 
 
-async def test_who_asks_for_the_same_one_twice_has_each_run_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_same_audit_path_configured_twice_records_each_run_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NACRE_AUDIT", str(path))
     await Bash(observers=(Audit(path),)).run("true")
     assert [line["command"] for line in lines(path)] == ["true"]
 
 
-async def test_a_request_of_the_wrong_types_is_in_it_like_any_other(path: Path) -> None:
+async def test_request_with_wrong_types_is_recorded(path: Path) -> None:
     bash = Bash(observers=(Audit(path),))
     with pytest.raises(InvalidRequest):
         await bash.run(Request("true", mode=b"slow"))  # type: ignore[arg-type]
     assert [(line["error"], line["plan"]["mode"]) for line in lines(path)] == [("bad_mode", "b'slow'")]
 
 
-def test_the_usual_place_is_the_state_directory(tmp_path: Path) -> None:
+def test_default_path_is_in_the_state_directory(tmp_path: Path) -> None:
     program = f"""
         import os
         os.environ.update(NACRE_AUDIT="1", XDG_STATE_HOME={str(tmp_path)!r})
@@ -202,7 +206,7 @@ def test_the_usual_place_is_the_state_directory(tmp_path: Path) -> None:
     assert len(lines(tmp_path / "nacre" / "audit.jsonl")) == 1
 
 
-def test_a_fork_in_the_middle_of_a_line_leaves_the_child_able_to_write(path: Path) -> None:
+def test_forked_child_can_write_despite_a_held_lock(path: Path) -> None:
     program = f"""
         import asyncio, os
         from nacre.observe import Audit
@@ -220,25 +224,25 @@ def test_a_fork_in_the_middle_of_a_line_leaves_the_child_able_to_write(path: Pat
     assert [line["command"] for line in lines(path)] == ["ls"]
 
 
-def test_a_path_that_depends_on_where_one_stands_is_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_audit_path_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACRE_AUDIT", "audit.jsonl")
     with pytest.raises(InvalidRequest) as raised:
         Bash()
     assert (raised.value.code, raised.value.field) == ("bad_audit", "NACRE_AUDIT")
 
 
-def test_limits_that_make_no_sense_are_errors(path: Path) -> None:
+def test_max_bytes_of_zero_is_an_error(path: Path) -> None:
     with pytest.raises(ValueError, match="max_bytes"):
         Audit(path, max_bytes=0)
 
 
-async def test_many_runs_at_once_are_a_line_each(path: Path) -> None:
+async def test_concurrent_runs_are_one_line_each(path: Path) -> None:
     bash = Bash(observers=(Audit(path),))
     await asyncio.gather(*(bash.run(f"true {number}") for number in range(20)))
     assert sorted(line["command"] for line in lines(path)) == sorted(f"true {number}" for number in range(20))
 
 
-def test_who_follows_misses_no_file_that_came_and_was_turned_over_meanwhile(path: Path) -> None:
+def test_follower_misses_no_file_rotated_between_reads(path: Path) -> None:
     audit = Audit(path, max_bytes=1, keep=99)  # one line fills it
     for number in range(3):
         audit.append(0, {"command": number})
@@ -252,7 +256,7 @@ def test_who_follows_misses_no_file_that_came_and_was_turned_over_meanwhile(path
     assert [record["command"] for record in islice(trail.follow(write), 6)] == [3, 4, 5, 6, 7, 8]
 
 
-def test_who_follows_sees_what_came_late_to_a_file_that_was_turned_over(path: Path) -> None:
+def test_follower_sees_lines_appended_late_to_a_rotated_file(path: Path) -> None:
     audit = Audit(path)
     audit.append(0, {"command": "first"})
 
@@ -267,7 +271,7 @@ def test_who_follows_sees_what_came_late_to_a_file_that_was_turned_over(path: Pa
     assert found == ["next", "late"]
 
 
-def test_files_that_are_turned_over_while_they_are_read_are_read_once_each(path: Path) -> None:
+def test_file_rotated_while_reading_is_read_once(path: Path) -> None:
     audit = Audit(path, max_bytes=1, keep=99)
     for number in range(4):
         audit.append(0, {"command": number})
@@ -279,7 +283,7 @@ def test_files_that_are_turned_over_while_they_are_read_are_read_once_each(path:
     assert found == [0, 1, 2, 3, 4]
 
 
-async def test_who_follows_sees_each_line_also_in_the_next_file(path: Path) -> None:
+async def test_follower_continues_in_the_next_file(path: Path) -> None:
     bash = ScriptedBash(observers=(Audit(path, max_bytes=1500, keep=9),)).on(re.compile("."))
     await bash.run("true before")
     commands = iter([f"true {number}" for number in range(6)])

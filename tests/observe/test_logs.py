@@ -35,7 +35,7 @@ def fields(record: logging.LogRecord) -> set[str]:
     return {name for name in vars(record) if name.startswith("nacre_")}
 
 
-async def test_a_run_is_a_line_when_it_begins_and_a_line_when_it_has_ended(
+async def test_run_logs_one_line_at_start_and_one_at_end(
     bash: Bash, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.DEBUG, "nacre")
@@ -53,16 +53,14 @@ async def test_a_run_is_a_line_when_it_begins_and_a_line_when_it_has_ended(
     assert said["nacre_run"] == vars(began)["nacre_run"]
 
 
-async def test_with_the_level_that_programs_have_by_default_nothing_is_logged(
-    bash: Bash, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_nothing_is_logged_at_the_default_level(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "nacre")
     await bash.run("exit 3")
     await bash.run("rm -rf /")
     assert caplog.records == []
 
 
-async def test_a_message_is_one_line_whatever_the_command_holds(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_message_is_one_short_line_for_any_command(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "nacre")
     await bash.run("echo 1\n# \x1b[2J \u202e\n" + "echo 2\n" * 500)
     for record in caplog.records:
@@ -70,7 +68,9 @@ async def test_a_message_is_one_line_whatever_the_command_holds(bash: Bash, capl
         assert len(record.getMessage()) < 500
 
 
-async def test_nor_does_a_directory_break_it(bash: Bash, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+async def test_log_message_is_one_line_for_any_directory_name(
+    bash: Bash, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
     odd = tmp_path / "a\nERROR:root:all is lost \x1b[2J"
     odd.mkdir()
     caplog.set_level(logging.DEBUG, "nacre")
@@ -78,7 +78,7 @@ async def test_nor_does_a_directory_break_it(bash: Bash, caplog: pytest.LogCaptu
     assert [record.getMessage().isprintable() for record in caplog.records] == [True, True]
 
 
-async def test_a_refusal_names_its_rule_and_no_secret(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
+async def test_refusal_log_names_its_rule_and_no_secret(bash: Bash, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "nacre")
     await bash.run("rm -rf / hunter2-secret", ToolContext(secrets=("hunter2-secret",)))
     (record,) = caplog.records

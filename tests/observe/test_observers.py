@@ -36,7 +36,7 @@ def ending(seen: list[Observed]) -> RunEnded:
     return ended
 
 
-async def test_a_run_is_told_with_who_asked_the_plan_the_verdict_and_the_result(
+async def test_observer_gets_caller_plan_verdict_and_result(
     watched: Bash, seen: list[Observed], tmp_path: Path
 ) -> None:
     ctx = ToolContext(working_dir=tmp_path, conversation_id="c-1", caller="my-agent")
@@ -54,21 +54,19 @@ async def test_a_run_is_told_with_who_asked_the_plan_the_verdict_and_the_result(
     assert began.time <= ended.time
 
 
-async def test_the_digest_is_that_of_every_byte_printed_though_most_of_it_is_dropped(
-    watched: Bash, seen: list[Observed]
-) -> None:
+async def test_digest_covers_all_output_including_dropped_bytes(watched: Bash, seen: list[Observed]) -> None:
     result = await watched.run("seq 1 1000000")
     assert result.dropped_bytes > 0
     said = "".join(f"{number}\n" for number in range(1, 1_000_001)).encode()
     assert ending(seen).digest == hashlib.sha256(said).hexdigest()
 
 
-async def test_what_prints_nothing_has_no_digest(watched: Bash, seen: list[Observed]) -> None:
+async def test_run_without_output_has_no_digest(watched: Bash, seen: list[Observed]) -> None:
     await watched.run("true")
     assert ending(seen).digest == ""
 
 
-async def test_a_refusal_is_told_with_its_rule(watched: Bash, seen: list[Observed]) -> None:
+async def test_refusal_is_reported_with_its_rule(watched: Bash, seen: list[Observed]) -> None:
     await watched.run("rm -rf ~")
     ended = ending(seen)
     assert ended.verdict is not None
@@ -79,7 +77,9 @@ async def test_a_refusal_is_told_with_its_rule(watched: Bash, seen: list[Observe
 
 
 @pytest.mark.parametrize("word", [True, False])
-async def test_what_a_person_said_is_told(word: bool, watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
+async def test_approval_or_rejection_is_reported(
+    word: bool, watched: Bash, seen: list[Observed], tmp_path: Path
+) -> None:
     await watched.run("git stash drop", ToolContext(working_dir=tmp_path, approve=lambda _: word))
     ended = ending(seen)
     assert ended.verdict is not None
@@ -87,7 +87,7 @@ async def test_what_a_person_said_is_told(word: bool, watched: Bash, seen: list[
     assert ended.approved is word
 
 
-async def test_who_was_asked_and_had_not_answered_when_it_was_cancelled_has_said_nothing(
+async def test_approval_is_none_when_the_run_is_cancelled_first(
     watched: Bash, seen: list[Observed], tmp_path: Path
 ) -> None:
     cancel = Cancel()
@@ -103,7 +103,7 @@ async def test_who_was_asked_and_had_not_answered_when_it_was_cancelled_has_said
     assert (ended.result.outcome, ended.approved) == (Cancelled(), None)
 
 
-async def test_what_was_left_in_the_middle_is_told_as_far_as_it_came(
+async def test_abandoned_run_is_reported_with_its_output_so_far(
     watched: Bash, seen: list[Observed], tmp_path: Path
 ) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=lambda _: True)
@@ -120,7 +120,7 @@ async def test_what_was_left_in_the_middle_is_told_as_far_as_it_came(
     assert said["sha256"] == hashlib.sha256(b"half\n").hexdigest()
 
 
-async def test_a_clock_that_is_set_back_makes_no_run_end_before_it_began(
+async def test_clock_set_back_does_not_make_durations_negative(
     watched: Bash, seen: list[Observed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with aclosing(watched.stream("sleep 60")) as events:
@@ -133,21 +133,19 @@ async def test_a_clock_that_is_set_back_makes_no_run_end_before_it_began(
     assert 0 < said["elapsed"] < 60
 
 
-async def test_where_nobody_was_asked_nobody_has_said_anything(
-    watched: Bash, seen: list[Observed], tmp_path: Path
-) -> None:
+async def test_approval_is_none_without_an_approver(watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
     await watched.run("git stash drop", ToolContext(working_dir=tmp_path))
     assert ending(seen).approved is None
 
 
-async def test_a_request_that_cannot_be_meant_is_told_by_its_code(watched: Bash, seen: list[Observed]) -> None:
+async def test_invalid_request_is_reported_with_its_code(watched: Bash, seen: list[Observed]) -> None:
     with pytest.raises(InvalidRequest):
         await watched.run(Request("ls", cwd="/no/such/directory"))
     ended = ending(seen)
     assert (ended.error, ended.result, ended.verdict, ended.began.cwd) == ("cwd_missing", None, None, "")
 
 
-async def test_a_run_whose_stream_is_left_is_told_as_abandoned(watched: Bash, seen: list[Observed]) -> None:
+async def test_run_with_a_closed_stream_is_reported_as_abandoned(watched: Bash, seen: list[Observed]) -> None:
     async with aclosing(watched.stream("sleep 60")) as events:
         async for event in events:
             if isinstance(event, Started):
@@ -156,7 +154,7 @@ async def test_a_run_whose_stream_is_left_is_told_as_abandoned(watched: Bash, se
     assert (ended.error, ended.result) == ("abandoned", None)
 
 
-async def test_a_cancelled_run_is_told_as_such(watched: Bash, seen: list[Observed]) -> None:
+async def test_cancelled_run_is_reported_as_cancelled(watched: Bash, seen: list[Observed]) -> None:
     cancel = Cancel()
     async for event in watched.stream("sleep 60", ToolContext(cancel=cancel)):
         if isinstance(event, Started):
@@ -166,7 +164,7 @@ async def test_a_cancelled_run_is_told_as_such(watched: Bash, seen: list[Observe
     assert ended.result.outcome == Cancelled()
 
 
-async def test_a_task_is_told_when_it_has_been_started(watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
+async def test_background_task_is_reported_when_it_starts(watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
     from nacre import Tasks
 
     result = await watched.run(Request("sleep 60", mode="background"), ToolContext(output_dir=tmp_path))
@@ -181,20 +179,20 @@ async def test_a_task_is_told_when_it_has_been_started(watched: Bash, seen: list
         await Tasks(str(tmp_path)).kill(result.task.id)
 
 
-async def test_the_end_is_told_before_the_caller_hears_of_it(watched: Bash, seen: list[Observed]) -> None:
+async def test_end_is_reported_before_the_caller_gets_it(watched: Bash, seen: list[Observed]) -> None:
     async for event in watched.stream("true"):
         if isinstance(event, Ended):
             assert len(seen) == 2
 
 
-async def test_runs_of_a_session_and_calls_of_a_tool_are_told_as_well(watched: Bash, seen: list[Observed]) -> None:
+async def test_session_runs_and_tool_calls_are_reported(watched: Bash, seen: list[Observed]) -> None:
     await Session(watched).run("cd /")
     await watched.call({"command": "exit 4"})
     ends = [event for event in seen if isinstance(event, RunEnded)]
     assert [end.result.outcome for end in ends if end.result is not None] == [Exited(0), Exited(4)]
 
 
-async def test_an_observer_that_fails_disturbs_neither_the_run_nor_the_others(
+async def test_failing_observer_disturbs_neither_the_run_nor_other_observers(
     seen: list[Observed], caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(event: Observed) -> None:
@@ -206,7 +204,7 @@ async def test_an_observer_that_fails_disturbs_neither_the_run_nor_the_others(
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
 
-def test_a_tracer_that_cannot_be_had_disturbs_no_run_and_is_told_once() -> None:
+def test_unusable_tracer_disturbs_no_run_and_is_logged_once() -> None:
     program = """
         import asyncio, logging, sys, types
         sys.modules["opentelemetry"] = types.ModuleType("opentelemetry")
@@ -222,7 +220,7 @@ def test_a_tracer_that_cannot_be_had_disturbs_no_run_and_is_told_once() -> None:
     assert said.endswith("[True, True]\n")
 
 
-async def test_what_cannot_even_be_told_fails_as_it_would_unobserved(watched: Bash, seen: list[Observed]) -> None:
+async def test_run_that_cannot_be_reported_still_succeeds(watched: Bash, seen: list[Observed]) -> None:
     class Odd(Exception):
         pass
 
@@ -234,7 +232,7 @@ async def test_what_cannot_even_be_told_fails_as_it_would_unobserved(watched: Ba
     assert seen == []
 
 
-async def test_no_secret_stands_in_what_an_observer_would_write(
+async def test_observer_records_contain_no_secrets(
     watched: Bash, seen: list[Observed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_API_TOKEN", "tok-inherited-7531")
@@ -247,7 +245,7 @@ async def test_no_secret_stands_in_what_an_observer_would_write(
     assert ended.began.command == "echo [secret]; rm -rf / [secret]"
 
 
-async def test_a_record_is_plain_data(watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
+async def test_record_is_plain_data(watched: Bash, seen: list[Observed], tmp_path: Path) -> None:
     result = await watched.run("echo one; echo two >&2", ToolContext(working_dir=tmp_path))
     ended = ending(seen)
     assert ended.to_dict() == {
@@ -278,7 +276,7 @@ async def test_a_record_is_plain_data(watched: Bash, seen: list[Observed], tmp_p
     }
 
 
-def test_without_observers_nothing_of_them_is_loaded() -> None:
+def test_nothing_of_observers_is_loaded_without_them() -> None:
     program = """
         import asyncio, sys, nacre
         assert asyncio.run(nacre.run("true")).ok

@@ -37,7 +37,7 @@ CLONED = """[core]
 """
 
 
-def test_a_clone_runs_nothing() -> None:
+def test_config_of_a_fresh_clone_runs_no_programs() -> None:
     assert settings_that_run_programs(CLONED) == frozenset()
     assert settings_that_run_programs("") == frozenset()
 
