@@ -20,7 +20,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_host_killed_before_removing_a_file_in_tmpdir_leaves_none(tmp_path: Path) -> None:
+def test_host_makes_no_probe_file_in_tmpdir(tmp_path: Path) -> None:
     """SIGKILL hits just before a file there would be removed."""
     program = """
         import os, signal, sys, nacre

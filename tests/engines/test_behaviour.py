@@ -324,7 +324,7 @@ async def test_stream_begins_with_started_and_ends_with_ended(place: Place) -> N
 
 
 @pytest.mark.parametrize("kept", ["in the workspace", "elsewhere", ""])
-async def test_model_is_told_only_of_spill_files_that_commands_can_read(place: Place, kept: str) -> None:
+async def test_hint_names_a_spill_file_only_if_commands_can_read_it(place: Place, kept: str) -> None:
     where = {"in the workspace": place.directory / "kept", "elsewhere": place.directory.parent / "kept"}.get(kept)
     name = place.bash.engine.name
     if kept == "in the workspace":

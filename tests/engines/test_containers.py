@@ -71,7 +71,7 @@ async def test_recreated_workspace_is_seen(made: Any, directory: Path) -> None:
     assert (await bash.run("cat file", ctx)).out.text == "new"
 
 
-async def test_working_directory_missing_in_the_container_is_not_started(made: Any, directory: Path) -> None:
+async def test_run_in_a_directory_missing_in_the_container_does_not_start(made: Any, directory: Path) -> None:
     bash, other = made(), directory.parent / "other"
     other.mkdir()
     await bash.run("true", ToolContext(working_dir=directory))

@@ -98,7 +98,7 @@ async def test_process_that_changes_its_tag_limit_is_killed_on_timeout(program: 
 
 
 @pytest.mark.containers
-async def test_keepalive_pipe_is_not_visible_in_the_container(program: str, tmp_path: Path) -> None:
+async def test_keepalive_fifo_is_not_visible_in_the_container(program: str, tmp_path: Path) -> None:
     engine = Containers(IMAGE, program=program)
     result = await Bash(engine=engine).run("ls /run/nacre", ToolContext(working_dir=tmp_path))
     assert set(result.out.text.split()) >= {"ward", "reap"}
@@ -230,7 +230,7 @@ CONNECT = """LD_LIBRARY_PATH=$PWD ./perl -e 'socket(S,1,1,0)&&connect(S,pack("Sa
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_unix_socket_is_closed_exactly_when_reported_as_enforced(place: Place, access: str) -> None:
+async def test_unix_sockets_are_blocked_exactly_when_reported_as_enforced(place: Place, access: str) -> None:
     perl = shutil.which("perl")
     if perl is None:
         pytest.skip("needs perl to connect with: an image has none")

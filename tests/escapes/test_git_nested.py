@@ -223,7 +223,7 @@ async def test_submodule_prepared_for_checkout_is_disarmed(place: Path, mounts: 
     assert not is_armed(repo, place)
 
 
-async def test_nested_repository_with_a_worktree_outside_the_workspace_is_disarmed(place: Path, mounts: bool) -> None:
+async def test_nested_repository_with_an_outside_worktree_is_disarmed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     other = shlex.quote(str(place.parent))
     result = await run(f"git init -q inner && cd inner && {COMMIT} && git config core.worktree {other}", repo)

@@ -192,7 +192,7 @@ def test_rest_of_the_workspace_is_writable(project: Project) -> None:
     assert (said["outcome"], said["output"]) == ("Exited(code=0)", "done\n"), said
 
 
-def test_timeout_kills_all_processes_beside_protected_code(project: Project) -> None:
+def test_timeout_kills_all_processes_with_nacre_in_the_workspace(project: Project) -> None:
     """The shell was started by a child of the keeper that has exited."""
     life = Lifeline(project.place / "life")
     try:
@@ -210,7 +210,7 @@ def test_timeout_kills_all_processes_beside_protected_code(project: Project) -> 
         life.close()
 
 
-def test_background_task_beside_protected_code_can_be_killed(project: Project) -> None:
+def test_background_task_can_be_killed_with_nacre_in_the_workspace(project: Project) -> None:
     life = Lifeline(project.place / "life")
     try:
         life.path.chmod(0o666)

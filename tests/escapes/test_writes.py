@@ -255,7 +255,7 @@ OWN = ("comm", "oom_score_adj", "timerslack_ns", "clear_refs", "coredump_filter"
 
 
 @pytest.mark.parametrize("name", OWN)
-async def test_kernel_files_of_the_process_cannot_be_written(name: str) -> None:
+async def test_restricted_command_cannot_write_its_procfs_files(name: str) -> None:
     result = await run_restricted(f"echo 0 >/proc/self/{name}")
     assert result.outcome == Exited(1)
 

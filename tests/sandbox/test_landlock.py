@@ -35,7 +35,7 @@ def test_each_abi_handles_all_of_its_rights(abi: int) -> None:
     assert handled_rights(abi) == HANDLED[abi]
 
 
-def test_full_rights_exclude_device_creation() -> None:
+def test_full_rights_exclude_making_devices_and_device_ioctls() -> None:
     assert landlock.EVERYTHING == FIRST & ~(1 << 6) & ~(1 << 11) | REFER | TRUNCATE
 
 

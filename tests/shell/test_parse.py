@@ -183,7 +183,7 @@ PIECES = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", PIECES)
-def test_long_repetition_is_parsed_in_subquadratic_time(piece: str) -> None:
+def test_long_repetition_does_not_take_quadratic_time(piece: str) -> None:
     began = time.process_time()
     for text in (piece * (100_000 // len(piece)), piece * 38 + "x " * 20_000, piece * 38 + "x" + ")" * 38 + "}" * 38):
         with contextlib.suppress(TooDeep):
