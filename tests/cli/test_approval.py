@@ -71,7 +71,7 @@ def terminal(nacre: Nacre, *words: str, columns: int = 200) -> Iterator[Terminal
         os.close(ours)
 
 
-def test_what_is_refused_ends_with_126_and_says_what_to_do_instead(nacre: Nacre) -> None:
+def test_refused_command_exits_126_and_names_an_alternative(nacre: Nacre) -> None:
     done = nacre("run", REFUSED)
     assert (done.code, done.out) == (126, b"")
     assert done.err.decode() == (
@@ -80,7 +80,7 @@ def test_what_is_refused_ends_with_126_and_says_what_to_do_instead(nacre: Nacre)
     )
 
 
-def test_what_asks_is_not_run_when_there_is_nobody_to_ask(nacre: Nacre) -> None:
+def test_command_that_needs_approval_is_refused_without_a_terminal(nacre: Nacre) -> None:
     done = nacre("run", ASKED)
     assert (done.code, done.out) == (126, b"")
     assert done.err.decode().startswith("nacre: refused by git-stash-drop: `git stash drop` ")
@@ -88,12 +88,12 @@ def test_what_asks_is_not_run_when_there_is_nobody_to_ask(nacre: Nacre) -> None:
     assert done.err.decode().endswith("\nnacre: --yes answers for you\n")
 
 
-def test_yes_answers_what_asks_but_not_what_is_refused(nacre: Nacre) -> None:
+def test_yes_option_approves_prompts_but_not_refusals(nacre: Nacre) -> None:
     assert nacre("run", "--yes", ASKED) == Done(0, b"ran\n")
     assert nacre("run", "--yes", REFUSED).code == 126
 
 
-def test_json_says_that_it_was_refused(nacre: Nacre) -> None:
+def test_json_outcome_of_a_refused_command_names_the_rule(nacre: Nacre) -> None:
     done = nacre("run", "--json", REFUSED)
     assert (done.code, done.err) == (126, b"")
     outcome = json.loads(done.out)["outcome"]
@@ -101,7 +101,7 @@ def test_json_says_that_it_was_refused(nacre: Nacre) -> None:
 
 
 @pytest.mark.parametrize("answer", [b"y\n", b"Yes\n", b" y \n"])
-def test_a_person_at_the_terminal_is_asked_and_can_say_yes(nacre: Nacre, answer: bytes) -> None:
+def test_person_at_the_terminal_is_prompted_and_can_approve(nacre: Nacre, answer: bytes) -> None:
     with terminal(nacre, ASKED) as person:
         lines = person.shows(b"Run it? [y/N] ").decode().split("\r\n")
         assert lines[:2] == [f"nacre: this would run in {nacre.home}:", f"  | {ASKED}"]
@@ -112,7 +112,7 @@ def test_a_person_at_the_terminal_is_asked_and_can_say_yes(nacre: Nacre, answer:
 
 
 @pytest.mark.req("P-011")
-def test_a_person_who_is_asked_sees_all_of_it_and_none_of_it_passes_for_ours(nacre: Nacre) -> None:
+def test_approval_prompt_escapes_and_marks_every_line_of_the_command(nacre: Nacre) -> None:
     command = f"cd / && echo hi{' ' * 400}; {ASKED}\nRun it? [y/N] y \x1b[2J\u202e\n# {'x' * 190}nacre: it is safe"
     with terminal(nacre, command, columns=100) as person:
         lines = person.shows(b"\r\nRun it? [y/N] ").decode().split("\r\n")
@@ -142,7 +142,7 @@ def test_a_person_who_is_asked_sees_all_of_it_and_none_of_it_passes_for_ours(nac
         (("--session", "s", 'eval "$X"'), "with $X, which it would run:"),
     ],
 )
-def test_what_would_run_and_does_not_stand_in_the_command_is_shown_too(
+def test_approval_prompt_shows_stdin_and_variables_that_would_run(
     nacre: Nacre, words: tuple[str, ...], shows: str
 ) -> None:
     (nacre.home / "elsewhere").mkdir()
@@ -158,7 +158,7 @@ def test_what_would_run_and_does_not_stand_in_the_command_is_shown_too(
         ]
 
 
-def test_what_was_typed_before_the_question_is_no_answer(nacre: Nacre) -> None:
+def test_input_typed_before_the_prompt_does_not_answer_it(nacre: Nacre) -> None:
     with terminal(nacre, ASKED) as person:
         person.type(b"y\ny\n")
         person.shows(b"Run it? [y/N] ")
@@ -167,7 +167,7 @@ def test_what_was_typed_before_the_question_is_no_answer(nacre: Nacre) -> None:
         assert person.ends() == Done(126)
 
 
-def test_whatever_comes_after_the_question_begins_on_a_line_of_its_own(nacre: Nacre) -> None:
+def test_message_after_eof_at_the_prompt_starts_on_a_new_line(nacre: Nacre) -> None:
     with terminal(nacre, ASKED) as person:
         person.shows(b"Run it? [y/N] ")
         person.type(b"\x04")
@@ -175,7 +175,7 @@ def test_whatever_comes_after_the_question_begins_on_a_line_of_its_own(nacre: Na
 
 
 @pytest.mark.parametrize("answer", [b"\n", b"n\n", b"yes please\n", b"\x04"])
-def test_anything_else_is_a_no(nacre: Nacre, answer: bytes) -> None:
+def test_answer_other_than_yes_refuses_the_command(nacre: Nacre, answer: bytes) -> None:
     with terminal(nacre, ASKED) as person:
         person.shows(b"Run it? [y/N] ")
         person.type(answer)
@@ -183,14 +183,14 @@ def test_anything_else_is_a_no(nacre: Nacre, answer: bytes) -> None:
         assert person.ends() == Done(126)
 
 
-def test_ctrl_c_at_the_question_ends_nacre_and_runs_nothing(nacre: Nacre) -> None:
+def test_ctrl_c_at_the_prompt_exits_130_and_runs_nothing(nacre: Nacre) -> None:
     with terminal(nacre, ASKED) as person:
         person.shows(b"Run it? [y/N] ")
         person.type(b"\x03")
         assert person.ends() == Done(130)
 
 
-def test_what_is_refused_is_not_asked(nacre: Nacre) -> None:
+def test_refused_command_does_not_prompt(nacre: Nacre) -> None:
     with terminal(nacre, REFUSED) as person:
         assert b"[y/N]" not in person.shows(b"Instead: ")
         assert person.ends() == Done(126)

@@ -26,7 +26,7 @@ def commands(done: Done) -> list[str]:
     return [json.loads(line)["command"] for line in done.out.splitlines()]
 
 
-def test_each_run_is_a_line(audited: Nacre) -> None:
+def test_audit_shows_one_line_per_run(audited: Nacre) -> None:
     done = audited("audit")
     lines = [re.sub(r"^.{19}  (.{12})  +\S+  +", r"\1 ", line) for line in done.out.decode().splitlines()]
     assert [line.split() for line in lines] == [
@@ -36,7 +36,7 @@ def test_each_run_is_a_line(audited: Nacre) -> None:
     ]
 
 
-def test_the_records_as_they_are(audited: Nacre) -> None:
+def test_audit_json_prints_the_records(audited: Nacre) -> None:
     done = audited("audit", "--json")
     assert commands(done) == ["echo hi", "exit 3", "rm -rf ~"]
     first = json.loads(done.out.splitlines()[0])
@@ -55,11 +55,11 @@ def test_the_records_as_they_are(audited: Nacre) -> None:
         (["echo"], ["echo hi"]),
     ],
 )
-def test_some_of_them(words: list[str], found: list[str], audited: Nacre) -> None:
+def test_audit_filters_select_matching_runs(words: list[str], found: list[str], audited: Nacre) -> None:
     assert commands(audited("audit", "--json", *words)) == found
 
 
-def test_those_to_come_are_shown_when_they_come(audited: Nacre) -> None:
+def test_audit_follow_prints_new_runs_as_they_are_recorded(audited: Nacre) -> None:
     with audited.start("audit", "--json", "--follow", "-n", "1") as program:
         assert program.stdout is not None
         assert json.loads(read_line(program.stdout.fileno()))["command"] == "rm -rf ~"
@@ -67,7 +67,7 @@ def test_those_to_come_are_shown_when_they_come(audited: Nacre) -> None:
         assert json.loads(read_line(program.stdout.fileno()))["command"] == "echo later"
 
 
-def test_without_a_trail_it_says_how_to_keep_one(nacre: Nacre) -> None:
+def test_audit_without_a_trail_names_the_setting_that_starts_one(nacre: Nacre) -> None:
     nacre("run", "true")
     done = nacre("audit")
     assert (done.code, done.out) == (0, b"")
@@ -75,15 +75,13 @@ def test_without_a_trail_it_says_how_to_keep_one(nacre: Nacre) -> None:
     assert b"NACRE_AUDIT=1" in done.err
 
 
-def test_a_trail_that_cannot_be_written_is_told_and_the_run_is_as_ever(nacre: Nacre, tmp_path: Path) -> None:
+def test_unwritable_audit_trail_is_reported_and_the_command_still_runs(nacre: Nacre, tmp_path: Path) -> None:
     done = nacre("run", "echo fine", env={"NACRE_AUDIT": str(tmp_path)})
     assert (done.code, done.out) == (0, b"fine\n")
     assert done.err == f"nacre: This run is not in the audit trail {tmp_path}: Is a directory.\n".encode()
 
 
-def test_lines_that_nacre_has_not_written_are_counted_or_shown_as_far_as_they_say_something(
-    nacre: Nacre, tmp_path: Path
-) -> None:
+def test_foreign_audit_lines_are_shown_or_counted_as_unreadable(nacre: Nacre, tmp_path: Path) -> None:
     odd = tmp_path / "odd.jsonl"
     odd.write_text("[" * 100_000 + '\n{"duration": ' + "9" * 400 + ', "command": "make"}\n')
     done = nacre("audit", "--file", str(odd))
@@ -91,7 +89,7 @@ def test_lines_that_nacre_has_not_written_are_counted_or_shown_as_far_as_they_sa
     assert done.err == b"nacre: 1 lines could not be read.\n"
 
 
-def test_what_is_no_file_is_said_in_a_sentence(nacre: Nacre, tmp_path: Path) -> None:
+def test_unreadable_audit_path_gives_125_without_a_traceback(nacre: Nacre, tmp_path: Path) -> None:
     done = nacre("audit", "--file", str(tmp_path))
     assert (done.code, done.out) == (125, b"")
     assert done.err.startswith(f"nacre: No audit trail can be read at {tmp_path}: Is a directory.".encode())
@@ -100,11 +98,11 @@ def test_what_is_no_file_is_said_in_a_sentence(nacre: Nacre, tmp_path: Path) -> 
     assert (done.code, done.err.count(b"Traceback")) == (125, 0)
 
 
-def test_all_of_them_are_shown_as_they_are_read(audited: Nacre) -> None:
+def test_audit_limit_0_prints_all_records(audited: Nacre) -> None:
     assert commands(audited("audit", "--json", "-n", "0")) == ["echo hi", "exit 3", "rm -rf ~"]
 
 
-def test_a_line_commands_no_terminal(nacre: Nacre) -> None:
+def test_audit_line_contains_no_terminal_escapes(nacre: Nacre) -> None:
     nacre("run", "true '\x1b[2J\n'", env=ON)
     assert b"\x1b" not in nacre("audit").out
     assert nacre("audit").out.count(b"\n") == 1

@@ -19,11 +19,11 @@ REFUSED = "sudo bash -c 'rm -rf /'"
 ASKED = "git stash drop"
 
 
-def test_what_no_rule_stops_is_allowed_in_a_word(nacre: Nacre) -> None:
+def test_check_prints_allow_when_no_rule_matches(nacre: Nacre) -> None:
     assert nacre("check", "ls -la") == Done(0, b"allow\n")
 
 
-def test_what_is_refused_gives_2_and_says_rule_words_reason_and_place(nacre: Nacre) -> None:
+def test_check_exits_2_and_prints_rule_reason_and_position_of_a_refusal(nacre: Nacre) -> None:
     done = nacre("check", REFUSED)
     assert (done.code, done.err) == (2, b"")
     assert done.out.decode() == (
@@ -33,18 +33,18 @@ def test_what_is_refused_gives_2_and_says_rule_words_reason_and_place(nacre: Nac
     )
 
 
-def test_what_asks_gives_1(nacre: Nacre) -> None:
+def test_check_exits_1_for_a_command_that_needs_approval(nacre: Nacre) -> None:
     done = nacre("check", ASKED)
     assert (done.code, done.err) == (1, b"")
     assert done.out.startswith(b"ask git-stash-drop: `git stash drop` ")
 
 
-def test_the_place_is_counted_in_lines_and_the_rest_is_mentioned(nacre: Nacre) -> None:
+def test_check_prints_line_and_column_and_counts_further_findings(nacre: Nacre) -> None:
     done = nacre("check", f"cd /tmp\n  rm -rf /\n{ASKED}")
     assert done.out.splitlines()[-1] == b"  at line 2, column 3; 1 more: nacre explain shows all"
 
 
-def test_nothing_is_run(nacre: Nacre, tmp_path: Path) -> None:
+def test_check_and_explain_run_nothing(nacre: Nacre, tmp_path: Path) -> None:
     file = tmp_path / "made"
     for name in ("check", "explain"):
         assert nacre(name, f"touch {quote(file)}; echo $(touch {quote(file)}) <(touch {quote(file)})").code == 0
@@ -52,35 +52,35 @@ def test_nothing_is_run(nacre: Nacre, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["-"]])
-def test_the_command_can_come_from_stdin(nacre: Nacre, words: list[str]) -> None:
+def test_check_reads_the_command_from_stdin(nacre: Nacre, words: list[str]) -> None:
     assert nacre("check", *words, stdin=b"echo one\nrm -rf /\n").code == 2
     assert nacre("check", *words, stdin=b"echo 't\xffo'\n") == Done(0, b"allow\n")
 
 
-def test_json_is_the_verdict_with_the_command(nacre: Nacre) -> None:
+def test_check_json_is_the_verdict_with_the_command(nacre: Nacre) -> None:
     done = nacre("check", "--json", REFUSED)
     assert (done.code, done.err) == (2, b"")
     assert json.loads(done.out) == {"command": REFUSED, **check(REFUSED).to_dict()}
 
 
-def test_the_directory_decides_what_a_relative_path_is(nacre: Nacre) -> None:
+def test_check_resolves_relative_paths_against_cwd(nacre: Nacre) -> None:
     assert nacre("check", "--cwd", "/", "rm -rf usr").code == 2
     assert nacre("check", "--cwd=/nowhere", "rm -rf usr").code == 0
 
 
-def test_variables_are_known_words(nacre: Nacre) -> None:
+def test_check_expands_variables_given_with_env(nacre: Nacre) -> None:
     assert nacre("check", "--env", "X=/", 'rm -rf "$X"').code == 2
     assert nacre("check", "--env=X=./build", "--env", "Y=1", 'rm -rf "$X"').code == 0
 
 
-def test_what_a_shell_would_read_is_a_script(nacre: Nacre) -> None:
+def test_check_treats_stdin_of_a_shell_as_a_script(nacre: Nacre) -> None:
     assert nacre("check", "bash").code == 0
     assert nacre("check", "--stdin", "rm -rf /", "bash").code == 2
     assert nacre("check", "--stdin=rm -rf /", "cat").code == 0
     assert nacre("explain", "--stdin", "rm -rf /", "bash").code == 2
 
 
-def test_what_a_command_holds_does_not_command_the_terminal(nacre: Nacre) -> None:
+def test_check_and_explain_escape_control_characters(nacre: Nacre) -> None:
     done = nacre("check", "rm -rf / '\x1b[2J'")
     assert done.code == 2
     assert b"\x1b" not in done.out
@@ -103,36 +103,36 @@ def test_what_a_command_holds_does_not_command_the_terminal(nacre: Nacre) -> Non
         (["rules", "qqq"], "There is no rule 'qqq'. `nacre rules` lists all of them."),
     ],
 )
-def test_a_mistake_gives_3_and_says_what_to_do(nacre: Nacre, words: list[str], said: str) -> None:
+def test_usage_errors_of_the_checker_exit_3_and_name_the_fix(nacre: Nacre, words: list[str], said: str) -> None:
     done = nacre(*words)
     assert (done.code, done.out) == (3, b"")
     assert done.err.decode().startswith("nacre: ")
     assert done.err.decode().endswith(f"{said}\n")
 
 
-def test_a_command_that_does_not_exist_is_no_mistake_of_check(nacre: Nacre) -> None:
+def test_unknown_command_near_check_exits_125(nacre: Nacre) -> None:
     done = nacre("chek", "ls")
     assert done == Done(125, err=b"nacre: There is no command 'chek'. Did you mean: nacre check\n")
 
 
-def test_a_mistake_is_json_where_json_was_asked_for(nacre: Nacre) -> None:
+def test_check_json_prints_errors_as_json(nacre: Nacre) -> None:
     done = nacre("check", "--json", "")
     assert (done.code, done.err) == (3, b"")
     assert json.loads(done.out)["error"]["message"] == "The command is empty."
 
 
-def test_a_command_may_begin_with_a_dash(nacre: Nacre) -> None:
+def test_checked_command_after_double_dash_may_begin_with_a_dash(nacre: Nacre) -> None:
     assert nacre("check", "--", "-x; rm -rf /").code == 2
 
 
 @pytest.mark.parametrize("name", ["check", "explain", "rules"])
-def test_help_is_no_error(nacre: Nacre, name: str) -> None:
+def test_help_of_checker_commands_goes_to_stdout_and_exits_0(nacre: Nacre, name: str) -> None:
     done = nacre(name, "--help")
     assert (done.code, done.err) == (0, b"")
     assert done.out.startswith(f"usage: nacre {name} ".encode())
 
 
-def test_an_answer_that_nobody_can_read_is_no_verdict(nacre: Nacre) -> None:
+def test_check_exits_3_when_its_answer_cannot_be_written(nacre: Nacre) -> None:
     with open("/dev/full", "wb") as full, nacre.start("check", "ls", stdout=full.fileno()) as program:
         done = finish(program)
     assert done == Done(3, err=b"nacre: The output could not be written: No space left on device.\n")
@@ -141,14 +141,14 @@ def test_an_answer_that_nobody_can_read_is_no_verdict(nacre: Nacre) -> None:
 class TestLines:
     """`--jsonl`: many commands at once."""
 
-    def test_each_is_answered_in_order_and_the_strictest_is_the_exit_code(self, nacre: Nacre) -> None:
+    def test_jsonl_answers_are_in_order_and_the_strictest_sets_the_exit_code(self, nacre: Nacre) -> None:
         commands = ["ls", REFUSED, ASKED]
         done = nacre("check", "--jsonl", stdin="".join(json.dumps(each) + "\n" for each in commands).encode())
         assert (done.code, done.err) == (2, b"")
         answers = [json.loads(line) for line in done.out.splitlines()]
         assert answers == [{"command": each, **check(each).to_dict()} for each in commands]
 
-    def test_an_object_says_where_and_with_what(self, nacre: Nacre) -> None:
+    def test_jsonl_object_sets_cwd_env_and_stdin(self, nacre: Nacre) -> None:
         lines = [
             {"command": "rm -rf usr", "cwd": "/"},
             {"command": "rm -rf $X", "env": {"X": "/"}},
@@ -158,7 +158,7 @@ class TestLines:
         done = nacre("check", "--jsonl", stdin="\n".join(map(json.dumps, lines)).encode())
         assert [json.loads(line)["decision"] for line in done.out.splitlines()] == ["refuse"] * 3 + ["allow"]
 
-    def test_directory_and_variables_of_the_command_line_are_for_lines_that_do_not_say(self, nacre: Nacre) -> None:
+    def test_jsonl_lines_override_cwd_and_stdin_of_the_command_line(self, nacre: Nacre) -> None:
         lines = [{"command": "rm -rf usr"}, {"command": "rm -rf usr", "cwd": "/nowhere"}]
         done = nacre("check", "--jsonl", "--cwd", "/", stdin="\n".join(map(json.dumps, lines)).encode())
         assert [json.loads(line)["decision"] for line in done.out.splitlines()] == ["refuse", "allow"]
@@ -182,7 +182,7 @@ class TestLines:
             (b'{"command": "ls", "env": {"A": 1}}', "`env` is no object of strings."),
         ],
     )
-    def test_a_bad_line_gets_an_error_and_the_others_their_verdicts(
+    def test_jsonl_bad_line_gets_an_error_and_the_others_their_verdicts(
         self, nacre: Nacre, line: bytes, message: str | None
     ) -> None:
         done = nacre("check", "--jsonl", stdin=b'"ls"\n' + line + b'\n"rm -rf /"\n')
@@ -194,11 +194,11 @@ class TestLines:
         if message is not None:
             assert bad["error"]["message"] == message
 
-    def test_empty_lines_are_passed_over(self, nacre: Nacre) -> None:
+    def test_jsonl_skips_empty_lines(self, nacre: Nacre) -> None:
         done = nacre("check", "--jsonl", stdin=b'\n"ls"\n\n')
         assert (done.code, done.out.count(b"\n")) == (0, 1)
 
-    def test_an_answer_comes_before_the_next_question(self, nacre: Nacre) -> None:
+    def test_jsonl_answers_each_line_before_reading_the_next(self, nacre: Nacre) -> None:
         with nacre.start("check", "--jsonl") as program:
             assert program.stdin is not None
             assert program.stdout is not None
@@ -209,7 +209,7 @@ class TestLines:
             assert select.select([program.stdout], [], [], 0)[0] == []
             assert finish(program) == Done(2)
 
-    def test_a_text_that_utf_8_cannot_say_comes_back_as_an_escape(self, nacre: Nacre) -> None:
+    def test_jsonl_escapes_surrogates_in_the_answer(self, nacre: Nacre) -> None:
         done = nacre("check", "--jsonl", stdin=b'"echo \\udcff"\n')
         assert done.code == 0
         assert json.loads(done.out)["command"] == "echo \udcff"
@@ -230,7 +230,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("command", ["ls", REFUSED, ASKED])
-def test_checking_loads_nothing_heavy(nacre: Nacre, command: str) -> None:
+def test_check_loads_no_heavy_modules(nacre: Nacre, command: str) -> None:
     program = "import sys; from nacre.cli import main; main(sys.argv[1:]); print(*sys.modules)"
     words = [sys.executable, "-c", program, "check", command]
     done = subprocess.run(words, capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env, check=True)

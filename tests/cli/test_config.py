@@ -26,7 +26,7 @@ def project(nacre: Nacre) -> Path:
     return directory
 
 
-def test_each_value_is_shown_with_where_it_came_from(nacre: Nacre, project: Path) -> None:
+def test_config_shows_the_source_of_each_value(nacre: Nacre, project: Path) -> None:
     nacre.config.write_text("timeout = 30\n\n[rules]\ngit-push-force = 'ask'\n")
     done = nacre("config", cwd=project, env={"NACRE_MEMORY": "2G"})
     assert (done.code, done.err) == (0, b"")
@@ -42,7 +42,7 @@ def test_each_value_is_shown_with_where_it_came_from(nacre: Nacre, project: Path
     )
 
 
-def test_as_json_it_has_what_nobody_has_set_as_well(nacre: Nacre, project: Path) -> None:
+def test_config_json_includes_default_values(nacre: Nacre, project: Path) -> None:
     done = nacre("config", "--json", "--cwd", str(project))
     data = json.loads(done.out)
     settings = {each["key"]: each for each in data["settings"]}
@@ -55,12 +55,12 @@ def test_as_json_it_has_what_nobody_has_set_as_well(nacre: Nacre, project: Path)
     assert data["files"] == [file, str(project / ".claude" / "settings.json")]
 
 
-def test_where_nothing_is_configured_it_says_so(nacre: Nacre) -> None:
+def test_config_without_settings_prints_a_message(nacre: Nacre) -> None:
     assert nacre("config").out == b"Nothing is configured here. (--all: what there is to configure)\n"
     assert nacre("config", "--all").out.startswith(b"profile           default       default\n")
 
 
-def test_a_mistake_is_said_with_file_and_line_by_whoever_reads_it(nacre: Nacre) -> None:
+def test_config_error_is_reported_with_file_and_line(nacre: Nacre) -> None:
     nacre.config.write_text("\nacess = 'restricted'\n")
     said = f"nacre: {nacre.config}:2: There is no setting 'acess'. Did you mean 'access'?\n".encode()
     assert nacre("config") == Done(125, b"", said)
@@ -74,7 +74,7 @@ def test_a_mistake_is_said_with_file_and_line_by_whoever_reads_it(nacre: Nacre) 
     assert answers[0]["error"]["code"] == "invalid_config"
 
 
-def test_rules_of_a_project_are_kept_by_check_explain_and_run(nacre: Nacre, project: Path) -> None:
+def test_check_explain_and_run_apply_the_permissions_of_a_project(nacre: Nacre, project: Path) -> None:
     for words in (("check",), ("explain",)):
         assert nacre(*words, "cd x && npm publish", cwd=project).code == 2
         assert nacre(*words, "cd x && npm publish").code == 0
@@ -85,13 +85,13 @@ def test_rules_of_a_project_are_kept_by_check_explain_and_run(nacre: Nacre, proj
     assert b"is denied by the permission rule `Bash(npm publish:*)`" in done.err
 
 
-def test_many_checks_at_once_each_have_their_own_directory(nacre: Nacre, project: Path) -> None:
+def test_check_jsonl_applies_the_settings_of_each_directory(nacre: Nacre, project: Path) -> None:
     lines = [{"command": "npm publish", "cwd": str(project)}, {"command": "npm publish"}]
     done = nacre("check", "--jsonl", stdin="\n".join(map(json.dumps, lines)).encode())
     assert [json.loads(line)["decision"] for line in done.out.splitlines()] == ["refuse", "allow"]
 
 
-def test_an_allow_of_the_users_answers_and_is_named(nacre: Nacre) -> None:
+def test_user_allow_rule_approves_and_is_named(nacre: Nacre) -> None:
     assert nacre("check", "git stash drop").code == 1
     nacre.config.write_text("[permissions]\nallow = ['Bash(git stash:*)']\n")
     assert nacre("check", "git stash drop") == Done(0, b"allow Bash(git stash:*)\n")
@@ -100,7 +100,7 @@ def test_an_allow_of_the_users_answers_and_is_named(nacre: Nacre) -> None:
 
 
 @pytest.mark.linux
-def test_what_a_command_may_do_is_configured(nacre: Nacre, project: Path) -> None:
+def test_configured_access_mode_applies_to_run(nacre: Nacre, project: Path) -> None:
     assert nacre("run", "touch ../outside", cwd=project).code == 1
     assert nacre("run", "touch inside", cwd=project) == Done(0)
     assert nacre("run", "--access", "unrestricted", "touch ../outside", cwd=project) == Done(0)
@@ -108,12 +108,12 @@ def test_what_a_command_may_do_is_configured(nacre: Nacre, project: Path) -> Non
     assert nacre("run", "--no-config", "touch ../outside", cwd=project) == Done(0)
 
 
-def test_how_long_a_command_may_take_is_configured(nacre: Nacre) -> None:
+def test_configured_timeout_applies_to_run(nacre: Nacre) -> None:
     nacre.config.write_text("timeout = 0.2\n")
     assert nacre("run", "sleep 60").code == 124
 
 
-def test_a_profile_is_configured_and_another_one_asked_for(nacre: Nacre) -> None:
+def test_configured_profile_applies_and_an_unknown_one_is_an_error(nacre: Nacre) -> None:
     nacre.config.write_text("profile = 'phoenix'\n")
     assert nacre("check", "git add .").code == 2
     assert json.loads(nacre("config", "--json").out)["settings"][0]["value"] == "phoenix"

@@ -13,7 +13,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 DEMO = Path(__file__).parents[2] / "examples" / "demo.sh"
 
 
-def test_the_demo_runs_to_its_end(nacre: Nacre, tmp_path: Path) -> None:
+def test_demo_script_exits_with_0_and_shows_the_expected_output(nacre: Nacre, tmp_path: Path) -> None:
     program = tmp_path / "bin" / "nacre"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.join(NACRE)} "$@"\n')

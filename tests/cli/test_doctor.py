@@ -21,7 +21,7 @@ NAMES += ["confinement"] if PORTABLE else ["restricted", "workspace"]
 NAMES += ["engine bwrap", "engine podman", "engine docker", "engine ray"]
 
 
-def test_it_says_in_aligned_lines_what_is_there(nacre: Nacre) -> None:
+def test_doctor_prints_one_aligned_line_per_check(nacre: Nacre) -> None:
     done = nacre("doctor")
     lines = [line for line in done.out.decode().splitlines() if "→" not in line]
     assert done.code == (1 if PORTABLE else 0)
@@ -30,7 +30,7 @@ def test_it_says_in_aligned_lines_what_is_there(nacre: Nacre) -> None:
 
 
 @pytest.mark.req("P-009")
-def test_where_nothing_can_be_confined_it_fails_and_says_why(nacre: Nacre) -> None:
+def test_doctor_fails_with_the_reason_where_no_sandbox_is_possible(nacre: Nacre) -> None:
     done = nacre("doctor", "--json", env={"NACRE_PORTABLE": "1"})
     (last,) = (check for check in json.loads(done.out)["checks"] if check["name"] == "confinement")
     assert (done.code, last["status"]) == (1, "missing")
@@ -40,7 +40,7 @@ def test_where_nothing_can_be_confined_it_fails_and_says_why(nacre: Nacre) -> No
 
 @pytest.mark.linux
 @pytest.mark.req("P-008")
-def test_it_has_tried_to_get_out(nacre: Nacre) -> None:
+def test_doctor_reports_restrictions_that_it_tested(nacre: Nacre) -> None:
     checks = {check["name"]: check for check in json.loads(nacre("doctor", "--json").out)["checks"]}
     assert checks["landlock"]["detail"].startswith("ABI ")
     for access in ("restricted", "workspace"):
@@ -48,7 +48,7 @@ def test_it_has_tried_to_get_out(nacre: Nacre) -> None:
         assert checks[access]["detail"].startswith("writes, network, ")
 
 
-def test_it_says_the_same_as_json(nacre: Nacre) -> None:
+def test_doctor_json_has_the_same_checks(nacre: Nacre) -> None:
     done = nacre("doctor", "--json")
     report = json.loads(done.out)
     checks = {check["name"]: check for check in report["checks"]}
@@ -61,7 +61,7 @@ def test_it_says_the_same_as_json(nacre: Nacre) -> None:
 
 
 @pytest.mark.linux
-def test_it_has_seen_an_orphan_come_to_the_keeper(nacre: Nacre) -> None:
+def test_doctor_confirms_that_the_keeper_adopts_orphans(nacre: Nacre) -> None:
     report = json.loads(nacre("doctor", "--json").out)
     assert [check["status"] for check in report["checks"] if check["name"] == "subreaper"] == ["ok"]
 
@@ -74,27 +74,27 @@ def checks_on(nacre: Nacre, through: tuple[str, ...]) -> tuple[int, dict[str, di
     return done.code, {check["name"]: check for check in json.loads(done.out)["checks"]}
 
 
-def test_it_finds_a_proc_of_another_pid_namespace(nacre: Nacre) -> None:
+def test_doctor_detects_a_proc_of_another_pid_namespace(nacre: Nacre) -> None:
     code, checks = checks_on(nacre, stale_proc())
     assert (code, checks["keeper"]["status"], checks["proc"]["status"]) == (1, "failed", "failed")
     assert checks["proc"]["detail"].startswith("/proc belongs to another PID namespace: ")
     assert checks["proc"]["remedy"].startswith("Mount a fresh one: start with `unshare --mount-proc …`")
 
 
-def test_it_finds_that_there_is_no_proc(nacre: Nacre) -> None:
+def test_doctor_detects_a_missing_proc(nacre: Nacre) -> None:
     code, checks = checks_on(nacre, no_proc())
     assert (code, checks["keeper"]["status"], checks["proc"]["status"]) == (1, "failed", "missing")
     assert checks["proc"]["remedy"] == "Mount it: `mount -t proc proc /proc`."
 
 
-def test_it_finds_that_there_is_no_dev_fd(nacre: Nacre, tmp_path: Path) -> None:
+def test_doctor_detects_a_missing_dev_fd(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     _, checks = checks_on(nacre, no_dev_fd(tmp_path / "dev"))
     assert (checks["keeper"]["status"], checks["dev fd"]["status"]) == ("ok", "missing")
     assert checks["dev fd"]["remedy"] == "Make it: ln -s /proc/self/fd /dev/fd"
 
 
-def test_it_finds_that_temporary_files_cannot_be_made(nacre: Nacre) -> None:
+def test_doctor_detects_that_no_temporary_directory_is_writable(nacre: Nacre) -> None:
     code, checks = checks_on(nacre, no_temporary_directory())
     assert (code, checks["temporary files"]["status"]) == (1, "missing")
     assert checks["temporary files"]["remedy"] == "Set TMPDIR to a directory that this user can write."
@@ -103,13 +103,13 @@ def test_it_finds_that_temporary_files_cannot_be_made(nacre: Nacre) -> None:
 
 
 @pytest.mark.linux
-def test_it_finds_that_memfd_create_is_denied(nacre: Nacre) -> None:
+def test_doctor_detects_a_denied_memfd_create(nacre: Nacre) -> None:
     code, checks = checks_on(nacre, deny_calls("memfd_create=EPERM"))
     assert (code, checks["keeper"]["status"], checks["memfd"]["status"]) == (0, "ok", "missing")
     assert checks["memfd"]["detail"] == "Operation not permitted; temporary files are used instead"
 
 
-def test_it_finds_that_clone3_is_denied(nacre: Nacre) -> None:
+def test_doctor_detects_a_denied_clone3(nacre: Nacre) -> None:
     _, checks = checks_on(nacre, deny_calls("clone3=EPERM"))
     assert checks["clone3"]["status"] == "failed"
     assert checks["clone3"]["remedy"].startswith("Update the container runtime")
@@ -117,7 +117,7 @@ def test_it_finds_that_clone3_is_denied(nacre: Nacre) -> None:
     assert (checks["keeper"]["status"], checks["clone3"]["status"]) == ("ok", "ok")
 
 
-def test_without_bash_it_fails_and_says_what_to_do(nacre: Nacre, tmp_path: Path) -> None:
+def test_doctor_without_bash_fails_and_names_the_remedy(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = nacre("doctor", env={"PATH": str(tmp_path / "empty")})
     assert (done.code, done.err) == (1, b"")
@@ -125,7 +125,7 @@ def test_without_bash_it_fails_and_says_what_to_do(nacre: Nacre, tmp_path: Path)
     assert "→ Install bash, or put it on PATH." in done.out.decode()
 
 
-def test_a_bash_that_does_not_work_is_not_taken_for_one(nacre: Nacre, tmp_path: Path) -> None:
+def test_doctor_reports_a_bash_that_cannot_start(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "bash").write_text("#!/no/such/interpreter\n")
     (tmp_path / "bash").chmod(0o755)
     done = nacre("doctor", env={"PATH": str(tmp_path)})
@@ -133,7 +133,7 @@ def test_a_bash_that_does_not_work_is_not_taken_for_one(nacre: Nacre, tmp_path: 
     assert f"bash failed {tmp_path}/bash: could not start" in " ".join(done.out.decode().split())
 
 
-def test_few_open_files_mean_few_commands_at_once(nacre: Nacre) -> None:
+def test_doctor_reports_a_low_limit_of_open_files(nacre: Nacre) -> None:
     with nacre.start("doctor", "--json", through=("bash", "-c", 'ulimit -n 100; exec "$@"', "bash")) as program:
         done = finish(program)
     (files,) = (check for check in json.loads(done.out)["checks"] if check["name"] == "open files")

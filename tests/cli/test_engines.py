@@ -25,13 +25,13 @@ from tests.support.quoting import quote
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_meant_is_said(nacre: Nacre, words: list[str], said: str) -> None:
+def test_invalid_engine_options_are_reported(nacre: Nacre, words: list[str], said: str) -> None:
     done = nacre("run", *words, "true")
     assert done.code == 125
     assert said in done.err.decode()
 
 
-def test_an_engine_that_is_not_here_is_said_to_be_missing(nacre: Nacre, tmp_path: Path) -> None:
+def test_missing_engine_program_is_reported(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "bash").symlink_to("/bin/bash")
     done = nacre("run", "--engine", "docker", "--image", "debian", "true", env={"PATH": str(tmp_path)})
     assert done.code == 125
@@ -40,7 +40,7 @@ def test_an_engine_that_is_not_here_is_said_to_be_missing(nacre: Nacre, tmp_path
 
 @pytest.mark.linux
 @pytest.mark.bubblewrap
-def test_a_command_runs_in_namespaces_of_its_own(nacre: Nacre) -> None:
+def test_bwrap_engine_runs_the_command_in_a_new_pid_namespace(nacre: Nacre) -> None:
     skip_without_bubblewrap()
     done = nacre("run", "--engine", "bwrap", "echo $$; exit 3")
     assert (done.code, int(done.out) < 100) == (3, True)
@@ -48,7 +48,7 @@ def test_a_command_runs_in_namespaces_of_its_own(nacre: Nacre) -> None:
 
 @pytest.mark.linux
 @pytest.mark.parametrize("engine", ["local", BWRAP])
-def test_what_a_session_may_write_stays_where_it_was_begun(nacre: Nacre, tmp_path: Path, engine: str) -> None:
+def test_session_workspace_stays_at_its_first_directory(nacre: Nacre, tmp_path: Path, engine: str) -> None:
     if engine == "bwrap":
         skip_without_bubblewrap()
     if not Bash().engine.confines:
@@ -74,7 +74,7 @@ ABOUT = "a container for each conversation, from an image with bash"
 
 @pytest.mark.parametrize("program", ["podman", "docker"])
 @pytest.mark.parametrize("works", [True, False])
-def test_a_program_for_containers_is_asked_whether_it_works(
+def test_doctor_queries_whether_podman_and_docker_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, works: bool
 ) -> None:
     questions = {"podman": "info", "docker": "version"}
@@ -92,9 +92,7 @@ def test_a_program_for_containers_is_asked_whether_it_works(
     )
 
 
-def test_podman_is_not_asked_by_a_user_for_whom_it_would_leave_a_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_does_not_run_podman_as_an_ordinary_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "podman").write_text(f"#!/bin/sh\ntouch {quote(tmp_path)}/asked\n")
     (tmp_path / "podman").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -115,24 +113,26 @@ def test_podman_is_not_asked_by_a_user_for_whom_it_would_leave_a_process(
     ],
     ids=" ".join,
 )
-def test_tasks_of_a_cluster_need_ray_and_say_so(nacre: Nacre, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_task_commands_for_a_cluster_report_that_ray_is_missing(
+    nacre: Nacre, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     (tmp_path / "ray.py").write_text("raise ImportError('not here')\n")  # also where Ray is installed
     done = nacre(*words, env={"PYTHONPATH": str(tmp_path)})
     assert done.code == 125
     assert done.err == b"nacre: Ray is not installed here (not here). Install it: pip install 'nacre[ray]'\n"
 
 
-def test_tasks_of_this_machine_are_those_of_every_other_engine(nacre: Nacre) -> None:
+def test_tasks_engine_option_rejects_engines_without_their_own_tasks(nacre: Nacre) -> None:
     assert b"lists the others" in nacre("tasks", "--engine", "local").err
     done = nacre("tasks", "--engine", "podman")
     assert (done.code, b"'podman' keeps no tasks of its own. Write --engine ray" in done.err) == (125, True)
 
 
-def test_text_for_a_task_may_hold_any_sign(nacre: Nacre) -> None:
+def test_text_written_to_a_task_may_contain_an_at_sign(nacre: Nacre) -> None:
     assert b"There is no task 'bash-3f9c2a17'" in nacre("write", "bash-3f9c2a17", "a@b").err
 
 
-def test_no_task_command_loads_a_cluster_s_client_unasked(nacre: Nacre, tmp_path: Path) -> None:
+def test_task_commands_do_not_import_ray_for_local_tasks(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "ray.py").write_text("raise SystemExit(99)\n")
     for words in (("tasks", "--all"), ("output", "bash-3f9c2a17"), ("wait", "3f9c"), ("kill", "3f9c"), ("clean",)):
         assert nacre(*words, env={"PYTHONPATH": str(tmp_path)}).code in (0, 125)

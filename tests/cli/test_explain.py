@@ -29,7 +29,7 @@ def branches(command: str) -> list[str]:
     return lines[: lines.index("")]
 
 
-def test_a_wrapped_command_stands_below_its_wrappers_and_the_place_is_underlined(nacre: Nacre) -> None:
+def test_explain_nests_wrapped_commands_and_underlines_the_finding(nacre: Nacre) -> None:
     done = nacre("explain", "sudo bash -c 'rm -rf /'")
     assert (done.code, done.err) == (2, b"")
     assert done.out.decode() == (
@@ -48,7 +48,7 @@ def test_a_wrapped_command_stands_below_its_wrappers_and_the_place_is_underlined
     )
 
 
-def test_what_is_allowed_and_plain_is_said_to_be(nacre: Nacre) -> None:
+def test_explain_says_when_a_command_is_allowed_and_harmless(nacre: Nacre) -> None:
     done = nacre("explain", "ls -la | head")
     assert done.out.decode() == (
         "ls -la\nhead\n\nallow: no rule stops it\nunknown: nothing\nplain: yes, provably harmless\n"
@@ -68,16 +68,16 @@ def test_what_is_allowed_and_plain_is_said_to_be(nacre: Nacre) -> None:
         ("echo " + "x" * 200, ["echo " + "x" * 94 + "…"]),
     ],
 )
-def test_the_tree_shows_what_would_run(command: str, lines: list[str]) -> None:
+def test_explain_tree_shows_the_commands_that_would_run(command: str, lines: list[str]) -> None:
     assert branches(command) == lines
 
 
-def test_a_tree_of_many_branches_is_cut() -> None:
+def test_explain_tree_is_cut_at_200_branches() -> None:
     lines = branches("\n".join(["true"] * 300))
     assert lines == ["true"] * 200 + ["…"]
 
 
-def test_several_findings_are_all_listed_each_with_its_line() -> None:
+def test_explain_lists_each_finding_with_its_line() -> None:
     assert draw_lines("cd /tmp\n\tgit stash drop\ncd x && git push -f")[4:] == [
         "",
         "refuse git-push-force",
@@ -100,18 +100,18 @@ def finding_lines(command: str) -> list[str]:
     return [f"{finding.what}.", f"Instead: {finding.instead}"]
 
 
-def test_of_very_many_findings_the_first_are_drawn_and_the_rest_counted() -> None:
+def test_explain_draws_50_findings_and_counts_the_rest() -> None:
     lines = draw_lines("\n".join(f"git push -f origin b{number}" for number in range(2000)))
     assert lines.count("refuse git-push-force") == 50
     assert "… and 1,950 more: --json has them all" in lines
 
 
-def test_a_place_of_several_lines_is_underlined_on_each() -> None:
+def test_explain_underlines_a_finding_on_each_of_its_lines() -> None:
     lines = draw_lines("rm \\\n  -rf /")
     assert lines[3:7] == ["   1 │ rm \\", "     │ ^^^^", "   2 │   -rf /", "     │ ^^^^^^^"]
 
 
-def test_of_a_long_line_only_what_is_around_the_place_is_shown() -> None:
+def test_explain_shows_only_the_part_of_a_long_line_around_a_finding() -> None:
     lines = draw_lines(f"echo {'x' * 300}; rm -rf /; echo {'y' * 300}")
     text, mark = lines[5:7]
     assert text.startswith("  …xxx")
@@ -119,27 +119,27 @@ def test_of_a_long_line_only_what_is_around_the_place_is_shown() -> None:
     assert text[mark.index("^") : mark.rindex("^") + 1] == "rm -rf /"
 
 
-def test_wide_characters_do_not_shift_the_underline() -> None:
+def test_wide_characters_do_not_shift_the_explain_underline() -> None:
     lines = draw_lines("echo 日本; rm -rf /")
     assert lines[4:6] == ["  echo 日本; rm -rf /", "  " + " " * 11 + "^" * 8]
 
 
-def test_what_is_unknown_is_named() -> None:
+def test_explain_names_unknown_words() -> None:
     lines = draw_lines('echo "$NAME" $(date)')
     assert lines[-2].startswith("unknown: ")
     assert "$(…)" in lines[-2]
 
 
-def test_a_text_that_bash_would_stumble_over_is_said_to_be_one() -> None:
+def test_explain_reports_a_syntax_error() -> None:
     assert "syntax: bash would stumble over this text, after having run what stands before" in draw_lines("ls; if")
 
 
-def test_a_text_built_at_run_time_is_marked_where_it_would_run() -> None:
+def test_explain_marks_findings_in_text_built_at_run_time() -> None:
     lines = branches("X='git push'; eval \"ls; $X -f\"")
     assert [line for line in lines if "←" in line] == ["└─ git push -f    ← refuse: git-push-force"]
 
 
-def test_json_gives_the_tree_as_data(nacre: Nacre) -> None:
+def test_explain_json_contains_the_tree(nacre: Nacre) -> None:
     command = "sudo rm -rf / > log"
     done = nacre("explain", "--json", "--cwd", "/srv", command)
     assert (done.code, done.err) == (2, b"")
@@ -158,12 +158,12 @@ def test_json_gives_the_tree_as_data(nacre: Nacre) -> None:
     assert data == {"command": command, **check(command, cwd="/srv").to_dict()}
 
 
-def test_a_text_is_broken_if_bash_would_surely_stumble_over_it(nacre: Nacre) -> None:
+def test_explain_json_marks_certain_syntax_errors_as_broken(nacre: Nacre) -> None:
     for command, broken in (("if ls", True), ("eval 'if ls'", True), ('eval "$X (" ls', False)):
         assert json.loads(nacre("explain", "--json", command).out)["broken"] is broken, command
 
 
-def test_colour_is_for_findings() -> None:
+def test_explain_colours_the_underline_of_a_finding() -> None:
     assert "\x1b[31m^^^^^^^^\x1b[0m" in "\n".join(draw_lines("rm -rf /", colour=True))
 
 
@@ -184,7 +184,7 @@ def on_a_terminal(home: Path, **env: str) -> bytes:
         os.close(theirs)
 
 
-def test_colour_is_for_terminals_and_for_those_who_want_it(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_is_coloured_only_on_terminals_that_support_it(nacre: Nacre, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert b"\x1b[31m" in on_a_terminal(nacre.home)
     assert b"\x1b" not in on_a_terminal(nacre.home, NO_COLOR="1")

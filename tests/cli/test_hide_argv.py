@@ -15,13 +15,13 @@ pytestmark = pytest.mark.linux
 
 
 @pytest.mark.skipif(shutil.which("pkill") is None, reason="there is no pkill here")
-def test_pkill_f_with_a_word_of_the_command_does_not_hit_the_command(nacre: Nacre) -> None:
+def test_pkill_f_with_a_word_of_the_command_does_not_kill_the_command(nacre: Nacre) -> None:
     word = f"word{secrets.token_hex(8)}"
     options = ("--description", word, "--env", f"NOTE={word}", "--stdin", word)
     assert nacre("run", *options, f"pkill -f {word}; echo alive; cat") == Done(0, f"alive\n{word}".encode())
 
 
-def test_nacre_itself_can_still_be_found(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
+def test_nacre_keeps_its_own_name_in_its_argument_list(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
     word = secrets.token_hex(8)
     with nacre.start("run", f"{life.hold} {gate.wait}; echo {word}") as program:
         life.wait_held()

@@ -29,7 +29,7 @@ SEEN = [
 
 
 @pytest.mark.parametrize(("agent", "case"), SEEN)
-def test_the_program_says_what_the_dialect_says(nacre: Nacre, agent: str, case: dict[str, Any]) -> None:
+def test_hook_command_answers_as_recorded_for_each_agent(nacre: Nacre, agent: str, case: dict[str, Any]) -> None:
     done = nacre("hook", stdin=json.dumps(case["payload"]).encode())
     assert done.code == case["code"]
     assert bool(done.err) == (case["code"] == 2)
@@ -42,13 +42,13 @@ ASKED = json.dumps(payload_of("claude-code", "asked")).encode()
 
 
 @pytest.mark.parametrize("stdin", [b"", b"{", b"\xff", b"[]"])
-def test_what_cannot_be_read_is_refused(nacre: Nacre, stdin: bytes) -> None:
+def test_hook_refuses_invalid_input(nacre: Nacre, stdin: bytes) -> None:
     done = nacre("hook", stdin=stdin)
     assert (done.code, done.out) == (2, b"")
     assert done.err.startswith(b"nacre hook was given something that it cannot read: ")
 
 
-def test_nobody_is_asked_where_that_was_ruled_out(nacre: Nacre) -> None:
+def test_hook_with_no_ask_refuses_instead_of_prompting(nacre: Nacre) -> None:
     assert nacre("hook", stdin=ASKED).code == 0
     assert nacre("hook", "--no-ask", stdin=ASKED).code == 2
 
@@ -64,7 +64,7 @@ def configure(nacre: Nacre, text: str) -> None:
     nacre.config.write_text(text)
 
 
-def test_the_user_s_rules_count(nacre: Nacre, tmp_path: Path) -> None:
+def test_hook_applies_the_permissions_of_the_user(nacre: Nacre, tmp_path: Path) -> None:
     configure(
         nacre, '[permissions]\nallow = ["Bash(git stash:*)"]\nask = ["Bash(make:*)"]\ndeny = ["Bash(npm publish:*)"]\n'
     )
@@ -78,7 +78,7 @@ def test_the_user_s_rules_count(nacre: Nacre, tmp_path: Path) -> None:
     assert nacre("hook", stdin=ask_mode_payload("make -j2", tmp_path)) == Done(0, b"", b"")
 
 
-def test_a_project_may_deny_and_not_allow(nacre: Nacre, tmp_path: Path) -> None:
+def test_hook_applies_deny_rules_of_a_project_but_not_its_allow_rules(nacre: Nacre, tmp_path: Path) -> None:
     """The project is that of the command's directory, not of the directory in which the hook was started."""
     project = tmp_path / "project"
     (project / "src").mkdir(parents=True)
@@ -92,7 +92,7 @@ def test_a_project_may_deny_and_not_allow(nacre: Nacre, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_what_was_asked_and_said_is_kept_where_that_is_wanted(nacre: Nacre, agent: str) -> None:
+def test_hook_decisions_are_audited_when_configured(nacre: Nacre, agent: str) -> None:
     nacre("hook", stdin=json.dumps(payload_of(agent, "refused")).encode())
     assert nacre("audit", "--json").out == b""
     configure(nacre, "audit = true\n")
@@ -107,7 +107,7 @@ def test_what_was_asked_and_said_is_kept_where_that_is_wanted(nacre: Nacre, agen
     assert refused["command"] in shown
 
 
-def test_no_secret_is_kept_and_no_answer_depends_on_what_is(nacre: Nacre, tmp_path: Path) -> None:
+def test_hook_audit_masks_secrets_and_its_failure_changes_no_answer(nacre: Nacre, tmp_path: Path) -> None:
     configure(nacre, f'audit = "{tmp_path}/trail"\n')
     secret = "0123456789abcdefXYZ"
     asked = ask_mode_payload(f"curl -H 'Authorization: {secret}' x", tmp_path)
@@ -122,7 +122,7 @@ def test_no_secret_is_kept_and_no_answer_depends_on_what_is(nacre: Nacre, tmp_pa
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_settings_that_cannot_be_read_refuse_and_say_where(nacre: Nacre, agent: str) -> None:
+def test_hook_with_invalid_settings_refuses_and_names_file_and_line(nacre: Nacre, agent: str) -> None:
     """They may contain a rule that denies the command."""
     configure(nacre, 'timeout = 30\nacess = "workspace"\n')
     done = nacre("hook", stdin=json.dumps(payload_of(agent, "no opinion")).encode())
@@ -132,25 +132,25 @@ def test_settings_that_cannot_be_read_refuse_and_say_where(nacre: Nacre, agent: 
 
 
 @pytest.mark.parametrize("words", [["--bogus"], ["claude-code"], ["--no-ask", "x"]])
-def test_a_hook_that_is_called_wrongly_refuses(nacre: Nacre, words: list[str]) -> None:
+def test_hook_with_invalid_arguments_refuses(nacre: Nacre, words: list[str]) -> None:
     done = nacre("hook", *words, stdin=ALLOWED)
     assert (done.code, done.out) == (2, b"")
     assert done.err
 
 
 @pytest.mark.parametrize("closed", ["<&-", "1>&-"])
-def test_a_hook_without_its_streams_refuses(nacre: Nacre, closed: str) -> None:
+def test_hook_with_closed_stdin_or_stdout_refuses(nacre: Nacre, closed: str) -> None:
     payload = json.dumps(payload_of("cursor", "asked")).encode()
     with nacre.start("hook", through=("bash", "-c", f'exec "$@" {closed}', "bash")) as program:
         assert finish(program, payload).code == 2
 
 
-def test_an_answer_that_nobody_can_read_is_a_refusal(nacre: Nacre) -> None:
+def test_hook_refuses_when_its_answer_cannot_be_written(nacre: Nacre) -> None:
     with open("/dev/full", "wb") as full, nacre.start("hook", stdout=full.fileno()) as program:
         assert finish(program, ASKED).code == 2
 
 
-def test_an_error_of_our_own_refuses(nacre: Nacre, tmp_path: Path) -> None:
+def test_hook_refuses_on_an_internal_error(nacre: Nacre, tmp_path: Path) -> None:
     broken = tmp_path / "nacre"
     shutil.copytree(Path(__file__).parents[2] / "src" / "nacre", broken)
     (broken / "approval" / "check.py").write_text("raise MemoryError\n")
@@ -159,7 +159,7 @@ def test_an_error_of_our_own_refuses(nacre: Nacre, tmp_path: Path) -> None:
     assert b"MemoryError" in done.err
 
 
-def test_what_takes_too_long_is_refused_before_the_agent_gives_up(nacre: Nacre) -> None:
+def test_hook_refuses_after_its_time_limit(nacre: Nacre) -> None:
     program = """
 import sys
 import nacre.cli.serve.hook as hook, nacre.hooks.handle as answer
@@ -177,7 +177,7 @@ sys.exit(hook.hook([]))
     )
 
 
-def test_a_directory_that_is_gone_is_no_reason_to_let_it_pass(nacre: Nacre, tmp_path: Path) -> None:
+def test_hook_still_refuses_in_a_deleted_working_directory(nacre: Nacre, tmp_path: Path) -> None:
     payload = json.loads(REFUSED)
     del payload["cwd"]
     script = f'cd {quote(tmp_path)}; rmdir {quote(tmp_path)}; exec "$@"'
@@ -199,7 +199,7 @@ HEAVY |= {
 
 
 @pytest.mark.parametrize("payload", [ALLOWED, REFUSED, ASKED])
-def test_a_hook_loads_nothing_heavy(nacre: Nacre, payload: bytes) -> None:
+def test_hook_loads_no_heavy_modules(nacre: Nacre, payload: bytes) -> None:
     program = "import sys; from nacre.cli import main; main(['hook']); print(*sys.modules, file=sys.stderr)"
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, input=payload, capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env, check=True)
@@ -209,7 +209,7 @@ def test_a_hook_loads_nothing_heavy(nacre: Nacre, payload: bytes) -> None:
 
 
 @pytest.mark.parametrize("words", [["hook", "--help"], ["hook", "install", "--help"]])
-def test_help_is_no_error(nacre: Nacre, words: list[str]) -> None:
+def test_hook_help_goes_to_stdout_and_exits_0(nacre: Nacre, words: list[str]) -> None:
     done = nacre(*words)
     assert (done.code, done.err) == (0, b"")
     assert done.out.startswith(f"usage: nacre {' '.join(words[:-1])} ".encode())
@@ -247,7 +247,7 @@ def command_in(path: Path) -> str:
 
 @pytest.mark.parametrize("there", [True, False], ids=["a file", "no file"])
 @pytest.mark.parametrize("agent", AGENTS)
-def test_install_use_and_remove_leave_the_file_as_it_was(nacre: Nacre, agent: str, there: bool) -> None:
+def test_hook_install_and_remove_restore_the_settings_file(nacre: Nacre, agent: str, there: bool) -> None:
     file = nacre.home / FILES[agent]
     if there:
         file.parent.mkdir()
@@ -285,7 +285,7 @@ def test_install_use_and_remove_leave_the_file_as_it_was(nacre: Nacre, agent: st
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_file_that_was_changed_since_keeps_the_change(nacre: Nacre, agent: str) -> None:
+def test_hook_remove_keeps_later_changes_of_the_settings_file(nacre: Nacre, agent: str) -> None:
     file = nacre.home / FILES[agent]
     file.parent.mkdir()
     file.write_text("" if agent == "codex" else '{\n  "a": 1\n}\n')
@@ -301,7 +301,7 @@ def test_a_file_that_was_changed_since_keeps_the_change(nacre: Nacre, agent: str
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_dry_run_shows_the_change_and_does_not_make_it(nacre: Nacre, agent: str) -> None:
+def test_hook_install_dry_run_shows_the_change_without_making_it(nacre: Nacre, agent: str) -> None:
     done = nacre("hook", "install", agent, "--dry-run")
     assert (done.code, done.err) == (0, b"nacre: Nothing was changed: --dry-run\n")
     assert done.out.count(b"\n+") > 5
@@ -310,7 +310,7 @@ def test_a_dry_run_shows_the_change_and_does_not_make_it(nacre: Nacre, agent: st
 
 @pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("data", [b"{ oh no", b"\xff\xfe"])
-def test_a_file_that_cannot_be_read_is_left_alone(nacre: Nacre, agent: str, data: bytes) -> None:
+def test_hook_install_leaves_an_unreadable_settings_file_unchanged(nacre: Nacre, agent: str, data: bytes) -> None:
     file = nacre.home / FILES[agent]
     file.parent.mkdir()
     file.write_bytes(data)
@@ -322,13 +322,13 @@ def test_a_file_that_cannot_be_read_is_left_alone(nacre: Nacre, agent: str, data
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-def test_a_project_has_its_own_file_and_calls_nacre_by_name(nacre: Nacre, tmp_path: Path) -> None:
+def test_hook_install_for_a_project_calls_nacre_by_name(nacre: Nacre, tmp_path: Path) -> None:
     assert nacre("hook", "install", "claude-code", "--project", cwd=tmp_path).code == 0
     assert command_in(tmp_path / ".claude/settings.json") == "PYTHONPATH= nacre hook || exit 2"
     assert not (nacre.home / ".claude").exists()
 
 
-def test_another_command_takes_the_place_of_the_first(nacre: Nacre) -> None:
+def test_hook_install_replaces_an_earlier_hook_of_nacre(nacre: Nacre) -> None:
     file = nacre.home / FILES["claude-code"]
     nacre("hook", "install", "claude-code", "--program", "/old place/nacre")
     assert command_in(file) == "PYTHONPATH= '/old place/nacre' hook || exit 2"
@@ -337,7 +337,7 @@ def test_another_command_takes_the_place_of_the_first(nacre: Nacre) -> None:
     assert file.read_text().count("exit 2") == 1
 
 
-def test_codex_keeps_its_hooks_where_they_are(nacre: Nacre) -> None:
+def test_hook_install_uses_an_existing_hooks_json_of_codex(nacre: Nacre) -> None:
     folder = nacre.home / ".codex"
     folder.mkdir()
     (folder / "config.toml").write_text("a = 1\n")
@@ -350,12 +350,14 @@ def test_codex_keeps_its_hooks_where_they_are(nacre: Nacre) -> None:
 
 
 @pytest.mark.parametrize(("agent", "variable"), [("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")])
-def test_an_agent_that_lives_elsewhere_is_found(nacre: Nacre, tmp_path: Path, agent: str, variable: str) -> None:
+def test_hook_install_respects_the_config_directory_variable_of_an_agent(
+    nacre: Nacre, tmp_path: Path, agent: str, variable: str
+) -> None:
     assert nacre("hook", "install", agent, env={variable: str(tmp_path / "there")}).code == 0
     assert [path.name for path in (tmp_path / "there").iterdir()] == [os.path.basename(FILES[agent])]
 
 
-def test_a_link_stays_a_link(nacre: Nacre, tmp_path: Path) -> None:
+def test_hook_install_and_remove_keep_a_symlink(nacre: Nacre, tmp_path: Path) -> None:
     kept = tmp_path / "dotfiles.json"
     kept.write_text("{}\n")
     file = nacre.home / FILES["claude-code"]
@@ -369,7 +371,7 @@ def test_a_link_stays_a_link(nacre: Nacre, tmp_path: Path) -> None:
     assert kept.read_text() == "{}\n"
 
 
-def test_a_program_by_another_name_is_found_again(nacre: Nacre) -> None:
+def test_hook_install_finds_its_entry_under_another_program_name(nacre: Nacre) -> None:
     file = nacre.home / FILES["claude-code"]
     file.parent.mkdir()
     file.write_text('{"a": 1}')
@@ -380,7 +382,7 @@ def test_a_program_by_another_name_is_found_again(nacre: Nacre) -> None:
     assert file.read_text() == '{"a": 1}'
 
 
-def test_no_module_of_the_project_s_gets_into_it(nacre: Nacre, tmp_path: Path) -> None:
+def test_installed_hook_command_ignores_modules_of_the_project(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import os; os._exit(0)\n")
     assert nacre("hook", "install", "claude-code", "--program", "./nacre").code == 0
     (tmp_path / "nacre").write_text(f'#!/bin/sh\nexec {quote(sys.executable)} -m nacre "$@"\n')
@@ -400,7 +402,7 @@ def test_no_module_of_the_project_s_gets_into_it(nacre: Nacre, tmp_path: Path) -
         assert done.returncode == code, done
 
 
-def test_a_program_that_is_gone_refuses(nacre: Nacre) -> None:
+def test_installed_hook_command_refuses_when_its_program_is_missing(nacre: Nacre) -> None:
     nacre("hook", "install", "claude-code", "--program", "/nowhere/nacre")
     command = command_in(nacre.home / FILES["claude-code"])
     done = subprocess.run(
@@ -420,5 +422,5 @@ def test_a_program_that_is_gone_refuses(nacre: Nacre) -> None:
         (["codex", "--dry"], "There is no option --dry. Did you mean: --dry-run"),
     ],
 )
-def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str], said: str) -> None:
+def test_hook_install_usage_error_exits_125_and_names_the_fix(nacre: Nacre, words: list[str], said: str) -> None:
     assert nacre("hook", "install", *words) == Done(125, err=f"nacre: {said}\n".encode())

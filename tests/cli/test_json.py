@@ -23,7 +23,7 @@ def parse_output(done: Done) -> dict[str, Any]:
 
 
 @pytest.mark.req("M-02")
-def test_a_result_is_one_object(nacre: Nacre) -> None:
+def test_json_result_is_one_object_on_one_line(nacre: Nacre) -> None:
     done = nacre("run", "--json", "echo out; printf 'é\\xff' >&2; exit 3")
     result = parse_output(done)
     assert done.code == 3
@@ -62,12 +62,14 @@ def test_a_result_is_one_object(nacre: Nacre) -> None:
         (f"{KILL_KEEPER}; sleep 60", 125, {"kind": "lost", "reason": "nacre's keeper process was killed"}),
     ],
 )
-def test_every_outcome_has_its_shape(nacre: Nacre, command: str, code: int, outcome: dict[str, Any]) -> None:
+def test_signalled_and_lost_runs_have_their_json_outcome(
+    nacre: Nacre, command: str, code: int, outcome: dict[str, Any]
+) -> None:
     done = nacre("run", "--json", command)
     assert (done.code, parse_output(done)["outcome"]) == (code, outcome)
 
 
-def test_a_timeout_is_a_result(nacre: Nacre) -> None:
+def test_timeout_is_reported_as_a_json_result(nacre: Nacre) -> None:
     for limit in TIME_LIMITS_S:
         done = nacre("run", "--json", "--timeout", f"{limit}", "echo partial; sleep 60")
         result = parse_output(done)
@@ -77,12 +79,12 @@ def test_a_timeout_is_a_result(nacre: Nacre) -> None:
     assert (result["outcome"], result["stdout"]) == ({"kind": "timed_out", "after": limit}, "partial\n")
 
 
-def test_a_command_that_is_no_unicode_is_still_json(nacre: Nacre) -> None:
+def test_non_utf8_command_becomes_valid_json(nacre: Nacre) -> None:
     result = parse_output(nacre("run", "--json", b"printf '\xff' | wc -c"))
     assert (result["command"], result["stdout"].strip()) == ("printf '\udcff' | wc -c", "1")
 
 
-def test_output_beyond_memory_is_counted(nacre: Nacre) -> None:
+def test_json_counts_output_bytes_that_were_dropped(nacre: Nacre) -> None:
     result = parse_output(nacre("run", "--json", "head -c 5000000 /dev/zero"))
     assert result["bytes"]["stdout"]["total"] == 5_000_000
     assert result["bytes"]["stdout"]["dropped"] > 3_000_000
@@ -90,7 +92,7 @@ def test_output_beyond_memory_is_counted(nacre: Nacre) -> None:
 
 
 @pytest.mark.req("M-02")
-def test_with_an_output_directory_all_of_it_is_kept(nacre: Nacre, tmp_path: Path) -> None:
+def test_output_dir_keeps_the_complete_output_in_one_file(nacre: Nacre, tmp_path: Path) -> None:
     place = tmp_path / "outputs"
     spill = parse_output(nacre("run", "--json", "--output-dir", str(place), "head -c 5000000 /dev/zero"))["spill"]
     assert (spill["bytes"], spill["complete"]) == (5_000_000, True)
@@ -135,6 +137,8 @@ def error(code: str, message: str, field: str | None, hint: str) -> dict[str, An
     ],
     ids=["value", "empty", "usage", "network"],
 )
-def test_an_error_is_an_object_too(nacre: Nacre, words: list[str], code: int, expected: dict[str, Any]) -> None:
+def test_errors_are_json_objects_with_the_json_option(
+    nacre: Nacre, words: list[str], code: int, expected: dict[str, Any]
+) -> None:
     done = nacre("run", "--json", *words)
     assert (done.code, parse_output(done)) == (code, expected)

@@ -11,14 +11,14 @@ from tests.cli.nacre_program import Done, Nacre
 from tests.support.lifeline import Lifeline
 
 
-def test_one_process_left_running_is_named_and_ended(nacre: Nacre, life: Lifeline) -> None:
+def test_single_leftover_is_named_and_killed(nacre: Nacre, life: Lifeline) -> None:
     done = nacre("run", f"{life.hold} sleep 60 & echo done")
     assert life.over
     assert (done.code, done.out) == (0, b"done\n")
     assert re.fullmatch(rb"nacre: 1 process left running and ended: \d+ \(sleep 60\)\.\n", done.err)
 
 
-def test_of_many_some_are_named_and_all_are_ended(nacre: Nacre, life: Lifeline) -> None:
+def test_many_leftovers_are_all_killed_and_three_are_named(nacre: Nacre, life: Lifeline) -> None:
     done = nacre("run", f"{life.hold} for i in 1 2 3 4 5; do (setsid sleep 60 &) done; exit 3")
     assert life.over
     assert done.code == 3
@@ -26,12 +26,12 @@ def test_of_many_some_are_named_and_all_are_ended(nacre: Nacre, life: Lifeline) 
     assert re.fullmatch(named, done.err)
 
 
-def test_a_stubborn_one_is_gone_too_when_nacre_returns(nacre: Nacre, life: Lifeline) -> None:
+def test_leftover_that_ignores_sigterm_is_killed_before_nacre_exits(nacre: Nacre, life: Lifeline) -> None:
     nacre("run", f"{life.hold} (trap '' TERM; while :; do sleep 60; done) & {life.hold} echo done")
     assert life.over
 
 
-def test_in_json_they_are_listed(nacre: Nacre, life: Lifeline) -> None:
+def test_json_result_lists_killed_leftovers(nacre: Nacre, life: Lifeline) -> None:
     done = nacre("run", "--json", f"{life.hold} sleep 60 & echo done")
     assert life.over
     result = json.loads(done.out)
@@ -43,5 +43,5 @@ def test_in_json_they_are_listed(nacre: Nacre, life: Lifeline) -> None:
 
 
 @pytest.mark.req("P-001")
-def test_a_job_that_is_waited_for_is_no_leftover(nacre: Nacre) -> None:
+def test_job_waited_for_by_the_shell_is_not_a_leftover(nacre: Nacre) -> None:
     assert nacre("run", "(echo inside) & wait; echo after") == Done(0, b"inside\nafter\n")

@@ -10,14 +10,14 @@ from tests.support.hosts import run_host
 from tests.support.waiting import HANG_TIMEOUT_S
 
 
-def test_without_the_sdk_it_says_how_to_install_it() -> None:
+def test_mcp_command_without_the_sdk_names_the_extra_to_install() -> None:
     program = "import sys; sys.modules['mcp_types'] = None; from nacre.cli import main; sys.exit(main(['mcp']))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, check=False)
     assert (done.returncode, done.stdout) == (125, b"")
     assert b"pip install 'nacre[mcp]'" in done.stderr
 
 
-def test_its_help_needs_nothing() -> None:
+def test_mcp_help_is_printed() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "nacre", "mcp", "--help"], capture_output=True, timeout=HANG_TIMEOUT_S, check=True
     )
@@ -25,7 +25,7 @@ def test_its_help_needs_nothing() -> None:
     assert "mcp" in COMMANDS
 
 
-def test_a_check_loads_neither_the_sdk_nor_what_it_needs() -> None:
+def test_check_loads_neither_the_mcp_sdk_nor_its_dependencies() -> None:
     program = """
         import sys
         import nacre

@@ -56,7 +56,7 @@ RUN_HELP = "Try: nacre run --help"
         (["doctor", "now"], "nacre doctor does not take 'now'. Its one option is --json."),
     ],
 )
-def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str], said: str | None) -> None:
+def test_usage_error_exits_125_and_names_the_fix(nacre: Nacre, words: list[str], said: str | None) -> None:
     done = nacre(*words)
     assert done.code == 125
     if "--json" not in words:
@@ -67,24 +67,24 @@ def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str],
         assert done.err.decode().rstrip("\n").endswith(said)
 
 
-def test_nothing_at_all_gives_help_and_125(nacre: Nacre) -> None:
+def test_no_arguments_print_the_usage_and_exit_125(nacre: Nacre) -> None:
     done = nacre()
     assert (done.code, done.out) == (125, b"")
     assert done.err.startswith(b"usage: nacre run [options] 'command'")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["run", "--help"], ["doctor", "-h"]])
-def test_help_is_no_error(nacre: Nacre, words: list[str]) -> None:
+def test_help_goes_to_stdout_and_exits_0(nacre: Nacre, words: list[str]) -> None:
     done = nacre(*words)
     assert (done.code, done.err) == (0, b"")
     assert done.out.startswith(b"usage: nacre ")
 
 
-def test_the_help_says_where_sessions_are_kept(nacre: Nacre) -> None:
+def test_run_help_names_the_session_file(nacre: Nacre) -> None:
     assert b"nacre/sessions/NAME.json" in nacre("run", "--help").out
 
 
-def test_the_version_is_said(nacre: Nacre) -> None:
+def test_version_option_prints_the_version(nacre: Nacre) -> None:
     assert nacre("--version") == Done(0, f"nacre {__version__}\n".encode())
 
 
@@ -92,40 +92,40 @@ def test_options_may_follow_the_command(nacre: Nacre) -> None:
     assert nacre("run", "echo $A", "--env", "A=1", "--timeout", "9") == Done(0, b"1\n")
 
 
-def test_a_command_may_begin_with_a_dash(nacre: Nacre) -> None:
+def test_command_after_double_dash_may_begin_with_a_dash(nacre: Nacre) -> None:
     done = nacre("run", "--", "--no-such-program; echo after")
     assert (done.code, done.out) == (0, b"after\n")
 
 
-def test_the_command_can_come_from_stdin(nacre: Nacre) -> None:
+def test_command_is_read_from_stdin(nacre: Nacre) -> None:
     assert nacre("run", "-", stdin=b"echo one\necho 't\xffo'\n") == Done(0, b"one\nt\xffo\n")
 
 
-def test_stdin_is_empty_unless_it_is_given(nacre: Nacre) -> None:
+def test_stdin_of_the_command_is_empty_by_default(nacre: Nacre) -> None:
     assert nacre("run", "wc -c", stdin=b"not for the command").out.strip() == b"0"
     assert nacre("run", "--stdin", "some text", "cat") == Done(0, b"some text")
     assert nacre("run", "--stdin", "-", "cat", stdin=b"from \xff outside") == Done(0, b"from \xff outside")
 
 
-def test_a_stdin_that_cannot_be_read_is_said(nacre: Nacre) -> None:
+def test_unreadable_stdin_is_reported(nacre: Nacre) -> None:
     with nacre.start("run", "--stdin", "-", "cat", through=("sh", "-c", 'exec "$@" <&-', "sh")) as program:
         assert finish(program) == Done(125, err=b"nacre: Standard input cannot be read: Bad file descriptor.\n")
 
 
 @pytest.mark.req("K-02")
-def test_the_directory_can_be_chosen(nacre: Nacre) -> None:
+def test_cwd_option_sets_the_working_directory(nacre: Nacre) -> None:
     (nacre.home / "inner").mkdir()
     assert nacre("run", "--cwd", "inner", "pwd") == Done(0, f"{nacre.home}/inner\n".encode())
 
 
 @pytest.mark.req("K-02")
-def test_variables_can_be_set_byte_for_byte(nacre: Nacre) -> None:
+def test_env_option_sets_variables_byte_for_byte(nacre: Nacre) -> None:
     done = nacre("run", "--env", "A=1=2", "--env", b"B=\xff\n", 'printf "$A $B"')
     assert done == Done(0, b"1=2 \xff\n")
 
 
 @pytest.mark.req("M-11")
-def test_a_secret_stays_out_unless_it_is_let_through(nacre: Nacre) -> None:
+def test_secret_variables_are_removed_unless_passed_explicitly(nacre: Nacre) -> None:
     env = {"FAKE_API_KEY": "hush", "PLAIN": "seen"}
     look = "echo ${FAKE_API_KEY-none} ${PLAIN-none}"
     assert nacre("run", look, env=env) == Done(0, b"none seen\n")
@@ -134,14 +134,14 @@ def test_a_secret_stays_out_unless_it_is_let_through(nacre: Nacre) -> None:
     assert nacre("run", "--clear-env", look, env=env) == Done(0, b"none none\n")
 
 
-def test_the_environment_can_be_that_of_the_login_shell(nacre: Nacre) -> None:
+def test_login_env_option_uses_the_environment_of_the_login_shell(nacre: Nacre) -> None:
     (nacre.home / ".bash_profile").write_text("export FROM_LOGIN=yes\n")
     env = {"SHELL": "/bin/bash"}
     assert nacre("run", "--login-env", "echo ${FROM_LOGIN-no}", env=env) == Done(0, b"yes\n")
     assert nacre("run", "echo ${FROM_LOGIN-no}", env=env) == Done(0, b"no\n")
 
 
-def test_a_timeout_that_is_lowered_is_said(nacre: Nacre) -> None:
+def test_lowered_timeout_is_reported(nacre: Nacre) -> None:
     done = nacre("run", "--timeout", "60000", "--mode", "slow", "echo done")
     remark = (
         "The timeout of 60000 s is over the limit and was lowered to 3600 s. If milliseconds were meant, ask for 60."
@@ -149,7 +149,7 @@ def test_a_timeout_that_is_lowered_is_said(nacre: Nacre) -> None:
     assert done == Done(0, b"done\n", f"nacre: {remark}\n".encode())
 
 
-def test_output_that_was_kept_is_said(nacre: Nacre, tmp_path: Path) -> None:
+def test_file_of_saved_output_is_reported(nacre: Nacre, tmp_path: Path) -> None:
     done = nacre("run", "--output-dir", str(tmp_path / "kept"), "head -c 3000000 /dev/zero")
     (file,) = (tmp_path / "kept").iterdir()
     assert done == Done(0, bytes(3_000_000), f"nacre: all 3,000,000 bytes of its output are in {file}\n".encode())
@@ -157,11 +157,11 @@ def test_output_that_was_kept_is_said(nacre: Nacre, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
-def test_the_locale_does_not_change_a_byte(nacre: Nacre, locale: str) -> None:
+def test_locale_does_not_change_output_bytes(nacre: Nacre, locale: str) -> None:
     assert nacre("run", b"printf 'h\xc3\xa9 \xff'", env={"LC_ALL": locale}) == Done(0, b"h\xc3\xa9 \xff")
 
 
-def test_little_is_loaded_for_little(nacre: Nacre) -> None:
+def test_version_option_loads_no_heavy_modules(nacre: Nacre) -> None:
     program = "import sys; from nacre.cli import main; main(['--version']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env)
     loaded = set(done.stdout.decode().split())

@@ -12,13 +12,13 @@ from tests.support.waiting import HANG_TIMEOUT_S
 
 
 @pytest.mark.req("M-04")
-def test_every_byte_passes_on_both_streams_unchanged(nacre: Nacre) -> None:
+def test_both_streams_pass_every_byte_unchanged(nacre: Nacre) -> None:
     data = bytes(range(256)) * 5000
     assert nacre("run", "--stdin", "-", "tee /dev/stderr", stdin=data) == Done(0, data, data)
 
 
 @pytest.mark.req("M-04")
-def test_stdout_and_stderr_stay_apart(nacre: Nacre) -> None:
+def test_stdout_and_stderr_stay_separate(nacre: Nacre) -> None:
     assert nacre("run", "echo out; echo err >&2; printf more") == Done(0, b"out\nmore", b"err\n")
 
 
@@ -38,7 +38,7 @@ def test_output_arrives_while_the_command_runs(nacre: Nacre, gate: Gate) -> None
         assert finish(program) == Done(0, b"ond\n")
 
 
-def test_a_slow_reader_gets_everything(nacre: Nacre, life: Lifeline) -> None:
+def test_slow_reader_gets_all_output(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", f"{life.hold} head -c 30000000 /dev/zero; echo end >&2") as program:
         life.wait_held()
         read(program, bytes(1000))
@@ -46,7 +46,7 @@ def test_a_slow_reader_gets_everything(nacre: Nacre, life: Lifeline) -> None:
         assert finish(program) == Done(0, bytes(30_000_000 - 1000), b"end\n")
 
 
-def test_a_pipe_that_somebody_made_non_blocking_gets_everything(nacre: Nacre) -> None:
+def test_non_blocking_stdout_pipe_gets_all_output(nacre: Nacre) -> None:
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
     with nacre.start("run", "head -c 5000000 /dev/zero", stdout=theirs) as program, open(ours, "rb") as file:
@@ -56,7 +56,7 @@ def test_a_pipe_that_somebody_made_non_blocking_gets_everything(nacre: Nacre) ->
 
 
 @pytest.mark.parametrize("command", ["yes", "head -c 100M /dev/zero; sleep 60", "while echo x; do :; done; sleep 60"])
-def test_a_reader_that_goes_away_ends_the_command_quietly(nacre: Nacre, life: Lifeline, command: str) -> None:
+def test_closed_stdout_reader_kills_the_command_without_a_message(nacre: Nacre, life: Lifeline, command: str) -> None:
     with nacre.start("run", f"{life.hold} {command}") as program:
         life.wait_held()
         assert program.stdout is not None
@@ -71,7 +71,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(nacre: Nacre, life: Li
 @pytest.mark.parametrize(
     "words", [("--help",), ("run", "--help"), ("doctor",), ("run", "--json", "true"), ("run", "--json")]
 )
-def test_a_reader_that_never_was_there_is_no_reason_for_a_traceback(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_stdout_pipe_without_a_reader_exits_141_without_a_traceback(nacre: Nacre, words: tuple[str, ...]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     with nacre.start(*words, stdout=theirs) as program:
@@ -80,7 +80,7 @@ def test_a_reader_that_never_was_there_is_no_reason_for_a_traceback(nacre: Nacre
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-def test_a_full_disk_ends_the_command_and_is_said(nacre: Nacre, life: Lifeline) -> None:
+def test_full_disk_kills_the_command_and_is_reported(nacre: Nacre, life: Lifeline) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     with nacre.start("run", f"{life.hold} yes", stdout=full) as program:
         os.close(full)
@@ -91,14 +91,14 @@ def test_a_full_disk_ends_the_command_and_is_said(nacre: Nacre, life: Lifeline) 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
 @pytest.mark.parametrize("words", [("--version",), ("doctor", "--json"), ("run", "--json", "true"), ("run", "--json")])
-def test_words_of_its_own_that_find_no_room_are_an_error(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_full_disk_fails_commands_that_print_their_own_output(nacre: Nacre, words: tuple[str, ...]) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     with nacre.start(*words, stdout=full) as program:
         os.close(full)
         assert finish(program) == Done(125, err=b"nacre: The output could not be written: No space left on device.\n")
 
 
-def test_a_stdout_that_is_not_open_is_an_error_only_when_it_is_used(nacre: Nacre) -> None:
+def test_closed_stdout_is_an_error_only_when_it_is_written_to(nacre: Nacre) -> None:
     closing = ("sh", "-c", 'exec "$@" >&-', "sh")
     with nacre.start("run", "echo said >&2; exit 3", through=closing) as program:
         assert finish(program) == Done(3, err=b"said\n")
@@ -106,11 +106,11 @@ def test_a_stdout_that_is_not_open_is_an_error_only_when_it_is_used(nacre: Nacre
         assert finish(program) == Done(125, err=b"nacre: The output could not be written: Bad file descriptor.\n")
 
 
-def test_what_nacre_says_starts_on_a_line_of_its_own(nacre: Nacre) -> None:
+def test_message_of_nacre_starts_on_a_new_line(nacre: Nacre) -> None:
     assert nacre("run", "printf 'no newline' >&2; kill -9 $$").err == b"no newline\nnacre: ended by SIGKILL\n"
 
 
-def test_the_name_of_a_process_cannot_command_the_terminal(nacre: Nacre) -> None:
+def test_process_name_on_stderr_contains_no_terminal_escapes(nacre: Nacre) -> None:
     done = nacre("run", r"(exec -a $'\e[31mred\a' sleep 60 &) >/dev/null 2>&1")
     assert done.code == 0
     assert b"left running" in done.err

@@ -11,7 +11,7 @@ from nacre.profiles import NAMES
 from tests.cli.nacre_program import Nacre
 
 
-def test_every_profile_is_listed_side_by_side_and_no_word_is_broken(nacre: Nacre) -> None:
+def test_profiles_table_fits_the_width_without_breaking_words(nacre: Nacre) -> None:
     for columns in ("60", "100", "250"):
         done = nacre("profiles", env={"COLUMNS": columns})
         assert (done.code, done.err) == (0, b"")
@@ -22,7 +22,7 @@ def test_every_profile_is_listed_side_by_side_and_no_word_is_broken(nacre: Nacre
         assert max(map(len, text.splitlines())) <= int(columns)
 
 
-def test_some_profiles_as_json(nacre: Nacre) -> None:
+def test_profiles_json_prints_the_chosen_profiles(nacre: Nacre) -> None:
     done = nacre("profiles", "--json", "phoenix", "default")
     phoenix, default = json.loads(done.out)["profiles"]
     assert (phoenix["name"], phoenix["default timeout"], phoenix["parameters"]) == ("phoenix", "30 s", "command, mode?")
@@ -32,13 +32,13 @@ def test_some_profiles_as_json(nacre: Nacre) -> None:
 @pytest.mark.parametrize(
     "words", [("profiles", "tuna"), ("schema", "--profile", "tuna"), ("run", "--profile", "tuna", "true")]
 )
-def test_a_profile_that_there_is_not_is_answered_with_those_there_are(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_unknown_profile_is_an_error(nacre: Nacre, words: tuple[str, ...]) -> None:
     done = nacre(*words)
     assert (done.code, done.out) == (125, b"")
     assert done.err.startswith(b"nacre: There is no profile 'tuna'. ")
 
 
-def test_a_schema_is_json_in_the_words_of_one_api(nacre: Nacre, tmp_path: Path) -> None:
+def test_schema_is_json_in_the_format_of_the_chosen_api(nacre: Nacre, tmp_path: Path) -> None:
     done = nacre("schema", "--profile", "phoenix", "--for", "openai", "--cwd", str(tmp_path))
     told = json.loads(done.out)
     assert told["function"]["name"] == "bash"
@@ -47,7 +47,7 @@ def test_a_schema_is_json_in_the_words_of_one_api(nacre: Nacre, tmp_path: Path) 
     assert nacre("schema", "--for", "gemini").code == 125
 
 
-def test_a_schema_tells_what_is_configured(nacre: Nacre) -> None:
+def test_schema_describes_the_configured_timeouts(nacre: Nacre) -> None:
     nacre.config.parent.mkdir(parents=True)
     nacre.config.write_text("timeout = 45\nslow_timeout = 600\nmax_timeout = 1200\n")
     told = json.loads(nacre("schema", "--for", "json").out)["properties"]
@@ -60,24 +60,24 @@ def test_a_schema_tells_what_is_configured(nacre: Nacre) -> None:
 
 
 @pytest.mark.linux
-def test_a_schema_names_the_constraints_of_an_access_mode(nacre: Nacre) -> None:
+def test_schema_describes_the_limits_of_the_access_mode(nacre: Nacre) -> None:
     told = json.loads(nacre("schema", "--access", "restricted").out)
     assert "Commands have no network." in told["description"]
 
 
-def test_a_run_with_a_profile_is_held_to_its_rules_and_limits(nacre: Nacre) -> None:
+def test_run_applies_the_rules_of_its_profile(nacre: Nacre) -> None:
     assert nacre("run", "--profile", "phoenix", "git add -A").code == 126
     assert nacre("run", "--profile", "yoi", "git add -A --dry-run . > /dev/null 2>&1; exit 4").code == 4
 
 
-def test_the_view_for_a_model_is_the_profiles_own_answer(nacre: Nacre) -> None:
+def test_model_view_prints_the_answer_format_of_the_profile(nacre: Nacre) -> None:
     mycode = json.loads(nacre("run", "--profile", "mycode", "--view", "model", "echo hi; exit 2").out)
     assert (mycode["success"], mycode["stdout"], mycode["exit_code"]) == (False, "hi\n", 2)
     yoi = nacre("run", "--profile", "yoi", "--view", "model", "(sleep 0.05; echo late) & echo soon")
     assert yoi.out == b"$ (sleep 0.05; echo late) & echo soon\nsoon\nlate\n"
 
 
-def test_what_the_answer_does_not_show_is_kept_in_a_file(nacre: Nacre, tmp_path: Path) -> None:
+def test_model_view_saves_truncated_output_to_a_file(nacre: Nacre, tmp_path: Path) -> None:
     place = tmp_path / "kept"
     done = nacre("run", "--profile", "yoi", "--view", "model", "--output-dir", str(place), "seq 100")
     (file,) = place.iterdir()

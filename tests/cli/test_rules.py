@@ -15,7 +15,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 ROOT = Path(__file__).parents[2]
 
 
-def test_all_are_listed_with_decision_and_title(nacre: Nacre) -> None:
+def test_rules_lists_every_rule_with_its_decision(nacre: Nacre) -> None:
     done = nacre("rules")
     assert (done.code, done.err) == (0, b"")
     lines = [re.split(r" {2,}| (?=[a-z`])", line, maxsplit=2) for line in done.out.decode().splitlines()]
@@ -23,7 +23,7 @@ def test_all_are_listed_with_decision_and_title(nacre: Nacre) -> None:
     assert {line[1].split()[0] for line in lines} == {"ask", "refuse"}
 
 
-def test_one_is_printed_with_its_reasons_and_examples(nacre: Nacre) -> None:
+def test_rules_prints_one_rule_with_reasons_and_examples(nacre: Nacre) -> None:
     done = nacre("rules", "git-push-force")
     assert (done.code, done.err) == (0, b"")
     text = done.out.decode()
@@ -34,30 +34,30 @@ def test_one_is_printed_with_its_reasons_and_examples(nacre: Nacre) -> None:
     assert "\n  git push -f\n" in text
 
 
-def test_a_rule_that_no_policy_lowers_says_so(nacre: Nacre) -> None:
+def test_rule_that_no_policy_can_lower_is_marked(nacre: Nacre) -> None:
     assert b"\nDecision  refuse, whatever the policy says\n" in nacre("rules", "rm-root-or-home").out
 
 
-def test_json_is_data(nacre: Nacre) -> None:
+def test_rules_json_holds_the_rule_pages(nacre: Nacre) -> None:
     everything = json.loads(nacre("rules", "--json").out)["rules"]
     assert everything == [page.to_dict() for page in pages()]
     assert json.loads(nacre("rules", "--json", "git-clean").out) in everything
 
 
-def test_every_page_says_why_what_instead_and_what_it_misses() -> None:
+def test_every_rule_page_has_all_sections_a_title_and_examples() -> None:
     lacking = {page.id: [name for name in SECTIONS if not page.sections.get(name)] for page in pages()}
     assert {id: names for id, names in lacking.items() if names} == {}
     assert [page.id for page in pages() if not page.title or not page.hits or not page.passes] == []
 
 
-def test_no_page_holds_what_a_reader_cannot_see() -> None:
+def test_rule_examples_are_printable() -> None:
     odd = [
         page.id for page in pages() for each in (*page.hits, *page.passes) if not each.replace("\n", "").isprintable()
     ]
     assert odd == []
 
 
-def test_the_pages_in_docs_are_those_of_the_rules(tmp_path: Path) -> None:
+def test_rule_pages_in_docs_match_the_generated_ones(tmp_path: Path) -> None:
     """`make rules` generates them."""
     script = [sys.executable, str(ROOT / "scripts" / "rule_pages.py"), "--to", str(tmp_path)]
     subprocess.run(script, check=True, timeout=HANG_TIMEOUT_S)

@@ -18,7 +18,7 @@ def file_of(nacre: Nacre, name: str) -> Path:
 
 
 @pytest.mark.req("M-12")
-def test_directory_and_exported_variables_carry_over(nacre: Nacre, tmp_path: Path) -> None:
+def test_session_keeps_working_directory_and_exported_variables(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     done = nacre("run", "--session", "work", "cd ../place; export COLOUR=blue ODD=$'\\xff\\n'; LOCAL=no; unset LANG")
     assert done == Done(err=f"nacre: The session's directory is now {tmp_path}/place.\n".encode())
@@ -29,25 +29,25 @@ def test_directory_and_exported_variables_carry_over(nacre: Nacre, tmp_path: Pat
 
 
 @pytest.mark.req("Y-01")
-def test_without_a_session_nothing_carries_over_and_nothing_is_kept(nacre: Nacre) -> None:
+def test_run_without_a_session_keeps_no_state(nacre: Nacre) -> None:
     assert nacre("run", "cd /; export COLOUR=blue") == Done()
     assert nacre("run", "pwd; echo ${COLOUR-none}") == Done(0, f"{nacre.home}\nnone\n".encode())
     assert not nacre.state.exists()
 
 
 @pytest.mark.linux
-def test_what_a_confined_command_exports_is_not_for_a_free_one(nacre: Nacre) -> None:
+def test_sandboxed_exports_do_not_reach_unrestricted_commands(nacre: Nacre) -> None:
     nacre("run", "--session", "s", "--access", "restricted", "ls() { echo mine; }; export -f ls; export A=b")
     assert nacre("run", "--session", "s", "--access", "restricted", "echo $A").out == b"b\n"
     assert nacre("run", "--session", "s", "echo ${A-nothing}; type -t ls").out == b"nothing\nfile\n"
 
 
-def test_sessions_do_not_know_each_other(nacre: Nacre) -> None:
+def test_sessions_are_separate(nacre: Nacre) -> None:
     nacre("run", "--session", "one", "export COLOUR=blue")
     assert nacre("run", "--session", "two", "echo ${COLOUR-none}") == Done(0, b"none\n")
 
 
-def test_only_the_user_can_read_what_is_kept(nacre: Nacre) -> None:
+def test_session_file_is_readable_by_the_user_only(nacre: Nacre) -> None:
     nacre("run", "--session", "work", "export TOKEN=hush")
     nacre("run", "--session", "work", "true")
     kept = file_of(nacre, "work")
@@ -56,7 +56,7 @@ def test_only_the_user_can_read_what_is_kept(nacre: Nacre) -> None:
     assert json.loads(kept.read_bytes())["cwd"] == str(nacre.home)
 
 
-def test_what_one_call_was_given_does_not_stick(nacre: Nacre) -> None:
+def test_cwd_and_env_options_of_one_call_are_not_kept_in_the_session(nacre: Nacre) -> None:
     assert nacre("run", "--session", "s", "--cwd", "/", "--env", "ONCE=1", "pwd; echo $ONCE") == Done(0, b"/\n1\n")
     assert nacre("run", "--session", "s", "pwd; echo ${ONCE-none}") == Done(0, f"{nacre.home}\nnone\n".encode())
 
@@ -64,18 +64,18 @@ def test_what_one_call_was_given_does_not_stick(nacre: Nacre) -> None:
 @pytest.mark.parametrize(
     ("command", "code"), [("cd /; exit 3", 3), ("cd /; false", 1), ("cd /; set -e; false; echo never", 1)]
 )
-def test_a_failing_command_carries_over_too(nacre: Nacre, command: str, code: int) -> None:
+def test_failing_command_changes_the_session(nacre: Nacre, command: str, code: int) -> None:
     assert nacre("run", "--session", "s", command).code == code
     assert nacre("run", "--session", "s", "pwd").out == b"/\n"
 
 
-def test_a_killed_command_leaves_the_session_as_it_was(nacre: Nacre) -> None:
+def test_killed_command_leaves_the_session_unchanged(nacre: Nacre) -> None:
     nacre("run", "--session", "s", "export COLOUR=blue")
     assert nacre("run", "--session", "s", "cd /; export COLOUR=red; kill -9 $$").code == 137
     assert nacre("run", "--session", "s", "pwd; echo $COLOUR") == Done(0, f"{nacre.home}\nblue\n".encode())
 
 
-def test_a_directory_that_has_vanished_is_said(nacre: Nacre, tmp_path: Path) -> None:
+def test_vanished_session_directory_is_reported(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     nacre("run", "--session", "s", f"cd '{tmp_path}/place'")
     (tmp_path / "place").rmdir()
@@ -84,7 +84,7 @@ def test_a_directory_that_has_vanished_is_said(nacre: Nacre, tmp_path: Path) -> 
     assert done == Done(0, f"{tmp_path}\n".encode(), said.encode())
 
 
-def test_calls_of_one_session_take_turns(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
+def test_calls_of_one_session_run_one_after_another(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
     with nacre.start("run", "--session", "s", f"{life.hold} {gate.wait}; export N=1") as first:
         life.wait_held()
         with nacre.start("run", "--session", "s", "echo $N") as second:
@@ -95,7 +95,7 @@ def test_calls_of_one_session_take_turns(nacre: Nacre, life: Lifeline, gate: Gat
         assert finish(first) == Done()
 
 
-def test_no_change_is_lost_when_many_come_at_once(nacre: Nacre) -> None:
+def test_concurrent_calls_of_one_session_lose_no_change(nacre: Nacre) -> None:
     with ExitStack() as stack:
         several = [
             stack.enter_context(nacre.start("run", "--session", "s", "--json", "export N=$((N + 1))")) for _ in range(6)
@@ -105,7 +105,7 @@ def test_no_change_is_lost_when_many_come_at_once(nacre: Nacre) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../up", "a/b", ".hidden", "-x", "a b", "a\nb", "é", "x" * 101])
-def test_a_name_that_could_be_a_path_is_refused(nacre: Nacre, name: str) -> None:
+def test_session_names_that_could_be_paths_are_refused(nacre: Nacre, name: str) -> None:
     done = nacre("run", f"--session={name}", "echo never")
     assert (done.code, done.out) == (125, b"")
     assert done.err.startswith(b"nacre: ")
@@ -130,7 +130,7 @@ def test_a_name_that_could_be_a_path_is_refused(nacre: Nacre, name: str) -> None
         b'{"version": 1, "cwd": "/\\u0000", "changes": {}}',
     ],
 )
-def test_a_file_that_cannot_be_understood_is_named_and_left_alone(nacre: Nacre, content: bytes) -> None:
+def test_invalid_session_file_is_named_and_left_unchanged(nacre: Nacre, content: bytes) -> None:
     path = file_of(nacre, "work")
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
@@ -143,14 +143,14 @@ def test_a_file_that_cannot_be_understood_is_named_and_left_alone(nacre: Nacre, 
     assert path.read_bytes() == content
 
 
-def test_a_place_that_cannot_keep_it_is_said_before_anything_runs(nacre: Nacre) -> None:
+def test_unwritable_session_directory_is_reported_before_the_command_runs(nacre: Nacre) -> None:
     nacre.state.write_text("a file is in the way")
     done = nacre("run", "--session", "work", "echo never")
     assert (done.code, done.out) == (125, b"")
     assert done.err.startswith(f"nacre: The session cannot be kept in {nacre.state}/nacre/sessions: ".encode())
 
 
-def test_a_session_that_is_interrupted_is_kept(nacre: Nacre, life: Lifeline) -> None:
+def test_interrupted_session_can_be_used_again(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", "--session", "s", f"cd /; {life.hold} sleep 60") as program:
         life.wait_held()
         program.terminate()

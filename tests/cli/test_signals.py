@@ -37,7 +37,7 @@ def press_ctrl_c(program: Program) -> None:
         pytest.param(DAEMON, id="daemon", marks=pytest.mark.linux),
     ],
 )
-def test_a_signal_ends_the_whole_tree_before_nacre_leaves(
+def test_signal_kills_the_whole_process_tree_before_nacre_exits(
     nacre: Nacre, life: Lifeline, number: int, code: int, command: str
 ) -> None:
     with nacre.start("run", f"{life.hold} {command}") as program:
@@ -47,14 +47,14 @@ def test_a_signal_ends_the_whole_tree_before_nacre_leaves(
         assert life.over
 
 
-def test_what_a_command_says_while_it_is_ended_is_passed_on(nacre: Nacre, life: Lifeline) -> None:
+def test_output_of_a_command_being_killed_is_passed_on(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", f"trap 'echo cleaned up; exit 3' TERM; {life.hold} sleep 60 & wait") as program:
         life.wait_held()
         press_ctrl_c(program)
         assert finish(program) == Done(130, b"cleaned up\n")
 
 
-def test_more_ctrl_c_does_not_wait_for_the_end_of_the_tree(nacre: Nacre, life: Lifeline) -> None:
+def test_repeated_ctrl_c_exits_without_waiting_for_the_process_tree(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", f"trap '' TERM; {life.hold} while :; do sleep 60; done") as program:
         life.wait_held()
         press_ctrl_c(program)
@@ -70,7 +70,7 @@ def test_more_ctrl_c_does_not_wait_for_the_end_of_the_tree(nacre: Nacre, life: L
         life.wait_over()
 
 
-def test_ctrl_c_wakes_a_keeper_that_somebody_stopped(nacre: Nacre, life: Lifeline) -> None:
+def test_ctrl_c_works_with_a_stopped_keeper(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", f"{life.hold} echo $PPID; {TREE}") as program:
         assert program.stdout is not None
         os.kill(int(read_line(program.stdout.fileno())), signal.SIGSTOP)
@@ -80,7 +80,7 @@ def test_ctrl_c_wakes_a_keeper_that_somebody_stopped(nacre: Nacre, life: Lifelin
 
 
 @pytest.mark.parametrize("command", ["yes", "while :; do echo some words; done"])
-def test_ctrl_c_works_when_nobody_reads_the_output(nacre: Nacre, life: Lifeline, command: str) -> None:
+def test_ctrl_c_works_when_the_output_is_not_read(nacre: Nacre, life: Lifeline, command: str) -> None:
     with nacre.start("run", f"{life.hold} {command}") as program:
         life.wait_held()
         press_ctrl_c(program)
@@ -89,7 +89,7 @@ def test_ctrl_c_works_when_nobody_reads_the_output(nacre: Nacre, life: Lifeline,
         assert life.over
 
 
-def test_a_hangup_that_was_ignored_at_the_start_is_ignored(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
+def test_sighup_ignored_at_startup_stays_ignored(nacre: Nacre, life: Lifeline, gate: Gate) -> None:
     through = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
     with nacre.start("run", f"{life.hold} {gate.wait}; echo done", through=through) as program:
         life.wait_held()
@@ -99,14 +99,14 @@ def test_a_hangup_that_was_ignored_at_the_start_is_ignored(nacre: Nacre, life: L
 
 
 @pytest.mark.req("K-07")
-def test_a_nacre_that_is_killed_leaves_nothing_alive(nacre: Nacre, life: Lifeline) -> None:
+def test_killed_nacre_leaves_no_process_alive(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", f"{life.hold} {TREE}") as program:
         life.wait_held()
         program.kill()
         life.wait_over()
 
 
-def test_with_json_ctrl_c_gives_a_result_that_says_cancelled(nacre: Nacre, life: Lifeline) -> None:
+def test_ctrl_c_with_json_prints_a_cancelled_result(nacre: Nacre, life: Lifeline) -> None:
     with nacre.start("run", "--json", f"echo partial; {life.hold} {TREE}") as program:
         life.wait_held()
         press_ctrl_c(program)
@@ -116,7 +116,7 @@ def test_with_json_ctrl_c_gives_a_result_that_says_cancelled(nacre: Nacre, life:
     assert (result["outcome"], result["stdout"], result["running"]) == ({"kind": "cancelled"}, "partial\n", [])
 
 
-def test_ctrl_c_while_it_reads_its_input_is_quiet(nacre: Nacre) -> None:
+def test_ctrl_c_while_reading_stdin_prints_nothing(nacre: Nacre) -> None:
     with nacre.start("run", "--stdin", "-", "cat") as program:
         assert program.stdin is not None
         program.stdin.write(b"some")

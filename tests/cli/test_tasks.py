@@ -18,7 +18,7 @@ from tests.support.waiting import wait_until
 
 
 @pytest.mark.req("M-05")
-def test_the_id_is_all_of_stdout_and_both_streams_reach_the_file(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+def test_background_run_prints_only_the_id_and_saves_both_streams(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
     done = nacre("run", "--background", f"echo out; {gate.wait}; echo err >&2; exit 7")
     found = ID.fullmatch(done.out)
     assert found is not None
@@ -32,7 +32,7 @@ def test_the_id_is_all_of_stdout_and_both_streams_reach_the_file(nacre: Nacre, t
 
 
 @pytest.mark.req("P-003")
-def test_pid_group_and_file_are_known_at_once_and_a_kill_by_hand_is_told(
+def test_background_run_reports_pgid_and_file_and_records_an_outside_kill(
     nacre: Nacre, tasks: Tasks, life: Lifeline
 ) -> None:
     done = nacre("run", "--background", "--json", f"{life.hold} echo begun; sleep 60 & sleep 60")
@@ -54,26 +54,26 @@ def test_pid_group_and_file_are_known_at_once_and_a_kill_by_hand_is_told(
 
 
 @pytest.mark.linux
-def test_what_fails_at_once_is_said_at_once(nacre: Nacre, tasks: Tasks) -> None:
+def test_background_command_that_fails_at_once_is_reported_at_once(nacre: Nacre, tasks: Tasks) -> None:
     done = nacre("run", "--background", "echo too soon; exit 3")
     (task,) = tasks.list()
     said = f"too soon\nnacre: {task.id} has ended at once: exit 3; its output is in {task.output_file}\n"
     assert (done.code, done.out.decode(), done.err.decode()) == (3, f"{task.id}\n", said)
 
 
-def test_what_is_refused_is_no_task(nacre: Nacre, tasks: Tasks) -> None:
+def test_refused_background_command_creates_no_task(nacre: Nacre, tasks: Tasks) -> None:
     done = nacre("run", "--background", "git push -f")
     assert (done.code, done.out) == (126, b"")
     assert tasks.list() == []
 
 
-def test_the_timeout_is_the_tasks_own(nacre: Nacre, tasks: Tasks) -> None:
+def test_timeout_option_limits_the_background_task(nacre: Nacre, tasks: Tasks) -> None:
     id = background(nacre, "--timeout", "0.3", "sleep 60")
     assert nacre("wait", id).code == 124
     assert tasks.get(id).outcome == TimedOut(0.3)
 
 
-def test_a_task_outlives_the_process_group_of_whoever_started_it(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+def test_background_task_survives_a_kill_of_the_group_that_started_it(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
     words = ("run", "--background", f"{gate.wait}; echo done")
     with nacre.start(*words, through=("sh", "-c", '"$@"; read -r _', "sh")) as starter:
         wait_until(lambda: [task for task in tasks.list() if task.pid], "a task")
@@ -85,7 +85,7 @@ def test_a_task_outlives_the_process_group_of_whoever_started_it(nacre: Nacre, t
     assert nacre("output", id).out == b"done\n"
 
 
-def test_its_standard_input_can_be_written_to_and_closed(nacre: Nacre, tasks: Tasks) -> None:
+def test_write_sends_to_the_stdin_of_a_task_and_closes_it(nacre: Nacre, tasks: Tasks) -> None:
     id = background(nacre, "--open-stdin", "cat; echo end")
     assert nacre("write", id, "one\n") == Done()
     assert nacre("write", id, "-", stdin=b"t\xffo\0\n") == Done()
@@ -98,7 +98,7 @@ def test_its_standard_input_can_be_written_to_and_closed(nacre: Nacre, tasks: Ta
     assert late.err.decode().startswith(f"nacre: {id} does not run any more: exit 0. ")
 
 
-def test_one_without_an_open_input_says_so(nacre: Nacre, tasks: Tasks) -> None:
+def test_write_to_a_task_without_open_stdin_fails(nacre: Nacre, tasks: Tasks) -> None:
     done = nacre("write", background(nacre, "sleep 60"), "text")
     assert done.code == 125
     assert b"cannot be written to" in done.err
@@ -107,9 +107,7 @@ def test_one_without_an_open_input_says_so(nacre: Nacre, tasks: Tasks) -> None:
 class TestYielding:
     """`--yield-after`."""
 
-    def test_what_is_not_done_goes_on_as_a_task_and_the_call_ends_with_75(
-        self, nacre: Nacre, tasks: Tasks, gate: Gate
-    ) -> None:
+    def test_yield_after_promotes_a_running_command_and_exits_75(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         with nacre.start("run", "--yield-after", "0.5", f"echo first; {gate.wait}; echo second; exit 7") as program:
             read(program, b"first\n")
             done = finish(program)
@@ -120,11 +118,11 @@ class TestYielding:
         assert nacre("wait", task.id).code == 7
         assert nacre("output", task.id).out == b"first\nsecond\n"
 
-    def test_what_is_done_in_time_is_no_task(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_yield_after_creates_no_task_for_a_command_that_exits_in_time(self, nacre: Nacre, tasks: Tasks) -> None:
         assert nacre("run", "--yield-after", "60", "echo quick; exit 3") == Done(3, b"quick\n")
         assert tasks.list() == []
 
-    def test_json_has_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_yield_after_json_result_has_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
         done = nacre("run", "--json", "--yield-after", "0.3", "echo first; sleep 60")
         result = json.loads(done.out)
         assert (done.code, done.err) == (75, b"")
@@ -132,7 +130,7 @@ class TestYielding:
         assert tasks.get(result["task"]["id"]).alive
 
     @pytest.mark.linux
-    def test_what_is_left_running_before_that_ends_with_nacre_and_that_is_said(
+    def test_yield_after_kills_leftovers_of_an_exited_command_and_says_so(
         self, nacre: Nacre, tasks: Tasks, life: Lifeline
     ) -> None:
         done = nacre("run", "--yield-after", "60", f"{life.hold} sleep 60 & echo done")
@@ -143,7 +141,7 @@ class TestYielding:
         assert isinstance(tasks.wait_sync(task.id).tasks[0].outcome, Killed)
 
 
-def test_what_a_command_leaves_running_can_be_let_go(nacre: Nacre, tasks: Tasks, life: Lifeline) -> None:
+def test_detach_keeps_leftovers_as_a_task(nacre: Nacre, tasks: Tasks, life: Lifeline) -> None:
     done = nacre("run", "--detach", f"{life.hold} sleep 60 & echo started")
     assert (done.code, done.out) == (0, b"started\n")
     (task,) = tasks.list(all=False)
@@ -186,7 +184,7 @@ def test_what_a_command_leaves_running_can_be_let_go(nacre: Nacre, tasks: Tasks,
         (["taks"], "There is no command 'taks'. Did you mean: nacre tasks"),
     ],
 )
-def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str], said: str) -> None:
+def test_usage_errors_about_tasks_exit_125_and_name_the_fix(nacre: Nacre, words: list[str], said: str) -> None:
     done = nacre(*words)
     assert (done.code, done.out) == (125, b"")
     assert done.err.startswith(b"nacre: ")
@@ -195,7 +193,7 @@ def test_a_mistake_gives_125_and_says_what_to_do(nacre: Nacre, words: list[str],
 
 
 @pytest.mark.parametrize("name", ["tasks", "output", "wait", "kill", "write", "clean"])
-def test_each_has_a_help_with_its_exit_codes_and_the_main_help_names_it(nacre: Nacre, name: str) -> None:
+def test_help_of_task_commands_lists_exit_codes(nacre: Nacre, name: str) -> None:
     done = nacre(name, "--help")
     assert (done.code, done.err) == (0, b"")
     assert done.out.startswith(f"usage: nacre {name} ".encode())

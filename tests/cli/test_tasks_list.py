@@ -23,7 +23,7 @@ HOSTILE = ": '\x1b[2J\x1b]0;title\x07' \u202e\u200b\x9b\n" + "x" * 50_000
 
 
 @pytest.mark.req("M-06")
-def test_a_task_is_listed_with_what_one_wants_to_know(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+def test_tasks_shows_id_state_bytes_pid_and_description(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
     id = background(nacre, "--description", "a good deed", f"{gate.wait}; exit 7")
     (task,) = json.loads(nacre("tasks", "--json").out)["tasks"]
     assert (task["id"], task["description"], task["state"]) == (id, "a good deed", "running")
@@ -39,13 +39,13 @@ def test_a_task_is_listed_with_what_one_wants_to_know(nacre: Nacre, tasks: Tasks
     assert nacre("tasks", "--all").out.decode().splitlines()[1].split()[:3] == [id, "exit", "7"]
 
 
-def test_nothing_to_show_is_said_and_no_error(nacre: Nacre, tasks: Tasks) -> None:
+def test_empty_task_list_is_a_message_and_exits_0(nacre: Nacre, tasks: Tasks) -> None:
     assert nacre("tasks") == Done(0, err=b"nacre: No task is running; `nacre tasks --all` lists the others.\n")
     assert nacre("tasks", "--all") == Done(0, err=f"nacre: There are no tasks in {tasks.directory}.\n".encode())
     assert json.loads(nacre("tasks", "--json").out) == {"directory": tasks.directory, "tasks": []}
 
 
-def test_what_is_no_task_is_named_with_its_problem(nacre: Nacre, tasks: Tasks) -> None:
+def test_broken_task_directories_are_listed_with_the_reason(nacre: Nacre, tasks: Tasks) -> None:
     store = Path(tasks.directory)
     (store / "bash-deadbeef").mkdir(parents=True)
     (store / "bash-deadbeef" / "task.json").write_text("{")
@@ -62,7 +62,7 @@ def test_what_is_no_task_is_named_with_its_problem(nacre: Nacre, tasks: Tasks) -
     assert b"cannot be read: task.json is not JSON" in done.err
 
 
-def test_no_command_can_touch_the_terminal_or_hide_in_the_table(nacre: Nacre, tasks: Tasks) -> None:
+def test_control_characters_in_commands_are_escaped_in_the_task_table(nacre: Nacre, tasks: Tasks) -> None:
     background(nacre, "--yes", f"{HOSTILE}\nsleep 60")
     for columns in (60, 100):
         with on_terminal(nacre, "tasks", columns=columns) as (program, screen):
@@ -77,7 +77,7 @@ def test_no_command_can_touch_the_terminal_or_hide_in_the_table(nacre: Nacre, ta
         assert "\\u202e\\u200b" in text
 
 
-def test_another_directory_can_be_looked_at(nacre: Nacre, tasks: Tasks, tmp_path: Path) -> None:
+def test_task_commands_take_another_directory(nacre: Nacre, tasks: Tasks, tmp_path: Path) -> None:
     place = str(tmp_path / "elsewhere")
     id = background(nacre, "--output-dir", place, "echo there; sleep 60")
     assert nacre("tasks").out == b""
@@ -90,7 +90,7 @@ def test_another_directory_can_be_looked_at(nacre: Nacre, tasks: Tasks, tmp_path
 
 
 class TestKill:
-    def test_the_whole_tree_is_gone_when_it_returns(
+    def test_kill_ends_the_whole_process_tree_before_it_returns(
         self, nacre: Nacre, tasks: Tasks, life: Lifeline, other_life: Lifeline
     ) -> None:
         tree = "(setsid sleep 60 &); trap '' TERM; nohup sleep 60 >/dev/null 2>&1 & disown; while :; do sleep 60; done"
@@ -106,7 +106,7 @@ class TestKill:
         assert [line.split(":")[1].strip() for line in lines] == [first, second]
         assert all(": killed by " in line for line in lines)
 
-    def test_the_signal_can_be_chosen_and_the_outcome_is_json(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_kill_sends_the_chosen_signal_and_prints_json(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"trap 'echo tidy; exit' INT; echo begun; {gate.wait}")
         assert nacre("wait", id, "--until", "text:begun").code == 0
         done = nacre("kill", "--signal", "INT", "--json", id)
@@ -120,14 +120,14 @@ class TestKill:
         assert again.code == 0
         assert b"; it was over before\n" in again.err
 
-    def test_nothing_is_ended_when_one_of_them_is_not_known(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_kill_with_an_unknown_id_kills_nothing(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "sleep 60")
         wrong = id[:-1] + ("0" if id[-1] != "0" else "1")
         done = nacre("kill", id, wrong)
         assert done == Done(125, err=f"nacre: There is no task '{wrong}'. Did you mean {id}?\n".encode())
         assert tasks.get(id).alive
 
-    def test_what_a_dead_keeper_left_is_ended(self, nacre: Nacre, tasks: Tasks, life: Lifeline) -> None:
+    def test_kill_ends_processes_whose_keeper_died(self, nacre: Nacre, tasks: Tasks, life: Lifeline) -> None:
         id = background(nacre, f"{life.hold} sleep 60")
         life.wait_held()
         begun = json.loads((Path(tasks.directory) / id / "process.json").read_text())
@@ -138,7 +138,7 @@ class TestKill:
         life.wait_over()
 
 
-def test_clean_removes_what_has_ended_and_says_what(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+def test_clean_removes_ended_tasks_and_prints_their_ids(nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
     over, runs = background(nacre, gate.wait), background(nacre, "sleep 60")
     gate.open()
     assert nacre("wait", over).code == 0
@@ -152,7 +152,7 @@ def test_clean_removes_what_has_ended_and_says_what(nacre: Nacre, tasks: Tasks, 
 
 
 class TestWatch:
-    def test_on_a_terminal_the_table_follows_and_ctrl_c_leaves_it_as_it_was(
+    def test_watch_updates_the_table_and_ctrl_c_restores_the_terminal(
         self, nacre: Nacre, tasks: Tasks, gate: Gate
     ) -> None:
         first = background(nacre, f"{gate.wait}; echo; exit 5")
@@ -164,7 +164,7 @@ class TestWatch:
             assert read_terminal(screen).endswith(b"\r\x1b[?25h\x1b[?7h\x1b[J")
             assert finish(program) == Done(130)
 
-    def test_a_terminal_too_small_for_all_shows_the_latest(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_watch_on_a_small_terminal_shows_the_newest_tasks(self, nacre: Nacre, tasks: Tasks) -> None:
         ids = [background(nacre, "sleep 60") for _ in range(4)]
         with on_terminal(nacre, "tasks", "--watch", lines=5) as (program, screen):
             seen = read_terminal(screen, f"{ids[3]}  running".encode())
@@ -175,7 +175,7 @@ class TestWatch:
             assert read_terminal(screen).endswith(b"\x1b[?25h\x1b[?7h\x1b[J")
             assert finish(program) == Done(143)
 
-    def test_into_a_pipe_only_changes_are_written(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_watch_into_a_pipe_writes_only_changes(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"{gate.wait}; exit 5")
         with nacre.start("tasks", "--watch", "--all", "--json") as program:
             assert program.stdout is not None
@@ -190,7 +190,7 @@ class TestWatch:
 
 
 @pytest.mark.parametrize("words", [["tasks", "--all"], ["output", "bash-00000000"]])
-def test_who_lists_or_reads_loads_little(nacre: Nacre, words: list[str]) -> None:
+def test_tasks_and_output_commands_load_no_heavy_modules(nacre: Nacre, words: list[str]) -> None:
     program = f"import sys; from nacre.cli import main; main({words!r}); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env)
     loaded = set(done.stdout.decode().split())

@@ -31,7 +31,7 @@ def run_task_to_end(nacre: Nacre, gate: Gate, command: str) -> str:
 
 class TestOutput:
     @pytest.mark.req("M-06")
-    def test_every_byte_comes_out_as_it_went_in(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_output_prints_every_byte_unchanged(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "--open-stdin", "cat")
         assert nacre("write", id, "-", "--close", stdin=BYTES) == Done()
         assert nacre("wait", id).code == 0
@@ -40,7 +40,7 @@ class TestOutput:
         assert done.err.decode().startswith(f"nacre: {id}: exit 0 after ")
         assert done.err.decode().endswith(f"; to read on: --since {len(BYTES)}\n")
 
-    def test_one_reads_on_where_one_has_read(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_output_starts_at_the_given_byte_or_line(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = run_task_to_end(nacre, gate, "seq 1000")
         assert nacre("output", id[5:], "--since", "3885").out == b"999\n1000\n"[1:]
         assert nacre("output", id, "--since=-5").out == b"1000\n"
@@ -51,7 +51,7 @@ class TestOutput:
         assert beyond.code == 125
         assert b"only 3893 bytes have been printed" in beyond.err
 
-    def test_json_is_one_object(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_output_json_is_one_object(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = run_task_to_end(nacre, gate, r"seq 10; printf '\377'; exit 4")
         done = nacre("output", id, "--tail", "2", "--json")
         answer = json.loads(done.out)
@@ -59,7 +59,7 @@ class TestOutput:
         assert answer.pop("task")["exit_code"] == 4
         assert answer == {"text": "10\n�", "start": 18, "cursor": 22, "dropped": 0, "skipped": 18, "more": False}
 
-    def test_following_gives_what_comes_until_the_end(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_output_follow_prints_new_bytes_until_the_task_ends(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"echo first; {gate.wait}; printf sec; {gate.wait}; echo ond; exit 7")
         with nacre.start("output", "-f", id) as program:
             read(program, b"first\n")
@@ -71,7 +71,7 @@ class TestOutput:
         assert done.err.startswith(f"nacre: {id}: exit 7 after ".encode())
         assert nacre("output", "--follow", "--tail", "1", id).out == b"second\n"
 
-    def test_following_in_json_is_a_line_each(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_output_follow_json_prints_one_object_per_line(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"echo first; {gate.wait}; echo second")
         with nacre.start("output", "-f", "--json", id) as program:
             assert program.stdout is not None
@@ -81,7 +81,7 @@ class TestOutput:
         assert "".join(each["text"] for each in rest) == "second\n"
         assert (rest[-1]["cursor"], rest[-1]["task"]["state"]) == (13, "ended")
 
-    def test_ctrl_c_ends_the_following_and_not_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_ctrl_c_stops_output_follow_but_not_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "echo first; sleep 60")
         with nacre.start("output", "-f", id) as program:
             read(program, b"first\n")
@@ -93,14 +93,16 @@ class TestOutput:
         assert done.err.decode().endswith(("; to read on: --since 6\n", "; to read on: --since 0\n"))
         assert tasks.get(id).alive
 
-    def test_ctrl_c_works_when_nobody_reads(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_ctrl_c_stops_output_follow_when_its_stdout_is_not_read(
+        self, nacre: Nacre, tasks: Tasks, gate: Gate
+    ) -> None:
         id = run_task_to_end(nacre, gate, "head -c 3000000 /dev/zero")
         with nacre.start("output", "-f", id) as program:
             read(program, bytes(1000))
             os.killpg(program.pid, signal.SIGINT)
             assert program.wait(HANG_TIMEOUT_S) == 130
 
-    def test_a_reader_that_goes_ends_the_following(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_closed_reader_stops_output_follow_but_not_the_task(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "echo first; sleep 60")
         with nacre.start("output", "-f", id) as program:
             read(program, b"first\n")
@@ -109,7 +111,9 @@ class TestOutput:
             assert program.wait(HANG_TIMEOUT_S) == 141
         assert tasks.get(id).alive
 
-    def test_a_terminal_gets_colours_and_no_other_commands(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_output_on_a_terminal_keeps_colours_and_escapes_other_sequences(
+        self, nacre: Nacre, tasks: Tasks, gate: Gate
+    ) -> None:
         text = r"\033[1;31mred\033[0m\t\033]0;title\007\033[2J\302\233\342\200\256\377\000\ndone"
         id = run_task_to_end(nacre, gate, f"printf '{text}'")
         with on_terminal(nacre, "output", id) as (program, screen):
@@ -122,7 +126,7 @@ class TestOutput:
         )
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-    def test_whoever_ends_the_following_has_the_terminals_own_colour_again(
+    def test_output_follow_resets_the_colour_when_a_signal_ends_it(
         self, nacre: Nacre, tasks: Tasks, number: signal.Signals
     ) -> None:
         id = background(nacre, r"printf '\033[31mred\n'; sleep 60")
@@ -132,7 +136,7 @@ class TestOutput:
             assert read_terminal(screen) == b"\x1b[0m"
             assert program.wait(HANG_TIMEOUT_S) == -number
 
-    def test_what_was_not_kept_is_said(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_output_reports_dropped_bytes(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "head -c 200M /dev/zero; echo; echo end")
         assert nacre("wait", id).code == 0
         done = nacre("output", id)
@@ -144,7 +148,7 @@ class TestOutput:
 
 
 class TestWait:
-    def test_one_task_gives_its_own_exit_code(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_wait_for_one_task_returns_its_exit_code(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"{gate.wait}; exit 7")
         with nacre.start("wait", id) as program:
             gate.open()
@@ -153,13 +157,13 @@ class TestWait:
         assert done.err.startswith(f"nacre: {id}: exit 7 after ".encode())
         assert nacre("wait", run_task_to_end(nacre, gate, "kill -9 $$")).code == 137
 
-    def test_several_give_0_when_all_have(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_wait_for_several_tasks_exits_0_only_if_all_did(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         good, fine, bad = (run_task_to_end(nacre, gate, f"exit {code}") for code in (0, 0, 5))
         assert nacre("wait", good, fine).code == 0
         done = nacre("wait", good, bad)
         assert (done.code, done.err.count(b"\n")) == (1, 2)
 
-    def test_any_returns_with_the_first(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_wait_any_returns_when_the_first_task_ends(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         ids = [background(nacre, command) for command in ("sleep 60", gate.wait, "sleep 60")]
         gate.open()
         done = nacre("wait", "--any", "--json", *ids)
@@ -168,14 +172,14 @@ class TestWait:
         assert (answer["met"], answer["ended"], answer["timed_out"]) == ([ids[1]], [], False)
         assert [task["state"] for task in answer["tasks"]] == ["running", "ended", "running"]
 
-    def test_the_time_can_be_up(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_wait_timeout_exits_124_and_leaves_the_task_running(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "sleep 60")
         done = nacre("wait", id, "--timeout", "100ms")
         assert done.code == 124
         assert done.err.decode().splitlines()[1] == "nacre: waited 0.1s in vain"
         assert tasks.get(id).alive
 
-    def test_a_text_is_waited_for_and_told(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_wait_until_text_prints_the_matching_line(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"echo one; {gate.wait}; printf 'Listening on \\033[1m80\\033[0m'; {gate.wait}")
         with nacre.start("wait", id, "--until", r"text:on \d+") as program:
             gate.open()
@@ -185,7 +189,7 @@ class TestWait:
         assert done.code == 1
         assert done.err.startswith(f"nacre: it ended without that; {id}: exit 0 after ".encode())
 
-    def test_a_port_is_waited_for(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_wait_until_port_returns_when_it_accepts_connections(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         with socket.socket() as kept:  # so that no other process takes the port meanwhile
             kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             kept.bind(("127.0.0.1", 0))
@@ -196,12 +200,12 @@ class TestWait:
                 done = finish(program)
         assert done == Done(0, err=f"nacre: {id}: port {port} accepts connections\n".encode())
 
-    def test_silence_is_waited_for(self, nacre: Nacre, tasks: Tasks) -> None:
+    def test_wait_until_quiet_returns_after_silence(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "echo a word; sleep 60")
         done = nacre("wait", id, "--until", "quiet:0.3")
         assert done == Done(0, err=f"nacre: {id} has printed nothing for 0.3s\n".encode())
 
-    def test_ctrl_c_ends_the_wait_and_not_the_task(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
+    def test_ctrl_c_stops_wait_but_not_the_task(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         id = background(nacre, f"{gate.wait}; echo told; sleep 60")
         with nacre.start("wait", id, "--until", "text:never") as program:
             gate.open()

@@ -32,7 +32,7 @@ def table(tasks: list[Task], width: int) -> list[str]:
 RUNNING = Running("bash-3f9c2a17")
 
 
-def test_what_a_column_says() -> None:
+def test_task_table_shows_state_sizes_and_problems() -> None:
     rows = [
         task("running", RUNNING, idle=3.0, description="build it"),
         task("ended", Exited(7)),
@@ -62,7 +62,7 @@ bash-3f9c2a17  broken             -      -      -     -  [it has no task.json]""
     )
 
 
-def test_a_narrow_terminal_has_fewer_columns_and_whole_commands_longer() -> None:
+def test_narrow_task_table_drops_columns_before_it_cuts_commands() -> None:
     (header, line) = table([task("running", RUNNING, idle=3.0, command="make all install")], 60)
     assert header.split() == ["ID", "STATE", "TIME", "QUIET", "COMMAND"]
     assert line.endswith("make all install")
@@ -71,7 +71,7 @@ def test_a_narrow_terminal_has_fewer_columns_and_whole_commands_longer() -> None
 
 
 @pytest.mark.req("P-011")
-def test_what_would_hide_in_a_command_is_shown_and_the_way_to_its_directory_is_not() -> None:
+def test_task_table_marks_long_blanks_and_omits_cd_to_the_directory() -> None:
     rows = [task(command="sleep 4" + " " * 400 + "; rm x"), task(command="cd /w && make || echo no", cwd="/w")]
     assert [line.split("4711  ")[1] for line in table(rows, 100)[1:]] == [
         "sleep 4 ⟨400 blanks⟩ ; rm x",
@@ -88,7 +88,7 @@ def test_what_would_hide_in_a_command_is_shown_and_the_way_to_its_directory_is_n
         TerminalCapabilities(30, utf8=False),
     ],
 )
-def test_colour_changes_nothing_else(look: TerminalCapabilities) -> None:
+def test_coloured_task_table_has_the_same_text(look: TerminalCapabilities) -> None:
     painted = re.sub(r"\x1b\[[0-9;]*m", "", render(task_table(results.TASKS, look), look)).splitlines()
     assert [line.rstrip() for line in (painted[0], *painted[2:])] == build_task_table(
         results.TASKS, look.width, utf8=look.utf8
@@ -97,7 +97,7 @@ def test_colour_changes_nothing_else(look: TerminalCapabilities) -> None:
 
 
 @given(st.text(), st.text(), st.integers(1, 120))
-def test_no_line_is_longer_than_the_terminal_and_none_commands_it(command: str, name: str, width: int) -> None:
+def test_task_table_lines_fit_the_width_and_are_printable(command: str, name: str, width: int) -> None:
     rows = [task("running", RUNNING, command=command), task("broken", None, id=repr(name), problem=name)]
     lines = table(rows, width)
     assert len(lines) == 3
@@ -107,7 +107,7 @@ def test_no_line_is_longer_than_the_terminal_and_none_commands_it(command: str, 
 
 
 @given(st.text(alphabet=st.characters(codec=None)))
-def test_escaped_text_is_printable_and_plain_text_stays(text: str) -> None:
+def test_escaped_text_is_printable_and_escaping_is_idempotent(text: str) -> None:
     assert escape_text(text).isprintable()
     assert escape_text(escape_text(text)) == escape_text(text)
 
@@ -125,11 +125,11 @@ def test_escaped_text_is_printable_and_plain_text_stays(text: str) -> None:
         ("\udcff\ud800", "\\xff\\ud800"),
     ],
 )
-def test_what_cannot_be_seen_is_spelt(text: str, shows: str) -> None:
+def test_escape_text_spells_out_invisible_characters(text: str, shows: str) -> None:
     assert escape_text(text) == shows
 
 
-def test_a_long_text_is_cut_without_reading_all_of_it() -> None:
+def test_fit_cuts_text_to_the_width_between_characters() -> None:
     assert fit("x" * 10_000_000, 5) == "xxxx…"
     assert fit("漢字漢字", 6) == "漢字…"
     assert fit("漢字漢", 6) == "漢字漢"
@@ -140,7 +140,7 @@ def test_a_long_text_is_cut_without_reading_all_of_it() -> None:
 
 
 @given(st.lists(st.binary(max_size=20)))
-def test_a_screen_is_sent_nothing_but_text_lines_and_colours(parts: list[bytes]) -> None:
+def test_terminal_filter_emits_only_text_newlines_and_colours(parts: list[bytes]) -> None:
     screen = TerminalFilter()
     text = "".join(screen.show(part) for part in parts) + screen.end()
     rest = re.sub(r"\x1b\[[0-9;:]*m", "", text)
@@ -156,7 +156,7 @@ def test_a_screen_is_sent_nothing_but_text_lines_and_colours(parts: list[bytes])
         ("\U0001f468\u200d\U0001f469 \u26a0\ufe0f", "\U0001f468\u200d\U0001f469 \u26a0\ufe0f"),
     ],
 )
-def test_a_screen_shows_what_cannot_be_seen_or_would_be_written_over(text: str, shows: str) -> None:
+def test_terminal_filter_spells_out_invisible_and_overwriting_characters(text: str, shows: str) -> None:
     assert [TerminalFilter().show(text.encode()), _byte_by_byte(text.encode())] == [shows, shows]
 
 
@@ -166,7 +166,7 @@ def _byte_by_byte(data: bytes) -> str:
 
 
 @given(st.integers(0, 30), st.integers(0, 30))
-def test_where_the_output_is_cut_makes_no_difference(first: int, second: int) -> None:
+def test_terminal_filter_output_does_not_depend_on_chunk_boundaries(first: int, second: int) -> None:
     data = "\x1b[1;31mré\x1b[d\x1b[0m\x1b[38;5;8m漢".encode()
     low, high = sorted((first, second))
     screen = TerminalFilter()
@@ -186,7 +186,7 @@ def test_where_the_output_is_cut_makes_no_difference(first: int, second: int) ->
         (10**15, "909T"),
     ],
 )
-def test_sizes_are_short(number: int, shows: str) -> None:
+def test_format_size_is_short(number: int, shows: str) -> None:
     assert format_size(number) == shows
 
 
@@ -202,11 +202,11 @@ def test_sizes_are_short(number: int, shows: str) -> None:
         (273600, "3d04h"),
     ],
 )
-def test_times_are_short(seconds: float, shows: str) -> None:
+def test_format_duration_is_short(seconds: float, shows: str) -> None:
     assert format_duration(seconds) == shows
 
 
-def test_sizes_and_times_are_read() -> None:
+def test_parse_size_and_parse_duration_take_units() -> None:
     assert [parse_size(word) for word in ("1000", "1.5k", "4GiB", "x", "-1", "")] == [
         1000,
         1536,

@@ -73,7 +73,7 @@ def bare(text: str) -> str:
 
 
 @pytest.mark.req("T-11")
-def test_a_person_sees_a_panel(nacre: Nacre) -> None:
+def test_terminal_gets_a_panel(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "--timeout", "60", "echo out; echo err >&2; exit 3")
     lines = bare(said).splitlines()
     assert code == 3
@@ -87,7 +87,7 @@ def test_a_person_sees_a_panel(nacre: Nacre) -> None:
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("words", [(), ("--view", "panel")])
-def test_the_terminal_gets_no_command_of_the_commands(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_panel_passes_no_escape_sequences_to_the_terminal(nacre: Nacre, words: tuple[str, ...]) -> None:
     code, said = run_in_terminal(nacre, "run", *words, HOSTILE, env={"NO_COLOR": "1"})
     assert code == 0
     assert "\x1b" not in said
@@ -97,7 +97,7 @@ def test_the_terminal_gets_no_command_of_the_commands(nacre: Nacre, words: tuple
 
 
 @pytest.mark.req("T-11")
-def test_a_terminal_at_one_of_the_streams_gets_none_either(nacre: Nacre) -> None:
+def test_terminal_on_stderr_only_gets_escaped_output_and_the_pipe_raw(nacre: Nacre) -> None:
     ours, theirs = os.pipe()
     with person(nacre, "run", f"{HOSTILE}; {HOSTILE} >&2", stdout=theirs) as (program, terminal):
         os.close(theirs)
@@ -108,17 +108,17 @@ def test_a_terminal_at_one_of_the_streams_gets_none_either(nacre: Nacre) -> None
 
 
 @pytest.mark.parametrize("words", [("--plain",), ("--view", "plain"), ("--view=plain",)])
-def test_plain_gives_every_byte_to_the_terminal_too(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_plain_view_passes_every_byte_to_the_terminal(nacre: Nacre, words: tuple[str, ...]) -> None:
     code, said = run_in_terminal(nacre, "run", *words, HOSTILE)
     assert (code, said) == (0, "hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07")
 
 
-def test_a_pipe_gets_every_byte(nacre: Nacre) -> None:
+def test_pipe_gets_every_byte_of_the_output(nacre: Nacre) -> None:
     assert nacre("run", HOSTILE) == Done(0, b"hi\n\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07")
 
 
 @pytest.mark.req("T-11")
-def test_a_panel_in_a_pipe_has_no_colour(nacre: Nacre) -> None:
+def test_panel_in_a_pipe_has_no_colour(nacre: Nacre) -> None:
     done = nacre("run", "--view", "panel", "echo hi", env={"COLUMNS": "60", "LANG": "C.UTF-8", "LC_ALL": ""})
     assert done.code == 0
     assert b"\x1b" not in done.out
@@ -127,7 +127,7 @@ def test_a_panel_in_a_pipe_has_no_colour(nacre: Nacre) -> None:
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("env", [{"LC_ALL": "C"}, {"LANG": "C"}, {"LANG": "de_DE.ISO-8859-1"}])
-def test_a_terminal_without_utf8_gets_ascii(nacre: Nacre, env: dict[str, str]) -> None:
+def test_terminal_without_utf8_gets_an_ascii_panel(nacre: Nacre, env: dict[str, str]) -> None:
     code, said = run_in_terminal(nacre, "run", r"printf '\303\251\n'", env=env)
     assert code == 0
     assert said.isascii()
@@ -146,25 +146,25 @@ def test_a_terminal_without_utf8_gets_ascii(nacre: Nacre, env: dict[str, str]) -
         (("gallery", "ok"), "ok: A command"),
     ],
 )
-def test_whatever_a_terminal_without_utf8_is_sent_is_ascii(nacre: Nacre, words: tuple[str, ...], says: str) -> None:
+def test_commands_write_only_ascii_to_a_terminal_without_utf8(nacre: Nacre, words: tuple[str, ...], says: str) -> None:
     _, said = run_in_terminal(nacre, *words, env={"LC_ALL": "C", "NO_COLOR": "1"})
     assert said.isascii()
     assert says in said
 
 
-def test_a_person_who_reads_what_a_model_would_sees_what_hides_in_it(nacre: Nacre) -> None:
+def test_model_view_escapes_invisible_characters_on_a_terminal_only(nacre: Nacre) -> None:
     command = r"printf '\xe2\x80\x8b\xe2\x80\xaeabc\n'"
     assert run_in_terminal(nacre, "run", "--view", "model", command) == (0, "\\u200b\\u202eabc\n")
     assert nacre("run", "--view", "model", command).out.decode() == "\u200b\u202eabc\n"
 
 
 @pytest.mark.req("T-11")
-def test_no_color_means_none(nacre: Nacre) -> None:
+def test_no_color_variable_disables_colour(nacre: Nacre) -> None:
     assert "\x1b" not in run_in_terminal(nacre, "run", "echo '{\"a\": 1}'; exit 1", env={"NO_COLOR": "1"})[1]
 
 
 @pytest.mark.req("M-10")
-def test_what_is_refused_is_a_panel_with_what_to_do_instead(nacre: Nacre) -> None:
+def test_refused_command_is_a_panel_that_names_an_alternative(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "git push -f")
     assert code == 126
     assert "Command blocked" in said
@@ -173,7 +173,7 @@ def test_what_is_refused_is_a_panel_with_what_to_do_instead(nacre: Nacre) -> Non
 
 
 @pytest.mark.req("M-10")
-def test_a_task_is_a_box_that_says_how_to_go_on(nacre: Nacre) -> None:
+def test_background_task_panel_shows_the_kill_command(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "--background", "sleep 60")
     found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
     assert code == 0
@@ -183,7 +183,7 @@ def test_a_task_is_a_box_that_says_how_to_go_on(nacre: Nacre) -> None:
 
 
 @pytest.mark.req("M-10")
-def test_while_it_runs_the_last_lines_are_seen_and_then_only_the_panel(nacre: Nacre, gate: Gate) -> None:
+def test_live_view_shows_output_and_is_replaced_by_the_panel(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo first; {gate.wait}; echo last") as (program, terminal):
         said = read_terminal(terminal, until=b"Ctrl-C ends it")
         assert b"first" in said
@@ -206,7 +206,7 @@ def test_while_it_runs_the_last_lines_are_seen_and_then_only_the_panel(nacre: Na
         (("--yield-after", "3000", "--timeout", "3500"), "3500s"),
     ],
 )
-def test_every_view_shows_the_timeout_that_the_command_has(
+def test_live_view_and_panel_show_the_timeout_in_force(
     nacre: Nacre, gate: Gate, words: tuple[str, ...], timeout: str
 ) -> None:
     env = {"NO_COLOR": "1"}
@@ -220,7 +220,7 @@ def test_every_view_shows_the_timeout_that_the_command_has(
 
 
 @pytest.mark.linux  # elsewhere a command that has exited at once looks like one that has begun
-def test_a_task_that_ended_at_once_has_a_timeout_only_if_one_was_asked_for(nacre: Nacre) -> None:
+def test_task_that_exits_at_once_shows_a_timeout_only_if_requested(nacre: Nacre) -> None:
     _, said = run_in_terminal(nacre, "run", "--background", "exit 3", env={"NO_COLOR": "1"})
     assert f"cwd: {nacre.home}\n" in said
     _, said = run_in_terminal(nacre, "run", "--background", "--timeout", "5000", "exit 3", env={"NO_COLOR": "1"})
@@ -230,7 +230,7 @@ def test_a_task_that_ended_at_once_has_a_timeout_only_if_one_was_asked_for(nacre
 TOKEN = {"MY_API_TOKEN": "hunter2hunter2hunter2xyz"}
 
 
-def test_no_view_of_a_person_shows_what_is_hidden(nacre: Nacre, gate: Gate) -> None:
+def test_live_view_and_panel_mask_secrets(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo hunter2hunter2hunter2xyz; {gate.wait}", env={**TOKEN, "NO_COLOR": "1"}) as (
         program,
         terminal,
@@ -243,7 +243,7 @@ def test_no_view_of_a_person_shows_what_is_hidden(nacre: Nacre, gate: Gate) -> N
         assert (b"hunter2" in said, said.count(b"[secret]") >= 2) == (False, True)
 
 
-def test_what_nacre_says_beside_a_plain_run_shows_nothing_hidden(nacre: Nacre) -> None:
+def test_hints_and_json_output_mask_secrets(nacre: Nacre) -> None:
     (nacre.home / "hunter2hunter2hunter2xyz").mkdir()
     (nacre.home / "hunter2hunter2hunter2xyz" / "main.py").write_text("")
     done = nacre("run", "--plain", "cat hunter2hunter2hunter2xyz/mian.py", env=TOKEN)
@@ -253,7 +253,7 @@ def test_what_nacre_says_beside_a_plain_run_shows_nothing_hidden(nacre: Nacre) -
 
 
 @pytest.mark.req("M-10")
-def test_a_terminal_that_changes_its_size_gets_a_frame_that_fits(nacre: Nacre, gate: Gate) -> None:
+def test_live_view_redraws_to_fit_a_resized_terminal(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo first; {gate.wait}") as (program, terminal):
         read_terminal(terminal, until=b"Ctrl-C ends it")
         resize(terminal, 40, 20)
@@ -265,7 +265,9 @@ def test_a_terminal_that_changes_its_size_gets_a_frame_that_fits(nacre: Nacre, g
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_whoever_interrupts_it_has_a_clean_terminal(nacre: Nacre, life: Lifeline, number: signal.Signals) -> None:
+def test_interrupt_removes_the_live_view_and_restores_the_terminal(
+    nacre: Nacre, life: Lifeline, number: signal.Signals
+) -> None:
     with person(nacre, "run", f"{life.hold} echo here; sleep 60") as (program, terminal):
         said = read_terminal(terminal, until=b"Ctrl-C ends it")
         program.send_signal(number)
@@ -280,7 +282,7 @@ def test_whoever_interrupts_it_has_a_clean_terminal(nacre: Nacre, life: Lifeline
 
 
 @pytest.mark.req("M-10")
-def test_ctrl_z_takes_it_off_the_screen_and_it_comes_back(nacre: Nacre, gate: Gate) -> None:
+def test_ctrl_z_clears_the_live_view_and_it_is_drawn_again(nacre: Nacre, gate: Gate) -> None:
     with person(nacre, "run", f"echo here; {gate.wait}") as (program, terminal):
         said = read_terminal(terminal, until=b"Ctrl-C ends it")
         program.send_signal(signal.SIGTSTP)  # it is in an orphaned process group: the kernel does not stop it
@@ -294,7 +296,7 @@ def test_ctrl_z_takes_it_off_the_screen_and_it_comes_back(nacre: Nacre, gate: Ga
     assert not any("Ctrl-C" in row for row in rows)
 
 
-def test_a_terminal_that_goes_away_ends_the_command(nacre: Nacre, life: Lifeline) -> None:
+def test_closed_terminal_kills_the_command(nacre: Nacre, life: Lifeline) -> None:
     with person(nacre, "run", f"{life.hold} yes") as (program, terminal):
         read_terminal(terminal, until=b"Ctrl-C ends it")
         resize(terminal, 80, 30)
@@ -305,7 +307,7 @@ def test_a_terminal_that_goes_away_ends_the_command(nacre: Nacre, life: Lifeline
     life.wait_over()
 
 
-def test_a_terminal_that_stops_does_not_stop_the_command(nacre: Nacre, gate: Gate, tmp_path: Path) -> None:
+def test_stopped_terminal_does_not_block_the_command(nacre: Nacre, gate: Gate, tmp_path: Path) -> None:
     """As with Ctrl-S: the terminal's output is not read."""
     with person(nacre, "run", f"{gate.wait}; yes | head -c 20000000; {gate.wait}; echo end") as (program, terminal):
         read_terminal(terminal, until=b"Ctrl-C ends it")
@@ -316,7 +318,7 @@ def test_a_terminal_that_stops_does_not_stop_the_command(nacre: Nacre, gate: Gat
     assert b"stdout: 10,000,001 lines" in said
 
 
-def test_dumb_terminals_get_the_panel_only(nacre: Nacre) -> None:
+def test_dumb_terminal_gets_the_panel_without_a_live_view(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "sleep 0.4; echo hi", env={"TERM": "dumb"})
     assert code == 0
     assert "\x1b" not in said
@@ -324,12 +326,12 @@ def test_dumb_terminals_get_the_panel_only(nacre: Nacre) -> None:
     assert "\nhi\n" in said
 
 
-def test_model_is_a_view(nacre: Nacre) -> None:
+def test_model_view_prints_status_and_output(nacre: Nacre) -> None:
     done = nacre("run", "--view", "model", "echo hi; exit 3")
     assert (done.code, done.out) == (3, b"[nacre: exit 3]\nhi\n")
 
 
-def test_it_is_the_text_that_the_library_gives(nacre: Nacre, tmp_path: Path) -> None:
+def test_model_view_equals_the_text_of_the_library(nacre: Nacre, tmp_path: Path) -> None:
     command = "seq 1 300000; echo ERROR in the middle; seq 1 300000"
     text = for_model(run_sync(command, output_dir=tmp_path))
     done = nacre("run", "--view", "model", "--output-dir", str(tmp_path), command)
@@ -353,7 +355,7 @@ def _saved_file(said: str) -> Path:
 
 
 @pytest.mark.parametrize("view", ["panel", "model"])
-def test_what_a_view_cuts_is_kept_and_named(nacre: Nacre, view: str) -> None:
+def test_truncated_output_is_saved_to_a_private_file_that_is_named(nacre: Nacre, view: str) -> None:
     file = _saved_file(run_in_terminal(nacre, "run", "--view", view, LONG)[1])
     assert file.parent == nacre.state / "nacre" / "outputs"
     assert file.read_bytes() == PRINTED
@@ -361,7 +363,7 @@ def test_what_a_view_cuts_is_kept_and_named(nacre: Nacre, view: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["panel", "model"])
-def test_it_is_kept_where_one_wants_it(nacre: Nacre, view: str) -> None:
+def test_output_dir_holds_the_saved_output(nacre: Nacre, view: str) -> None:
     (nacre.home / "here").mkdir()
     for place in ("here", str(nacre.home / "new")):
         file = _saved_file(run_in_terminal(nacre, "run", "--view", view, "--output-dir", place, LONG)[1])
@@ -371,13 +373,13 @@ def test_it_is_kept_where_one_wants_it(nacre: Nacre, view: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["panel", "model"])
-def test_more_than_memory_holds_is_kept_too(nacre: Nacre, view: str) -> None:
+def test_saved_output_includes_bytes_beyond_the_memory_limit(nacre: Nacre, view: str) -> None:
     file = _saved_file(run_in_terminal(nacre, "run", "--view", view, "seq 1 400000")[1])
     assert file.stat().st_size == 2_688_895
 
 
 @pytest.mark.parametrize("words", [("--plain",), ("--json",), ("--view", "stream")])
-def test_a_view_that_cuts_nothing_keeps_nothing(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_untruncated_views_save_no_output_file(nacre: Nacre, words: tuple[str, ...]) -> None:
     run_in_terminal(nacre, "run", *words, "seq 1 400000")
     nacre("run", *words, "seq 1 400000")
     nacre("run", "seq 1 400000")
@@ -385,7 +387,7 @@ def test_a_view_that_cuts_nothing_keeps_nothing(nacre: Nacre, words: tuple[str, 
     assert not (nacre.state / "nacre" / "outputs").exists()
 
 
-def test_what_was_kept_goes_after_a_week_and_what_is_not_ours_stays(nacre: Nacre) -> None:
+def test_saved_outputs_are_deleted_after_a_week_and_other_files_stay(nacre: Nacre) -> None:
     place = nacre.state / "nacre" / "outputs"
     place.mkdir(parents=True)
     names = ("bash-00000001.log", "bash-00000002.log", "notes.txt")
@@ -396,7 +398,7 @@ def test_what_was_kept_goes_after_a_week_and_what_is_not_ours_stays(nacre: Nacre
     assert {path.name for path in place.iterdir()} == {*names[1:], new.name}
 
 
-def test_of_too_many_the_oldest_go(nacre: Nacre) -> None:
+def test_saved_outputs_beyond_200_are_deleted_oldest_first(nacre: Nacre) -> None:
     place = nacre.state / "nacre" / "outputs"
     place.mkdir(parents=True)
     for number in range(200):
@@ -409,7 +411,7 @@ def test_of_too_many_the_oldest_go(nacre: Nacre) -> None:
 
 
 @pytest.mark.req("M-10")
-def test_a_stream_passes_between_two_rules_and_ends_with_exit_code_and_duration(nacre: Nacre, gate: Gate) -> None:
+def test_stream_view_ends_with_exit_code_and_duration(nacre: Nacre, gate: Gate) -> None:
     command = rf"printf 'one\e[2J\n'; {gate.wait}; printf two; exit 3"
     with person(nacre, "run", "--view", "stream", "--description", "Count", command) as (program, terminal):
         rule = "─" * 80
@@ -423,12 +425,12 @@ def test_a_stream_passes_between_two_rules_and_ends_with_exit_code_and_duration(
     assert re.fullmatch(r"Duration: \d+(ms|\.\ds)", rest[3])
 
 
-def test_what_does_not_begin_is_no_stream(nacre: Nacre) -> None:
+def test_stream_view_of_a_refused_command_is_the_refusal_panel(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "--view", "stream", "git push -f")
     assert (code, "Command blocked" in said, "Exit code" in said) == (126, True, False)
 
 
-def test_a_task_is_no_stream(nacre: Nacre) -> None:
+def test_stream_view_of_a_background_task_is_the_task_panel(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "--view", "stream", "--background", "sleep 60")
     found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
     assert (code, "Background Task Started" in said) == (0, True)
@@ -437,7 +439,7 @@ def test_a_task_is_no_stream(nacre: Nacre) -> None:
 
 
 @pytest.mark.req("T-11")
-def test_much_output_does_not_hide_how_it_ended(nacre: Nacre) -> None:
+def test_panel_of_a_long_output_ends_with_the_exit_status(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "seq 1 99; exit 1")
     assert code == 1
     assert bare(said).splitlines()[-1].startswith("exit 1  stdout: 99 lines")
@@ -453,28 +455,28 @@ def test_ctrl_backslash_leaves_the_terminal_on_a_new_line(nacre: Nacre, life: Li
 
 
 @pytest.mark.req("P-011")
-def test_json_has_the_command_as_a_person_would_see_it(nacre: Nacre) -> None:
+def test_json_display_field_is_the_shortened_command(nacre: Nacre) -> None:
     command = f"cd {nacre.home} && echo hi || echo no"
     result = json.loads(nacre("run", "--json", command).out)
     assert (result["command"], result["display"]) == (command, "echo hi || echo no")
 
 
 @pytest.mark.parametrize("words", [("--view", "json"), ("--view=json",), ("--json",)])
-def test_json_is_a_view(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_view_json_equals_the_json_option(nacre: Nacre, words: tuple[str, ...]) -> None:
     assert json.loads(nacre("run", *words, "echo hi").out)["stdout"] == "hi\n"
 
 
 @pytest.mark.parametrize("words", [("--view", "json"), ("--view=json",)])
-def test_mistakes_are_json_too_then(nacre: Nacre, words: tuple[str, ...]) -> None:
+def test_errors_are_json_with_view_json(nacre: Nacre, words: tuple[str, ...]) -> None:
     assert json.loads(nacre("run", *words, " ").out)["error"]["code"] == "empty_command"
 
 
-def test_only_one_view_at_a_time(nacre: Nacre) -> None:
+def test_two_view_options_exclude_each_other(nacre: Nacre) -> None:
     done = nacre("run", "--plain", "--view", "panel", "true")
     assert (done.code, done.err) == (125, b"nacre: --json, --plain and --view exclude each other.\n")
 
 
-def test_nothing_is_loaded_for_a_view_that_nobody_sees(nacre: Nacre) -> None:
+def test_run_into_a_pipe_loads_no_view_modules(nacre: Nacre) -> None:
     look = (
         "import os, sys, nacre.cli\n"
         "def leave(code):\n"
