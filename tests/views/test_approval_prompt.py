@@ -25,7 +25,7 @@ def verdict(matter: ApprovalRequest, words: str = "rm x") -> Verdict:
     )
 
 
-def test_the_reason_stands_just_above_the_question_with_the_line_it_is_about() -> None:
+def test_approval_prompt_ends_with_the_reason_and_its_line_number() -> None:
     matter = ApprovalRequest(
         "rm x\n" + "true\n" * 60, "/w", (ApprovalInput("stdin", "a\n" * 30), ApprovalInput("$X", "rm y", True))
     )
@@ -47,7 +47,7 @@ TEXT = st.lists(st.sampled_from(PIECES), max_size=80).map("".join)
 @pytest.mark.req("P-011")
 @given(TEXT, TEXT, st.integers(20, 90), st.booleans())
 @settings(deadline=None)
-def test_no_row_is_as_wide_as_the_terminal_and_together_they_are_all_of_it(
+def test_approval_prompt_rows_fit_the_terminal_and_show_the_whole_command(
     command: str, words: str, width: int, utf8: bool
 ) -> None:
     lines = prompt_lines(verdict(ApprovalRequest(command, f"/{words}"), words=words), width, utf8=utf8)
@@ -80,7 +80,7 @@ async def approval_request_for(command: str, where: Path, **given: object) -> Ap
     return seen[0].approval_request
 
 
-async def test_an_approver_is_given_all_that_comes_with_the_command(tmp_path: Path) -> None:
+async def test_approval_request_contains_stdin_and_variables_of_the_command(tmp_path: Path) -> None:
     where = str(tmp_path)
     assert await approval_request_for("touch a", tmp_path) == ApprovalRequest("touch a", where)
     assert await approval_request_for("sh", tmp_path, stdin="touch a\n") == ApprovalRequest(
@@ -99,7 +99,7 @@ async def test_an_approver_is_given_all_that_comes_with_the_command(tmp_path: Pa
     )
 
 
-async def test_a_secret_is_not_shown_to_whoever_stands_behind_the_person(tmp_path: Path) -> None:
+async def test_approval_request_masks_secret_variables(tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     matter = await approval_request_for("touch $GITHUB_TOKEN", tmp_path, env={"GITHUB_TOKEN": secret})
     assert matter.inputs == (ApprovalInput("$GITHUB_TOKEN", "(a secret)"),)

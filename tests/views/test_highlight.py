@@ -40,12 +40,12 @@ KINDS: dict[str, tuple[str, ContentKind]] = {
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize(("text", "kind"), KINDS.values(), ids=KINDS)
-def test_a_text_is_recognised(text: str, kind: ContentKind) -> None:
+def test_content_kind_of_a_text_is_recognised(text: str, kind: ContentKind) -> None:
     assert kind_of(text.split("\n")) == kind
 
 
 @pytest.mark.req("T-11")
-def test_recorded_results_are_recognised() -> None:
+def test_content_kind_of_sample_results_is_recognised() -> None:
     found = {
         name: viewport(getattr(results, name)).kind
         for name in ("JSON", "DIFF", "TRACEBACK_MERGED", "LOG", "XML", "YAML", "BUILD")
@@ -62,7 +62,7 @@ def test_recorded_results_are_recognised() -> None:
 
 
 @pytest.mark.req("T-11")
-def test_keys_and_texts_of_json_are_told_apart_and_one_without_an_end_is_neither() -> None:
+def test_json_highlight_separates_keys_and_strings_and_skips_unterminated() -> None:
     line = r'  "a\"b" : "c", -1.5, true, "d": "no end \"'
     assert [(line[start:end], style) for start, end, style in highlights("json", line)] == [
         (r'"a\"b"', "key"),
@@ -73,7 +73,7 @@ def test_keys_and_texts_of_json_are_told_apart_and_one_without_an_end_is_neither
     ]
 
 
-def test_each_character_of_json_is_looked_at_once() -> None:
+def test_json_highlight_matches_an_unterminated_string_in_one_pass() -> None:
     """A search for a missing end quote from every other quote took seconds for a hundred lines."""
     line = '"' + '\\"' * 990
     assert [found.span() for found in highlight._JSON.finditer(line)] == [(0, len(line))]
@@ -81,10 +81,10 @@ def test_each_character_of_json_is_looked_at_once() -> None:
 
 
 @given(st.text(), st.sampled_from(["json", "diff", "traceback", "log", "xml", "yaml", "plain"]))
-def test_marks_lie_in_the_line(line: str, kind: ContentKind) -> None:
+def test_highlight_ranges_lie_within_the_line(line: str, kind: ContentKind) -> None:
     assert all(0 <= start <= end <= len(line) for start, end, _ in highlights(kind, line))
 
 
 @given(st.lists(st.text(alphabet=st.characters(exclude_characters="\n"), max_size=50), max_size=8))
-def test_no_text_is_too_odd(lines: list[str]) -> None:
+def test_content_kind_accepts_any_text(lines: list[str]) -> None:
     kind_of(lines)

@@ -16,7 +16,7 @@ def screen(*parts: str) -> list[str]:
 
 
 @pytest.mark.req("M-10")
-def test_it_shows_the_last_lines_between_rules_and_how_it_goes() -> None:
+def test_live_view_shows_the_last_lines_and_a_status_line() -> None:
     live = LiveView("npm install", "/w", timeout=300.0)
     live.feed("stdout", b"".join(b"line %d\n" % n for n in range(100)))
     live.feed("stderr", b"half")
@@ -35,13 +35,13 @@ def test_it_shows_the_last_lines_between_rules_and_how_it_goes() -> None:
 
 
 @pytest.mark.req("M-10")
-def test_a_description_stands_for_the_command() -> None:
+def test_live_view_shows_the_description_instead_of_the_command() -> None:
     assert LiveView("npm install", "/w", description="Install").lines(1.0, 60, 24)[0] == "Running: Install"
 
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("width", [30, 60])
-def test_without_utf8_its_own_dots_are_dots_and_nothing_is_cut_without_them(width: int) -> None:
+def test_live_view_without_utf8_marks_cuts_with_three_dots(width: int) -> None:
     live = LiveView("printf '%s' {1..9}\necho x; ls", "/w")
     live.feed("stdout", b"a" * 200 + b"\n\xc3\xa9\n")
     lines = live.lines(1.0, width, 24, utf8=False)
@@ -51,13 +51,13 @@ def test_without_utf8_its_own_dots_are_dots_and_nothing_is_cut_without_them(widt
     assert " ... +" in lines[0]
 
 
-def test_who_has_told_it_to_end_is_not_told_how_to() -> None:
+def test_live_view_that_is_ending_explains_the_second_ctrl_c() -> None:
     live = LiveView("x", "/w")
     live.ending = True
     assert live.lines(1.0, 80, 24)[-1].endswith("  ending; Ctrl-C again leaves at once")
 
 
-def test_emoji_of_several_characters_fit_and_nothing_above_is_erased() -> None:
+def test_live_view_counts_emoji_sequences_as_one_row() -> None:
     families = "👨‍👩‍👧‍👦" * 19
     live = LiveView("x", "/w")
     live.feed("stdout", families.encode() + b"\n")
@@ -66,7 +66,7 @@ def test_emoji_of_several_characters_fit_and_nothing_above_is_erased() -> None:
     assert live.erase(40, 24) == "\r\x1b[4A\x1b[J"
 
 
-def test_a_frame_replaces_the_one_before() -> None:
+def test_live_frame_replaces_the_previous_one() -> None:
     live = LiveView("x", "/w")
     live.feed("stdout", b"one\ntwo\n")
     first = live.frame(1.0, 40, 24)
@@ -75,7 +75,7 @@ def test_a_frame_replaces_the_one_before() -> None:
     assert screen("$ nacre run x\r\n", first, second) == ["$ nacre run x", *live.lines(1.1, 40, 24)]
 
 
-def test_a_shorter_frame_leaves_nothing_of_a_longer_one() -> None:
+def test_shorter_live_frame_clears_the_longer_one() -> None:
     live = LiveView("x", "/w")
     live.feed("stdout", b"".join(b"a long line %d\n" % n for n in range(9)))
     first = live.frame(1.0, 40, 24)
@@ -85,7 +85,7 @@ def test_a_shorter_frame_leaves_nothing_of_a_longer_one() -> None:
     assert screen(first, second) == live.lines(1.1, 40, 24)
 
 
-def test_when_it_is_erased_nothing_is_left() -> None:
+def test_erase_removes_the_live_frame() -> None:
     live = LiveView("x", "/w")
     live.feed("stdout", b"one\ntwo\n")
     text = "before\r\n" + live.frame(1.0, 40, 24) + live.erase(40, 24) + "after"
@@ -93,7 +93,7 @@ def test_when_it_is_erased_nothing_is_left() -> None:
     assert live.erase(40, 24) == ""
 
 
-def test_a_terminal_that_got_narrower_has_broken_its_lines() -> None:
+def test_live_view_moves_up_over_reflowed_lines_of_a_narrowed_terminal() -> None:
     live, old = LiveView("x", "/w", reflows=True), LiveView("x", "/w", reflows=False)
     for each in (live, old):
         each.feed("stdout", b"a\n")
@@ -102,14 +102,14 @@ def test_a_terminal_that_got_narrower_has_broken_its_lines() -> None:
     assert "\x1b[4A" in old.frame(1.1, 40, 24)
 
 
-def test_after_ctrl_z_it_begins_anew() -> None:
+def test_live_view_does_not_move_up_after_forget() -> None:
     live = LiveView("x", "/w")
     live.frame(1.0, 40, 24)
     live.forget()
     assert "A" not in live.frame(1.1, 40, 24).partition("$")[0]
 
 
-def test_no_state_of_the_terminal_outlives_a_frame() -> None:
+def test_live_frame_resets_every_terminal_mode() -> None:
     frame = LiveView("x", "/w", colour=True).frame(1.0, 40, 24)
     assert frame.startswith("\x1b[?7l")
     assert frame.endswith("\x1b[?7h")
@@ -117,17 +117,17 @@ def test_no_state_of_the_terminal_outlives_a_frame() -> None:
     assert frame.count("\x1b[0m") == frame.count("\x1b[1m") + frame.count("\x1b[2m")
 
 
-def test_a_low_terminal_gets_one_line() -> None:
+def test_live_view_on_four_terminal_rows_is_one_line() -> None:
     assert len(LiveView("x", "/w").lines(1.0, 40, 4)) == 1
 
 
-def test_without_utf8_it_is_ascii() -> None:
+def test_live_view_without_utf8_is_ascii() -> None:
     live = LiveView("é", "/w")
     live.feed("stdout", "日本\n".encode())
     assert all(line.isascii() and len(line) < 40 for line in live.lines(1.0, 40, 24, utf8=False))
 
 
-def test_a_flood_is_counted_and_only_its_end_is_kept() -> None:
+def test_live_view_counts_a_flood_and_shows_its_last_lines() -> None:
     live = LiveView("yes", "/w")
     for _ in range(1000):
         live.feed("stdout", b"y\n" * 32768)
@@ -139,9 +139,7 @@ def test_a_flood_is_counted_and_only_its_end_is_kept() -> None:
 
 @given(st.binary(max_size=300), st.integers(1, 120), st.integers(1, 40))
 @settings(deadline=None)
-def test_nothing_commands_the_terminal_but_the_frame_and_no_line_is_too_long(
-    data: bytes, width: int, height: int
-) -> None:
+def test_live_view_lines_fit_and_contain_no_control_characters(data: bytes, width: int, height: int) -> None:
     live = LiveView("echo \x1b[2J\u202e", "/w", description="")
     live.feed("stdout", b"\x1b]52;c;aGk=\x07\x1b[2J\x1b[5A" + data)
     lines = live.lines(1.0, width, height)

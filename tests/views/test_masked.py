@@ -56,7 +56,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_no_panel_shows_it(name: str) -> None:
+def test_panels_mask_secrets(name: str) -> None:
     shown = SHOWN[name]
     drawings = [
         panel(shown, CAPABILITIES, timeout=1.0, description=SECRET),
@@ -71,24 +71,24 @@ def test_no_panel_shows_it(name: str) -> None:
         assert SECRET[:4].encode().hex(" ") not in text
 
 
-def test_lines_of_an_output_stay_in_their_places() -> None:
+def test_viewport_masks_a_line_and_keeps_the_others() -> None:
     shown = result(f"one\n{SECRET}\nthree\n".encode())
     assert [line.text for line in viewport(shown).lines] == ["one", "[secret]", "three"]
     assert [line.text for line in viewport(result(b"hunt\n4xyz\n")).lines] == ["hunt", "4xyz"]  # nothing is missing
 
 
-def test_who_hides_nothing_gets_what_he_gave() -> None:
+def test_mask_result_without_secrets_returns_the_same_result() -> None:
     shown = Result(command="x", cwd="/", outcome=Exited(0))
     assert mask_result(shown) is shown
     assert mask_result(SHOWN["plain"]) is not SHOWN["plain"]
 
 
-def test_an_outcome_that_is_called_like_a_secret_is_still_one() -> None:
+def test_mask_result_keeps_an_outcome_whose_kind_equals_a_secret() -> None:
     shown = Result(command="x", cwd="/", outcome=Exited(3), redactor=Redactor(("exited",)))
     assert mask_result(shown).outcome == Exited(3)
 
 
-def test_what_runs_is_watched_without_it() -> None:
+def test_live_view_masks_secrets_across_chunks() -> None:
     live = LiveView(f"login {SECRET}", "/", redactor=Redactor((SECRET,)))
     live.feed("stdout", f"a {SECRET[:11]}".encode())
     first = live.lines(1.0, 100, 24)
@@ -102,12 +102,12 @@ def test_what_runs_is_watched_without_it() -> None:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_no_line_of_a_plain_run_says_it(name: str) -> None:
+def test_notices_of_a_run_mask_secrets(name: str) -> None:
     for background in (False, True):
         assert parts("\n".join(notices_for(SHOWN[name], background=background))) == []
 
 
-def test_a_cut_of_our_own_leaves_no_half() -> None:
+def test_mask_note_masks_secrets_cut_by_an_ellipsis() -> None:
     values = (SECRET,)
     assert mask_note(f"`rm {SECRET[:15]}…` would", values) == "`rm [secret]…` would"
     assert mask_note(f"`…{SECRET[9:]}/x` would", values) == "`…[secret]/x` would"
@@ -117,7 +117,7 @@ def test_a_cut_of_our_own_leaves_no_half() -> None:
     assert mask_note("hun… and …xyz", values) == "hun… and …xyz"  # too short to be recognized
 
 
-async def test_a_refusal_does_not_say_half_of_it(bash: Bash) -> None:
+async def test_refusal_masks_truncated_secrets(bash: Bash) -> None:
     for count in range(40, 90, 3):
         refused = await bash.run(f"rm -rf / {'x' * count}{SECRET}", CTX)
         assert isinstance(refused.outcome, Refused)
@@ -129,7 +129,7 @@ async def test_a_refusal_does_not_say_half_of_it(bash: Bash) -> None:
             assert parts(text) == []
 
 
-async def test_a_process_that_is_left_is_named_without_half_of_it(bash: Bash) -> None:
+async def test_leftover_process_name_masks_truncated_secrets(bash: Bash) -> None:
     for count in (0, 164, 172, 180):
         command = f"bash -c 'sleep 60; : {'x' * count}{SECRET}' & exit 1"
         ended = await bash.run(Request(command, leftovers="end"), CTX)
@@ -138,7 +138,7 @@ async def test_a_process_that_is_left_is_named_without_half_of_it(bash: Bash) ->
             assert parts(text) == []
 
 
-async def test_tasks_keep_it_to_themselves(bash: Bash, tmp_path: Path) -> None:
+async def test_task_tools_mask_secrets_of_the_run(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(secrets=(SECRET,), output_dir=tmp_path)
     tasks = Tasks(str(tmp_path))
     for count in (0, 85, 92, 99):
@@ -153,7 +153,7 @@ async def test_tasks_keep_it_to_themselves(bash: Bash, tmp_path: Path) -> None:
         assert parts(text) == []
 
 
-def test_the_way_to_the_rest_does_not_lead_past_it() -> None:
+def test_path_of_the_spill_file_masks_secrets() -> None:
     data = b"".join(b"%d\n" % n for n in range(20_000))
     for place in (SECRET, f"sp ace'{SECRET}"):
         hidden = Redactor((place,))

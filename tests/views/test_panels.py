@@ -31,12 +31,12 @@ WIDTHS = (60, 80, 120, 200)
 
 @pytest.mark.req("T-11", "M-10")
 @pytest.mark.parametrize("name", CAPABILITIES)
-def test_every_view_looks_as_it_did(name: str) -> None:
+def test_every_view_matches_its_snapshot(name: str) -> None:
     assert draw_view(CAPABILITIES[name]) == (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.req("T-11")
-def test_the_panel_has_four_zones() -> None:
+def test_panel_has_header_parameters_output_and_status() -> None:
     text = render(panel(results.TESTS, TerminalCapabilities(80), timeout=120.0), TerminalCapabilities(80))
     rule = "─" * 80
     header, parameters, first, *_, last, status = text.splitlines()
@@ -47,7 +47,7 @@ def test_the_panel_has_four_zones() -> None:
 
 
 @pytest.mark.req("T-11")
-def test_status_is_green_or_red_and_so_is_stderr() -> None:
+def test_panel_colours_ok_green_and_failures_and_stderr_red() -> None:
     look = TerminalCapabilities(80, colour=True)
     assert "\x1b[1;32mok\x1b[0m" in render(panel(results.BUILD, look), look)
     failed = render(panel(results.TESTS, look), look)
@@ -56,20 +56,20 @@ def test_status_is_green_or_red_and_so_is_stderr() -> None:
 
 
 @pytest.mark.req("T-11")
-def test_a_truncated_panel_says_so_first_and_where_the_rest_is() -> None:
+def test_truncated_panel_says_so_and_names_the_spill_file() -> None:
     text = render(panel(results.TRUNCATED, TerminalCapabilities(120)), TerminalCapabilities(120))
     assert "(truncated) stdout: 640+ lines  stderr: 0 lines  112ms\n" in text
     assert text.endswith("nacre: all 1,070,488 bytes are in /tmp/nacre-0/bash-3f9c2a17.log\n")
 
 
 @pytest.mark.req("T-11")
-def test_lines_that_were_counted_on_the_way_are_exact() -> None:
+def test_panel_shows_exact_line_counts_of_the_live_view() -> None:
     text = render(panel(results.TRUNCATED, TerminalCapabilities(80), lines=Counts(27_000, 3)), TerminalCapabilities(80))
     assert "stdout: 27,000 lines  stderr: 3 lines" in text
 
 
 @pytest.mark.req("M-10")
-def test_the_background_box_has_what_one_needs_next() -> None:
+def test_background_box_shows_id_command_file_and_next_step() -> None:
     text = render(background_box(results.BACKGROUND, TerminalCapabilities(80)), TerminalCapabilities(80))
     for part in ("Background Task Started", "bash-3f9c2a17", "npm test", results.TASK.output_file, "nacre tasks"):
         assert part in text
@@ -79,7 +79,7 @@ WIDE_TEXTS = ["日本語", "é e\u0301", "👍🏽 ok", "🇩🇪🇫🇷", "✓
 
 
 @pytest.mark.parametrize("text", [*WIDE_TEXTS, "का", "日本語" * 40])
-def test_a_header_is_as_wide_as_its_rule_whatever_the_command_is_written_in(text: str) -> None:
+def test_panel_header_fills_the_width_with_wide_characters(text: str) -> None:
     look = TerminalCapabilities(80)
     shown = Result(command=f"echo {text}", cwd="/w", outcome=Exited(0))
     header, _, rule, *_ = render(panel(shown, look), look).splitlines()
@@ -87,7 +87,7 @@ def test_a_header_is_as_wide_as_its_rule_whatever_the_command_is_written_in(text
 
 
 @pytest.mark.parametrize("text", WIDE_TEXTS)
-def test_a_box_that_rich_draws_has_straight_sides(text: str) -> None:
+def test_background_box_has_straight_sides_with_wide_characters(text: str) -> None:
     box = render(
         background_box(results.BACKGROUND, TerminalCapabilities(120), description=text), TerminalCapabilities(120)
     ).splitlines()
@@ -96,7 +96,7 @@ def test_a_box_that_rich_draws_has_straight_sides(text: str) -> None:
     assert len({columns(line) for line in sides}) == 1
 
 
-def test_a_picture_wraps_between_characters_as_wide_as_they_are() -> None:
+def test_svg_wraps_emoji_sequences_between_characters() -> None:
     family = "👨‍👩‍👧‍👦"
     shown = Result(
         command="x", cwd="/w", outcome=Exited(0), both=Captured(head=(family * 25).encode(), total_bytes=625)
@@ -110,14 +110,14 @@ def test_a_picture_wraps_between_characters_as_wide_as_they_are() -> None:
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_path_is_never_broken(width: int) -> None:
+def test_background_box_never_wraps_the_output_path(width: int) -> None:
     assert results.TASK.output_file in render(
         background_box(results.BACKGROUND, TerminalCapabilities(width)), TerminalCapabilities(width)
     )
 
 
 @pytest.mark.req("M-10")
-def test_the_safety_block_says_why_and_what_to_do_instead() -> None:
+def test_refusal_panel_shows_reason_and_alternative() -> None:
     text = render(refusal(results.BLOCKED, TerminalCapabilities(80)), TerminalCapabilities(80))
     assert "Command blocked" in text
     assert "$ sudo bash -c 'rm -rf /'" in text
@@ -127,7 +127,7 @@ def test_the_safety_block_says_why_and_what_to_do_instead() -> None:
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("width", [40, *WIDTHS])
-def test_what_is_copied_from_a_refusal_is_the_command(width: int) -> None:
+def test_refusal_panel_shows_the_command_verbatim_for_copying(width: int) -> None:
     command = "cat > x.sh <<EOF\n  rm -rf /\nEOF\nbash x.sh " + "word " * 20 + "\ngit commit -m 'one\n\n  two'"
     refused = Result(command=command, cwd="/w", outcome=Refused("rule", "why", "do not"))
     lines = render(refusal(refused, TerminalCapabilities(width)), TerminalCapabilities(width)).splitlines()
@@ -137,7 +137,7 @@ def test_what_is_copied_from_a_refusal_is_the_command(width: int) -> None:
 
 @pytest.mark.req("M-10")
 @pytest.mark.parametrize("width", range(30, 100, 7))
-def test_advice_in_backquotes_is_never_broken(width: int) -> None:
+def test_panel_never_wraps_advice_in_backquotes(width: int) -> None:
     refused = Result(
         command="x", cwd="/w", outcome=Refused("r", "`a b c` is bad", "take `git push --force-with-lease`")
     )
@@ -150,7 +150,7 @@ def test_advice_in_backquotes_is_never_broken(width: int) -> None:
 
 
 @pytest.mark.req("T-11")
-def test_a_panel_taller_than_the_terminal_says_at_its_end_how_it_went() -> None:
+def test_panel_taller_than_the_terminal_repeats_the_exit_status() -> None:
     def last(lines: int, height: int) -> str:
         data = b"x\n" * lines
         part = Captured(head=data, total_bytes=len(data))
@@ -165,14 +165,14 @@ def test_a_panel_taller_than_the_terminal_says_at_its_end_how_it_went() -> None:
 
 
 @pytest.mark.req("T-11")
-def test_what_the_command_says_is_never_taken_for_our_remark_on_it() -> None:
+def test_command_that_imitates_a_remark_is_drawn_as_a_command() -> None:
     look = TerminalCapabilities(80, colour=True)
     result = Result(command="ls … +0 characters; also runs ls", cwd="/w", outcome=Exited(0))
     assert "\x1b[1mls … +0 characters; also runs ls\x1b[0m" in render(panel(result, look), look)
 
 
 @pytest.mark.req("M-10")
-def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
+def test_streamed_view_ends_with_exit_code_and_duration() -> None:
     text = render(
         draw_streamed(results.INSTALL, TerminalCapabilities(52), description="Install"), TerminalCapabilities(52)
     )
@@ -185,7 +185,7 @@ def test_the_streaming_view_ends_with_exit_code_and_duration() -> None:
 @pytest.mark.parametrize("utf8", [True, False])
 @pytest.mark.parametrize("width", [40, *WIDTHS, 500])
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_what_we_draw_ourselves_fits_and_nothing_has_a_background(scene: Scene, width: int, utf8: bool) -> None:
+def test_rules_and_boxes_fit_the_width_and_set_no_background_colour(scene: Scene, width: int, utf8: bool) -> None:
     look = TerminalCapabilities(width, colour=True, utf8=utf8)
     text = render(scene.draw(look), look)
     for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines():
@@ -197,7 +197,7 @@ def test_what_we_draw_ourselves_fits_and_nothing_has_a_background(scene: Scene, 
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_without_utf8_everything_is_ascii(scene: Scene) -> None:
+def test_every_scene_without_utf8_is_ascii(scene: Scene) -> None:
     look = TerminalCapabilities(80, utf8=False, colour=True)
     assert render(scene.draw(look), look).isascii()
 
@@ -229,14 +229,14 @@ def _hostile(text: str) -> list[str]:
 @pytest.mark.req("T-11")
 @given(st.text(max_size=60))
 @settings(deadline=None)
-def test_no_text_from_anywhere_commands_the_terminal_or_hides(text: str) -> None:
+def test_views_contain_no_control_or_invisible_characters(text: str) -> None:
     for view in _hostile(HOSTILE + text):
         assert not any((ord(letter) < 32 and letter != "\n") or 127 <= ord(letter) < 160 for letter in view)
         assert not set(view) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f")
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_a_picture_shows_what_a_terminal_would(scene: Scene) -> None:
+def test_svg_contains_the_same_text_as_the_terminal_view(scene: Scene) -> None:
     look = TerminalCapabilities(60)
     picture = render_svg(scene.draw(look), look, title="")
     pieces = re.findall(r"<text [^>]*>([^<]*)</text>", picture)
@@ -244,7 +244,7 @@ def test_a_picture_shows_what_a_terminal_would(scene: Scene) -> None:
     assert re.sub(r"\s", "", drawn) == re.sub(r"\s", "", render(scene.draw(look), look))
 
 
-def test_pictures_need_nothing_from_anywhere() -> None:
+def test_svg_references_no_external_resources() -> None:
     for light in (False, True):
         for scene in SCENES[:3]:
             picture = render_svg(

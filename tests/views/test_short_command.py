@@ -48,7 +48,7 @@ ANY = st.text(max_size=200) | SHELL
         ("cd /w &&& rm x", "cd /w &&& rm x"),
     ],
 )
-def test_going_where_one_is_already_is_left_out_and_nothing_else(command: str, shown: str) -> None:
+def test_short_command_omits_only_cd_to_the_working_directory(command: str, shown: str) -> None:
     assert shorten(command, "/w") == shown
 
 
@@ -70,7 +70,7 @@ def test_going_where_one_is_already_is_left_out_and_nothing_else(command: str, s
         ("echo 'x\ny", "echo 'x … +1 line; not all of it is understood"),
     ],
 )
-def test_of_what_is_long_there_is_a_gist_that_counts_and_names_the_rest(command: str, shown: str) -> None:
+def test_short_command_counts_and_names_what_it_leaves_out(command: str, shown: str) -> None:
     assert shorten(command, "/w") == shown
 
 
@@ -85,7 +85,7 @@ def test_of_what_is_long_there_is_a_gist_that_counts_and_names_the_rest(command:
         ("echo a\rrm x", r"echo a\rrm x"),
     ],
 )
-def test_what_would_hide_is_spelt_out(command: str, shown: str) -> None:
+def test_short_command_escapes_invisible_characters_and_long_blanks(command: str, shown: str) -> None:
     assert shorten(command, "/w") == shown
 
 
@@ -93,7 +93,7 @@ def test_what_would_hide_is_spelt_out(command: str, shown: str) -> None:
 @example("cd /w&&" + "\n" * 3, 40)
 @example("f(){ :;};" * 50, 40)
 @settings(deadline=None)
-def test_it_is_one_line_for_any_text_and_shows_nothing_raw(command: str, most: int) -> None:
+def test_short_command_is_one_escaped_line_for_any_text(command: str, most: int) -> None:
     shown = shorten(command, "/w", most=most)
     assert escape_text(shown) == shown
     assert columns(shown) <= max(most, 40) + 60
@@ -102,7 +102,7 @@ def test_it_is_one_line_for_any_text_and_shows_nothing_raw(command: str, most: i
 @pytest.mark.req("P-011")
 @given(ANY)
 @settings(deadline=None)
-def test_in_full_every_line_is_there(command: str) -> None:
+def test_short_command_in_full_keeps_every_line(command: str) -> None:
     lines = shorten(command, "/w", full=True).split("\n")
     given = command.strip("\n").split("\n")
     assert len(lines) == len(given)
@@ -116,7 +116,7 @@ def test_in_full_every_line_is_there(command: str) -> None:
     st.lists(st.sampled_from(["rm x", "ls", "echo a > f", "cd /w", "mv a b", "cat <<E\nbody\nE", "# no", "(touch z)"]))
 )
 @settings(deadline=None)
-def test_in_full_no_command_that_changes_something_is_hidden(parts: list[str]) -> None:
+def test_short_command_in_full_shows_every_command_that_changes_something(parts: list[str]) -> None:
     text = "\n".join(parts)
     shown = shorten(text, "/w", full=True)
     for command in read(text, cwd="/w", home="/h").commands:
@@ -151,7 +151,7 @@ LONG = "a" * 120
         ("echo hi" + " " * 400 + "; rm x" + "y" * 90, "echo hi … +496 characters; also runs rm"),
     ],
 )
-def test_what_is_run_from_where_nobody_sees_it_is_named_and_so_is_what_is_written(command: str, shown: str) -> None:
+def test_short_command_names_omitted_commands_and_written_files(command: str, shown: str) -> None:
     assert shorten(command, "/w", most=80) == shown
 
 
@@ -167,7 +167,7 @@ HIDERS = (
 @given(st.lists(st.sampled_from(HIDERS), min_size=1, max_size=9), st.sampled_from(["\n", "\n\n"]), st.integers(40, 120))
 @example([HIDERS[1]], "\n", 40)
 @settings(deadline=None)
-def test_every_command_and_every_file_is_shown_named_or_counted(forms: list[str], between: str, most: int) -> None:
+def test_short_command_shows_names_or_counts_every_command_and_file(forms: list[str], between: str, most: int) -> None:
     names = [f"name{number}" for number in range(len(forms))]
     shown = shorten(between.join(form.format(name) for form, name in zip(forms, names, strict=True)), "/w", most=most)
     missing = [name for name in names if name not in shown]
@@ -175,7 +175,7 @@ def test_every_command_and_every_file_is_shown_named_or_counted(forms: list[str]
     assert len(missing) <= counted
 
 
-def test_a_text_too_long_to_be_read_is_cut_and_says_so() -> None:
+def test_short_command_of_a_huge_script_says_it_was_not_read() -> None:
     shown = shorten("echo x\n" * 100_000, "/w")
     assert shown == "echo x … +99,999 lines; too long to be read here"
 

@@ -17,7 +17,7 @@ WORDS = st.lists(st.sampled_from(["a", "bb", *QUOTED, "&&", "|", ";", "#", "<<E"
 
 
 @pytest.mark.req("T-11")
-def test_it_is_broken_between_words_with_a_backslash() -> None:
+def test_wrap_breaks_between_words_with_a_backslash() -> None:
     text = "pytest -q tests/a tests/b && echo 'one two three' > log.txt"
     assert wrap(text, 30) == [
         "pytest -q tests/a tests/b && \\",
@@ -27,7 +27,7 @@ def test_it_is_broken_between_words_with_a_backslash() -> None:
 
 
 @pytest.mark.req("T-11")
-def test_bash_runs_what_is_copied_as_it_runs_the_original() -> None:
+def test_wrapped_command_runs_as_the_original_does() -> None:
     text = "printf '<%s>' one 'two  three' \"$(printf '%s %s' 4 5)\" six\\ seven ${none:-eight nine}; echo done # or so"
     lines = wrap(text, 24)
     assert len(lines) > 3
@@ -38,7 +38,7 @@ def test_bash_runs_what_is_copied_as_it_runs_the_original() -> None:
 
 @given(WORDS, st.integers(10, 60))
 @settings(deadline=None)
-def test_what_is_broken_has_the_tree_of_the_original(words: list[str], width: int) -> None:
+def test_wrapped_command_has_the_same_commands_when_parsed(words: list[str], width: int) -> None:
     text = " ".join(words)
     lines = wrap(text, width)
     if lines != text.split("\n") and len(lines) > 1:
@@ -47,20 +47,20 @@ def test_what_is_broken_has_the_tree_of_the_original(words: list[str], width: in
         assert not after.syntax_error
 
 
-def test_a_word_that_is_too_long_stays_one() -> None:
+def test_wrap_keeps_a_word_that_is_too_long() -> None:
     assert wrap(f"echo {'x' * 50} y", 20) == ["echo \\", f"    {'x' * 50} \\", "    y"]
 
 
 @pytest.mark.parametrize("text", ["cat <<E\n" + "x " * 40 + "\nE", "'" + "x " * 40 + "'", "x" * 90])
-def test_what_cannot_be_broken_is_left_alone(text: str) -> None:
+def test_wrap_leaves_text_without_break_points_unchanged(text: str) -> None:
     assert "\n".join(wrap(text, 40)) == text
 
 
-def test_what_hides_something_is_escaped_and_not_for_copying() -> None:
+def test_wrap_escapes_invisible_characters_and_long_blanks() -> None:
     assert wrap("echo" + " " * 400 + "; rm x\u202e", 40) == ["echo ⟨400 blanks⟩ ; rm x\\u202e"]
 
 
 @given(st.text(max_size=100), st.integers(1, 60))
 @settings(deadline=None)
-def test_no_text_is_too_much(text: str, width: int) -> None:
+def test_wrapped_lines_are_printable_for_any_text(text: str, width: int) -> None:
     assert all(columns(line) >= 0 and line.isprintable() for line in wrap(text, width))
