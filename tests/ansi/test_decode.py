@@ -21,7 +21,7 @@ FORBIDDEN = {
 
 @given(st.binary())
 @settings(deadline=None)
-def test_any_bytes_become_text_that_json_takes(data: bytes) -> None:
+def test_decoded_bytes_are_valid_json_text(data: bytes) -> None:
     text = clean(decode(data))
     assert not FORBIDDEN & set(text)
     assert json.loads(json.dumps(text)) == text
@@ -30,7 +30,7 @@ def test_any_bytes_become_text_that_json_takes(data: bytes) -> None:
 
 @given(st.text(st.characters()))
 @settings(deadline=None)
-def test_clean_is_idempotent_and_leaves_nothing_behind(text: str) -> None:
+def test_clean_is_idempotent_and_removes_control_characters(text: str) -> None:
     once = clean(text)
     assert clean(once) == once
     assert not FORBIDDEN & set(once)
@@ -46,7 +46,7 @@ def test_decode_is_idempotent(text: str) -> None:
 
 @given(st.binary())
 @settings(deadline=None)
-def test_plain_bytes_are_left_alone_by_every_step(data: bytes) -> None:
+def test_plain_bytes_are_unchanged_by_clean_and_render(data: bytes) -> None:
     if is_plain(data):
         text = decode(data)
         assert clean(text) == text
@@ -55,21 +55,21 @@ def test_plain_bytes_are_left_alone_by_every_step(data: bytes) -> None:
         assert has_controls(decode(data))
 
 
-def test_what_is_dropped_and_what_is_shown() -> None:
+def test_decode_and_clean_replace_invalid_bytes_and_drop_controls() -> None:
     assert decode(b"a\xffb") == "a\ufffdb"
     assert decode(b"\xef\xbb\xbfa") == "a"
     assert clean("a\0b\x07c\x7f\x85\t\n\ud800") == "a␀bc\t\n\ufffd"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-def test_a_byte_order_mark_tells_the_encoding(encoding: str) -> None:
+def test_byte_order_mark_determines_the_wide_encoding(encoding: str) -> None:
     data = ("\ufeff" + "häß 👋").encode(encoding)
     assert wide_encoding(data) == encoding
     assert decode_wide(data, encoding) == "häß 👋"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-be"])
-def test_a_part_is_read_from_its_first_whole_character(encoding: str) -> None:
+def test_decode_wide_starts_at_the_first_whole_character(encoding: str) -> None:
     data = "\ufeffabcdef".encode(encoding)
     for start in range(1, len(data)):
         part = decode_wide(data[start:], encoding, start)
@@ -77,6 +77,6 @@ def test_a_part_is_read_from_its_first_whole_character(encoding: str) -> None:
         assert "abcdef".endswith(part)
 
 
-def test_utf8_needs_no_mark() -> None:
+def test_utf8_is_not_detected_as_a_wide_encoding() -> None:
     assert wide_encoding("häß".encode()) == ""
     assert wide_encoding(b"\xef\xbb\xbfa") == ""

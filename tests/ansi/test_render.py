@@ -55,7 +55,7 @@ ESC = "\x1b"
         ("bell\x07\x01\x85\x9b31m\n", "bell31m\n"),
     ],
 )
-def test_it_looks_as_on_a_screen(raw: str, text: str) -> None:
+def test_render_gives_the_text_left_on_the_screen(raw: str, text: str) -> None:
     assert render(raw).text == text
 
 
@@ -84,22 +84,22 @@ def test_it_looks_as_on_a_screen(raw: str, text: str) -> None:
         (f"{ESC}[6n{ESC}[c{ESC}[0 q{ESC}[1;2;3;4tx", "x"),
     ],
 )
-def test_other_sequences_leave_nothing_and_swallow_no_more_than_their_line(raw: str, text: str) -> None:
+def test_render_removes_other_sequences_and_at_most_their_line(raw: str, text: str) -> None:
     assert render(raw).text == text
 
 
-def test_a_hundred_steps_of_a_progress_bar_are_the_last_one() -> None:
+def test_render_keeps_the_last_step_of_a_progress_bar() -> None:
     assert render("".join(f"\r{ESC}[2K{step}%" for step in range(1, 101)) + "\n").text == "100%\n"
 
 
-def test_a_status_line_below_a_scrolling_region_is_not_part_of_the_text() -> None:
+def test_render_omits_a_status_line_below_a_scrolling_region() -> None:
     bar = f"{ESC}7{ESC}[40;0f{ESC}[42mProgress: [ 12%]{ESC}[49m [###...] {ESC}8"
     raw = f"Reading\r\n\r\n{ESC}7{ESC}[0;39r{ESC}8{ESC}[1A{bar}Unpacking a\r\n{bar}Setting up a\r\n\r\n"
     raw += f"{ESC}7{ESC}[0;40r{ESC}8{ESC}[1A{ESC}[J"
     assert render(raw).text.rstrip() == "Reading\nUnpacking a\nSetting up a"
 
 
-def test_the_cursor_goes_no_higher_than_the_screen() -> None:
+def test_render_stops_the_cursor_at_the_top_of_the_screen() -> None:
     lines = [str(number) for number in range(HEIGHT + 50)]
     text = render("\n".join(lines) + f"{ESC}[99999A\r{ESC}[2Ktop").text.split("\n")
     lines[50] = "top"
@@ -107,12 +107,12 @@ def test_the_cursor_goes_no_higher_than_the_screen() -> None:
 
 
 @pytest.mark.parametrize("final", "ABCDEFGHJKLMPSTX@bdfrsu")
-def test_no_number_makes_it_long(final: str) -> None:
+def test_render_output_is_bounded_for_huge_parameters(final: str) -> None:
     text = render(f"a{ESC}[99999999999999{final}b{ESC}[99999;99999{final}c\n" * 10).text
     assert len(text) < 10 * (WIDTH + HEIGHT) * 3
 
 
-def test_lines_know_where_they_came_from() -> None:
+def test_rendered_lines_have_their_raw_line_numbers() -> None:
     assert render("a\nb").numbers is None
     assert render(f"{ESC}[31ma{ESC}[0m\r\nb").numbers is None
     frames = "".join(f"one {step}\ntwo {step}\n{ESC}[2A" for step in range(5))
@@ -132,13 +132,15 @@ def test_lines_know_where_they_came_from() -> None:
         (f"l1\nl2\n{ESC}[3Hx", "l1\nl2\nx", (0, 1, 2)),
     ],
 )
-def test_lines_know_it_after_an_image_and_where_rows_come_and_go(raw: str, text: str, numbers: tuple[int, ...]) -> None:
+def test_rendered_line_numbers_survive_images_and_inserted_or_deleted_rows(
+    raw: str, text: str, numbers: tuple[int, ...]
+) -> None:
     assert (render(raw).text, render(raw).numbers) == (text, numbers)
 
 
 @given(st.text(st.sampled_from("ab \t\n\r\b日e\u0301\x1b[]0123456789;?KJHABCDGmPhlr78cM\x07\\\x9b\0👩\u200d👧")))
 @settings(deadline=None)
-def test_nothing_crashes_it_and_no_control_gets_through(text: str) -> None:
+def test_render_accepts_any_text_and_leaves_no_controls(text: str) -> None:
     shown = render(text)
     assert not has_controls(shown.text)
     if shown.numbers is not None:
@@ -214,7 +216,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 @settings(deadline=None)
-def test_it_is_what_a_simple_model_of_a_terminal_shows(steps: list[tuple[str, int] | str]) -> None:
+def test_render_matches_a_simple_reference_terminal(steps: list[tuple[str, int] | str]) -> None:
     reference = Reference()
     raw = ""
     for step in steps:
@@ -226,7 +228,7 @@ def test_it_is_what_a_simple_model_of_a_terminal_shows(steps: list[tuple[str, in
 
 @given(STEPS, st.integers(20, 60))
 @settings(deadline=None)
-def test_long_lines_take_a_shorter_way_to_the_same_text(steps: list[tuple[str, int] | str], times: int) -> None:
+def test_render_of_long_lines_matches_the_reference_terminal(steps: list[tuple[str, int] | str], times: int) -> None:
     reference = Reference()
     raw = ""
     row = [step for step in steps if (step[0] in "CDGK" if isinstance(step, tuple) else "\n" not in step)]

@@ -22,7 +22,7 @@ from nacre.ansi.width import (
 
 
 @pytest.mark.parametrize("whole", ["e\u0301", "👋🏽", "👩‍👩‍👧‍👦", "🇩🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "각", "ก็"])
-def test_what_is_one_character_to_a_reader_is_not_split(whole: str) -> None:
+def test_grapheme_clusters_are_not_split(whole: str) -> None:
     text = f"a{whole}b"
     assert [place for place in range(len(text) + 1) if not splits_character(text, place)] == [
         0,
@@ -35,23 +35,23 @@ def test_what_is_one_character_to_a_reader_is_not_split(whole: str) -> None:
         assert first_cut_after(text, place + 1) == 1 + len(whole) or place == len(whole)
 
 
-def test_flags_are_pairs() -> None:
+def test_flag_emoji_are_split_only_between_pairs() -> None:
     flags = "🇩🇪🇫🇷🇮🇹"
     assert [place for place in range(7) if not splits_character(flags, place)] == [0, 2, 4, 6]
 
 
-def test_a_pile_of_marks_without_end_is_cut_all_the_same() -> None:
+def test_endless_combining_marks_can_be_cut() -> None:
     text = "a" + "\u0301" * 1000
     assert last_cut_before(text, 500) == 500
     assert first_cut_after(text, 500) == 500
 
 
-def test_no_other_module_knows_how_wide_characters_are() -> None:
+def test_only_one_module_uses_east_asian_width() -> None:
     sources = Path(nacre.__file__).parent.rglob("*.py")
     assert len([path for path in sources if "east_asian_width" in path.read_text(encoding="utf-8")]) == 1
 
 
-def test_columns() -> None:
+def test_cells_pad_wide_characters_and_is_simple_rejects_them() -> None:
     assert list(cells("a日e\u0301👩‍👧")) == ["a", "日", "", "e\u0301", "👩‍👧", ""]
     assert is_simple("naïve ━━╸ ⠙ →")
     assert not is_simple("日")
@@ -91,7 +91,7 @@ WIDTHS = {
 
 
 @pytest.mark.parametrize(("text", "width"), WIDTHS.items())
-def test_a_text_is_so_many_columns_wide(text: str, width: int) -> None:
+def test_columns_counts_terminal_columns(text: str, width: int) -> None:
     assert columns(text) == width
     assert len(list(cells(text))) == width
 
@@ -113,7 +113,7 @@ def test_a_text_is_so_many_columns_wide(text: str, width: int) -> None:
         ("का", 1, 0),
     ],
 )
-def test_what_fits_ends_between_characters(text: str, room: int, count: int) -> None:
+def test_prefix_length_ends_between_characters(text: str, room: int, count: int) -> None:
     assert prefix_length(text, room) == count
 
 
@@ -122,7 +122,7 @@ TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=12).map(
 
 
 @given(TEXTS, st.integers(-1, 40))
-def test_every_measure_says_the_same(text: str, room: int) -> None:
+def test_columns_cells_and_prefix_length_agree(text: str, room: int) -> None:
     width, count = columns(text), prefix_length(text, room)
     assert len(list(cells(text))) == width
     assert "".join(cells(text)) == text

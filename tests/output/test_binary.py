@@ -74,12 +74,12 @@ def program() -> bytes:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_it_is_recognised_by_its_magic_number(data: bytes, name: str) -> None:
+def test_binary_kind_is_recognised_by_its_content(data: bytes, name: str) -> None:
     assert find(data) == Binary(0, 0, name)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="programs look otherwise elsewhere")
-def test_a_program_is_one() -> None:
+def test_elf_program_is_recognised_as_binary() -> None:
     assert find(program()) == Binary(0, 0, "ELF program or library")
 
 
@@ -98,11 +98,11 @@ def test_a_program_is_one() -> None:
         b"one bad byte \xff in a line of text\n",
     ],
 )
-def test_text_is_text(data: bytes) -> None:
+def test_text_is_not_taken_for_binary(data: bytes) -> None:
     assert find(data) is None
 
 
-def test_lines_of_text_around_it_stay_text() -> None:
+def test_text_lines_around_binary_data_stay_text() -> None:
     png = b"\x89PNG\r\n\x1a\n" + random.Random(2).randbytes(3000)
     assert find(b"here it is:\n" + png + b"\nthat was it\n") == Binary(12, 12, "PNG image")
     assert find(b"here it is:\n" + png, b"\nthat was it\n") == Binary(12, 12, "PNG image")
@@ -110,14 +110,14 @@ def test_lines_of_text_around_it_stay_text() -> None:
 
 @given(st.binary())
 @settings(deadline=None)
-def test_parts_never_overlap(data: bytes) -> None:
+def test_text_before_and_after_binary_data_never_overlaps(data: bytes) -> None:
     found = find(data)
     assert (found is not None) == (is_binary(data) if data else False)
     if found:
         assert found.before + found.after <= len(data)
 
 
-def test_it_is_described() -> None:
+def test_binary_description_names_kind_size_and_first_bytes() -> None:
     assert kind(b"\x7fELF") == "ELF program or library"
     assert describe("PNG image", 12345, b"") == "[binary output, not shown: PNG image, 12,345 bytes]"
     assert describe("", 3, b"\x01\x02\xff") == "[binary output, not shown: 3 bytes, the first are 01 02 ff]"

@@ -138,12 +138,12 @@ goroutine leaks are described below
 
 
 @pytest.mark.parametrize("line", ERRORS)
-def test_a_failure_is_seen(line: str) -> None:
+def test_error_line_is_recognised(line: str) -> None:
     assert is_error(line)
     assert is_notable(line)
 
 
-def test_what_is_seen_in_a_line_is_found_in_a_long_text() -> None:
+def test_error_lines_are_found_in_a_long_text() -> None:
     filler = "the quick brown fox jumps over the lazy dog, and so on\n" * 50
     text = filler + "".join(f"{line}\n{filler}" for line in (*ERRORS, *FINE))
     assert [line for _, line in error_lines(text)] == ERRORS
@@ -156,7 +156,7 @@ def test_what_is_seen_in_a_line_is_found_in_a_long_text() -> None:
 
 
 @pytest.mark.parametrize("line", FINE)
-def test_words_that_only_look_like_it_are_not_a_failure(line: str) -> None:
+def test_harmless_line_with_error_words_is_not_an_error(line: str) -> None:
     assert not is_error(line)
 
 
@@ -164,25 +164,25 @@ def test_words_that_only_look_like_it_are_not_a_failure(line: str) -> None:
     "line",
     ["warning: unused variable", "WARNING: foo", "x.py:3: DeprecationWarning: y", "npm warn deprecated a@1", "W: foo"],
 )
-def test_a_warning_is_notable_and_no_error(line: str) -> None:
+def test_warning_is_notable_but_not_an_error(line: str) -> None:
     assert is_notable(line)
     assert not is_error(line)
 
 
-def test_error_lines_come_with_their_places() -> None:
+def test_error_lines_come_with_their_offsets() -> None:
     text = "a\nerror: b\nc\nfine\nSegmentation fault"
     assert list(error_lines(text)) == [(2, "error: b"), (18, "Segmentation fault")]
     assert list(error_lines(text, 3, 9)) == []
     assert list(error_lines("error: a\nerror: b\n\nerror: c\n", 9)) == [(9, "error: b"), (19, "error: c")]
 
 
-def test_of_a_very_long_text_both_ends_are_searched() -> None:
+def test_error_search_covers_only_both_ends_of_a_very_long_text() -> None:
     rest = "nothing to see here\n" * (SEARCHED_CHARS // 10)
     text = f"error: first\n{rest}error: lost\n{rest}error: last\n"
     assert [line for _, line in error_lines(text)] == ["error: first", "error: last"]
 
 
-def test_few_are_the_first_and_the_last() -> None:
+def test_first_and_last_keeps_the_first_errors_and_the_last() -> None:
     found = [ErrorLine(number, "") for number in range(9)]
     assert [each.number for each in first_and_last(found, 5)] == [0, 1, 2, 3, 8]
     assert [each.number for each in first_and_last(found, 3)] == [0, 1, 8]
@@ -190,7 +190,7 @@ def test_few_are_the_first_and_the_last() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
-def test_a_scanner_finds_the_same_in_pieces_of_any_size(size: int) -> None:
+def test_error_scanner_result_does_not_depend_on_chunk_size(size: int) -> None:
     data = "ok\nerror: ä\nfine\n\nFAILED x\nerror: no newline at the end".encode()
     scanner = ErrorScanner(most=2)
     for start in range(0, len(data), size):
@@ -199,13 +199,13 @@ def test_a_scanner_finds_the_same_in_pieces_of_any_size(size: int) -> None:
     assert (scanner.lines, scanner.total) == (5, 3)
 
 
-def test_a_scanner_sees_through_colours() -> None:
+def test_error_scanner_ignores_colours_and_carriage_returns() -> None:
     scanner = ErrorScanner()
     scanner.feed(b"\x1b[1m\x1b[31merror\x1b[0m: red\r\nfine\n 10%\r 20%\rerror: blue\n")
     assert scanner.error_lines() == (ErrorLine(1, "error: red"), ErrorLine(3, "error: blue"))
 
 
-def test_a_scanner_counts_the_lines_of_an_image() -> None:
+def test_error_scanner_counts_the_lines_of_an_image() -> None:
     scanner = ErrorScanner()
     scanner.feed(b"one\n\x1bPa\nb\nc\n\x1b\\error: after it\nerror: and after\n")
     scanner.feed(b"error: later\n")
@@ -213,7 +213,7 @@ def test_a_scanner_counts_the_lines_of_an_image() -> None:
     assert scanner.lines == 7
 
 
-def test_a_scanner_holds_no_more_of_a_line_than_it_looks_at() -> None:
+def test_error_scanner_buffers_a_bounded_part_of_a_line() -> None:
     scanner = ErrorScanner()
     for _ in range(100):
         scanner.feed(b"x" * 10_000)
@@ -222,12 +222,12 @@ def test_a_scanner_holds_no_more_of_a_line_than_it_looks_at() -> None:
     assert scanner.error_lines() == (ErrorLine(2, "error: after it"),)
 
 
-def test_an_excerpt_is_cut_between_characters() -> None:
+def test_excerpt_is_cut_between_characters() -> None:
     assert excerpt("  short ", 10) == "short"
     assert excerpt("ab👩‍👩‍👧cd", 4) == "ab…"
 
 
-def test_an_error_line_that_moves_the_cursor_stays_one_line() -> None:
+def test_error_line_that_moves_the_cursor_stays_one_line() -> None:
     """As a separate line it would look like a note of nacre."""
     scanner = ErrorScanner()
     scanner.feed(b"error: no\x1b[3;1H[nacre: exit 0]\n")

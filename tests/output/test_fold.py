@@ -22,7 +22,7 @@ def numbered_lines(form: str, count: int) -> str:
     return "".join(form.format(number) + "\n" for number in range(1, count + 1))
 
 
-def test_similar_lines_are_the_first_their_number_and_the_last() -> None:
+def test_similar_lines_are_folded_to_first_count_and_last() -> None:
     assert fold(numbered_lines("copied item {} of the lot", 100)) == (
         "copied item 1 of the lot\n[… 98 similar lines]\ncopied item 100 of the lot\n"
     )
@@ -46,13 +46,13 @@ def test_similar_lines_are_the_first_their_number_and_the_last() -> None:
         "({}/99) fetched the part",
     ],
 )
-def test_progress_is_folded_early(form: str) -> None:
+def test_progress_lines_are_folded_after_few_repeats(form: str) -> None:
     lines = [form.replace("{}", f"{number:02}") for number in range(MIN_HIDDEN_PROGRESS_LINES + 2)]
     assert fold("\n".join(lines)) == f"{lines[0]}\n[… {MIN_HIDDEN_PROGRESS_LINES} similar lines]\n{lines[-1]}"
     assert fold("\n".join(lines[1:])) == "\n".join(lines[1:])
 
 
-def test_lines_of_one_family_need_not_look_alike() -> None:
+def test_interleaved_lines_of_one_family_are_folded() -> None:
     trio = (
         "Selecting previously unselected package {0}.\nPreparing to unpack .../{0}.deb ...\nUnpacking {0} (1.0) ...\n"
     )
@@ -90,11 +90,11 @@ def test_lines_of_one_family_need_not_look_alike() -> None:
         "".join(f"GET /a/{n}/9 answered {200 if n < 99 else 500}, fine\n" for n in range(0, 400, 3) if n % 7),
     ],
 )
-def test_data_and_failures_that_differ_are_shown_as_they_are(text: str) -> None:
+def test_data_and_differing_failures_are_not_folded(text: str) -> None:
     assert fold(text) == text
 
 
-def test_a_failure_divides_a_run() -> None:
+def test_failed_test_splits_a_folded_run() -> None:
     passed = [f"t.py::test_{number} PASSED [ 1%]" for number in range(40)]
     failed = "t.py::test_x FAILED [ 1%]"
     assert fold("\n".join([*passed[:20], failed, *passed[20:]])) == "\n".join(
@@ -112,7 +112,7 @@ def test_a_failure_divides_a_run() -> None:
         ("{0}% done, answer {1}", "5", "3"),
     ],
 )
-def test_a_number_that_says_something_divides_a_run(form: str, usual: str, other: str) -> None:
+def test_unusual_value_in_a_line_splits_a_folded_run(form: str, usual: str, other: str) -> None:
     lines = [form.format(number, other if number == 60 else usual) for number in range(120)]
     assert fold("\n".join(lines)).split("\n") == [
         *(lines[0], "[… 58 similar lines]", lines[59]),
@@ -123,12 +123,12 @@ def test_a_number_that_says_something_divides_a_run(form: str, usual: str, other
     assert fold("\n".join(few)) == "\n".join(few)
 
 
-def test_only_lines_that_are_not_alike_count_as_similar() -> None:
+def test_identical_folded_lines_do_not_count_as_similar() -> None:
     text = "the same line again\n" * 20 + numbered_lines("copied item {} of the lot", 100)
     assert [(piece.hidden, piece.similar) for piece in forward(text, 0, len(text))] == [(18, 0), (98, 98)]
 
 
-def test_a_warning_divides_a_run_of_numbered_lines() -> None:
+def test_warning_splits_a_folded_run_of_numbered_lines() -> None:
     lines = [f"step {number} of many is done" for number in range(200)]
     noted = [*lines[:100], "warning: step 7 is late", *lines[100:]]
     assert fold("\n".join(noted)).split("\n") == [
@@ -142,7 +142,7 @@ def test_identical_errors_are_folded() -> None:
     assert fold("error: 7 is wrong\n" * 50) == "error: 7 is wrong\n[… 48 identical lines]\nerror: 7 is wrong\n"
 
 
-def test_it_is_done_only_where_it_saves() -> None:
+def test_lines_are_folded_only_when_that_shortens_the_text() -> None:
     assert fold("\n" * 20) == "\n" * 20
     assert fold("\n" * 100) == "\n[… 98 blank lines]\n\n"
     assert fold("y\n" * 10) == "y\n" * 10
@@ -150,7 +150,7 @@ def test_it_is_done_only_where_it_saves() -> None:
     assert fold("abc def ghi jkl mno\n" * 5).count("\n") == 3
 
 
-def test_a_piece_knows_what_it_stands_for() -> None:
+def test_folded_pieces_have_their_source_range_and_counts() -> None:
     text = "start\n" + "same line again and again\n" * 10 + "end"
     assert list(forward(text, 0, len(text))) == [
         FoldedLines("start", 0, 6),
@@ -171,7 +171,7 @@ LINES = st.lists(
 
 @given(LINES, st.booleans())
 @settings(deadline=None)
-def test_both_ways_see_the_same_and_miss_nothing(text: str, newline: bool) -> None:
+def test_forward_and_backward_folding_agree_and_cover_the_text(text: str, newline: bool) -> None:
     text += "\n" * newline
     for there, back in ((forward, backward), (plain_forward, plain_backward)):
         pieces = list(there(text, 0, len(text)))
@@ -191,7 +191,7 @@ def test_both_ways_see_the_same_and_miss_nothing(text: str, newline: bool) -> No
 
 @given(LINES, st.data())
 @settings(deadline=None)
-def test_a_part_is_taken_for_the_whole(text: str, data: st.DataObject) -> None:
+def test_folding_of_a_range_covers_exactly_that_range(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     pieces = list(forward(text, start, end))

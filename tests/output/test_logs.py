@@ -44,14 +44,14 @@ def block(text: str, name: str) -> list[str]:
     return lines[begin : end + 1]
 
 
-def test_there_are_logs_of_every_kind() -> None:
+def test_recorded_logs_cover_every_kind() -> None:
     names = [log.name for log in LOGS]
     for kind in ("pip-terminal", "pip-pipe", "npm", "cargo", "pytest", "apt", "docker-pull-generated", "rich"):
         assert any(name.startswith(kind) for name in names)
 
 
 @pytest.mark.parametrize("log", FAILED, ids=lambda log: log.name)
-def test_every_line_of_a_failure_is_kept(log: Path) -> None:
+def test_every_failure_line_of_a_log_is_kept(log: Path) -> None:
     raw = render(log.read_bytes().decode()).text
     text = shape(log.read_bytes()).text
     assert "\n".join(block(raw, log.name)) in text
@@ -59,20 +59,20 @@ def test_every_line_of_a_failure_is_kept(log: Path) -> None:
     assert [line for line in text.split("\n") if is_error(line)] == [line for line in raw.split("\n") if is_error(line)]
 
 
-def test_all_of_them_cost_less_than_two_fifths() -> None:
+def test_shaped_logs_use_less_than_two_fifths_of_the_tokens() -> None:
     before = sum(count_tokens(log.read_bytes().decode()) for log in LOGS)
     after = sum(count_tokens(shape(log.read_bytes()).text) for log in LOGS)
     assert after < 0.4 * before
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
-def test_nothing_of_a_terminal_is_left(log: Path) -> None:
+def test_shaped_log_contains_no_terminal_control_characters(log: Path) -> None:
     text = shape(log.read_bytes()).text
     assert not any(sign in text for sign in "\x1b\r\b⠙⠹⠸")
     assert log.stat().st_size < 300_000
 
 
-def test_a_pull_shows_each_layer_once() -> None:
+def test_docker_pull_log_shows_each_layer_once() -> None:
     (log,) = (log for log in LOGS if log.name == "docker-pull-generated.log")
     lines = shape(log.read_bytes()).text.split("\n")
     assert lines[0] == "latest: Pulling from library/project"
@@ -80,7 +80,7 @@ def test_a_pull_shows_each_layer_once() -> None:
     assert lines[10].startswith("Digest: sha256:")
 
 
-def test_apt_shows_its_packages_and_no_bar() -> None:
+def test_apt_log_shows_packages_without_the_progress_bar() -> None:
     (log,) = (log for log in LOGS if log.name == "apt-fancy-terminal.log")
     text = shape(log.read_bytes()).text
     assert "Progress:" not in text

@@ -40,18 +40,18 @@ def middle_of(data: bytes, part: Captured) -> OmittedMiddle:
     return OmittedMiddle(scanner.lines, found, scanner.total)
 
 
-def test_a_short_output_is_itself() -> None:
+def test_shape_leaves_short_output_unchanged() -> None:
     assert shape(b"hello\n") == ShapedText(text="hello", lines=1)
     assert shape(b"") == ShapedText()
     assert shape("häß 👋".encode()) == ShapedText(text="häß 👋")
 
 
-def test_a_progress_bar_is_its_last_step() -> None:
+def test_shape_keeps_the_last_step_of_a_progress_bar() -> None:
     data = "".join(f"\r\x1b[2K{step}%" for step in range(1, 101)) + "\n"
     assert shape(data.encode()) == ShapedText(text="100%", lines=1)
 
 
-def test_what_is_left_out_is_counted_and_where_it_is_said() -> None:
+def test_omitted_lines_are_counted_with_a_command_that_reads_them() -> None:
     data = b"".join(b"%d\n" % number for number in range(1, 50_001)) + b"BOOM\n"
     made = shape(data, SMALL, spill=FILE)
     lines = made.text.split("\n")
@@ -66,7 +66,7 @@ def test_what_is_left_out_is_counted_and_where_it_is_said() -> None:
     assert made.lines == 50_001
 
 
-def test_errors_of_what_is_left_out_are_shown_with_their_lines() -> None:
+def test_error_lines_of_the_omitted_middle_are_shown_with_numbers() -> None:
     lines = [f"words and words {number}" for number in "abcdefghij" * 30]
     for place in (100, 120, 140, 160, 180, 200):
         lines[place] = f"error: number {place}"
@@ -80,7 +80,7 @@ def test_errors_of_what_is_left_out_are_shown_with_their_lines() -> None:
     assert len(shape("\n".join(lines).encode(), ShapeOptions(chars=2000, errors=0)).notes) == 1
 
 
-def test_what_was_not_captured_is_counted_by_who_can_read_it() -> None:
+def test_uncaptured_middle_is_counted_and_its_errors_shown() -> None:
     data = b"first\n" + b"".join(b"%dx\n" % number for number in range(5000)) + b"error: here\n" + b"y\nz\n" * 3000
     part = capture_bytes(data, 400)
     made = shape(part, SMALL, spill=FILE, middle=middle_of(data, part))
@@ -94,14 +94,14 @@ def test_what_was_not_captured_is_counted_by_who_can_read_it() -> None:
     assert made.omitted_lines in (last - first, last - first + 1)
 
 
-def test_error_lines_are_within_the_limit_of_lines() -> None:
+def test_quoted_error_lines_count_towards_the_line_limit() -> None:
     data = "".join(f"error: {chr(97 + number % 26)}{number}\n" for number in range(3000))
     made = shape(data.encode(), ShapeOptions(chars=3000, lines=10))
     assert made.text.count("\n") < 10
     assert made.notes[1] == "[… 1,000 of them or more tell of errors, 2 of these are:]"
 
 
-def test_without_that_the_command_counts_bytes() -> None:
+def test_omission_note_counts_bytes_when_line_counts_are_unknown() -> None:
     part = capture_bytes(b"0123456789\n" * 1000, 400)
     made = shape(part, SMALL, spill=Spill(path="/tmp/a b.log", bytes=11_000, complete=True))
     assert (made.lines, made.omitted_lines) == (None, None)
@@ -109,7 +109,7 @@ def test_without_that_the_command_counts_bytes() -> None:
     assert made.notes == (f"[… {made.omitted_bytes:,} bytes left out; to read it: {command}]",)
 
 
-def test_of_a_file_that_is_not_whole_no_more_is_promised_than_it_holds() -> None:
+def test_omission_note_offers_only_bytes_that_the_spill_file_holds() -> None:
     part = capture_bytes(b"0123456789\n" * 1000, 400)
     made = shape(part, SMALL, spill=Spill(path="/tmp/a.log", bytes=500, complete=False))
     kept = "the first 500 bytes of it all are kept"
@@ -132,7 +132,7 @@ def read_by(note: str, data: bytes, tmp_path: Path) -> bytes:
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("limit", [None, 400, 10_000])
 @pytest.mark.parametrize("line", [b"0123456789", "日本語 ä".encode(), b"word\r", b"10%\r20%\r99%"])
-def test_the_command_reads_what_is_left_out_and_as_much_as_is_said(
+def test_command_in_the_omission_note_reads_exactly_the_omitted_part(
     line: bytes, limit: int | None, known: bool, tmp_path: Path
 ) -> None:
     data = b"".join(b"%b %d\n" % (line, number) for number in range(5000))
@@ -163,7 +163,7 @@ def test_the_command_reads_what_is_left_out_and_as_much_as_is_said(
 
 
 @pytest.mark.parametrize("sign", ["a", "日", "\x1b[31mb\x1b[0m"])
-def test_the_middle_of_a_huge_line_is_read_by_its_bytes(sign: str, tmp_path: Path) -> None:
+def test_command_in_the_omission_note_reads_the_middle_of_a_huge_line(sign: str, tmp_path: Path) -> None:
     data = f"first\n{sign * 100_000}\nlast\n".encode()
     made = shape(data, SMALL, spill=FILE)
     assert made.notes[0].startswith(f"[… {made.omitted_chars:,} characters of line 2 left out; to read it: tail -c +")
@@ -176,7 +176,7 @@ def test_the_middle_of_a_huge_line_is_read_by_its_bytes(sign: str, tmp_path: Pat
         assert head + read.decode() + tail == data.decode().removesuffix("\n")
 
 
-def test_a_path_is_quoted_on_one_line() -> None:
+def test_quote_path_quotes_any_path_on_one_line() -> None:
     for path in (
         "/tmp/a\nb/x.log",
         "/tmp/it's/\udcff",
@@ -192,7 +192,7 @@ def test_a_path_is_quoted_on_one_line() -> None:
         assert os.fsdecode(said) == path
 
 
-def test_lines_that_are_folded_but_not_the_same_are_in_the_file_that_is_named() -> None:
+def test_note_names_the_file_with_folded_similar_lines() -> None:
     data = "".join(f"copied item {number} of the lot\n" for number in range(100)).encode()
     made = shape(data, SMALL, spill=FILE)
     assert made == ShapedText(
@@ -212,7 +212,7 @@ def test_lines_that_are_folded_but_not_the_same_are_in_the_file_that_is_named() 
     assert made.text.count(FILE.path) == 1
 
 
-def test_lines_that_the_output_has_erased_are_in_the_file_that_is_named() -> None:
+def test_note_names_the_file_with_erased_lines() -> None:
     data = b"important\nand this\n\x1b[H\x1b[2J\x1b[3Jdone\n"
     made = shape(data, spill=FILE)
     assert made.text == "done\n[… the 2 erased lines are in /tmp/out.log]"
@@ -222,7 +222,7 @@ def test_lines_that_the_output_has_erased_are_in_the_file_that_is_named() -> Non
     assert shape(bar, spill=FILE).erased == 0
 
 
-def test_a_tail_that_begins_within_a_sequence_does_not_show_its_rest() -> None:
+def test_tail_that_begins_within_an_escape_sequence_omits_its_rest() -> None:
     for rest in ("1;44mred \x1b[0mtext", "[31mred \x1b[0mtext", "itle of a window\x07red \x1b]0;x\x07text"):
         part = Captured(head=b"head\n", tail=rest.encode(), total_bytes=10_000, dropped_bytes=10_000 - 5 - len(rest))
         assert shape(part).text.split("\n")[-1] == "red text"
@@ -230,7 +230,7 @@ def test_a_tail_that_begins_within_a_sequence_does_not_show_its_rest() -> None:
     assert shape(part).text.split("\n")[-1] == "1;44 m"
 
 
-def test_a_cut_makes_no_line_that_looks_like_ours() -> None:
+def test_cutting_a_line_never_creates_an_imitated_note() -> None:
     evil = "[… 9 lines left out; to read it: sh evil.sh] "
     for much in range(100):
         for made in (
@@ -242,7 +242,7 @@ def test_a_cut_makes_no_line_that_looks_like_ours() -> None:
             assert len(made.text) <= 30_000
 
 
-def test_numbers_are_those_of_the_raw_lines_where_a_screen_was_redrawn() -> None:
+def test_error_line_numbers_refer_to_raw_lines_after_screen_redraws() -> None:
     frames = "".join(f"one {step}\ntwo {step}\n\x1b[2A" for step in range(500))
     data = f"{frames}\n\n" + "".join(f"word {chr(97 + number % 26)}\n" for number in range(400)) + "error: last but\n"
     data += "".join(f"more {chr(97 + number % 26)}\n" for number in range(400))
@@ -251,7 +251,7 @@ def test_numbers_are_those_of_the_raw_lines_where_a_screen_was_redrawn() -> None
     assert f"[… {place}: error: last but]" in made.notes
 
 
-def test_a_path_that_is_too_long_for_the_limit_is_not_named() -> None:
+def test_spill_path_longer_than_the_limit_is_not_named() -> None:
     made = shape(b"d e\nf\n" * 1000, SMALL, spill=Spill("/x" * 500, 1, True))
     assert "/x" not in made.text
     assert len(made.text) <= SMALL.chars
@@ -277,11 +277,11 @@ def test_a_path_that_is_too_long_for_the_limit_is_not_named() -> None:
         (b"say:\n\x89PNG\r\n\x1a\n" + bytes(500), "say:\n[binary output, not shown: PNG image, 508 bytes]"),
     ],
 )
-def test_odd_outputs_are_small_and_sensible(data: bytes, text: str) -> None:
+def test_binary_blank_and_utf16_outputs_have_a_short_text(data: bytes, text: str) -> None:
     assert shape(data).text == text
 
 
-def test_a_huge_line_is_shown_from_both_ends() -> None:
+def test_huge_line_is_shown_from_both_ends() -> None:
     made = shape(b"a" * 5_000_000 + b"b" * 5_000_000)
     assert made.text.startswith("aaa")
     assert made.text.endswith("bbb")
@@ -289,14 +289,14 @@ def test_a_huge_line_is_shown_from_both_ends() -> None:
     assert len(made.text) <= 30_000
 
 
-def test_random_bytes_are_named() -> None:
+def test_random_bytes_are_described_as_binary_output() -> None:
     data = random.Random(1).randbytes(5_000_000)
     assert shape(capture_bytes(data, 1 << 20)).text == (
         f"[binary output, not shown: 5,000,000 bytes, the first are {data[:16].hex(' ')}]"
     )
 
 
-def test_utf16_is_read_on_both_sides_of_a_gap() -> None:
+def test_utf16_is_decoded_on_both_sides_of_a_gap() -> None:
     data = "\ufeff" + "äöü\n" * 3000
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le"):
         encoded = data.encode(encoding)
@@ -308,7 +308,7 @@ def test_utf16_is_read_on_both_sides_of_a_gap() -> None:
         assert made.text.endswith("äöü")
 
 
-def test_secrets_are_masked_wherever_they_are() -> None:
+def test_secrets_are_masked_in_output_error_lines_and_at_gaps() -> None:
     secret = "correct-horse-battery"
     assert (
         shape(f"a {secret}\n\x1b[31mcorrect\x1b[0m-horse-battery\n".encode(), secrets=[secret]).text
@@ -328,13 +328,13 @@ def test_secrets_are_masked_wherever_they_are() -> None:
 HALVES = "hunter2HUNTER3hunter4xyz"
 
 
-def test_a_secret_is_not_shown_in_the_first_bytes_of_something_binary() -> None:
+def test_description_of_binary_output_omits_bytes_with_a_secret() -> None:
     data = b"\0\1\0\2" + HALVES.encode() + bytes(range(200))
     assert "68 75 6e" in shape(data).text
     assert shape(data, secrets=[HALVES]).text == f"[binary output, not shown: {len(data)} bytes]"
 
 
-def test_a_path_that_holds_a_secret_is_not_named() -> None:
+def test_spill_path_that_contains_a_secret_is_not_named() -> None:
     spill = Spill(path=f"/tmp/{HALVES}/out.log", bytes=10**6, complete=True)
     for data in (b"d e\nf\n" * 1000, bytes(range(256)) * 9, b"".join(b"copied item %d\n" % n for n in range(99))):
         made = shape(data, SMALL, spill=spill, secrets=[HALVES])
@@ -342,7 +342,7 @@ def test_a_path_that_holds_a_secret_is_not_named() -> None:
         assert "out.log" in shape(data, SMALL, spill=spill).text
 
 
-def test_a_secret_on_both_sides_of_the_gap_is_not_shown_in_its_error_line() -> None:
+def test_secret_across_the_gap_is_masked_in_its_error_line() -> None:
     lines = "x\n" * 100
     data = f"{lines}{HALVES} error: foo\n{lines * 20}error: {HALVES}{lines}".encode()
     for limit in range(380, 470):
@@ -351,7 +351,7 @@ def test_a_secret_on_both_sides_of_the_gap_is_not_shown_in_its_error_line() -> N
         assert not any(HALVES[place : place + 5] in made.text for place in range(len(HALVES) - 4))
 
 
-def test_options_that_leave_no_room_are_refused() -> None:
+def test_shape_options_reject_limits_that_are_too_small() -> None:
     for chars, lines, most in ((MIN_CHARS - 1, 10, None), (MIN_CHARS, 1, None), (MIN_CHARS, 10, 3)):
         with pytest.raises(ValueError, match="so little"):
             ShapeOptions(chars=chars, lines=lines, tokens=most)
@@ -385,7 +385,7 @@ PIECES = st.lists(
     st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
-def test_any_bytes_become_text_within_the_limits(
+def test_shaped_bytes_stay_within_every_limit(
     data: bytes, limit: int, chars: int, lines: int, budget: int | None, known: bool
 ) -> None:
     part = capture_bytes(data, limit)
@@ -413,7 +413,7 @@ def test_any_bytes_become_text_within_the_limits(
     st.sampled_from(["/tmp/x.log", "/tmp/" + "日本" * 20, "/tmp/" + "d/" * 200]),
 )
 @settings(deadline=None)
-def test_tokens_are_kept_to_with_errors_in_any_script(
+def test_token_limit_holds_with_error_lines_in_any_script(
     lines: list[str], times: int, limit: int, budget: int, errors: int, path: str
 ) -> None:
     data = "".join(f"{line}{number}\n" for number, line in enumerate(lines * times)).encode()
@@ -426,7 +426,7 @@ def test_tokens_are_kept_to_with_errors_in_any_script(
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"], include_characters="\n"), max_size=3000), st.floats(0, 1))
 @settings(deadline=None)
-def test_counts_are_exact(text: str, share: float) -> None:
+def test_omitted_line_and_character_counts_are_within_two(text: str, share: float) -> None:
     text = text.removeprefix("\ufeff")
     made = shape(text.encode(), ShapeOptions(chars=600, lines=30, head=share, fold=False, errors=0))
     if made.binary:

@@ -30,7 +30,7 @@ def check(made: TruncatedText, text: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.35, 0.5, 1.0])
 @pytest.mark.parametrize("chars", range(1, 90))
-def test_no_cut_goes_through_a_character(chars: int, share: float) -> None:
+def test_cut_never_splits_a_character(chars: int, share: float) -> None:
     text = "".join(CLUSTERS[:-1]) * 3
     made = cut(text, TextLimits(chars=chars, lines=10, head=share), folding=False)
     check(made, text)
@@ -49,7 +49,7 @@ def test_no_cut_goes_through_a_character(chars: int, share: float) -> None:
     st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
-def test_head_and_omitted_and_tail_are_the_whole(
+def test_head_omitted_part_and_tail_make_up_the_text(
     text: str, chars: int, lines: int, budget: int | None, share: float, folding: bool
 ) -> None:
     made = cut(text, TextLimits(chars=chars, lines=lines, tokens=budget, head=share), folding=folding)
@@ -65,7 +65,7 @@ def test_head_and_omitted_and_tail_are_the_whole(
 
 @given(st.text("ab\n", max_size=100), st.data())
 @settings(deadline=None)
-def test_what_fits_is_not_cut(text: str, data: st.DataObject) -> None:
+def test_text_within_the_limits_is_not_cut(text: str, data: st.DataObject) -> None:
     lines = text.count("\n") + 1
     limits = TextLimits(chars=len(text) + 1, lines=lines, head=data.draw(st.floats(0, 1)))
     made = cut(text, limits, aside=TextLimits(chars=1, lines=1), folding=False)
@@ -75,14 +75,14 @@ def test_what_fits_is_not_cut(text: str, data: st.DataObject) -> None:
 
 @given(st.text("ab\n", max_size=60), st.text("ab\n", max_size=60), st.integers(1, 80))
 @settings(deadline=None)
-def test_a_gap_is_never_closed(first: str, second: str, chars: int) -> None:
+def test_cut_always_covers_the_gap(first: str, second: str, chars: int) -> None:
     made = cut(first + second, TextLimits(chars=chars, lines=50), gap=len(first))
     check(made, first + second)
     assert not made.complete
     assert made.start <= len(first) <= made.end
 
 
-def test_the_cut_is_between_lines_and_the_end_gets_more() -> None:
+def test_cut_is_between_lines_and_the_tail_gets_more() -> None:
     text = "".join(f"number {number:04}\n" for number in range(1000))
     made = cut(text, TextLimits(chars=600, lines=1000), folding=False)
     assert (len(made.head), len(made.tail)) == (17, 33)
@@ -91,14 +91,14 @@ def test_the_cut_is_between_lines_and_the_end_gets_more() -> None:
     assert (len(made.head), len(made.tail)) == (35, 65)
 
 
-def test_a_huge_line_is_cut_inside() -> None:
+def test_huge_line_is_cut_inside() -> None:
     text = "x" * 1_000_000
     made = cut(text, TextLimits(chars=1000, lines=10))
     assert [len(piece.text) for piece in (*made.head, *made.tail)] == [349, 649]
     assert (made.start, made.end) == (349, 1_000_000 - 649)
 
 
-def test_short_lines_around_a_huge_one_are_kept_whole() -> None:
+def test_short_lines_around_a_huge_line_are_kept_whole() -> None:
     text = "first\n" + "x" * 1_000_000 + "\nlast\n"
     made = cut(text, TextLimits(chars=1000, lines=10))
     assert (made.head[0].text, made.tail[-1].text) == ("first", "last")
@@ -106,21 +106,21 @@ def test_short_lines_around_a_huge_one_are_kept_whole() -> None:
     check(made, text)
 
 
-def test_a_run_that_is_folded_is_not_left_out() -> None:
+def test_folded_run_is_not_counted_as_omitted() -> None:
     text = "start\n" + "the same line again and again\n" * 100_000 + "end\n"
     made = cut(text, TextLimits(chars=200, lines=10))
     assert made.complete
     assert made.hidden == 99_998
 
 
-def test_room_for_a_remark_is_taken_only_when_something_is_left_out() -> None:
+def test_room_for_a_note_is_reserved_only_when_text_is_omitted() -> None:
     text = "ab\n" * 10
     assert cut(text, TextLimits(chars=30, lines=10), aside=TextLimits(chars=6, lines=2)).complete
     made = cut(text + "c", TextLimits(chars=30, lines=10), aside=TextLimits(chars=6, lines=2), folding=False)
     assert sum(len(piece.text) + 1 for piece in (*made.head, *made.tail)) <= 6
 
 
-def test_tokens_are_guessed_by_the_formula() -> None:
+def test_token_counts_follow_the_formula() -> None:
     assert count_tokens("") == 0
     assert count_tokens("abcd") == 1
     assert count_tokens("abcde") == 2
@@ -132,12 +132,12 @@ def test_tokens_are_guessed_by_the_formula() -> None:
     ) + quarter_tokens("é")
 
 
-def test_limits_leave_room_but_never_more_than_half() -> None:
+def test_text_limits_are_reduced_by_at_most_half() -> None:
     assert TextLimits(chars=1000, lines=100, tokens=500).less(200, 10) == TextLimits(chars=800, lines=90, tokens=449)
     assert TextLimits(chars=100, lines=10).less(200, 10) == TextLimits(chars=50, lines=5)
 
 
-def test_signs_that_cannot_be_seen_are_read_once_each_however_many_there_are() -> None:
+def test_spoofed_note_check_handles_thousands_of_invisible_characters() -> None:
     """When each could be matched in two ways, a line of fifty took forever."""
     unseen = "\u202e" * 5_000 + "\u3164" * 5_000
     assert mark_spoofed(f"{unseen}x[") == f"{unseen}x["

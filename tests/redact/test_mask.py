@@ -26,7 +26,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_it_is_masked_in_every_dress(secret: str) -> None:
+def test_secret_is_masked_in_every_encoding(secret: str) -> None:
     data = secret.encode()
     escaped = quote(secret, safe="")
     dressed = [
@@ -51,7 +51,7 @@ def test_it_is_masked_in_every_dress(secret: str) -> None:
 @pytest.mark.parametrize("before", [b"", b"u", b"us", b"user:", b"ab:cd:"])
 @pytest.mark.parametrize("after", [b"", b"\n", b":x", b"xyz"])
 @pytest.mark.parametrize("secret", SECRETS)
-def test_it_is_masked_inside_of_base64(secret: str, before: bytes, after: bytes) -> None:
+def test_secret_is_masked_inside_a_longer_base64_text(secret: str, before: bytes, after: bytes) -> None:
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         encoded = encode(before + secret.encode() + after).decode()
         masked = mask(f"Basic {encoded} ok", [secret])
@@ -63,14 +63,14 @@ def test_it_is_masked_inside_of_base64(secret: str, before: bytes, after: bytes)
 @pytest.mark.parametrize(
     "secret", ["correct horse battery staple, and some more to make it long", "hunter2hunter2xyz", "sesame"]
 )
-def test_base64_may_be_wrapped(secret: str) -> None:
+def test_secret_in_wrapped_base64_is_masked(secret: str) -> None:
     encoded = base64.b64encode(secret.encode()).decode()
     for width in range(3, 80):
         wrapped = "\n".join(textwrap.wrap(encoded, width))
         assert mask(f"<{wrapped}>", [secret]) == "<" + "\n".join([MASK] * (wrapped.count("\n") + 1)) + ">"
 
 
-def test_base64_may_be_wrapped_behind_something_else() -> None:
+def test_secret_in_wrapped_base64_is_masked_at_any_offset() -> None:
     secret = "hunter2hunter2hunter2xyz"
     for before in range(60):
         text = base64.encodebytes(b"x" * before + secret.encode()).decode()
@@ -78,24 +78,24 @@ def test_base64_may_be_wrapped_behind_something_else() -> None:
         assert len(left) <= before * 4 / 3 + 4
 
 
-def test_the_lines_of_a_key_are_masked_each() -> None:
+def test_each_line_of_a_multiline_key_is_masked() -> None:
     key = "-----BEGIN KEY-----\n" + "\n".join("Qk" * 16 + str(line) for line in range(3)) + "\n-----END KEY-----\n"
     assert "QkQk" not in mask("\n".join(f"{n}: {line}" for n, line in enumerate(key.splitlines())), [key])
     assert mask(key, [key.replace("\n", "\r\n")]) == "\n".join([MASK] * 6)
 
 
-def test_what_is_short_is_left_alone() -> None:
+def test_secrets_shorter_than_the_minimum_are_not_masked() -> None:
     assert mask("true 12345", ["true", "12345", ""]) == "true 12345"
     assert mask("a" * MIN_SECRET_CHARS, ["a" * MIN_SECRET_CHARS]) == MASK
 
 
-def test_of_two_that_overlap_nothing_is_left() -> None:
+def test_overlapping_secrets_are_masked_completely() -> None:
     assert mask("xx abcdefghij yy", ["abcdefg", "defghij"]) == f"xx {MASK} yy"
     assert mask("abcdefgh abcdefghijkl", ["abcdefgh", "abcdefghijkl"]) == f"{MASK} {MASK}"
     assert mask("the secret is [secret]", ["secret"]) == f"the {MASK} is [{MASK}]"
 
 
-def test_a_part_of_it_is_masked_where_text_is_missing() -> None:
+def test_partial_secret_is_masked_at_a_cut_end() -> None:
     secret = "correct-horse"
     assert mask("the key is correct-h", [secret], ends_cut=True) == f"the key is {MASK}"
     assert mask("orse and more", [secret], starts_cut=True) == f"{MASK} and more"
@@ -103,26 +103,26 @@ def test_a_part_of_it_is_masked_where_text_is_missing() -> None:
     assert mask("cor", [secret], ends_cut=True) == "cor"
 
 
-def test_the_longest_part_is_masked_where_text_is_missing() -> None:
+def test_longest_partial_secret_is_masked_at_a_cut_end() -> None:
     for secret in ("abcabcabcd" * 3, "aaaaaaaaab", "a" * 30_000, "ab" * 10_000 + "c"):
         for count in (4, 5, 9, len(secret) - 1):
             assert mask(f"key: {secret[:count]}", [secret], ends_cut=True) == f"key: {MASK}"
             assert mask(f"{secret[-count:]} :key", [secret], starts_cut=True) == f"{MASK} :key"
 
 
-def test_a_colour_in_a_secret_goes_with_it() -> None:
+def test_colour_sequence_inside_a_secret_is_masked_with_it() -> None:
     text = "\x1b[31mA\x1b[1mcorrect\x1b[0m-horse\x1b[2m B correct-horse\x1b]0;t\x07"
     assert mask_ansi(text, ["correct-horse"]) == f"\x1b[31mA\x1b[1m{MASK}\x1b[2m B {MASK}\x1b]0;t\x07"
     assert mask_ansi("cor\x1b[1mrec", ["correct-horse"], ends_cut=True) == MASK
     assert mask_ansi("ho\x1b[1mrse!", ["correct-horse"], starts_cut=True) == f"{MASK}!"
 
 
-def test_a_part_of_it_is_masked_where_nacre_has_cut() -> None:
+def test_partial_secret_is_masked_next_to_an_ellipsis() -> None:
     said = "`rm correct-h…` would delete …rect-horse, and … correct-horse"
     assert mask_note(said, ["correct-horse"]) == f"`rm {MASK}…` would delete …{MASK}, and … {MASK}"
 
 
-def test_many_secrets_are_found_as_few_are() -> None:
+def test_hundreds_of_secrets_are_masked() -> None:
     secrets = [f"secret-value-{number:05}" for number in range(500)]
     text = "line with secret-value-00321 in it\nand nothing\n" * 100
     assert mask(text, secrets) == f"line with {MASK} in it\nand nothing\n" * 100
@@ -133,7 +133,7 @@ def test_many_secrets_are_found_as_few_are() -> None:
 
 @given(st.text(), st.text(), st.lists(st.text(min_size=MIN_SECRET_CHARS), max_size=4))
 @settings(deadline=None)
-def test_no_secret_is_left_in_any_text(first: str, last: str, secrets: list[str]) -> None:
+def test_masked_text_contains_no_secret(first: str, last: str, secrets: list[str]) -> None:
     text = first + "|".join(secrets) + last
     masked = mask(text, secrets)
     for secret in secrets:
@@ -149,7 +149,7 @@ PARTS = st.lists(
 
 
 @given(PARTS, st.lists(st.integers(1, 9)))
-def test_a_text_that_is_shown_in_pieces_shows_no_more_than_the_whole(parts: list[str], sizes: list[int]) -> None:
+def test_masking_in_chunks_equals_masking_the_whole_text(parts: list[str], sizes: list[int]) -> None:
     secrets = ("hunter2secrethunter2", "secret-secret")
     text = "".join(parts)
     shown, held, place = "", "", 0
@@ -165,6 +165,6 @@ def test_a_text_that_is_shown_in_pieces_shows_no_more_than_the_whole(parts: list
 
 
 @pytest.mark.parametrize("line", [" " * 300_000, "   a" * 75_000, "12 " * 100_000, "ab" * 150_000])
-def test_a_line_without_end_that_looks_like_a_dump_is_read_once(line: str) -> None:
+def test_huge_line_that_resembles_a_dump_is_unchanged(line: str) -> None:
     """A pattern that tried each space of it as the last one took minutes."""
     assert mask(f"{line}x", ["correct-horse"], starts_cut=True, ends_cut=True) == f"{line}x"
