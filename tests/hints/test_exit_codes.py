@@ -76,11 +76,11 @@ SAID: list[tuple[str, int, str, bool]] = [
 
 @pytest.mark.req("T-10")
 @pytest.mark.parametrize(("command", "code", "text", "normal"), SAID)
-def test_a_code_means(command: str, code: int, text: str, normal: bool) -> None:
+def test_known_exit_code_is_explained(command: str, code: int, text: str, normal: bool) -> None:
     assert explain(command, code) == Meaning(text, normal)
 
 
-def test_what_was_printed_can_tell_the_meaning() -> None:
+def test_output_can_change_the_meaning_of_an_exit_code() -> None:
     said = "find: '/root': Permission denied"
     assert explain("find / -name x", 1, output=said) == Meaning(
         "find could not read some directories; what it found is printed"
@@ -189,7 +189,7 @@ UNSAID: list[tuple[str, int, str]] = [
 
 
 @pytest.mark.parametrize(("command", "code", "output"), UNSAID)
-def test_nothing_is_said_of_what_is_not_known(command: str, code: int, output: str) -> None:
+def test_ambiguous_exit_code_is_not_explained(command: str, code: int, output: str) -> None:
     assert explain(command, code, output=output) is None
 
 
@@ -214,12 +214,14 @@ REAL: list[tuple[str, str]] = [
 
 @pytest.mark.req("T-10")
 @pytest.mark.parametrize(("command", "text"), REAL)
-async def test_a_model_is_told(bash: Bash, tmp_path: Path, command: str, text: str) -> None:
+async def test_model_text_explains_exit_codes_of_real_commands(
+    bash: Bash, tmp_path: Path, command: str, text: str
+) -> None:
     shown = model_text(await bash.run(Request(command, cwd=tmp_path)))
     assert [line for line in shown.split("\n") if "Killed" not in line] == text.split("\n")
 
 
-async def test_a_no_at_the_end_of_a_pipe_does_not_hide_a_failure_before_it(bash: Bash) -> None:
+async def test_failure_before_grep_in_a_pipeline_is_reported(bash: Bash) -> None:
     assert model_text(await bash.run("sh -c 'exit 7' | grep x")).split("\n") == [
         "[nacre: exit 1: grep found no match; no output]",
         "[nacre: In the pipeline `sh` exited with 7; the exit code is that of `grep`.]",

@@ -50,7 +50,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_it_is_added_and_nothing_else_is_changed(text: str) -> None:
+def test_json_hook_entry_is_added_and_other_settings_stay(text: str) -> None:
     before: Any = to_python(parse(text))
     after: Any = to_python(parse(add_entry(text)))
     assert after["hooks"].pop("PreToolUse") == [*before.get("hooks", {}).pop("PreToolUse", []), ENTRY]
@@ -60,11 +60,11 @@ def test_it_is_added_and_nothing_else_is_changed(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_it_is_removed_and_not_a_byte_is_left(text: str) -> None:
+def test_json_hook_entry_is_removed_without_a_trace(text: str) -> None:
     assert remove(add_entry(text), PATH, ours) == text
 
 
-def test_it_is_written_as_the_file_is() -> None:
+def test_json_hook_entry_has_the_indentation_of_the_file() -> None:
     assert add_entry('{\n    "a": 1 // one\n}\n') == (
         "{\n"
         '    "a": 1, // one\n'
@@ -85,19 +85,19 @@ def test_it_is_written_as_the_file_is() -> None:
     )
 
 
-def test_what_the_file_has_to_say_for_itself_is_added_unless_it_does() -> None:
+def test_json_edit_adds_top_level_fields_only_if_missing() -> None:
     assert json.loads(add("{}", PATH, ENTRY, {"version": 1})) == {"version": 1, "hooks": {"PreToolUse": [ENTRY]}}
     assert json.loads(add('{"version": 2}', PATH, ENTRY, {"version": 1}))["version"] == 2
 
 
-def test_another_hook_beside_it_stays() -> None:
+def test_json_edit_removal_keeps_another_hook_of_the_same_entry() -> None:
     text = json.dumps(
         {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"command": "mine"}, {"command": "nacre hook"}]}]}}
     )
     assert entries(remove(text, PATH, ours), PATH) == [{"matcher": "Bash", "hooks": [{"command": "mine"}]}]
 
 
-def test_what_came_after_it_stays_as_it_is() -> None:
+def test_json_edit_removal_keeps_entries_added_later() -> None:
     text = add_entry('{\n  "hooks": {\n    "PreToolUse": [\n      // first\n      {"a": 1}\n    ]\n  }\n}\n')
     more = add(text, PATH, {"theirs": 1}, {})
     assert remove(more, PATH, ours) == add(remove(text, PATH, ours), PATH, {"theirs": 1}, {})
@@ -120,14 +120,14 @@ def test_what_came_after_it_stays_as_it_is() -> None:
         ('{"a": ' + "9" * 5000 + "}", "line 1, column 7: this number is too long"),
     ],
 )
-def test_what_is_no_json_is_refused_with_the_place(text: str, why: str) -> None:
+def test_json_edit_reports_the_position_of_a_syntax_error(text: str, why: str) -> None:
     with pytest.raises(JsoncSyntaxError) as raised:
         add_entry(text)
     assert str(raised.value) == why
 
 
 @pytest.mark.parametrize("text", ["[]", "1", '{"hooks": []}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": null}'])
-def test_what_has_no_place_for_it_is_refused(text: str) -> None:
+def test_json_edit_rejects_settings_of_an_unexpected_shape(text: str) -> None:
     with pytest.raises(CannotEdit):
         add_entry(text)
 
@@ -146,7 +146,7 @@ VALUES = st.recursive(
     indent=st.sampled_from([None, 2, 4, "\t"]),
     end=st.sampled_from(["", "\n"]),
 )
-def test_any_file_is_as_it_was_after_it(
+def test_json_edit_add_and_remove_restore_any_settings(
     settings: dict[str, Any], hooks: dict[str, Any] | None, indent: Any, end: str
 ) -> None:
     value = settings if hooks is None else {**settings, "hooks": hooks}

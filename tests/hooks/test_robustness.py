@@ -41,27 +41,27 @@ GOOD = payload_of("claude-code", "no opinion")
         (b" " * (MAX_PAYLOAD_BYTES + 1), "it is larger than 16 MiB"),
     ],
 )
-def test_what_cannot_be_read_is_refused(payload: bytes, why: str) -> None:
+def test_invalid_hook_payload_is_refused_with_the_reason(payload: bytes, why: str) -> None:
     reply = answer(payload)
     assert (reply.code, reply.out) == (2, "")
     assert why in reply.err
 
 
 @pytest.mark.parametrize("fields", [{}, {"command": "ls"}, {"hook_event_name": "PreToolUse"}, {"tool_name": "Bash"}])
-def test_an_agent_that_is_not_known_is_refused(fields: dict[str, str]) -> None:
+def test_payload_of_an_unknown_agent_is_refused(fields: dict[str, str]) -> None:
     reply = answer(json.dumps(fields).encode())
     assert reply.code == 2
     assert reply.err.startswith("nacre hook does not know which agent this is.")
 
 
 @pytest.mark.parametrize("event", ["BeforeShellExecution", "beforeshellexecution"])
-def test_an_event_of_cursors_is_not_let_pass_for_its_spelling(event: str) -> None:
+def test_cursor_event_in_another_case_is_still_checked(event: str) -> None:
     payload = {**payload_of("cursor", "refused"), "hook_event_name": event}
     assert answer(json.dumps(payload).encode()).code == 2
 
 
 @pytest.mark.parametrize("agent", FIXTURES)
-def test_a_checker_that_fails_refuses_in_the_dialect(agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checker_error_is_a_refusal_in_the_format_of_the_agent(agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(asked: HookRequest, config: Config | None) -> Verdict:
         raise ValueError("no luck")
 
@@ -72,7 +72,7 @@ def test_a_checker_that_fails_refuses_in_the_dialect(agent: str, monkeypatch: py
 
 
 @pytest.mark.parametrize("command", ["rm -rf / '\x1b[2J\x07'", "rm -rf / '\u202e'", "rm -rf / \udcff\ud800"])
-def test_what_a_command_holds_commands_no_terminal(command: str) -> None:
+def test_hook_reason_contains_no_control_characters(command: str) -> None:
     payload = {**GOOD, "tool_input": {"command": command}}
     reply = answer(json.dumps(payload).encode())
     assert reply.code == 2
@@ -80,7 +80,7 @@ def test_what_a_command_holds_commands_no_terminal(command: str) -> None:
     reply.err.encode()
 
 
-def test_a_reason_stays_short_however_long_the_command() -> None:
+def test_hook_reason_for_a_huge_command_is_short() -> None:
     payload = {**GOOD, "tool_input": {"command": "rm -rf / " + "x" * 100_000}}
     reply = answer(json.dumps(payload).encode())
     assert reply.code == 2
@@ -88,7 +88,7 @@ def test_a_reason_stays_short_however_long_the_command() -> None:
 
 
 @pytest.mark.parametrize("agent", FIXTURES)
-def test_a_command_that_no_shell_is_given_is_not_read(agent: str) -> None:
+def test_hook_refuses_a_command_longer_than_256_kib(agent: str) -> None:
     text = json.dumps(payload_of(agent, "no opinion")).replace("npm test", "a;" * 2_000_000)
     reply = answer(text.encode())
     assert reply.code == 2
@@ -96,7 +96,7 @@ def test_a_command_that_no_shell_is_given_is_not_read(agent: str) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_answered(payload: bytes) -> None:
+def test_any_invalid_bytes_are_refused_with_a_message(payload: bytes) -> None:
     reply = answer(payload)
     assert reply.code == 2
     assert reply.err.strip()
@@ -111,7 +111,7 @@ ANYTHING = st.recursive(
 
 @pytest.mark.parametrize("agent", FIXTURES)
 @given(data=st.data())
-def test_any_payload_is_answered(agent: str, data: st.DataObject) -> None:
+def test_any_altered_payload_gets_a_valid_answer(agent: str, data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(FIXTURES[agent]["cases"]))
     payload = dict(case["payload"])
     for name in data.draw(st.lists(st.sampled_from(sorted(payload)), max_size=3)):

@@ -23,7 +23,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_it_is_added_and_nothing_else_is_changed(text: str) -> None:
+def test_toml_hook_entry_is_appended_and_other_settings_stay(text: str) -> None:
     changed = add(text, "^Bash$", COMMAND)
     assert changed.startswith(text)
     assert commands(changed) == [*commands(text), COMMAND]
@@ -33,17 +33,17 @@ def test_it_is_added_and_nothing_else_is_changed(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_it_is_removed_and_not_a_byte_is_left(text: str) -> None:
+def test_toml_hook_entry_is_removed_without_a_trace(text: str) -> None:
     assert remove(add(text, "^Bash$", COMMAND)) == text
 
 
-def test_what_came_after_it_stays_as_it_is() -> None:
+def test_toml_edit_removal_keeps_settings_added_later() -> None:
     assert remove(add("a = 1\n", "^Bash$", COMMAND) + "\n[b]\nc = 1\n") == "a = 1\n\n[b]\nc = 1\n"
 
 
 @pytest.mark.parametrize(
     "text", ["a = ", "[hooks", "hooks = 1", "hooks = {}", "hooks = {PreToolUse = []}", "[hooks]\nPreToolUse = []"]
 )
-def test_what_cannot_be_added_to_is_refused(text: str) -> None:
+def test_toml_edit_rejects_invalid_or_inline_hooks_tables(text: str) -> None:
     with pytest.raises(CannotEdit):
         add(text, "^Bash$", COMMAND)
