@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.mark.parametrize("code", BLOCKS)
-def test_its_python_prints_what_its_comments_say(code: str) -> None:
+def test_checker_page_python_prints_what_its_comments_say(code: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
     )
@@ -29,7 +29,7 @@ def test_its_python_prints_what_its_comments_say(code: str) -> None:
         assert line == comment or comment.endswith("…")
 
 
-def test_every_page_it_links_to_exists() -> None:
+def test_checker_page_links_to_existing_pages() -> None:
     pages = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", PAGE) if "://" not in target]
     assert pages
     assert [page for page in pages if not (ROOT / "docs" / page).exists()] == []

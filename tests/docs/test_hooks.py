@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text()
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_the_settings_are_those_that_are_written(agent: str) -> None:
+def test_hooks_page_shows_the_settings_that_install_writes(agent: str) -> None:
     settings = AGENTS[agent]
     written = with_hook(settings, settings.files[-1], None, "PYTHONPATH= nacre hook || exit 2").decode()
     written = re.sub(r"(?m)^# .*\n", "", written)

@@ -21,7 +21,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("code", BLOCKS)
-def test_its_python_prints_what_its_comments_say(code: str) -> None:
+def test_migration_page_python_prints_what_its_comments_say(code: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
     )
@@ -33,7 +33,7 @@ def test_its_python_prints_what_its_comments_say(code: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_page_it_links_to_exists(page: Path) -> None:
+def test_migration_pages_link_to_existing_pages(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", text) if "://" not in target]
     assert [target for target in targets if not (ROOT / target).exists()] == []

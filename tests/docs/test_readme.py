@@ -18,12 +18,12 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_first_commands_are_the_two_that_set_everything_up() -> None:
+def test_readme_starts_with_make_demo_and_make_test() -> None:
     commands = [line.split("#")[0].strip() for line in blocks("sh")[0].splitlines()]
     assert commands == ["make demo", "make test"]
 
 
-def test_its_python_is_the_example_and_does_what_its_comments_say() -> None:
+def test_readme_python_equals_the_examples_and_prints_its_comments() -> None:
     code, tool = blocks("python")
     assert (ROOT / "examples" / "quickstart.py").read_text().partition('"""\n\n')[2] == code
     assert (ROOT / "examples" / "tool.py").read_text().partition('"""\n\n')[2] == tool
@@ -40,13 +40,13 @@ def _run_code(code: str) -> str:
     return done.stdout
 
 
-def test_every_page_it_links_to_exists() -> None:
+def test_readme_links_to_existing_pages() -> None:
     pages = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", README) if "://" not in target]
     assert pages
     assert [page for page in pages if not (ROOT / page).exists()] == []
 
 
-def test_the_checker_says_what_it_shows(tmp_path: Path) -> None:
+def test_readme_checker_commands_print_what_it_shows(tmp_path: Path) -> None:
     (shown,) = (block for block in blocks("console") if "nacre explain" in block)
     calls = re.findall(r"^\$ (nacre (?:check|explain) .*)\n((?:(?!\$ ).*\n)+)", shown, re.MULTILINE)
     assert len(calls) == 2
@@ -56,7 +56,7 @@ def test_the_checker_says_what_it_shows(tmp_path: Path) -> None:
         assert done.stdout == answer
 
 
-def test_a_task_is_started_listed_and_waited_for_as_it_shows(tmp_path: Path) -> None:
+def test_readme_task_commands_print_what_it_shows(tmp_path: Path) -> None:
     (shown,) = (block for block in blocks("console") if "--background" in block)
     commands = [line.removeprefix("$ ") for line in shown.splitlines() if line.startswith("$ ")]
     script = "; ".join(commands).replace("nacre ", f"{quote(sys.executable)} -m nacre ")
@@ -78,7 +78,7 @@ def _alike(text: str) -> list[str]:
     return [" ".join(re.sub(r"\b\d+(\.\d+)?s?\b", "N", line).split()) for line in text.splitlines()]
 
 
-def test_a_model_reads_what_it_shows(tmp_path: Path) -> None:
+def test_readme_model_view_commands_print_what_it_shows(tmp_path: Path) -> None:
     (shown,) = (block for block in blocks("console") if "--view model" in block)
     calls = re.findall(r"^\$ nacre (run --view model) '(.*)'\n((?:(?!\$ ).*\n)+)", shown, re.MULTILINE)
     assert len(calls) == 3
@@ -90,7 +90,7 @@ def test_a_model_reads_what_it_shows(tmp_path: Path) -> None:
         assert done.stdout == answer
 
 
-def test_a_permission_rule_denies_as_it_shows(tmp_path: Path) -> None:
+def test_readme_permission_rule_denies_as_shown(tmp_path: Path) -> None:
     (shown,) = (block for block in blocks("console") if "[permissions]" in block)
     (config,) = re.findall(r"echo '(.*?)' >>", shown, re.DOTALL)
     ((command, answer),) = re.findall(r"^\$ nacre (check .*)\n((?:.*\n)+)", shown, re.MULTILINE)

@@ -17,14 +17,14 @@ BLOCKS = [block for page in PAGES.values() for block in re.findall(r"```python\n
 
 
 @pytest.mark.parametrize("code", BLOCKS)
-def test_their_python_prints_what_its_comments_say(code: str, tmp_path: Path) -> None:
+def test_testing_and_observability_python_prints_its_comments(code: str, tmp_path: Path) -> None:
     words = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S, cwd=tmp_path)
     assert done.stdout.splitlines() == re.findall(r"^(?:print|asyncio\.run)\(.*\)  # (.*)$", code, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_they_link_to_exists(name: str) -> None:
+def test_testing_and_observability_pages_link_to_existing_pages(name: str) -> None:
     targets = re.findall(r"\]\(([^)]+)\)", PAGES[name])
     pages = [target.partition("#")[0] for target in targets if "://" not in target]
     assert [page for page in pages if not (DOCS / page).exists()] == []

@@ -170,7 +170,7 @@ def test_lint_finds_names_that_are_not_plain(lint: Lint, path: str, source: str,
 
 
 @pytest.mark.parametrize("path", ["src/nacre/keeper/care.py", "src/nacre/keeper/server/supervisor.py"])
-def test_lint_finds_names_of_one_module_before_and_after_its_move(lint: Lint, path: str) -> None:
+def test_lint_finds_module_specific_names_before_and_after_a_move(lint: Lint, path: str) -> None:
     lint.move("src/nacre/keeper/care.py", path)
     lint.write(
         path, "FREE = b''\n_retired = 1\ndef look(): ...\nclass Care:\n    killed = 1\n    def review(self): ...\n"
@@ -187,7 +187,7 @@ def test_lint_finds_names_of_one_module_before_and_after_its_move(lint: Lint, pa
     ]
 
 
-def test_lint_finds_members_of_a_class_that_is_renamed_already(lint: Lint) -> None:
+def test_lint_finds_members_of_an_already_renamed_class(lint: Lint) -> None:
     lint.write("src/nacre/keeper/care.py", "class Supervisor:\n    def __init__(self):\n        self.killed = 1\n")
     assert lint.run() == [
         "src/nacre/keeper/care.py:3: attribute `Supervisor.killed` is not a plain name: use `recently_killed`"
@@ -256,7 +256,7 @@ def test_lint_finds_long_files_and_functions_and_large_packages(lint: Lint) -> N
     ]
 
 
-def test_known_violations_pass_and_one_more_of_them_fails(lint: Lint) -> None:
+def test_lint_passes_known_violations_and_fails_on_one_more(lint: Lint) -> None:
     lint.write("src/nacre/a.py", "def told(): ...\n")
     lint.write_baseline("name src module care = 1", "name src function told = 1")
     assert lint.run() == []
@@ -264,7 +264,7 @@ def test_known_violations_pass_and_one_more_of_them_fails(lint: Lint) -> None:
     assert [line.partition(": ")[0] for line in lint.run()] == ["src/nacre/a.py:1", "src/nacre/b.py:1"]
 
 
-def test_known_size_is_a_ceiling(lint: Lint) -> None:
+def test_lint_baseline_size_is_a_ceiling(lint: Lint) -> None:
     lint.write("src/nacre/a.py", "x = 1\n" * 430)
     lint.write_baseline("name src module care = 1", "long-file src/nacre/a.py = 450")
     assert lint.run() == []
@@ -272,7 +272,7 @@ def test_known_size_is_a_ceiling(lint: Lint) -> None:
     assert lint.run() == ["src/nacre/a.py:1: file has 451 lines, more than 400: split it (baseline: 450, now 500)"]
 
 
-def test_fixed_violations_must_leave_the_baseline(lint: Lint) -> None:
+def test_lint_requires_fixed_violations_to_leave_the_baseline(lint: Lint) -> None:
     lint.write("src/nacre/a.py", "def told(): ...\n")
     lint.write_baseline("name src module care = 1", "name src class Asked = 1", "name src function told = 2")
     assert lint.run() == [
@@ -281,14 +281,14 @@ def test_fixed_violations_must_leave_the_baseline(lint: Lint) -> None:
     ]
 
 
-def test_update_removes_fixed_violations_and_adds_no_new_ones(lint: Lint) -> None:
+def test_lint_update_removes_fixed_violations_and_adds_no_new_ones(lint: Lint) -> None:
     lint.write("src/nacre/a.py", "def told(): ...\ndef beside(): ...\n")
     lint.write_baseline("name src module care = 1", "name src class Asked = 1", "name src function told = 2")
     assert [line.partition(": ")[0] for line in lint.run("--update")] == ["src/nacre/a.py:2"]
     assert lint.read_baseline() == ["name src function told = 1", "name src module care = 1"]
 
 
-def test_moved_files_need_no_change_of_the_baseline(lint: Lint) -> None:
+def test_lint_baseline_for_names_and_functions_survives_a_file_move(lint: Lint) -> None:
     source = '"""What it is."""\ndef told(): ...\nclass Asked:\n    def at(self):\n' + "        x = 1\n" * 61
     lint.write("src/nacre/a.py", source)
     (lint.data / "baseline.txt").unlink()
@@ -297,7 +297,7 @@ def test_moved_files_need_no_change_of_the_baseline(lint: Lint) -> None:
     assert lint.run() == []
 
 
-def test_rebase_follows_a_moved_path_and_refuses_to_grow(lint: Lint) -> None:
+def test_lint_rebase_follows_a_moved_file_and_refuses_to_grow(lint: Lint) -> None:
     lint.write("src/nacre/a.py", "x = 1\n" * 401)
     lint.write_baseline("name src module care = 1", "long-file src/nacre/a.py = 450")
     lint.move("src/nacre/a.py", "src/nacre/b.py")
@@ -310,7 +310,7 @@ def test_rebase_follows_a_moved_path_and_refuses_to_grow(lint: Lint) -> None:
     assert lint.read_baseline() == ["long-file src/nacre/b.py = 450", "name src module care = 1"]
 
 
-def test_exceptions_need_a_reason_and_a_use(lint: Lint) -> None:
+def test_lint_exceptions_need_a_reason_and_a_use(lint: Lint) -> None:
     lint.write("src/nacre/a.py", "x = 1\n" * 401)
     lint.write("data/exceptions.txt", "long-file src/nacre/a.py -- table of numbers\n")
     assert lint.run() == []
@@ -320,14 +320,14 @@ def test_exceptions_need_a_reason_and_a_use(lint: Lint) -> None:
     assert lint.run() == ["exceptions.txt:1: expected `rule key -- reason`: long-file src/nacre/a.py"]
 
 
-def test_glossary_section_must_name_a_module_that_exists(lint: Lint) -> None:
+def test_lint_glossary_section_must_name_an_existing_module(lint: Lint) -> None:
     lint.move("src/nacre/keeper/care.py", "src/nacre/keeper/elsewhere.py")
     lint.write_baseline()
     moved = "give the new path of a module that has moved; none of these exists"
     assert lint.run() == [f"glossary.txt: {moved}: [keeper/care | keeper/server/supervisor]"]
 
 
-def test_summary_counts_the_known_violations_per_rule(lint: Lint) -> None:
+def test_lint_summary_counts_known_violations_per_rule(lint: Lint) -> None:
     command = [sys.executable, "-m", "scripts.lint", "--root", str(lint.root), "--data", str(lint.data), "--summary"]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     assert done.stdout == "name: 1\n"

@@ -35,14 +35,14 @@ def measure_peer(name: str, *probes: str) -> dict[str, Facts]:
 
 
 @pytest.mark.linux
-def test_a_probe_sees_what_is_left_after_a_timeout_and_what_was_told() -> None:
+def test_timeout_probe_counts_surviving_processes_and_partial_output() -> None:
     ours, theirs = measure_peer("nacre", "tree")["tree"], measure_peer("subprocess", "tree")["tree"]
     assert (ours["left"], ours["part"], ours["ended"], ours["next"]) == (0, True, "timeout", True)
     assert (theirs["left"], theirs["part"], theirs["ended"], theirs["next"]) == (2, False, "timeout", True)
 
 
 @pytest.mark.linux
-def test_called_as_by_a_model_a_late_command_goes_on_and_one_in_time_ends_with_its_host() -> None:
+def test_nacre_call_promotes_late_commands_and_dies_with_its_host() -> None:
     facts = measure_peer("nacre-call", "setsid", "killed")
     late = facts["setsid"]
     assert (late["left"], late["part"], late["ended"], late["next"]) == (2, True, "running", True)
@@ -50,13 +50,13 @@ def test_called_as_by_a_model_a_late_command_goes_on_and_one_in_time_ends_with_i
 
 
 @pytest.mark.linux
-def test_a_probe_sees_what_is_left_when_the_host_is_killed() -> None:
+def test_killed_host_probe_counts_surviving_processes() -> None:
     assert measure_peer("nacre", "killed")["killed"]["left"] == 0
     assert measure_peer("subprocess", "killed")["killed"]["left"] == 2
 
 
 @pytest.mark.linux
-def test_a_probe_sees_what_the_command_shares_with_the_host() -> None:
+def test_probes_detect_inherited_secrets_and_shared_stdin() -> None:
     ours, theirs = measure_peer("nacre", "secret", "read", "cat"), measure_peer("subprocess", "secret", "read")
     assert ours["secret"]["inherited"] is False
     assert [(ours[name]["ended"], ours[name]["stole"]) for name in ("read", "cat")] == [("exit", False)] * 2
@@ -64,14 +64,14 @@ def test_a_probe_sees_what_the_command_shares_with_the_host() -> None:
 
 
 @pytest.mark.linux
-def test_what_a_peer_raises_is_a_fact_and_the_next_probe_goes_on() -> None:
+def test_exception_of_a_peer_is_recorded_and_the_next_probe_runs() -> None:
     facts = measure_peer("subprocess", "bytes", "newline")
     assert str(facts["bytes"]["raised"]).startswith("UnicodeDecodeError: ")
     assert facts["newline"]["text"] == "foo"
 
 
 @pytest.mark.linux
-def test_a_probe_that_hangs_is_a_fact_and_the_next_one_gets_another_process() -> None:
+def test_hanging_probe_is_recorded_and_the_next_one_runs() -> None:
     impatient = "import bench.peers.probes as p, bench.peers.warden as w; p.PROBES['cat'] = p.Probe(p.cat, 0); w.main()"
     command = [sys.executable, "-c", impatient, sys.executable, "subprocess", "cat", "newline"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=HANG_TIMEOUT_S)
@@ -81,13 +81,13 @@ def test_a_probe_that_hangs_is_a_fact_and_the_next_one_gets_another_process() ->
 
 
 @pytest.mark.linux
-def test_memory_is_that_of_what_was_taken_in() -> None:
+def test_flood_probe_measures_the_memory_of_the_captured_output() -> None:
     grew = measure_peer("subprocess", "flood")["flood"]["grew"]
     assert isinstance(grew, int)
     assert grew > 50_000_000
 
 
-def test_each_adapter_says_what_it_needs_pinned_and_nacre_comes_first() -> None:
+def test_peers_pin_their_packages_and_nacre_comes_first() -> None:
     known = peers()
     assert list(known)[:3] == ["nacre", "nacre-call", "subprocess"]
     assert [package for peer in known.values() for package in peer.packages if "==" not in package] == []
@@ -95,18 +95,18 @@ def test_each_adapter_says_what_it_needs_pinned_and_nacre_comes_first() -> None:
     assert interpreter(known["nacre"]) == sys.executable
 
 
-def test_nacre_has_a_version_as_every_peer_has() -> None:
+def test_peer_table_shows_the_version_of_nacre() -> None:
     rows = table((COLUMN,), [Findings(peers()[name]) for name in ("nacre", "nacre-call")]).splitlines()[2:]
     assert rows == [f"| nacre {nacre.__version__} | – |", f"| nacre-call {nacre.__version__} | – |"]
 
 
-def test_the_page_says_which_commit_was_measured_if_that_can_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peers_page_names_the_measured_commit_if_known(monkeypatch: pytest.MonkeyPatch) -> None:
     for known, told in (("abc1234-dirty", f"{nacre.__version__}, commit abc1234-dirty"), ("", nacre.__version__)):
         monkeypatch.setattr(command, "commit", lambda known=known: known)
         assert f"would use instead of nacre (here {told}), each" in command.page([], 1.0, 1.0)
 
 
-def test_a_place_that_is_no_repository_has_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commit_is_empty_outside_a_git_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(venvs, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert commit() == ""
@@ -116,12 +116,12 @@ def test_a_place_that_is_no_repository_has_no_commit(tmp_path: Path, monkeypatch
     assert re.fullmatch("[0-9a-f]{7,}", commit())
 
 
-def test_each_probe_is_run_once_and_what_counts_around_it_has_a_process_of_its_own() -> None:
+def test_probe_groups_contain_each_probe_once_and_isolate_echo_and_cancel() -> None:
     assert groups(["echo", "tree", "cancel", "exit"]) == [["echo"], ["cancel"], ["tree", "exit"]]
     assert sorted(itertools.chain(*groups(list(PROBES)))) == sorted(PROBES)
 
 
-def test_a_cell_is_what_was_seen_or_why_nothing_was() -> None:
+def test_peer_table_cell_shows_the_result_or_why_there_is_none() -> None:
     findings = [
         Findings(PEER, {"tree": {"next": True}}),
         Findings(PEER, {"tree": {"hung": 15.0}}),
@@ -139,13 +139,13 @@ def test_a_cell_is_what_was_seen_or_why_nothing_was() -> None:
         | peer 1.2 | not installed |""")
 
 
-def test_a_peer_without_a_timeout_has_no_figure_for_one() -> None:
+def test_peer_table_marks_peers_without_a_timeout() -> None:
     peer = Peer("peer", (), "3.11", None, "")
     column = Column("late", "tree", lambda facts: yes(facts["next"]), timed=True)
     assert table((column,), [Findings(peer, {"tree": {"hung": 15.0}})]).endswith("| peer | has no timeout |")
 
 
-def test_every_column_can_be_written_from_what_its_probe_gives() -> None:
+def test_every_peer_table_column_renders_the_facts_of_its_probe() -> None:
     """A peer that supports everything, with facts under the names that the probes give them."""
     facts: dict[str, Facts] = {
         "echo": {"import": 0.1, "first": 0.2, "median": 0.003, "p95": 0.004, "resting": 30_000_000, "right": True},
@@ -178,13 +178,13 @@ def test_every_column_can_be_written_from_what_its_probe_gives() -> None:
     assert short == "| peer 1.2 | 200.0 ms | 3.0 ms | 30 MB | ✗ | ✓ | ✓ | ✓ | ✓ | ✓ | ✓ | +9 MB |"
 
 
-def test_the_short_form_says_why_there_is_no_figure() -> None:
+def test_short_peer_table_shows_why_a_figure_is_missing() -> None:
     facts: list[Facts] = [{"grew": 0, "right": False}, {"hung": 30.0}, {"raised": "OSError"}]
     rows = table(SPEED_COLUMNS[-1:], [Findings(PEER, {"flood": seen}) for seen in facts], short=True).splitlines()[2:]
     assert rows == ["| peer 1.2 | +0 MB, nothing shown |", "| peer 1.2 | hung |", "| peer 1.2 | raised |"]
 
 
-def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> None:
+def test_comparison_names_faster_peers_that_did_the_work() -> None:
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), {"cancel": {"took": 0.02, "left": 0}})
     quick = Findings(Peer("quick", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 0}})
     sloppy = Findings(Peer("sloppy", (), "3.11", "own", ""), {"cancel": {"took": 0.01, "left": 2}})
@@ -195,7 +195,7 @@ def test_who_needs_less_than_nacre_is_named_and_who_did_not_do_it_is_not() -> No
     assert ahead([nacre, called, quick, sloppy], "nacre-call") == [line]
 
 
-def test_whoever_is_ahead_in_any_column_of_figures_is_named() -> None:
+def test_comparison_covers_every_figure_of_every_column() -> None:
     """Each figure is a race, for the slowest few runs as well as for the median."""
     facts: Facts = dict.fromkeys(FIGURES, 2.0)
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), dict.fromkeys(PROBES, facts))
@@ -229,13 +229,13 @@ def _figures(column: Column) -> set[str]:
     return facts.seen & FIGURES
 
 
-def test_a_command_that_takes_the_host_s_input_is_not_ahead() -> None:
+def test_comparison_ignores_peers_whose_command_reads_the_host_stdin() -> None:
     nacre = Findings(Peer("nacre", (), "3.11", "own", ""), {"read": {"took": 0.02, "stole": False}})
     thief = Findings(PEER, {"read": {"took": 0.01, "stole": True}})
     assert ahead([nacre, thief], "nacre") == ["- 20.0 ms to return from `read x`, which has no input; less: nobody."]
 
 
-def test_who_keeps_state_is_named_with_what() -> None:
+def test_comparison_names_peers_that_keep_state() -> None:
     forgets = Findings(PEER, {"state": {"directory": False, "variable": False}})
     keeps = Findings(Peer("keeps", (), "3.11", "own", ""), {"state": {"directory": True, "variable": True}})
     assert keepers([forgets, keeps, Findings(PEER, {"state": {"hung": 15.0}})]) == (
@@ -244,7 +244,7 @@ def test_who_keeps_state_is_named_with_what() -> None:
     assert keepers([forgets]) == "- Kept for the next command: by nobody."
 
 
-def test_the_readme_has_the_place_for_the_short_table() -> None:
+def test_readme_has_one_block_for_the_short_peer_table() -> None:
     text = README.read_text()
     assert len(BLOCK.findall(text)) == 1
     changed = with_block(text, "| a table |")
@@ -252,7 +252,7 @@ def test_the_readme_has_the_place_for_the_short_table() -> None:
     assert with_block(changed, "| another |") == with_block(text, "| another |")
 
 
-def test_a_whole_run_writes_the_page_and_the_block_and_some_of_it_writes_neither(
+def test_only_a_full_peers_run_writes_the_page_and_the_readme_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page, readme = tmp_path / "PEERS.md", tmp_path / "README.md"

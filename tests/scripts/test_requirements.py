@@ -49,7 +49,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_every_id_is_listed_with_the_tests_that_carry_it(project: Project) -> None:
+def test_requirement_list_shows_the_tests_of_each_id(project: Project) -> None:
     project.write(
         "tests/keeper/test_start.py",
         """
@@ -78,7 +78,7 @@ def test_every_id_is_listed_with_the_tests_that_carry_it(project: Project) -> No
     )
 
 
-def test_marks_on_modules_classes_and_parameters_reach_the_tests_below(project: Project) -> None:
+def test_req_marks_on_modules_classes_and_params_apply_to_their_tests(project: Project) -> None:
     project.write(
         "tests/test_all.py",
         """
@@ -109,7 +109,7 @@ def test_marks_on_modules_classes_and_parameters_reach_the_tests_below(project: 
     ]
 
 
-def test_an_id_without_a_test_fails_only_when_strict(project: Project) -> None:
+def test_requirement_without_a_test_fails_only_when_strict(project: Project) -> None:
     summary = ["3 requirements, 0 with a test, 3 without"]
     assert project.listing("--summary") == (0, summary, [])
     assert project.listing("--summary", "--strict") == (1, summary, ["no test for M-01, M-02, P-001"])
@@ -125,20 +125,20 @@ def test_an_id_without_a_test_fails_only_when_strict(project: Project) -> None:
         ('proves = pytest.mark.req("M-01")', "tests/test_x.py:1: a req mark that no test carries"),
     ],
 )
-def test_a_mark_that_proves_nothing_is_an_error(project: Project, test: str, complaint: str) -> None:
+def test_invalid_or_unused_req_mark_is_an_error(project: Project, test: str, complaint: str) -> None:
     project.write("tests/test_x.py", test)
     code, _, errors = project.listing()
     assert code == 1
     assert [error[: len(complaint)] for error in errors] == [complaint]
 
 
-def test_an_id_may_stand_in_the_document_once(project: Project) -> None:
+def test_duplicate_requirement_id_is_an_error(project: Project) -> None:
     project.write("docs/requirements.md", DOCUMENT + "| M-01 | Again. |\n")
     code, _, errors = project.listing()
     assert (code, errors) == (1, ["docs/requirements.md: M-01 is there twice"])
 
 
-def test_an_id_may_be_for_later_until_it_has_a_test(project: Project) -> None:
+def test_requirement_marked_as_later_must_have_no_test(project: Project) -> None:
     project.write("tests/test_a.py", 'import pytest\n\n@pytest.mark.req("M-01", "P-001")\ndef test_a() -> None: ...\n')
     assert project.listing("--strict")[::2] == (1, ["no test for M-02"])
     assert project.listing("--strict", "--later", "M-02")[::2] == (0, [])

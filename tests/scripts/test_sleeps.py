@@ -13,7 +13,7 @@ SLEEP = re.compile(r"\b(?:time|asyncio|anyio)\.sleep\(|(?<![.\w])sleep\(")
 loop in it, or delay something whose order does not matter, and no pattern tells these from a guess."""
 
 
-def test_hardly_any_test_sleeps() -> None:
+def test_sleep_calls_in_tests_do_not_exceed_the_limit() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{number}"
         for path in sorted(TESTS.rglob("*.py"))
