@@ -16,7 +16,7 @@ def read_last(program: Program) -> Any:
     return json.loads((program.state / "audit.jsonl").read_text().splitlines()[-1])
 
 
-def test_records_of_runs_and_hooks_have_the_same_keys_and_types(program: Program) -> None:
+def test_audit_records_of_runs_and_hooks_match_their_snapshot(program: Program) -> None:
     program.configure('audit = true\n[permissions]\nask = ["Bash(printf:*)"]\n')
     runs = {
         "exited": ["--description", "d", "echo hi"],
@@ -50,6 +50,6 @@ def test_records_of_runs_and_hooks_have_the_same_keys_and_types(program: Program
     assert program.run("audit", "--json").json_lines() == kept
 
 
-def test_the_variable_asks_for_the_same_file(program: Program) -> None:
+def test_audit_variable_writes_to_the_default_file(program: Program) -> None:
     program.run("run", "true", env={"NACRE_AUDIT": "1"})
     assert read_last(program)["v"] == 1

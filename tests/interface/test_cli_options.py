@@ -21,7 +21,7 @@ def read_all(capfd: pytest.CaptureFixture[str]) -> dict[str, str]:
     return found
 
 
-def test_commands_have_the_same_options_and_operands(capfd: pytest.CaptureFixture[str]) -> None:
+def test_cli_options_and_operands_match_their_snapshot(capfd: pytest.CaptureFixture[str]) -> None:
     helps = read_all(capfd)
     check_snapshot(
         "cli_options",
@@ -32,7 +32,7 @@ def test_commands_have_the_same_options_and_operands(capfd: pytest.CaptureFixtur
     )
 
 
-def test_each_documented_option_is_taken_with_and_without_a_value_as_documented(
+def test_each_documented_option_takes_a_value_exactly_as_documented(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """A known option is accepted, and the error is about the next argument, which is unknown."""

@@ -17,7 +17,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
-def test_the_distribution_has_the_same_entry_points_and_extras() -> None:
+def test_entry_points_and_extras_match_their_snapshot() -> None:
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     declared = {
         "scripts": project["scripts"],
@@ -40,14 +40,14 @@ def test_every_entry_point_resolves() -> None:
                 raise
 
 
-def test_the_package_runs_as_a_module_and_as_a_script() -> None:
+def test_nacre_runs_as_a_module_and_as_a_script() -> None:
     script = Path(sys.executable).parent / "nacre"
     for words in ([sys.executable, "-m", "nacre"], [str(script)]):
         done = subprocess.run([*words, "--version"], capture_output=True, timeout=HANG_TIMEOUT_S)
         assert (done.returncode, done.stdout.split()[0]) == (0, b"nacre")
 
 
-def test_the_pytest_plugin_has_the_same_fixtures() -> None:
+def test_pytest_plugin_fixtures_match_their_snapshot() -> None:
     plugin = import_module("nacre.testing.plugin")
     fixtures = sorted(name for name in vars(plugin) if isinstance(vars(plugin)[name], type(_sample)))
     check_snapshot("pytest_plugin", {"nacre.testing.plugin": fixtures})

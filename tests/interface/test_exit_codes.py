@@ -13,7 +13,7 @@ from tests.support.lifeline import Gate, Lifeline
 REFUSED, ASKED = "git push --force", "git stash drop"
 
 
-def test_situations_have_the_same_exit_codes_and_streams(program: Program) -> None:
+def test_exit_codes_and_streams_match_their_snapshot(program: Program) -> None:
     bad_settings = {"NACRE_ACCESS": "everything"}
     payload = json.dumps({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": {}})
     calls = {
@@ -75,7 +75,7 @@ def test_situations_have_the_same_exit_codes_and_streams(program: Program) -> No
     check_snapshot("exit_codes", found)
 
 
-def test_waiting_for_tasks_has_the_same_exit_codes(program: Program, gate: Gate) -> None:
+def test_exit_codes_of_task_commands_match_their_snapshot(program: Program, gate: Gate) -> None:
     def begin(*words: str) -> str:
         return program.run("run", "--background", *words).out.decode().strip()
 
@@ -101,7 +101,7 @@ def test_waiting_for_tasks_has_the_same_exit_codes(program: Program, gate: Gate)
 
 
 @pytest.mark.linux
-def test_a_limit_that_is_exceeded_exits_with_137(program: Program) -> None:
+def test_exceeded_process_limit_exits_with_137(program: Program) -> None:
     assert program.run("run", "--processes", "3", "for _ in 1 2 3 4 5 6; do sleep 60 & done; wait").code == 137
 
 

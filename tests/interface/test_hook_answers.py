@@ -63,7 +63,7 @@ AGENTS = {
 }
 
 
-def test_agents_get_the_same_answers(program: Program) -> None:
+def test_hook_answers_match_their_snapshot(program: Program) -> None:
     payloads: dict[str, Any] = {}
     for agent, build in AGENTS.items():
         payloads |= {f"{agent}: {name}": build({"command": text}) for name, text in COMMANDS.items()}
@@ -90,7 +90,7 @@ def describe_answer(done: Finished) -> dict[str, Any]:
     return {"exit_code": done.code, "stdout": said, "stderr": bool(done.err)}
 
 
-def test_settings_of_agents_get_the_same_entries(program: Program) -> None:
+def test_hook_install_entries_match_their_snapshot(program: Program) -> None:
     """`nacre hook install` adds the same entry to each agent's settings file."""
     found = {}
     for agent in ("claude-code", "codex", "gemini", "cursor"):

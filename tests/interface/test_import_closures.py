@@ -66,7 +66,7 @@ def own_modules(names: set[str]) -> list[str]:
     return sorted(name for name in names if name.partition(".")[0] == "nacre")
 
 
-def test_the_keeper_loads_the_same_modules_for_a_command_that_is_not_confined(tmp_path: Path) -> None:
+def test_keeper_modules_for_an_unrestricted_command_match_their_snapshot(tmp_path: Path) -> None:
     found = read_imports(tmp_path, "unrestricted")
     assert not found & SLOW
     check_snapshot("imports_keeper", own_modules(found))
@@ -74,7 +74,7 @@ def test_the_keeper_loads_the_same_modules_for_a_command_that_is_not_confined(tm
 
 @pytest.mark.linux
 @pytest.mark.skipif(not HERE.confines, reason="nothing can be confined here")
-def test_the_keeper_loads_the_same_modules_for_a_confined_command(tmp_path: Path) -> None:
+def test_keeper_modules_for_a_sandboxed_command_match_their_snapshot(tmp_path: Path) -> None:
     found = read_imports(tmp_path, "restricted")
     assert not found & SLOW
     check_snapshot("imports_keeper_confined", own_modules(found))
@@ -88,7 +88,7 @@ def test_the_keeper_loads_the_same_modules_for_a_confined_command(tmp_path: Path
         ("version", ["--version"], b""),
     ],
 )
-def test_a_call_of_the_program_loads_the_same_modules(
+def test_modules_loaded_by_cli_commands_match_their_snapshot(
     program: Program, name: str, words: list[str], stdin: bytes
 ) -> None:
     done = program.run(*words, stdin=stdin, env={"PYTHONPROFILEIMPORTTIME": "1"})

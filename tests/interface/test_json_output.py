@@ -19,7 +19,7 @@ REFUSED = "git push --force"
 ASKED = "git stash drop"
 
 
-def test_run_prints_the_same_keys_for_each_outcome(program: Program, tmp_path: Path) -> None:
+def test_json_of_each_run_outcome_matches_its_snapshot(program: Program, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "bash").write_text("#!/no/such/interpreter\n")
@@ -44,7 +44,7 @@ def test_run_prints_the_same_keys_for_each_outcome(program: Program, tmp_path: P
 
 
 @pytest.mark.linux
-def test_run_prints_the_same_keys_for_outcomes_of_linux(program: Program) -> None:
+def test_json_of_linux_only_outcomes_matches_its_snapshot(program: Program) -> None:
     kill_keeper = "read _ _ _ keeper _ </proc/$$/stat; kill -9 $keeper; sleep 60"
     calls = {
         "over limit": Call(["run", "--json", "--processes", "3", "for _ in 1 2 3 4 5 6; do sleep 60 & done; wait"]),
@@ -54,7 +54,7 @@ def test_run_prints_the_same_keys_for_outcomes_of_linux(program: Program) -> Non
     check_snapshot("json_run_linux", split_common(found))
 
 
-def test_errors_have_the_same_keys_and_codes(program: Program) -> None:
+def test_json_of_errors_matches_its_snapshot(program: Program) -> None:
     calls = {
         "run, empty command": Call(["run", "--json", " "]),
         "run, bad timeout": Call(["run", "--json", "--timeout", "-1", "true"]),
@@ -82,7 +82,7 @@ def test_errors_have_the_same_keys_and_codes(program: Program) -> None:
     check_snapshot("json_errors", split_common(found))
 
 
-def test_the_checker_and_its_rules_print_the_same_keys(program: Program) -> None:
+def test_json_of_checker_commands_matches_its_snapshot(program: Program) -> None:
     lines = [
         json.dumps("ls"),
         json.dumps({"command": ASKED, "cwd": "/", "env": {"A": "b"}, "stdin": "x"}),
@@ -109,7 +109,7 @@ def test_the_checker_and_its_rules_print_the_same_keys(program: Program) -> None
     check_snapshot("rules", {rule["id"]: rule["decision"] for rule in rules})
 
 
-def test_views_of_the_machine_and_the_settings_print_the_same_keys(program: Program) -> None:
+def test_json_of_config_profiles_and_doctor_matches_its_snapshot(program: Program) -> None:
     program.configure('timeout = 30\nhidden = ["~/.ssh"]\n[rules]\ngit-push-force = "ask"\n')
     project = program.home / "project"
     project.mkdir()
@@ -131,7 +131,7 @@ def test_views_of_the_machine_and_the_settings_print_the_same_keys(program: Prog
     check_snapshot("json_settings", found)
 
 
-def test_commands_about_tasks_print_the_same_keys(program: Program, gate: Gate) -> None:
+def test_json_of_task_commands_matches_its_snapshot(program: Program, gate: Gate) -> None:
     found = {}
 
     def keep(name: str, *words: str) -> None:
@@ -167,14 +167,14 @@ def test_commands_about_tasks_print_the_same_keys(program: Program, gate: Gate) 
     check_snapshot("json_tasks", found)
 
 
-def test_watching_tasks_prints_an_object_on_a_line_until_ctrl_c(program: Program) -> None:
+def test_tasks_watch_json_prints_one_object_per_line_until_ctrl_c(program: Program) -> None:
     with program.start("tasks", "--watch", "--json") as process:
         line = read_line(process)
         code = program.interrupt(process)
     assert (sorted(json.loads(line)), code) == (["directory", "tasks"], 130)
 
 
-def test_sessions_are_kept_with_the_same_keys(program: Program, tmp_path: Path) -> None:
+def test_session_file_keys_match_their_snapshot(program: Program, tmp_path: Path) -> None:
     program.run("run", "--session", "s", f"cd {quote(tmp_path)}; export COLOUR=blue; unset TERM")
     (path,) = (program.state / "sessions").glob("*.json")
     data = json.loads(path.read_text())

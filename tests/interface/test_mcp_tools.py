@@ -45,7 +45,7 @@ class Server:
         self._process.stdin.flush()
 
 
-def test_clients_see_the_same_tools(program: Program, tmp_path: Path) -> None:
+def test_mcp_tools_match_their_snapshot(program: Program, tmp_path: Path) -> None:
     found: dict[str, Any] = {}
     for profile in PROFILES:
         words = ["mcp", "--no-config", "--access", "unrestricted", "--profile", profile, "--budget", "45"]

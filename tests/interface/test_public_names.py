@@ -80,7 +80,7 @@ def has_module(name: str) -> bool:
 IMPORTS = sorted(set().union(*(find_imports(code) for code in read_sources())))
 
 
-def test_the_docs_import_the_same_names() -> None:
+def test_imports_in_the_docs_match_their_snapshot() -> None:
     check_snapshot("documented_imports", {"imports": IMPORTS, "names in the text": sorted(find_dotted())})
 
 
@@ -162,7 +162,7 @@ def list_documented() -> set[str]:
     return {name.partition(":")[0] for name in IMPORTS} | named | {name.rpartition(".")[0] for name in named}
 
 
-def test_packages_export_the_same_names() -> None:
+def test_exports_of_packages_match_their_snapshot() -> None:
     """Documented packages keep their paths. The others may move, and their exports with them."""
     documented = list_documented()
     public: dict[str, dict[str, str]] = {}
@@ -232,11 +232,11 @@ def describe_names(module: ModuleType, instances: dict[str, object]) -> dict[str
     return found
 
 
-def test_public_names_have_the_same_attributes_and_parameters() -> None:
+def test_public_api_of_nacre_matches_its_snapshot() -> None:
     check_snapshot("public_api", describe_names(nacre, make_instances()))
 
 
-def test_names_of_documented_packages_have_the_same_attributes_and_parameters() -> None:
+def test_public_api_of_documented_packages_matches_its_snapshot() -> None:
     documented, instances = list_documented(), make_instances()
     found = {
         module.__name__: describe_names(module, instances)
@@ -258,7 +258,7 @@ def is_method(value: object) -> bool:
     return isinstance(value, classmethod | staticmethod) or inspect.isfunction(value)
 
 
-def test_options_of_run_are_the_same() -> None:
+def test_options_of_run_match_their_snapshot() -> None:
     """`run(command, **options)` takes them as keywords."""
     (typed,) = get_type_hints(nacre.run)["options"].__args__
     check_snapshot("run_options", sorted(typed.__annotations__))

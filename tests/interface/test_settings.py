@@ -58,7 +58,7 @@ def describe_value(path: Path, text: str, key: str) -> str | None:
     return json.dumps(describe_shape(value)).strip('"')
 
 
-def test_settings_have_the_same_keys_and_take_the_same_values(program: Program, user_settings: Path) -> None:
+def test_setting_keys_and_accepted_values_match_their_snapshot(program: Program, user_settings: Path) -> None:
     found: dict[str, Any] = {}
     for key in read_keys(program):
         taken = {text: describe_value(user_settings, f"{key} = {text}\n", key) for text in VALUES}
@@ -73,7 +73,7 @@ def test_settings_have_the_same_keys_and_take_the_same_values(program: Program, 
     check_snapshot("settings", found)
 
 
-def test_variables_for_settings_have_the_same_names(program: Program, user_settings: Path) -> None:
+def test_setting_variables_match_their_snapshot(program: Program, user_settings: Path) -> None:
     found = {}
     for key in read_keys(program):
         name = f"NACRE_{key.upper()}"
@@ -92,7 +92,7 @@ def describe(config: Any, key: str) -> str:
     return json.dumps(describe_shape(config.get(key)))
 
 
-def test_the_code_names_the_same_variables() -> None:
+def test_environment_variables_in_the_code_match_their_snapshot() -> None:
     """The settings have more variables: those names are derived from the keys."""
     root = Path(nacre.__file__).parent
     names: set[str] = set()
@@ -101,7 +101,7 @@ def test_the_code_names_the_same_variables() -> None:
     check_snapshot("variables", sorted(names))
 
 
-def test_other_variables_that_begin_so_are_told_from_mistakes(program: Program) -> None:
+def test_internal_variables_are_accepted_and_setting_typos_rejected(program: Program) -> None:
     """Variables that nacre uses internally are no settings; a name similar to a setting is an error."""
     internal = ("PORTABLE", "RUN", "STATUS", "TOLD", "BASH_ENV", "READING_ENVIRONMENT")
     for name in internal:

@@ -12,7 +12,7 @@ from tests.interface.shapes import describe_shape, split_common, strip_prose
 from tests.interface.snapshot import DIRECTORY, UPDATE_VARIABLE, check_snapshot
 
 
-def test_a_shape_has_types_and_words_and_each_kind_of_item_once() -> None:
+def test_shape_describes_types_keywords_and_distinct_items() -> None:
     data = {"pid": 7, "kind": "exited", "at": 1.5, "rows": [{"a": None}, {"a": None}, True], "bash-0123abcd": "x"}
     assert describe_shape(data) == {
         "pid": "int",
@@ -23,21 +23,21 @@ def test_a_shape_has_types_and_words_and_each_kind_of_item_once() -> None:
     }
 
 
-def test_a_list_of_remarks_has_the_same_shape_with_and_without_one() -> None:
+def test_shape_of_notes_is_the_same_when_empty() -> None:
     assert describe_shape({"notes": []}) == describe_shape({"notes": ["slow"]}) == {"notes": "list of str"}
 
 
-def test_keys_of_one_shape_in_every_case_are_listed_once() -> None:
+def test_split_common_lists_shared_keys_once() -> None:
     cases = {"one": {"a": "int", "b": "str"}, "two": {"a": "int", "b": "null"}}
     assert split_common(cases) == {"in every case": {"a": "int"}, "one": {"b": "str"}, "two": {"b": "null"}}
 
 
-def test_a_property_called_description_is_no_prose() -> None:
+def test_strip_prose_keeps_a_property_called_description() -> None:
     schema = {"description": "Runs it.", "properties": {"description": {"type": "string", "description": "Why."}}}
     assert strip_prose(schema) == {"properties": {"description": {"type": "string"}}}
 
 
-def test_a_mismatch_shows_the_lines_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshot_mismatch_shows_the_differing_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.interface.snapshot.DIRECTORY", tmp_path)
     monkeypatch.delenv(UPDATE_VARIABLE, raising=False)
     (tmp_path / "sample.json").write_text(json.dumps({"pid": "int", "notes": []}, indent=2) + "\n")

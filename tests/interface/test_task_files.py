@@ -67,7 +67,7 @@ def end_task(program: Program, gate: Gate, how: str) -> None:
     ],
     ids=["exited", "signalled", "killed", "timed_out", "promoted", "adopted"],
 )
-def test_files_of_a_task_have_the_same_names_keys_and_types(
+def test_task_files_match_their_snapshot(
     program: Program, gate: Gate, name: str, kind: str, options: list[str], command: str, how: str
 ) -> None:
     command = command.format(wait=gate.wait)

@@ -86,7 +86,7 @@ WORDS = (
 )
 
 
-def test_runs_are_traced_with_the_same_names_and_attributes(tmp_path: Path) -> None:
+def test_spans_of_runs_match_their_snapshot(tmp_path: Path) -> None:
     names = ("exited", "exit 3", "refused", "signalled", "timed out", "background", "bad request")
     spans = json.loads(run_host(SPANS, tmp_path))
     found = {name: describe_shape(span, words=WORDS) for name, span in zip(names, spans, strict=True)}
@@ -99,7 +99,7 @@ def describe_record(record: logging.LogRecord) -> dict[str, Any]:
     return {"logger": record.name, "level": record.levelname, "fields": describe_shape(fields, words=words)}
 
 
-async def test_log_records_have_the_same_loggers_and_fields(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_records_match_their_snapshot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def failing(_: object) -> None:
         raise ZeroDivisionError
 
@@ -121,7 +121,7 @@ async def test_log_records_have_the_same_loggers_and_fields(tmp_path: Path, capl
     check_snapshot("log_records", found)
 
 
-def test_the_code_names_the_same_loggers() -> None:
+def test_logger_names_in_the_code_match_their_snapshot() -> None:
     """Including loggers that are used only if something is missing."""
     names: set[str] = set()
     for path in Path(nacre.__file__).parent.rglob("*.py"):
@@ -129,7 +129,7 @@ def test_the_code_names_the_same_loggers() -> None:
     check_snapshot("loggers", sorted(name.strip('"') for name in names))
 
 
-async def test_observers_see_the_same_events(tmp_path: Path) -> None:
+async def test_observer_events_match_their_snapshot(tmp_path: Path) -> None:
     events: list[Any] = []
     ctx = ToolContext(working_dir=tmp_path)
     await Bash(observers=(events.append,)).run("true", ctx)

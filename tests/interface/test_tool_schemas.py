@@ -23,7 +23,7 @@ def read_profiles(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return [profile["name"] for profile in json.loads(out)["profiles"]]
 
 
-def test_profiles_have_the_same_tool_in_every_format(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_tool_schemas_of_profiles_match_their_snapshot(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found: dict[str, Any] = {}
     for profile in read_profiles(capfd):
         found[profile] = {}
@@ -59,9 +59,7 @@ def without_input(definition: dict[str, Any]) -> Any:
     return {name: marks.get(name, value) for name, value in definition.items()}
 
 
-def test_the_library_has_the_same_definition_as_the_command_line(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_library_tool_definition_equals_the_schema_command(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     bash = Bash()
     for form in FORMATS:
         _, out, _ = call_main(capfd, "schema", "--no-config", "--for", form, "--cwd", str(tmp_path))
@@ -69,5 +67,5 @@ def test_the_library_has_the_same_definition_as_the_command_line(
         assert bash.definition(ctx, dialect=form) == json.loads(out)  # type: ignore[arg-type]
 
 
-def test_tools_for_tasks_have_the_same_schemas() -> None:
+def test_schemas_of_task_tools_match_their_snapshot() -> None:
     check_snapshot("task_tool_schemas", {each["name"]: strip_prose(each) for each in definitions()})

@@ -31,7 +31,7 @@ PROFILES = ("default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma")
 # outcomes and results
 
 
-def test_outcomes_have_the_same_names_and_fields() -> None:
+def test_outcome_names_and_fields_match_their_snapshot() -> None:
     """All outcomes for `match`, by their names in `to_dict` and in the files of tasks."""
     samples: dict[str, Any] = {"int": 1, "float": 1.0, "str": "x", "bool": True}
     found = {}
@@ -43,7 +43,7 @@ def test_outcomes_have_the_same_names_and_fields() -> None:
     check_snapshot("outcomes", found)
 
 
-async def test_results_of_the_library_have_the_same_keys(tmp_path: Path) -> None:
+async def test_result_and_verdict_to_dict_match_their_snapshot(tmp_path: Path) -> None:
     bash, cancel = Bash(), Cancel()
     ctx = ToolContext(working_dir=tmp_path, secrets=("hunter2-secret",))
     cancel.cancel()
@@ -61,7 +61,7 @@ async def test_results_of_the_library_have_the_same_keys(tmp_path: Path) -> None
     check_snapshot("verdict_to_dict", describe_shape(verdict.to_dict()))
 
 
-async def test_tool_calls_are_answered_with_the_same_keys(tmp_path: Path) -> None:
+async def test_tool_call_answers_match_their_snapshot(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, output_dir=tmp_path / "out")
     commands = {"exited": "echo hi", "exit 3": "exit 3", "refused": "git push --force"}
     found: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def requests() -> Iterator[SandboxRequest]:
         )
 
 
-def test_restrictions_have_the_same_words(tmp_path: Path) -> None:
+def test_names_of_enforced_restrictions_match_their_snapshot(tmp_path: Path) -> None:
     """`Result.enforced`, over every kernel and every engine."""
     local: set[str] = set()
     for kernel, wanted in itertools.product(kernels(), requests()):
@@ -127,7 +127,7 @@ def test_restrictions_have_the_same_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.linux
-def test_a_confined_run_names_restrictions_of_that_list(program: Program) -> None:
+def test_sandboxed_run_reports_only_known_restrictions(program: Program) -> None:
     known = set(json.loads((DIRECTORY / "enforced.json").read_text())["local"])
     words = ["run", "--json", "--access", "restricted", "--allow-partial", "true"]
     (result,) = program.run(*words).json_lines()
@@ -162,11 +162,11 @@ def read_text(node: ast.expr) -> set[str]:
     return set()
 
 
-def test_errors_have_the_same_codes() -> None:
+def test_error_codes_in_the_code_match_their_snapshot() -> None:
     check_snapshot("error_codes", sorted(find_codes()))
 
 
-def test_errors_have_the_same_classes() -> None:
+def test_error_classes_match_their_snapshot() -> None:
     """`--json` and the audit trail derive a code from the class name if an error has none."""
 
     def tree(cls: type[Exception]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ BAD_REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-async def test_bad_requests_are_answered_with_the_same_codes_and_fields(tmp_path: Path) -> None:
+async def test_codes_and_fields_of_bad_requests_match_their_snapshot(tmp_path: Path) -> None:
     bash, found = Bash(), {}
     for name, (asked, context) in BAD_REQUESTS.items():
         with pytest.raises(InvalidRequest) as caught:
@@ -208,7 +208,7 @@ async def test_bad_requests_are_answered_with_the_same_codes_and_fields(tmp_path
     check_snapshot("bad_requests", found)
 
 
-async def test_calls_about_tasks_are_answered_with_the_same_codes(tmp_path: Path) -> None:
+async def test_error_codes_of_task_tools_match_their_snapshot(tmp_path: Path) -> None:
     calls: dict[str, tuple[str, dict[str, Any]]] = {
         "no such tool": ("TaskEat", {}),
         "no such task": ("TaskOutput", {"task_id": "bash-00000000"}),
