@@ -50,7 +50,7 @@ async def test_the_default_policy_refuses_to_delete_everything(tmp_path: Path) -
     assert result.outcome.rule == "rm-root-or-home"
 
 
-async def test_what_asks_is_not_run_when_nobody_can_be_asked(tmp_path: Path) -> None:
+async def test_command_that_needs_approval_is_refused_without_an_approver(tmp_path: Path) -> None:
     result = await ASKS.run("touch made", ToolContext(working_dir=tmp_path))
     assert isinstance(result.outcome, Refused)
     assert result.outcome.reason.endswith("It needs a person's word, and nobody was asked")
@@ -58,7 +58,7 @@ async def test_what_asks_is_not_run_when_nobody_can_be_asked(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("awaited", [True, False])
-async def test_what_asks_runs_when_the_caller_approves(tmp_path: Path, awaited: bool) -> None:
+async def test_command_that_needs_approval_runs_when_the_approver_approves(tmp_path: Path, awaited: bool) -> None:
     seen: list[Verdict] = []
 
     async def later(verdict: Verdict) -> bool:
@@ -77,14 +77,14 @@ async def test_what_asks_runs_when_the_caller_approves(tmp_path: Path, awaited: 
     assert [verdict.rule for verdict in seen] == ["no-touch"]
 
 
-async def test_what_the_caller_denies_is_refused(tmp_path: Path) -> None:
+async def test_command_that_the_approver_denies_is_refused(tmp_path: Path) -> None:
     result = await ASKS.run("touch made", ToolContext(working_dir=tmp_path, approve=lambda verdict: False))
     assert isinstance(result.outcome, Refused)
     assert "said no" in result.outcome.reason
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_nobody_is_asked_about_what_is_refused(tmp_path: Path) -> None:
+async def test_approver_is_not_called_for_a_refused_command(tmp_path: Path) -> None:
     def approve(verdict: Verdict) -> bool:
         raise AssertionError("asked")
 
@@ -92,7 +92,7 @@ async def test_nobody_is_asked_about_what_is_refused(tmp_path: Path) -> None:
     assert isinstance(result.outcome, Refused)
 
 
-async def test_a_call_can_be_cancelled_while_a_person_thinks(tmp_path: Path) -> None:
+async def test_call_can_be_cancelled_while_it_waits_for_approval(tmp_path: Path) -> None:
     cancel = Cancel()
 
     async def approve(verdict: Verdict) -> bool:
@@ -105,7 +105,7 @@ async def test_a_call_can_be_cancelled_while_a_person_thinks(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_an_approver_that_fails_fails_the_call_and_runs_nothing(tmp_path: Path) -> None:
+async def test_approver_that_raises_fails_the_call_and_nothing_runs(tmp_path: Path) -> None:
     def approve(verdict: Verdict) -> bool:
         raise LookupError("no terminal")
 
@@ -114,7 +114,7 @@ async def test_an_approver_that_fails_fails_the_call_and_runs_nothing(tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_the_check_is_about_the_directory_and_variables_of_the_call(tmp_path: Path) -> None:
+async def test_checker_uses_the_directory_and_variables_of_the_call(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     above = await nacre.run(f"rm -rf {quote(tmp_path)}", cwd=tmp_path / "inner")
     assert isinstance(above.outcome, Refused)
@@ -124,7 +124,7 @@ async def test_the_check_is_about_the_directory_and_variables_of_the_call(tmp_pa
     assert isinstance(root.outcome, Refused)
 
 
-async def test_functions_and_scripts_given_by_the_caller_are_part_of_the_command(tmp_path: Path) -> None:
+async def test_checker_reads_functions_and_stdin_scripts_given_by_the_caller(tmp_path: Path) -> None:
     function = {"BASH_FUNC_ls%%": "() { touch made; }"}
     result = await REFUSES.run(Request("ls", env=function), ToolContext(working_dir=tmp_path))
     assert isinstance(result.outcome, Refused)
@@ -133,7 +133,7 @@ async def test_functions_and_scripts_given_by_the_caller_are_part_of_the_command
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_session_is_checked_where_it_stands(tmp_path: Path) -> None:
+async def test_session_command_is_checked_in_the_sessions_directory(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     session = Session(ctx=ToolContext(working_dir=tmp_path))
     await session.run("cd inner")
@@ -142,7 +142,7 @@ async def test_a_session_is_checked_where_it_stands(tmp_path: Path) -> None:
     assert (tmp_path / "inner").exists()
 
 
-async def test_an_exemption_lifts_one_rule_in_one_place_and_the_floor_stays(tmp_path: Path) -> None:
+async def test_exemption_applies_in_its_place_only_and_never_to_rm_root_or_home(tmp_path: Path) -> None:
     policy = Policy(exemptions=(Exemption("rm-precious", f"{tmp_path}/**"), Exemption("rm-root-or-home")))
     bash = Bash(replace(DEFAULT, policy=policy))
     place = tmp_path / "a" / "b"
@@ -155,7 +155,7 @@ async def test_an_exemption_lifts_one_rule_in_one_place_and_the_floor_stays(tmp_
     assert isinstance(floor.outcome, Refused)
 
 
-async def test_a_policy_may_let_only_plain_commands_run_unasked(tmp_path: Path) -> None:
+async def test_default_decision_ask_runs_only_plain_commands_without_approval(tmp_path: Path) -> None:
     bash = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
     ctx = ToolContext(working_dir=tmp_path)
     assert (await bash.run("ls -la | sort", ctx)).outcome == Exited(0)
@@ -164,7 +164,7 @@ async def test_a_policy_may_let_only_plain_commands_run_unasked(tmp_path: Path) 
     assert result.outcome.rule == "not-plain"
 
 
-async def test_a_policy_that_refuses_the_rest_by_a_word_asks_nobody(tmp_path: Path) -> None:
+async def test_default_decision_refuse_given_as_a_string_ignores_the_approver(tmp_path: Path) -> None:
     bash = Bash(replace(DEFAULT, policy=Policy(default_decision="refuse")))  # type: ignore[arg-type]
     result = await bash.run("touch made", ToolContext(working_dir=tmp_path, approve=lambda verdict: True))
     assert isinstance(result.outcome, Refused)
@@ -186,14 +186,14 @@ async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: P
     assert (tmp_path / "ran").exists(), "the monitor works, or the test shows nothing"
 
 
-async def test_what_a_session_has_exported_is_known_to_the_check(tmp_path: Path) -> None:
+async def test_variable_exported_in_a_session_is_known_to_the_checker(tmp_path: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=tmp_path))
     await session.run("export D=/")
     result = await session.run('true || rm -rf "$D"')
     assert isinstance(result.outcome, Refused)
 
 
-async def test_others_go_on_while_a_long_command_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_event_loop_keeps_running_while_a_long_command_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     turned = threading.Event()
 
     def look(*args: Any, **settings: Any) -> Any:

@@ -33,7 +33,7 @@ def tasks() -> Tasks:
 
 
 @pytest.mark.req("M-05", "P-003", "M-06")
-async def test_a_background_command_gives_a_handle_at_once_and_its_end_is_written_down(
+async def test_background_command_returns_a_task_at_once_and_its_end_is_recorded(
     bash: Bash, tasks: Tasks, tmp_path: Path
 ) -> None:
     command = "echo out; echo err >&2; read line; exit 7"
@@ -79,7 +79,7 @@ async def test_a_background_command_gives_a_handle_at_once_and_its_end_is_writte
     ],
 )
 @LINUX
-async def test_what_ends_at_once_is_told_in_the_same_call(
+async def test_background_command_that_exits_at_once_is_reported_in_the_same_call(
     bash: Bash, tasks: Tasks, command: str, code: int, words: str
 ) -> None:
     result = await bash.run(Request(command, mode="background"))
@@ -88,20 +88,22 @@ async def test_what_ends_at_once_is_told_in_the_same_call(
     assert tasks.get(result.task.id).exit_code == code
 
 
-async def test_what_is_refused_makes_no_task(bash: Bash, tmp_path: Path) -> None:
+async def test_refused_background_command_makes_no_task(bash: Bash, tmp_path: Path) -> None:
     result = await bash.run(Request("rm -rf /", mode="background"), ToolContext(output_dir=tmp_path))
     assert isinstance(result.outcome, Refused)
     assert (result.task, os.listdir(tmp_path)) == (None, [])
 
 
-async def test_a_place_that_cannot_keep_it_is_the_callers_to_mend(bash: Bash, tmp_path: Path) -> None:
+async def test_output_dir_that_cannot_be_created_raises_task_not_kept(bash: Bash, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InvalidRequest, match="Not a directory") as caught:
         await bash.run(Request("true", mode="background"), ToolContext(output_dir=tmp_path / "file" / "below"))
     assert caught.value.code == "task_not_kept"
 
 
-async def test_too_many_are_refused_and_listed(bash: Bash, tasks: Tasks, tmp_path: Path) -> None:
+async def test_tasks_over_the_limit_are_refused_and_running_ones_are_listed(
+    bash: Bash, tasks: Tasks, tmp_path: Path
+) -> None:
     ctx = ToolContext(output_dir=tmp_path, limits=Limits(tasks=2))
     mine = Tasks(tmp_path)
     first = await start(bash, "sleep 61", ctx)
@@ -120,7 +122,7 @@ async def test_too_many_are_refused_and_listed(bash: Bash, tasks: Tasks, tmp_pat
         await mine.kill(task.id, grace=0)
 
 
-async def test_a_task_of_its_own_output_directory_lies_there_and_is_private(bash: Bash, tmp_path: Path) -> None:
+async def test_task_files_in_a_given_output_dir_are_private(bash: Bash, tmp_path: Path) -> None:
     task = await start(bash, "sleep 60", ToolContext(output_dir=tmp_path / "here"))
     place = tmp_path / "here" / task
     modes = {name: (place / name).lstat().st_mode & 0o777 for name in os.listdir(place)}
@@ -130,7 +132,7 @@ async def test_a_task_of_its_own_output_directory_lies_there_and_is_private(bash
     assert (await Tasks(tmp_path / "here").kill(task)).state == "ended"
 
 
-async def test_its_streams_are_pipes_so_that_writing_to_them_by_name_loses_nothing(bash: Bash, tasks: Tasks) -> None:
+async def test_task_output_written_to_dev_stdout_and_dev_stderr_is_kept(bash: Bash, tasks: Tasks) -> None:
     task = await start(
         bash, "read; echo 1; echo 2 > /dev/stdout; echo 3 | tee /dev/stderr; echo 4 >> /dev/stderr", open_stdin=True
     )
@@ -139,14 +141,14 @@ async def test_its_streams_are_pipes_so_that_writing_to_them_by_name_loses_nothi
     assert tasks.output(task).text == "1\n2\n3\n3\n4\n"
 
 
-async def test_python_does_not_hold_its_output_back(bash: Bash, tasks: Tasks) -> None:
+async def test_python_output_of_a_task_is_unbuffered(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "python3 -c 'print(\"ready\"); import signal; signal.pause()'")
     waited = await tasks.wait(task, until=Match("ready"), timeout=HANG_TIMEOUT_S)
     assert waited.met == (task,)
     await tasks.kill(task, grace=0)
 
 
-async def test_a_flood_costs_neither_disk_nor_memory_and_is_ended_by_a_kill(
+async def test_task_that_floods_keeps_its_log_within_the_cap_and_can_be_killed(
     bash: Bash, tasks: Tasks, tmp_path: Path
 ) -> None:
     cap = 1 << 20
@@ -189,7 +191,7 @@ async def test_a_task_can_have_a_timeout(bash: Bash, tasks: Tasks) -> None:
     assert (output.task.outcome, output.text) == (TimedOut(limit), "begun\n")
 
 
-async def test_a_timeout_may_be_longer_than_the_kernel_waits_at_a_time(bash: Bash, tasks: Tasks) -> None:
+async def test_task_timeout_may_exceed_the_longest_wait_of_the_kernel(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "read line", open_stdin=True, timeout=1e8)
     await tasks.write(task, "go\n")
     await tasks.wait(task, timeout=HANG_TIMEOUT_S)
@@ -197,7 +199,7 @@ async def test_a_timeout_may_be_longer_than_the_kernel_waits_at_a_time(bash: Bas
 
 
 @pytest.mark.req("P-003")
-async def test_its_group_can_be_killed_by_hand_and_the_status_says_so(bash: Bash, tasks: Tasks) -> None:
+async def test_task_whose_process_group_is_killed_by_hand_reports_the_signal(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "echo begun; sleep 60; echo never")
     await tasks.wait(task, until=Match("begun"), timeout=HANG_TIMEOUT_S)
     pgid = tasks.get(task).pgid
@@ -219,7 +221,7 @@ ESCAPES = {
 
 @LINUX
 @pytest.mark.parametrize("way", ESCAPES)
-async def test_a_kill_leaves_nothing_alive(bash: Bash, tasks: Tasks, life: Lifeline, way: str) -> None:
+async def test_killing_a_task_leaves_no_process_alive(bash: Bash, tasks: Tasks, life: Lifeline, way: str) -> None:
     task = await start(bash, ESCAPES[way].replace("{hold}", life.hold))
     holders = ESCAPES[way].count("{hold}")
     await until(lambda: life.holders >= holders, "all of it to run")
@@ -230,7 +232,7 @@ async def test_a_kill_leaves_nothing_alive(bash: Bash, tasks: Tasks, life: Lifel
     assert ended.running == ()
 
 
-async def test_it_is_asked_before_it_is_made_to_go(bash: Bash, tasks: Tasks) -> None:
+async def test_task_runs_its_trap_for_the_signal_given_to_kill(bash: Bash, tasks: Tasks) -> None:
     task = await start(bash, "trap 'echo bye; exit 3' INT; echo ready; while :; do sleep 0.05; done")
     await tasks.wait(task, until=Match("ready"), timeout=HANG_TIMEOUT_S)
     ended = await tasks.kill(task, signal="INT")
@@ -240,7 +242,7 @@ async def test_it_is_asked_before_it_is_made_to_go(bash: Bash, tasks: Tasks) -> 
 
 
 @LINUX
-async def test_what_its_shell_leaves_running_is_still_the_task(bash: Bash, tasks: Tasks, life: Lifeline) -> None:
+async def test_task_stays_alive_while_a_leftover_of_its_shell_runs(bash: Bash, tasks: Tasks, life: Lifeline) -> None:
     task = await start(bash, f"(exec 7>{quote(life.path)}; echo held >&7; sleep 60) & sleep 0.2; exit 4")
     await life.wait_until_held()
     await until(lambda: not os.path.exists(f"/proc/{tasks.get(task).pid}/exe"), "the shell's end")
@@ -250,14 +252,16 @@ async def test_what_its_shell_leaves_running_is_still_the_task(bash: Bash, tasks
     assert isinstance(ended.outcome, Killed)
 
 
-async def test_leftovers_of_a_task_end_with_its_shell_if_asked(bash: Bash, tasks: Tasks, life: Lifeline) -> None:
+async def test_leftovers_end_kills_leftovers_of_a_task_when_its_shell_exits(
+    bash: Bash, tasks: Tasks, life: Lifeline
+) -> None:
     task = await start(bash, f"{life.hold} sleep 60 & sleep 0.1; exit 4", leftovers="end")
     await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     await life.wait_until_ended()
     assert tasks.get(task).outcome == Exited(4)
 
 
-async def test_a_server_a_port_a_request_and_its_end(bash: Bash, tasks: Tasks) -> None:
+async def test_server_task_answers_on_its_port_until_it_is_killed(bash: Bash, tasks: Tasks) -> None:
     """The server chooses its port itself: a port that was free a moment ago may be in use by now."""
     task = await start(bash, "exec python3 -u -m http.server 0 --bind 127.0.0.1")
     told = await tasks.wait(task, until=Match(r"port \d+"), timeout=HANG_TIMEOUT_S)
@@ -273,7 +277,7 @@ async def test_a_server_a_port_a_request_and_its_end(bash: Bash, tasks: Tasks) -
 
 
 @LINUX
-async def test_a_confined_task_is_confined_and_its_private_directory_goes_with_it(
+async def test_sandboxed_task_is_restricted_and_its_private_directory_removed(
     bash: Bash, tmp_path: Path, tasks: Tasks
 ) -> None:
     if "restricted" not in bash.access_modes:
@@ -295,7 +299,7 @@ async def test_a_confined_task_is_confined_and_its_private_directory_goes_with_i
 
 
 @LINUX
-async def test_limits_hold_for_a_task_too(bash: Bash, tasks: Tasks) -> None:
+async def test_memory_limit_kills_a_task(bash: Bash, tasks: Tasks) -> None:
     hog = "python3 -c 'import signal; x = bytearray(300 << 20); signal.pause()'"
     task = await start(bash, hog, ToolContext(limits=Limits(memory=150 << 20)))
     await tasks.wait(task, timeout=HANG_TIMEOUT_S)
@@ -304,7 +308,7 @@ async def test_limits_hold_for_a_task_too(bash: Bash, tasks: Tasks) -> None:
     assert (ended.outcome.limit, ended.outcome.allowed) == ("memory", 150 << 20)
 
 
-async def test_a_shell_that_leaves_something_running_and_exits_holds_nobody_up(
+async def test_background_call_does_not_wait_for_a_job_that_its_shell_leaves(
     bash: Bash, tasks: Tasks, life: Lifeline
 ) -> None:
     task = await start(bash, f"{life.hold} sleep 60 & :")
@@ -313,7 +317,7 @@ async def test_a_shell_that_leaves_something_running_and_exits_holds_nobody_up(
     await life.wait_until_ended()
 
 
-async def test_a_command_of_any_length_is_a_task_like_any_other(bash: Bash, tasks: Tasks) -> None:
+async def test_task_with_a_command_of_2_mb_keeps_it_whole_and_can_be_killed(bash: Bash, tasks: Tasks) -> None:
     command = f"# {'x' * 2_000_000}\nsleep 60"
     task = await start(bash, command)
     found = tasks.get(task)
@@ -322,7 +326,7 @@ async def test_a_command_of_any_length_is_a_task_like_any_other(bash: Bash, task
     assert isinstance((await tasks.kill(task)).outcome, Killed)
 
 
-async def test_the_store_is_private_whatever_the_umask(bash: Bash, tmp_path: Path) -> None:
+async def test_task_directories_are_private_whatever_the_umask(bash: Bash, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         task = await start(bash, "sleep 60", ToolContext(output_dir=tmp_path / "a" / "b"))

@@ -43,7 +43,7 @@ def switch_thrown_by_a_thread(life: Lifeline) -> Iterator[Cancel]:
 
 
 @pytest.mark.req("K-07", "M-11")
-async def test_cancelling_the_task_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
+async def test_cancelling_the_asyncio_task_leaves_no_process_alive(bash: Bash, life: Lifeline) -> None:
     task = asyncio.create_task(bash.run(f"{life.hold} {STUBBORN}"))
     await life.wait_until_held()
     task.cancel()
@@ -54,7 +54,7 @@ async def test_cancelling_the_task_leaves_nothing_alive(bash: Bash, life: Lifeli
 
 @pytest.mark.linux
 @pytest.mark.parametrize("switched", [True, False])
-async def test_what_is_called_off_before_the_keeper_has_heard_of_it_is_never_started(
+async def test_run_cancelled_before_the_keeper_reads_its_request_never_starts(
     bash: Bash, tmp_path: Path, switched: bool
 ) -> None:
     await bash.run("true")
@@ -76,7 +76,7 @@ async def test_what_is_called_off_before_the_keeper_has_heard_of_it_is_never_sta
 
 
 @pytest.mark.req("K-07")
-async def test_a_task_may_be_cancelled_at_any_moment(bash: Bash, life: Lifeline) -> None:
+async def test_asyncio_task_can_be_cancelled_at_any_stage_of_the_start(bash: Bash, life: Lifeline) -> None:
     await bash.run(f"{life.hold}")
     before = fds(os.getpid())
     for moments in range(25):
@@ -90,7 +90,7 @@ async def test_a_task_may_be_cancelled_at_any_moment(bash: Bash, life: Lifeline)
 
 
 @pytest.mark.req("K-07", "P-010")
-async def test_the_switch_ends_a_run_from_another_thread(bash: Bash, life: Lifeline) -> None:
+async def test_cancel_switch_thrown_by_another_thread_kills_the_run(bash: Bash, life: Lifeline) -> None:
     command = f"echo partial; {life.hold} {STUBBORN}"
     with switch_thrown_by_a_thread(life) as cancel:
         result = await bash.run(Request(command), ToolContext(cancel=cancel))
@@ -107,7 +107,7 @@ async def test_the_switch_ends_a_run_from_another_thread(bash: Bash, life: Lifel
     assert life.over
 
 
-async def test_one_switch_ends_every_run_that_holds_it_and_no_other(
+async def test_cancel_switch_kills_every_run_that_has_it_and_no_other(
     bash: Bash, life: Lifeline, other_life: Lifeline
 ) -> None:
     cancel, spared = Cancel(), Cancel()
@@ -123,7 +123,7 @@ async def test_one_switch_ends_every_run_that_holds_it_and_no_other(
     assert (await other).outcome == Cancelled()
 
 
-async def test_a_switch_thrown_before_starts_nothing(bash: Bash, tmp_path: Path) -> None:
+async def test_cancel_switch_thrown_before_the_call_starts_nothing(bash: Bash, tmp_path: Path) -> None:
     cancel = Cancel()
     cancel.cancel()
     result = await bash.run(Request("touch started", cwd=tmp_path), ToolContext(cancel=cancel))
@@ -131,7 +131,7 @@ async def test_a_switch_thrown_before_starts_nothing(bash: Bash, tmp_path: Path)
     assert not (tmp_path / "started").exists()
 
 
-async def test_a_switch_thrown_twice_or_too_late_does_nothing_more(bash: Bash) -> None:
+async def test_cancel_switch_may_be_thrown_twice_after_the_run_has_ended(bash: Bash) -> None:
     cancel = Cancel()
     result = await bash.run("echo done", ToolContext(cancel=cancel))
     cancel.cancel()
@@ -139,7 +139,7 @@ async def test_a_switch_thrown_twice_or_too_late_does_nothing_more(bash: Bash) -
     assert result.outcome == Exited(0)
 
 
-async def test_a_switch_thrown_as_commands_end_harms_none_of_them(bash: Bash) -> None:
+async def test_cancel_switch_thrown_as_runs_exit_harms_neither_them_nor_the_keeper(bash: Bash) -> None:
     """The keeper has reported their exits by then, and no longer listens."""
     keeper = (await bash.run("echo $PPID")).stdout
     for _ in range(5):
@@ -152,7 +152,7 @@ async def test_a_switch_thrown_as_commands_end_harms_none_of_them(bash: Bash) ->
     assert (await bash.run("echo $PPID")).stdout == keeper
 
 
-async def test_a_queued_run_can_be_called_off_by_its_switch(life: Lifeline, tmp_path: Path) -> None:
+async def test_queued_run_is_cancelled_by_its_cancel_switch(life: Lifeline, tmp_path: Path) -> None:
     bash, cancel, first_cancel = Bash(max_running=1), Cancel(), Cancel()
     first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=first_cancel)))
     await life.wait_until_held()
@@ -167,7 +167,7 @@ async def test_a_queued_run_can_be_called_off_by_its_switch(life: Lifeline, tmp_
     assert not (tmp_path / "started").exists()
 
 
-async def test_a_queued_run_can_be_called_off_by_its_task(life: Lifeline, tmp_path: Path) -> None:
+async def test_queued_run_is_cancelled_with_its_asyncio_task(life: Lifeline, tmp_path: Path) -> None:
     bash, cancel = Bash(max_running=1), Cancel()
     first = asyncio.create_task(bash.run(f"{life.hold} sleep 999", ToolContext(cancel=cancel)))
     await life.wait_until_held()
@@ -181,7 +181,7 @@ async def test_a_queued_run_can_be_called_off_by_its_task(life: Lifeline, tmp_pa
     assert not (tmp_path / "started").exists()
 
 
-async def test_an_anyio_scope_ends_the_run(bash: Bash, life: Lifeline) -> None:
+async def test_anyio_cancel_scope_kills_the_run(bash: Bash, life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         with anyio.move_on_after(limit) as scope:
             await bash.run(f"{life.hold} {STUBBORN}")
@@ -191,14 +191,14 @@ async def test_an_anyio_scope_ends_the_run(bash: Bash, life: Lifeline) -> None:
     await life.wait_until_ended()
 
 
-async def test_a_run_in_an_anyio_scope_that_is_cancelled_already_ends_at_once(bash: Bash) -> None:
+async def test_run_in_an_already_cancelled_anyio_scope_is_cancelled(bash: Bash) -> None:
     with anyio.CancelScope() as scope:
         scope.cancel()
         await bash.run("sleep 999")
     assert scope.cancelled_caught
 
 
-async def test_an_anyio_task_group_ends_its_runs_when_one_fails(bash: Bash, life: Lifeline) -> None:
+async def test_anyio_task_group_kills_its_runs_when_one_task_fails(bash: Bash, life: Lifeline) -> None:
     async def fail() -> None:
         await life.wait_until_held(by=3)
         raise RuntimeError("enough")
@@ -215,7 +215,7 @@ async def test_an_anyio_task_group_ends_its_runs_when_one_fails(bash: Bash, life
     await life.wait_until_ended()
 
 
-async def test_asyncio_timeout_ends_the_run(bash: Bash, life: Lifeline) -> None:
+async def test_asyncio_timeout_kills_the_run(bash: Bash, life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(bash.run(f"{life.hold} {STUBBORN}"), limit)
@@ -224,7 +224,7 @@ async def test_asyncio_timeout_ends_the_run(bash: Bash, life: Lifeline) -> None:
     await life.wait_until_ended()
 
 
-async def test_leaving_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None:
+async def test_closing_a_stream_kills_the_run(bash: Bash, life: Lifeline) -> None:
     stream = bash.stream(f"{life.hold} echo first; {STUBBORN}")
     async for event in stream:
         if not isinstance(event, Started):
@@ -234,14 +234,14 @@ async def test_leaving_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None
     await life.wait_until_ended()
 
 
-async def test_forgetting_a_stream_ends_the_run(bash: Bash, life: Lifeline) -> None:
+async def test_abandoning_a_stream_kills_the_run(bash: Bash, life: Lifeline) -> None:
     async for event in bash.stream(f"{life.hold} echo first; {STUBBORN}"):
         if not isinstance(event, Started):
             break
     await life.wait_until_ended()
 
 
-async def test_leaving_a_sessions_stream_ends_the_run_before_the_next_one_starts(life: Lifeline) -> None:
+async def test_closing_a_session_stream_kills_its_run_and_the_next_run_works(life: Lifeline) -> None:
     session = Session()
     async with contextlib.aclosing(session.stream(f"{life.hold} echo first; sleep 999")) as stream:
         async for event in stream:
@@ -251,7 +251,7 @@ async def test_leaving_a_sessions_stream_ends_the_run_before_the_next_one_starts
     await life.wait_until_ended()
 
 
-async def test_a_cancelled_command_can_clean_up_and_print_without_dying_of_a_closed_pipe(
+async def test_cancelled_command_can_print_in_its_trap_without_sigpipe(
     bash: Bash, life: Lifeline, tmp_path: Path
 ) -> None:
     cleanup = "trap 'head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; echo cleaned >f; exit 3' TERM"
@@ -265,7 +265,7 @@ async def test_a_cancelled_command_can_clean_up_and_print_without_dying_of_a_clo
     await until(lambda: file.exists() and file.read_text() == "cleaned\n", "the end of the clean-up")
 
 
-async def test_a_child_whose_shell_dies_first_has_time_to_clean_up_too(
+async def test_child_gets_its_grace_period_even_if_its_shell_exits_first(
     bash: Bash, life: Lifeline, tmp_path: Path
 ) -> None:
     cancel = Cancel()
@@ -279,7 +279,7 @@ async def test_a_child_whose_shell_dies_first_has_time_to_clean_up_too(
     assert (tmp_path / "f").read_text() == "cleaned\n"
 
 
-async def test_commands_that_are_just_starting_a_program_are_ended_too(bash: Bash, life: Lifeline) -> None:
+async def test_cancel_kills_commands_that_are_just_starting_a_program(bash: Bash, life: Lifeline) -> None:
     cancel = Cancel()
     text = f"trap 'echo bye; exit 3' TERM; {life.hold} sleep 999"
     runs = asyncio.gather(*(bash.run(text, ToolContext(cancel=cancel)) for _ in range(40)))
@@ -290,7 +290,7 @@ async def test_commands_that_are_just_starting_a_program_are_ended_too(bash: Bas
     assert life.over
 
 
-async def test_what_a_run_prints_after_the_switch_was_thrown_is_kept(bash: Bash, life: Lifeline) -> None:
+async def test_output_printed_after_cancel_is_in_the_result(bash: Bash, life: Lifeline) -> None:
     cancel = Cancel()
     command = f"trap 'echo bye; exit 3' TERM; echo hello; ({life.hold} exec sleep 999)"
     task = asyncio.create_task(bash.run(command, ToolContext(cancel=cancel)))
@@ -318,26 +318,26 @@ SEVERAL_AT_ONCE = """
 
 
 @pytest.mark.req("K-07", "M-11")
-def test_a_host_that_is_killed_takes_the_whole_tree_with_it(life: Lifeline) -> None:
+def test_killed_host_leaves_no_process_of_its_run_alive(life: Lifeline) -> None:
     kill_a_host(life, "import nacre, sys; nacre.run_sync(sys.argv[1])", STUBBORN)
 
 
-def test_a_host_that_is_killed_while_twenty_run_takes_them_all_with_it(life: Lifeline) -> None:
+def test_killed_host_leaves_no_process_of_its_twenty_runs_alive(life: Lifeline) -> None:
     kill_a_host(life, SEVERAL_AT_ONCE, STUBBORN, runs=20)
 
 
-def test_a_host_that_is_killed_in_a_flood_takes_the_flood_with_it(life: Lifeline) -> None:
+def test_killed_host_leaves_no_process_of_its_flooding_runs_alive(life: Lifeline) -> None:
     flood = "trap '' TERM PIPE; while :; do printf '%65536s' x; printf '%65536s' x >&2; done 2>/dev/null"
     kill_a_host(life, SEVERAL_AT_ONCE, flood, runs=8)
 
 
-def test_a_synchronous_run_is_ended_by_its_switch(life: Lifeline) -> None:
+def test_cancel_switch_kills_a_synchronous_run(life: Lifeline) -> None:
     with switch_thrown_by_a_thread(life) as cancel:
         result = run_sync(f"{life.hold} sleep 999", cancel=cancel)
     assert (result.outcome, life.over) == (Cancelled(), True)
 
 
-async def test_a_stream_that_is_cancelled_by_its_switch_still_ends_with_its_result(bash: Bash, life: Lifeline) -> None:
+async def test_stream_cancelled_by_its_switch_still_ends_with_its_result(bash: Bash, life: Lifeline) -> None:
     cancel = Cancel()
     events = []
     async for event in bash.stream(f"{life.hold} sleep 999", ToolContext(cancel=cancel)):
@@ -350,7 +350,7 @@ async def test_a_stream_that_is_cancelled_by_its_switch_still_ends_with_its_resu
     assert events[-1].result.outcome == Cancelled()
 
 
-def test_the_switch_calls_each_callback_once() -> None:
+def test_cancel_switch_calls_each_registered_callback_once() -> None:
     cancel, called = Cancel(), []
     cancel.on_cancel(lambda: called.append("first"))
     cancel.on_cancel(lambda: called.append("forgotten"))()

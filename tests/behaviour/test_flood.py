@@ -44,7 +44,7 @@ FLOOD = """
 
 
 @pytest.mark.slow
-def test_four_gigabytes_cost_next_to_no_memory_and_no_more_disk_than_the_cap() -> None:
+def test_four_gigabytes_of_output_use_little_memory_and_bounded_disk() -> None:
     seen = json.loads(run_host(FLOOD, "head -c 4G /dev/zero"))
     total, half = 4 * 1024 * MIB, MIB // 2
     assert seen == {
@@ -61,7 +61,7 @@ def test_four_gigabytes_cost_next_to_no_memory_and_no_more_disk_than_the_cap() -
     wait_until(lambda: not os.path.exists(seen["directory"]), "the removal of the private directory")
 
 
-def test_a_flood_of_small_writes_costs_next_to_no_memory_either() -> None:
+def test_many_small_writes_use_little_memory() -> None:
     text = "i=0; while ((i++ < 100000)); do echo $i; echo $i >&2; done"
     seen = json.loads(run_host(FLOOD, text))
     assert seen["growth"] < 32 * MIB
@@ -79,7 +79,7 @@ async def test_head_and_tail_of_a_flood_are_its_beginning_and_its_end(bash: Bash
     assert (result.out, result.both, result.err) == (expected, expected, captured_text())
 
 
-async def test_each_stream_has_its_own_count(bash: Bash) -> None:
+async def test_each_stream_counts_its_bytes_separately(bash: Bash) -> None:
     text = "head -c 3000000 /dev/zero; head -c 2000000 /dev/zero >&2"
     result = await bash.run(text, ToolContext(limits=Limits(output=100_000, spill=0)))
     counts = [(part.total_bytes, part.dropped_bytes) for part in (result.out, result.err, result.both)]
@@ -87,7 +87,7 @@ async def test_each_stream_has_its_own_count(bash: Bash) -> None:
 
 
 @pytest.mark.parametrize("size", [999, 1000, 1001])
-async def test_a_spill_file_is_made_only_when_memory_is_too_small(bash: Bash, tmp_path: Path, size: int) -> None:
+async def test_spill_file_is_made_only_for_output_over_the_memory_limit(bash: Bash, tmp_path: Path, size: int) -> None:
     place = tmp_path / "outputs"
     result = await bash.run(f"head -c {size} /dev/zero", ToolContext(limits=Limits(output=1000), output_dir=place))
     if size <= 1000:
@@ -123,20 +123,20 @@ async def test_a_spill_file_stops_at_its_cap_and_holds_the_beginning(bash: Bash,
     assert (result.outcome, result.total_bytes) == (Exited(0), len(whole))
 
 
-async def test_without_leave_to_spill_nothing_is_written(bash: Bash, tmp_path: Path) -> None:
+async def test_spill_limit_of_zero_writes_no_spill_file(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(limits=Limits(output=1000, spill=0), output_dir=tmp_path)
     result = await bash.run("seq 1 100000", ctx)
     assert (result.spill, list(tmp_path.iterdir())) == (None, [])
 
 
-async def test_a_conversation_id_of_long_letters_still_makes_a_file(bash: Bash, tmp_path: Path) -> None:
+async def test_conversation_id_of_200_four_byte_characters_makes_a_spill_file(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(limits=Limits(output=10), output_dir=tmp_path, conversation_id="\U00020000" * 200)
     result = await bash.run("seq 1 100", ctx)
     assert result.spill is not None
     assert Path(result.spill.path).stat().st_size == result.total_bytes
 
 
-async def test_a_place_for_spills_that_cannot_be_made_does_not_disturb_the_run(bash: Bash) -> None:
+async def test_spill_directory_that_cannot_be_made_does_not_disturb_the_run(bash: Bash) -> None:
     ctx = ToolContext(limits=Limits(output=20), output_dir="/proc/nacre-outputs")
     result = await bash.run("seq 1 1000", ctx)
     assert (result.outcome, result.total_bytes, result.spill) == (Exited(0), 3893, None)
@@ -144,7 +144,7 @@ async def test_a_place_for_spills_that_cannot_be_made_does_not_disturb_the_run(b
     assert remark.startswith("The output that is left out could not be written to /proc/nacre-outputs/")
 
 
-async def test_no_memory_at_all_is_a_limit_too(bash: Bash, tmp_path: Path) -> None:
+async def test_output_limit_of_zero_keeps_nothing_in_memory_and_spills_everything(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(limits=Limits(output=0), output_dir=tmp_path)
     result = await bash.run(Request("seq 1 1000; echo err >&2"), ctx)
     assert (result.outcome, result.out, result.err) == (
@@ -156,7 +156,7 @@ async def test_no_memory_at_all_is_a_limit_too(bash: Bash, tmp_path: Path) -> No
     assert result.spill == Spill(result.spill.path, 3897, complete=True)
 
 
-async def test_a_merged_flood_is_one_stream(bash: Bash) -> None:
+async def test_flood_with_merged_streams_is_counted_as_one_stream(bash: Bash) -> None:
     text = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2"
     result = await bash.run(Request(text, merge=True), ToolContext(limits=Limits(output=1000, spill=0)))
     end = b"\0" * 500

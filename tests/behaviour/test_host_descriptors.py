@@ -15,7 +15,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, wait_until
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_host_may_have_closed_its_standard_streams(closed: str, tmp_path: Path) -> None:
+def test_host_with_closed_standard_streams_runs_commands(closed: str, tmp_path: Path) -> None:
     program = """
         import asyncio, sys, nacre
         async def main():
@@ -32,7 +32,7 @@ def test_a_host_may_have_closed_its_standard_streams(closed: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(("soft", "hard"), [(64, 4096), (256, 256), (128, 128)])
-def test_a_host_with_few_descriptors_runs_many_commands_all_the_same(soft: int, hard: int) -> None:
+def test_host_with_few_fds_runs_200_commands_at_once(soft: int, hard: int) -> None:
     need_descriptors(hard)
     program = f"""
         import resource
@@ -46,7 +46,7 @@ def test_a_host_with_few_descriptors_runs_many_commands_all_the_same(soft: int, 
     assert run_host(program) == "{('exit 0', True)}\n"
 
 
-def test_a_command_has_the_hosts_own_limit_of_descriptors() -> None:
+def test_command_has_the_fd_limit_of_its_host() -> None:
     need_descriptors(3000)
     program = """
         import resource, nacre
@@ -56,7 +56,7 @@ def test_a_command_has_the_hosts_own_limit_of_descriptors() -> None:
     assert run_host(program) == f"{[['200', '3000']] * 3}\n"
 
 
-def test_a_limit_that_the_host_sets_after_its_first_command_is_its_own_affair() -> None:
+def test_fd_limit_set_after_the_first_command_does_not_reach_commands() -> None:
     need_descriptors(3000)
     program = """
         import resource, nacre
@@ -68,7 +68,7 @@ def test_a_limit_that_the_host_sets_after_its_first_command_is_its_own_affair() 
     assert run_host(program) == f"{[['200', '3000']] * 3}\n"
 
 
-def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(gate: Gate, tmp_path: Path) -> None:
+def test_run_without_free_fds_is_not_started_and_other_runs_continue(gate: Gate, tmp_path: Path) -> None:
     program = """
         import asyncio, os, sys, nacre
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
@@ -112,7 +112,7 @@ def test_a_host_without_a_free_descriptor_is_told_so_and_its_other_runs_go_on(ga
 
 @pytest.mark.linux
 @pytest.mark.parametrize("asked", ["leftovers='detach'", "yield_after=60", "mode='background'"])
-def test_what_a_host_has_no_descriptors_to_confine_leaves_no_private_directory(tmp_path: Path, asked: str) -> None:
+def test_sandboxed_run_without_free_fds_leaves_no_private_directory(tmp_path: Path, asked: str) -> None:
     program = f"""
         import asyncio, os, sys
         from nacre import Bash, InvalidRequest, Request, ToolContext
@@ -146,7 +146,7 @@ def test_what_a_host_has_no_descriptors_to_confine_leaves_no_private_directory(t
 
 
 @pytest.mark.linux
-def test_a_first_confined_command_in_a_host_without_descriptors_is_told_so() -> None:
+def test_first_sandboxed_run_without_free_fds_is_not_started_with_a_hint() -> None:
     """The first sandboxed command loads the sandbox modules, which takes descriptors."""
     if "restricted" not in Bash().access_modes:
         pytest.skip("nothing confines here")
@@ -173,7 +173,7 @@ def test_a_first_confined_command_in_a_host_without_descriptors_is_told_so() -> 
     assert run_host(program) == f"{hint}\nTrue Exited(code=7)\n"
 
 
-def test_a_host_without_descriptors_for_a_keeper_is_told_so_and_a_task_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_host_without_fds_for_a_keeper_gets_not_started_and_no_task_remains(tmp_path: Path) -> None:
     program = """
         import asyncio, os, sys, nacre
         from nacre.result import NotStarted
@@ -202,7 +202,7 @@ def test_a_host_without_descriptors_for_a_keeper_is_told_so_and_a_task_leaves_no
 
 
 @pytest.mark.linux
-def test_a_host_that_could_not_start_a_keeper_has_as_many_descriptors_as_before() -> None:
+def test_failed_keeper_start_leaks_no_fds() -> None:
     program = """
         import asyncio, os
         from nacre import Bash
@@ -227,7 +227,7 @@ def test_a_host_that_could_not_start_a_keeper_has_as_many_descriptors_as_before(
 
 @pytest.mark.linux
 @pytest.mark.skipif("workspace" not in Bash().access_modes, reason="nothing can be confined here")
-def test_what_is_protected_survives_a_host_without_descriptors(tmp_path: Path) -> None:
+def test_protected_files_survive_a_host_without_free_fds(tmp_path: Path) -> None:
     """Files that could not be compared could not be restored: the command is not run, or everything is as before."""
     program = """
         import asyncio, os, sys, nacre
@@ -255,7 +255,7 @@ def test_what_is_protected_survives_a_host_without_descriptors(tmp_path: Path) -
     assert run_host(program, tmp_path / "work") == "fine\n"
 
 
-def test_a_hard_limit_too_low_for_a_keeper_is_an_error_that_says_what_to_do() -> None:
+def test_hard_fd_limit_too_low_for_a_keeper_raises_an_error_with_the_fix() -> None:
     program = """
         import resource, nacre
         from nacre.errors import KeeperFailed
@@ -273,7 +273,7 @@ def test_a_hard_limit_too_low_for_a_keeper_is_an_error_that_says_what_to_do() ->
 
 @pytest.mark.linux
 @pytest.mark.parametrize("access", Bash().access_modes[:2])
-def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_path: Path, access: str) -> None:
+def test_task_that_exits_at_once_is_reported_even_if_its_log_cannot_be_read(tmp_path: Path, access: str) -> None:
     program = """
         import asyncio, os, sys, nacre
         from nacre.result import Exited, NotStarted
@@ -319,9 +319,7 @@ def test_a_task_that_ends_at_once_is_told_of_even_if_its_log_cannot_be_read(tmp_
     ],
     ids=["leftovers", "yielding"],
 )
-def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descriptors(
-    attempts: str, remark: str
-) -> None:
+def test_command_that_cannot_become_a_task_without_fds_still_completes(attempts: str, remark: str) -> None:
     """On a busy machine it may become a task before the descriptors are used up: then retry with more time."""
     program = f"""
         import asyncio
@@ -351,7 +349,7 @@ def test_a_command_is_not_lost_because_it_cannot_become_a_task_for_want_of_descr
 
 
 @pytest.mark.linux
-def test_a_host_without_descriptors_looks_for_what_a_dead_keeper_left_as_soon_as_there_is_one() -> None:
+def test_search_for_orphans_of_a_dead_keeper_waits_for_a_free_fd() -> None:
     program = """
         import asyncio, os, resource, signal, subprocess
         from nacre.keeper.client.orphans import kill_tagged_orphans

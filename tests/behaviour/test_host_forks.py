@@ -18,7 +18,7 @@ from tests.support.quoting import quote
 from tests.support.waiting import TIME_LIMITS_S
 
 
-def test_after_a_fork_both_parent_and_child_work_with_keepers_of_their_own() -> None:
+def test_parent_and_forked_child_each_use_their_own_keeper() -> None:
     program = """
         import os, nacre
         first = nacre.run_sync("echo $PPID").stdout
@@ -65,7 +65,7 @@ def test_a_run_of_the_parent_survives_a_forked_child(ending: str, gate: Gate) ->
     assert run_host(program, f"echo a; {gate.wait}; echo b", gate.path) == "('exit 0', 'a\\nb\\n')\n"
 
 
-def test_a_forked_child_that_goes_on_inside_the_loop_can_run_commands(gate: Gate, tmp_path: Path) -> None:
+def test_child_forked_inside_the_event_loop_can_run_commands(gate: Gate, tmp_path: Path) -> None:
     program = """
         import asyncio, os, pathlib, sys, nacre
         from tests.support.waiting import TIME_LIMITS_S, until
@@ -91,7 +91,7 @@ def test_a_forked_child_that_goes_on_inside_the_loop_can_run_commands(gate: Gate
     assert run_host(program, text, gate.path, ready) == "a\nb\n"
 
 
-def test_a_forked_child_does_not_wait_for_places_that_its_parent_holds(life: Lifeline) -> None:
+def test_forked_child_does_not_wait_for_run_slots_held_by_its_parent(life: Lifeline) -> None:
     program = """
         import asyncio, os, sys, nacre
 
@@ -114,7 +114,7 @@ def test_a_forked_child_does_not_wait_for_places_that_its_parent_holds(life: Lif
     life.wait_over()
 
 
-def test_a_multiprocessing_child_works() -> None:
+def test_multiprocessing_child_can_run_commands() -> None:
     program = """
         import multiprocessing, nacre
 
@@ -134,7 +134,7 @@ def test_a_multiprocessing_child_works() -> None:
 
 
 @pytest.mark.linux  # elsewhere only the socket shows that the host has exited
-def test_a_child_that_holds_the_hosts_socket_does_not_keep_its_commands_alive(life: Lifeline) -> None:
+def test_child_that_inherits_the_hosts_socket_does_not_keep_runs_alive(life: Lifeline) -> None:
     program = """
         import os, stat, subprocess, sys, nacre
         nacre.run_sync("true")
@@ -164,7 +164,7 @@ def test_a_host_that_is_itself_run_by_nacre_works(bash: Bash) -> None:
 
 
 @pytest.mark.linux  # two keepers, two tags: only rlimits let the outer keeper see the inner one's
-def test_a_nested_host_and_all_it_runs_ends_with_the_run_around_it(bash: Bash, life: Lifeline) -> None:
+def test_timeout_kills_a_nested_host_and_everything_it_runs(bash: Bash, life: Lifeline) -> None:
     inner = "import nacre, sys; nacre.run_sync(sys.argv[1])"
     stubborn = f"{life.hold} setsid sleep 999 & (setsid sh -c 'trap \\\"\\\" TERM; sleep 999' &); sleep 999"
     text = f'{quote(sys.executable)} -c "{inner}" "{stubborn}"'

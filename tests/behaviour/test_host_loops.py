@@ -49,7 +49,7 @@ async def test_a_synchronous_run_inside_a_running_loop_works() -> None:
     assert outcome_and_output(nacre.run_sync("echo hi")) == (Exited(0), "hi\n")
 
 
-async def test_a_synchronous_run_inside_a_running_loop_raises_what_it_would_raise() -> None:
+async def test_synchronous_run_inside_a_running_loop_raises_invalid_request() -> None:
     with pytest.raises(nacre.InvalidRequest):
         nacre.run_sync("")
 
@@ -67,14 +67,14 @@ async def test_a_run_under_anyio_works(bash: Bash) -> None:
     assert sorted(result.stdout for result in results) == [f"{i}\n" for i in range(5)]
 
 
-async def test_several_hundred_at_once_all_say_their_own(bash: Bash) -> None:
+async def test_three_hundred_concurrent_runs_each_return_their_own_output(bash: Bash) -> None:
     results = await asyncio.gather(*(bash.run(f"echo {i}; echo {i} >&2; exit {i % 200}") for i in range(300)))
     assert [(result.exit_code, result.stdout, result.stderr) for result in results] == [
         (i % 200, f"{i}\n", f"{i}\n") for i in range(300)
     ]
 
 
-def test_a_loop_that_is_closed_without_ceremony_leaves_no_complaint() -> None:
+def test_event_loop_closed_without_cleanup_produces_no_warning() -> None:
     program = """
         import asyncio, nacre
         for _ in range(3):
@@ -85,7 +85,7 @@ def test_a_loop_that_is_closed_without_ceremony_leaves_no_complaint() -> None:
     assert run_host(program) == "hi\n" * 3
 
 
-def test_a_loop_that_is_closed_in_mid_run_leaves_nothing_alive(life: Lifeline) -> None:
+def test_next_run_works_after_an_event_loop_is_closed_during_a_run(life: Lifeline) -> None:
     program = """
         import asyncio, nacre, sys
         async def main():

@@ -10,7 +10,7 @@ from tests.support.hosts import run_host
 
 
 @pytest.mark.parametrize("disposition", ["SIG_IGN", "SIG_DFL", "handler"])
-def test_a_host_may_do_with_sigchld_what_it_likes(disposition: str) -> None:
+def test_host_may_set_any_sigchld_disposition(disposition: str) -> None:
     program = f"""
         import os, signal, nacre
         called = []
@@ -27,7 +27,7 @@ def test_a_host_may_do_with_sigchld_what_it_likes(disposition: str) -> None:
     assert run_host(program).split() == ["exit", "3", "exit", "0", "two"]
 
 
-def test_a_host_that_blocks_or_ignores_signals_does_not_pass_that_on() -> None:
+def test_commands_do_not_inherit_blocked_or_ignored_signals_of_the_host() -> None:
     program = """
         import signal, nacre
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
@@ -40,7 +40,7 @@ def test_a_host_that_blocks_or_ignores_signals_does_not_pass_that_on() -> None:
     assert run_host(program) == "[0, 0, 0]\nended by SIGTERM\n"
 
 
-def test_a_host_may_have_a_variable_without_a_name() -> None:
+def test_host_environment_may_contain_entries_without_a_name() -> None:
     starter = """
         import ctypes, os, sys
         libc = ctypes.CDLL(None)
@@ -52,7 +52,7 @@ def test_a_host_may_have_a_variable_without_a_name() -> None:
     assert run_host(starter, program) == "fine\n"
 
 
-def test_a_host_whose_directory_is_gone_can_still_run_elsewhere(tmp_path: Path) -> None:
+def test_host_whose_working_directory_is_deleted_can_run_elsewhere(tmp_path: Path) -> None:
     program = """
         import os, sys, nacre
         nacre.run_sync("true")  # everything is imported: Python itself cannot import from nowhere
@@ -69,7 +69,7 @@ def test_a_host_whose_directory_is_gone_can_still_run_elsewhere(tmp_path: Path) 
     assert run_host(program, gone) == "/\ncwd_missing working_dir\n"
 
 
-def test_a_host_that_ends_leaves_no_socket_for_python_to_complain_of() -> None:
+def test_host_exit_causes_no_resource_warning_about_a_socket() -> None:
     program = """
         import logging, nacre
         logging.kept = nacre.Bash()  # what goes late: what has not gone by then is taken apart

@@ -29,7 +29,7 @@ ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebo
 
 
 @ROOT
-def test_a_host_that_changes_its_group_gets_another_keeper_and_its_commands_run() -> None:
+def test_host_that_changes_its_group_id_gets_another_keeper() -> None:
     gid = free_uid()
     program = """
         import os, sys, nacre
@@ -45,7 +45,7 @@ def test_a_host_that_changes_its_group_gets_another_keeper_and_its_commands_run(
 
 
 @pytest.mark.linux
-async def test_a_daemon_that_sheds_its_tag_dies_with_a_lone_run(bash: Bash, life: Lifeline) -> None:
+async def test_daemon_that_sheds_its_tag_is_killed_with_the_only_run(bash: Bash, life: Lifeline) -> None:
     daemon = f"{life.hold} (ulimit -S -x 5; setsid -f sleep 60 </dev/null >/dev/null 2>&1); echo ready; sleep 999"
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request(daemon, timeout=limit))
@@ -55,7 +55,7 @@ async def test_a_daemon_that_sheds_its_tag_dies_with_a_lone_run(bash: Bash, life
 
 
 @pytest.mark.linux
-def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: Lifeline, gate: Gate) -> None:
+def test_untagged_process_of_an_unknown_run_is_killed_at_host_exit(life: Lifeline, gate: Gate) -> None:
     """Two runs exist when the process sheds its tag, so it could belong to either."""
     program = """
         import asyncio, nacre, sys
@@ -69,7 +69,7 @@ def test_what_no_run_can_be_found_for_ends_with_the_host_and_all_below_it(life: 
     life.wait_over()
 
 
-async def test_a_loop_that_stood_still_does_not_take_the_keeper_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_blocked_event_loop_does_not_make_the_keeper_look_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     late = 0.5
     monkeypatch.setattr(run, "_KEEPER_TIMEOUT_S", late)
     bash = Bash(Profile(name="hasty", grace=0.2))
@@ -94,7 +94,7 @@ def state(pid: int, program: str) -> str:
 
 @pytest.mark.linux
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
-async def test_a_waiting_shell_that_was_hit_does_not_take_the_next_command_with_it(bash: Bash, blow: int) -> None:
+async def test_killed_or_stopped_standby_shell_does_not_harm_the_next_command(bash: Bash, blow: int) -> None:
     for _ in range(30):
         await bash.run("true")
         for pid in await until(lambda: ready_shells(keeper_connection().pid), "a shell that waits"):
@@ -107,7 +107,7 @@ async def test_a_waiting_shell_that_was_hit_does_not_take_the_next_command_with_
 
 @pytest.mark.linux
 @pytest.mark.req("M-11")
-async def test_what_is_let_through_for_one_call_does_not_wait_with_the_next_shell(
+async def test_variable_passed_to_one_call_is_not_in_the_next_standby_shell(
     bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", "not-for-everyone-1234")
@@ -121,7 +121,7 @@ async def test_what_is_let_through_for_one_call_does_not_wait_with_the_next_shel
 
 @pytest.mark.linux
 @pytest.mark.req("M-11")
-def test_the_keepers_environment_holds_next_to_nothing() -> None:
+def test_keeper_does_not_inherit_an_arbitrary_variable_of_the_host() -> None:
     program = """
         import nacre
         print(nacre.run_sync(r"tr '\\0' '\\n' </proc/$PPID/environ || echo denied").stdout)
@@ -131,7 +131,7 @@ def test_the_keepers_environment_holds_next_to_nothing() -> None:
     assert "hunter2" not in shown
 
 
-async def test_a_child_that_was_forked_in_mid_run_has_places_of_its_own(gate: Gate, tmp_path: Path) -> None:
+async def test_child_forked_during_a_run_has_its_own_run_slots(gate: Gate, tmp_path: Path) -> None:
     program = """
         import asyncio, os, pathlib, sys, nacre
         from tests.support.waiting import until
@@ -155,14 +155,14 @@ async def test_a_child_that_was_forked_in_mid_run_has_places_of_its_own(gate: Ga
     assert run_host(program, text, gate.path, ready) == "child\nparent\n"
 
 
-async def test_output_that_goes_through_another_process_is_waited_for(bash: Bash, tmp_path: Path) -> None:
+async def test_output_through_a_process_substitution_is_waited_for(bash: Bash, tmp_path: Path) -> None:
     for _ in range(10):
         result = await bash.run(Request("exec > >(tee log); echo through", cwd=tmp_path))
         assert (result.outcome, result.stdout) == (Exited(0), "through\n")
 
 
 @pytest.mark.linux  # elsewhere the keeper itself needs a temporary file
-def test_a_place_for_spills_that_goes_away_is_remarked_upon(tmp_path: Path) -> None:
+def test_deleted_directory_for_spill_files_gets_a_note(tmp_path: Path) -> None:
     program = """
         import os, sys, tempfile, nacre
         tempfile.gettempdir()
@@ -175,7 +175,7 @@ def test_a_place_for_spills_that_goes_away_is_remarked_upon(tmp_path: Path) -> N
     assert shown.startswith("exit 0 3893 None ('The output that is left out could not be written to a file: ")
 
 
-def test_a_session_survives_a_moment_without_descriptors() -> None:
+def test_session_recovers_after_a_moment_without_free_fds() -> None:
     program = """
         import asyncio, nacre
         from tests.support.descriptors import limit_descriptors, no_descriptor_left
@@ -196,7 +196,7 @@ def test_a_session_survives_a_moment_without_descriptors() -> None:
 
 @pytest.mark.skipif(shutil.which("python3") is None, reason="needs python3 on PATH")
 @pytest.mark.linux
-async def test_a_process_whose_first_thread_has_ended_is_alive(bash: Bash, life: Lifeline) -> None:
+async def test_process_whose_main_thread_has_exited_is_killed_on_timeout(bash: Bash, life: Lifeline) -> None:
     program = "import threading, time, ctypes; threading.Thread(target=time.sleep, args=(60,)).start(); "
     program += "print('ready', flush=True); ctypes.CDLL(None).pthread_exit(None)"
     for limit in TIME_LIMITS_S:
@@ -206,7 +206,7 @@ async def test_a_process_whose_first_thread_has_ended_is_alive(bash: Bash, life:
     assert (result.outcome, result.running, life.over) == (TimedOut(limit), (), True)
 
 
-async def test_a_session_is_not_needed_to_be_told_of_an_excursion(tmp_path: Path) -> None:
+async def test_run_with_its_own_cwd_leaves_the_session_directory_without_a_note(tmp_path: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=tmp_path))
     assert (await session.run(Request("cd /usr", cwd="/"))).notes == ()
     assert session.cwd == str(tmp_path)

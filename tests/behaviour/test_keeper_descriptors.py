@@ -25,9 +25,7 @@ KINDS = {
 
 @pytest.mark.parametrize("access", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_and_leaves_no_file(
-    tmp_path: Path, kind: str, access: int
-) -> None:
+def test_keeper_without_free_fds_reports_not_started_and_leaves_no_file(tmp_path: Path, kind: str, access: int) -> None:
     temporary, place = tmp_path / "temporary", tmp_path / "place"
     temporary.mkdir()
     place.mkdir()  # not the project: without mounts, no workspace may contain nacre's own code
@@ -63,7 +61,7 @@ def test_what_a_keeper_has_no_descriptors_for_could_not_start_says_what_to_do_an
     wait_until(lambda: not any(temporary.iterdir()), "what was private to be removed")
 
 
-def test_a_keeper_without_descriptors_ends_what_a_killed_keeper_of_a_task_leaves(tmp_path: Path) -> None:
+def test_keeper_without_free_fds_kills_the_task_of_another_killed_keeper(tmp_path: Path) -> None:
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Request, Tasks, ToolContext
@@ -88,7 +86,7 @@ def test_a_keeper_without_descriptors_ends_what_a_killed_keeper_of_a_task_leaves
     assert run_host(program, tmp_path / "tasks") == "True\n"
 
 
-def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long() -> None:
+def test_keeper_without_free_fds_kills_all_processes_on_timeout() -> None:
     program = """
         import asyncio, os
         from nacre import Bash, Chunk, Ended, Request
@@ -137,7 +135,7 @@ def test_a_keeper_without_descriptors_ends_all_of_a_command_that_takes_too_long(
     ],
     ids=["leftovers", "yielding"],
 )
-def test_a_command_goes_on_if_its_keeper_has_no_descriptors_to_make_it_a_task(
+def test_command_continues_when_its_keeper_has_no_fds_to_make_it_a_task(
     gate: Gate, attempts: dict[str, str], remark: str
 ) -> None:
     """On a busy machine it may become a task before the keeper is out of descriptors: then retry with more time."""

@@ -24,7 +24,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until, wait_until
 
 
 @pytest.mark.parametrize("noticed", [True, False])
-async def test_a_command_whose_caller_is_cancelled_as_its_keeper_dies_is_ended(
+async def test_command_is_killed_when_its_caller_is_cancelled_as_the_keeper_dies(
     bash: Bash, life: Lifeline, noticed: bool
 ) -> None:
     running = asyncio.ensure_future(bash.run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
@@ -41,7 +41,7 @@ async def test_a_command_whose_caller_is_cancelled_as_its_keeper_dies_is_ended(
 
 @pytest.mark.linux
 @pytest.mark.parametrize("yield_after", [None, 60.0])
-async def test_a_command_whose_consumer_is_busy_as_its_keeper_dies_is_ended(
+async def test_command_is_killed_when_the_keeper_dies_while_its_stream_is_unread(
     bash: Bash, life: Lifeline, tmp_path: Path, yield_after: float | None
 ) -> None:
     """Also with a dedicated keeper, which dies together with the main keeper."""
@@ -69,7 +69,7 @@ def _holds(pid: str, path: Path) -> bool:
         return False
 
 
-def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifeline, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_keeper_are_killed_at_host_exit(life: Lifeline, tmp_path: Path) -> None:
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Request, ToolContext
@@ -92,7 +92,7 @@ def test_what_a_keeper_left_that_nobody_missed_goes_with_the_program(life: Lifel
 
 @pytest.mark.linux
 @pytest.mark.parametrize("access", ["unrestricted", "restricted"])
-async def test_a_keeper_that_was_stopped_and_takes_no_more_messages_is_woken(bash: Bash, access: Access) -> None:
+async def test_stopped_keeper_with_a_full_socket_is_woken(bash: Bash, access: Access) -> None:
     if access not in bash.access_modes:
         pytest.skip("nothing confines here")
     keeper_connection().shut_down()  # a keeper's first sandboxed command needs larger messages
@@ -108,7 +108,7 @@ async def test_a_keeper_that_was_stopped_and_takes_no_more_messages_is_woken(bas
         assert {result.outcome for result in await asyncio.gather(*running)} == {Exited(0)}
 
 
-async def test_keepers_that_die_before_they_can_be_asked_are_not_replaced_for_ever(
+async def test_host_gives_up_after_five_keepers_die_before_the_request(
     bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[KeeperConnection] = []
@@ -125,7 +125,7 @@ async def test_keepers_that_die_before_they_can_be_asked_are_not_replaced_for_ev
 
 
 @pytest.mark.linux
-async def test_a_keeper_that_cannot_live_is_not_said_to_be_killed(bash: Bash, tmp_path: Path) -> None:
+async def test_keeper_that_exits_at_start_is_reported_with_its_exit_status(bash: Bash, tmp_path: Path) -> None:
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
@@ -144,7 +144,7 @@ async def test_a_keeper_that_cannot_live_is_not_said_to_be_killed(bash: Bash, tm
 
 
 @pytest.mark.linux
-async def test_a_keeper_that_was_killed_is_not_alive_while_somebody_holds_its_socket(
+async def test_killed_keeper_is_not_alive_while_a_process_holds_its_socket(
     bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kernel holds the socket open, too, while it tears the process down."""
@@ -168,9 +168,7 @@ async def test_a_keeper_that_was_killed_is_not_alive_while_somebody_holds_its_so
     assert (await bash.run("echo next")).output == "next\n"
 
 
-async def test_what_is_asked_for_again_has_what_is_left_of_its_time(
-    bash: Bash, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_retried_run_has_only_the_rest_of_its_timeout(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
     await bash.run("true")
     start, times = KeeperConnection.start, list[float]()
 
@@ -192,7 +190,7 @@ async def test_what_is_asked_for_again_has_what_is_left_of_its_time(
 
 
 @pytest.mark.linux
-async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_does_not_run(
+async def test_run_cancelled_while_it_is_retried_never_starts(
     bash: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The switch is thrown at the last moment: the new keeper has the request, and the caller does not wait yet."""
@@ -220,9 +218,7 @@ async def test_what_is_called_off_by_another_thread_while_it_is_asked_for_again_
 
 
 @pytest.mark.linux
-async def test_what_was_to_become_a_task_and_was_not_begun_leaves_its_keeper_nothing_open(
-    bash: Bash, tmp_path: Path
-) -> None:
+async def test_promoted_run_that_cannot_start_leaks_no_keeper_fds(bash: Bash, tmp_path: Path) -> None:
     if fds(keeper_connection().pid) is None:
         pytest.skip("only root may look into a keeper")
     keeper_connection().shut_down()  # with all keepers that it has forked

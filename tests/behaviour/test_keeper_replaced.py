@@ -60,7 +60,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Killed:
 
 @pytest.mark.parametrize("access", ["unrestricted", "workspace"])
 @pytest.mark.parametrize("yield_after", [None, 10.0])
-async def test_a_command_that_was_not_heard_of_runs_once(
+async def test_command_runs_once_when_its_keeper_dies_before_receiving_it(
     bash: Bash, killed: Killed, tmp_path: Path, access: Access, yield_after: float | None
 ) -> None:
     if access not in bash.access_modes:
@@ -76,7 +76,7 @@ async def test_a_command_that_was_not_heard_of_runs_once(
     assert (work / "ran").read_text() == "0\n1\n2\n3\n4\n"
 
 
-async def test_many_at_once_run_once_each(bash: Bash, tmp_path: Path) -> None:
+async def test_concurrent_commands_run_once_each_when_their_keeper_is_killed(bash: Bash, tmp_path: Path) -> None:
     await bash.run("true")
     keeper = keeper_connection()
     stop(keeper)
@@ -88,7 +88,9 @@ async def test_many_at_once_run_once_each(bash: Bash, tmp_path: Path) -> None:
     assert sorted(map(int, (tmp_path / "ran").read_text().split())) == list(range(60))
 
 
-async def test_a_task_that_was_not_heard_of_is_begun_once(bash: Bash, killed: Killed, tmp_path: Path) -> None:
+async def test_task_starts_once_when_its_keeper_dies_before_receiving_it(
+    bash: Bash, killed: Killed, tmp_path: Path
+) -> None:
     store = tmp_path / "tasks"
     ctx = ToolContext(output_dir=store)
     killed(1)
@@ -100,7 +102,7 @@ async def test_a_task_that_was_not_heard_of_is_begun_once(bash: Bash, killed: Ki
     assert (tmp_path / "ran").read_text() == "ran\n"
 
 
-async def test_a_command_that_was_to_become_a_task_before_anybody_had_heard_of_it_becomes_one(
+async def test_command_becomes_a_task_though_its_first_keeper_died(
     bash: Bash, killed: Killed, tmp_path: Path, gate: Gate
 ) -> None:
     store = tmp_path / "tasks"
@@ -114,7 +116,7 @@ async def test_a_command_that_was_to_become_a_task_before_anybody_had_heard_of_i
         assert "\n20000\nlast\n" in (store / result.task.id / "output.log").read_text()
 
 
-async def test_who_goes_on_killing_keepers_is_heard_of(bash: Bash, killed: Killed, tmp_path: Path) -> None:
+async def test_run_is_lost_when_two_keepers_die_before_receiving_it(bash: Bash, killed: Killed, tmp_path: Path) -> None:
     killed(2)
     result = await bash.run(f"echo ran >> {quote(tmp_path)}/ran")
     assert result.outcome == Lost("nacre's keeper process was killed")
@@ -131,7 +133,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize("warm", [False, True], ids=["", "with the next keeper there"])
 @pytest.mark.parametrize("kind", REQUESTS)
-async def test_what_is_called_off_meanwhile_is_not_begun(
+async def test_run_cancelled_between_two_keepers_never_starts(
     bash: Bash, killed: Killed, tmp_path: Path, kind: str, warm: bool
 ) -> None:
     request = replace(REQUESTS[kind], command=f"echo ran >> {quote(tmp_path)}/ran")
@@ -152,7 +154,7 @@ async def test_what_is_called_off_meanwhile_is_not_begun(
 
 
 @pytest.mark.parametrize("kind", REQUESTS)
-async def test_what_nobody_waits_for_any_more_is_not_begun_and_leaves_nothing(
+async def test_run_whose_asyncio_task_is_cancelled_between_keepers_leaves_nothing(
     bash: Bash, killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     temporary = tmp_path / "temporary"
@@ -183,14 +185,14 @@ def start_with_killed_keeper(
     return asyncio.ensure_future(bash.run(request, ctx)), keeper_connection()
 
 
-async def test_what_was_not_heard_of_in_its_time_is_not_begun(bash: Bash, killed: Killed, tmp_path: Path) -> None:
+async def test_run_not_received_within_its_timeout_never_starts(bash: Bash, killed: Killed, tmp_path: Path) -> None:
     killed(1)
     result = await bash.run(Request(f"echo ran >> {quote(tmp_path)}/ran", timeout=0.001))
     assert result.outcome == Lost("nacre's keeper process was killed")
     assert not (tmp_path / "ran").exists()
 
 
-async def test_a_task_for_which_no_keeper_can_be_had_any_more_is_none(
+async def test_background_run_without_a_replacement_keeper_makes_no_task(
     bash: Bash, killed: Killed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, _ = start_with_killed_keeper(
@@ -203,14 +205,16 @@ async def test_a_task_for_which_no_keeper_can_be_had_any_more_is_none(
     assert not Tasks(tmp_path).list()
 
 
-async def test_however_soon_it_is_to_become_a_task_a_command_does_or_has_ended(bash: Bash, tmp_path: Path) -> None:
+async def test_run_with_a_tiny_yield_after_becomes_a_task_or_exits(bash: Bash, tmp_path: Path) -> None:
     for after in (1e-9, 1e-6) * 20:
         result = await bash.run(Request("true", yield_after=after), ToolContext(output_dir=tmp_path))
         assert isinstance(result.outcome, Running) or result.outcome == Exited(0)
 
 
 @pytest.mark.parametrize("yield_after", [None, 10.0])
-async def test_what_kills_its_keeper_at_once_has_begun(tmp_path: Path, yield_after: float | None) -> None:
+async def test_command_that_kills_its_keeper_at_once_is_not_run_again(
+    tmp_path: Path, yield_after: float | None
+) -> None:
     """So it is not run again, neither with a standby shell nor with one that is started for it."""
     ctx = ToolContext(output_dir=tmp_path / "tasks")
     outcomes = set[Outcome]()

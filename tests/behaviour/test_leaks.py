@@ -82,13 +82,13 @@ PROGRAM = """
         "many(50, 'true', stdin='x')",
     ],
 )
-def test_nothing_is_left_behind(work: str, tmp_path: Path) -> None:
+def test_runs_leave_host_and_keeper_resources_unchanged(work: str, tmp_path: Path) -> None:
     before, after = json.loads(run_host(PROGRAM, work, env={"TMPDIR": str(tmp_path)}))
     assert after == before
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_keeper_ends_with_its_host_when_nothing_runs() -> None:
+def test_idle_keeper_exits_with_its_host() -> None:
     keeper = int(run_host("import nacre; print(nacre.run_sync('echo $PPID').stdout)"))
     wait_until(lambda: not is_alive(keeper), "the end of the keeper")
 

@@ -25,7 +25,7 @@ def end(*leftovers: Process) -> None:
         os.kill(process.pid, signal.SIGKILL)
 
 
-async def test_a_command_returns_when_its_shell_exits_and_names_what_still_runs(bash: Bash) -> None:
+async def test_command_returns_when_its_shell_exits_and_names_its_leftovers(bash: Bash) -> None:
     result = await asyncio.wait_for(bash.run("sleep 60 & echo $!; echo done"), HANG_TIMEOUT_S)
     sleeper = int(result.stdout.split()[0])
     assert result == Result(
@@ -43,7 +43,7 @@ async def test_a_command_returns_when_its_shell_exits_and_names_what_still_runs(
     end(*result.running)
 
 
-async def test_a_leftover_is_kept_alive_after_the_run(bash: Bash, life: Lifeline) -> None:
+async def test_leftover_stays_alive_after_the_run(bash: Bash, life: Lifeline) -> None:
     result = await bash.run(f"{life.hold} sleep 60 & echo done")
     await bash.run("true")
     assert (result.stdout, life.over) == ("done\n", False)
@@ -51,7 +51,7 @@ async def test_a_leftover_is_kept_alive_after_the_run(bash: Bash, life: Lifeline
     await life.wait_until_ended()
 
 
-async def test_a_leftover_that_floods_the_output_does_not_hold_the_command_back(bash: Bash) -> None:
+async def test_leftover_that_floods_output_does_not_delay_the_command(bash: Bash) -> None:
     seen, last = b"", None
     async for event in bash.stream("yes >/dev/stdout & sleep 1; echo done"):
         if isinstance(event, Chunk):
@@ -64,14 +64,14 @@ async def test_a_leftover_that_floods_the_output_does_not_hold_the_command_back(
     end(*last.running)
 
 
-async def test_wait_in_a_command_really_waits(bash: Bash) -> None:
+async def test_wait_builtin_in_a_command_waits_for_its_job(bash: Bash) -> None:
     result = await bash.run("sleep 1 & wait; echo waited")
     assert (result.outcome, result.stdout, result.running) == (Exited(0), "waited\n", ())
     assert result.duration >= 1
 
 
 @pytest.mark.parametrize("ending", ["", "trap '' TERM;"], ids=["polite", "ignores-term"])
-async def test_leftovers_can_be_ended_at_once(bash: Bash, life: Lifeline, ending: str) -> None:
+async def test_leftovers_end_kills_leftovers_before_the_call_returns(bash: Bash, life: Lifeline, ending: str) -> None:
     command = f"{life.hold} ({ending} sleep 60; sleep 60) & setsid sleep 60 & echo done"
     result = await bash.run(Request(command, leftovers="end"))
     assert result == Result(
@@ -90,7 +90,7 @@ async def test_leftovers_can_be_ended_at_once(bash: Bash, life: Lifeline, ending
 
 
 @pytest.mark.linux
-async def test_a_daemon_that_is_born_while_its_shell_ends_is_ended_too(bash: Bash, life: Lifeline) -> None:
+async def test_daemon_forked_while_its_shell_exits_is_killed(bash: Bash, life: Lifeline) -> None:
     """Now and then its parent dies between two polls of the keeper."""
     for _ in range(60):
         result = await bash.run(Request(f"{life.hold} ( (setsid sleep 60 &) & ); exit 3", leftovers="end"))
@@ -98,20 +98,20 @@ async def test_a_daemon_that_is_born_while_its_shell_ends_is_ended_too(bash: Bas
     await life.wait_until_ended()
 
 
-async def test_the_result_names_the_leftovers_that_were_ended(bash: Bash) -> None:
+async def test_result_names_the_killed_leftovers(bash: Bash) -> None:
     result = await bash.run(Request("sleep 60 & echo $!", leftovers="end"))
     sleeper = int(result.stdout)
     assert result.killed_leftovers == (Process(sleeper, result.pid or 0, "sleep 60"),)
     assert result.notes == (f"1 process left running and ended: {sleeper} (sleep 60).",)
 
 
-async def test_the_exit_code_is_the_shells_own_when_leftovers_are_ended(bash: Bash) -> None:
+async def test_exit_code_is_the_shells_own_when_leftovers_are_killed(bash: Bash) -> None:
     result = await bash.run(Request("sleep 60 & exit 7", leftovers="end"))
     assert (result.outcome, result.running) == (Exited(7), ())
 
 
 @pytest.mark.parametrize("stream", ["", " >&2"], ids=["stdout", "stderr"])
-async def test_a_leftover_that_prints_later_neither_blocks_nor_dies_of_a_closed_pipe(
+async def test_leftover_that_prints_later_neither_blocks_nor_gets_sigpipe(
     bash: Bash, life: Lifeline, gate: Gate, tmp_path: Path, stream: str
 ) -> None:
     printer = f"({gate.wait}; head -c 8000000 /dev/zero{stream} && echo drained >drained) &"
@@ -129,7 +129,7 @@ async def test_other_commands_run_while_a_leftover_floods(bash: Bash) -> None:
     end(*flood.running)
 
 
-async def test_a_leftover_that_has_become_a_daemon_is_named(bash: Bash, life: Lifeline) -> None:
+async def test_leftover_that_became_a_daemon_is_named(bash: Bash, life: Lifeline) -> None:
     result = await bash.run(f"{life.hold} (setsid sleep 60 &); echo done")
     (daemon,) = result.running
     assert daemon.command in ("setsid sleep 60", "sleep 60")
@@ -137,14 +137,14 @@ async def test_a_leftover_that_has_become_a_daemon_is_named(bash: Bash, life: Li
     await life.wait_until_ended()
 
 
-async def test_every_leftover_is_named_however_many_there_are(bash: Bash) -> None:
+async def test_all_seventy_leftovers_are_named(bash: Bash) -> None:
     result = await bash.run("for i in {1..70}; do sleep 60 & echo $!; done")
     assert sorted(process.pid for process in result.running) == sorted(map(int, result.stdout.split()))
     assert result.notes[0].startswith("70 processes left running: ")
     end(*result.running)
 
 
-async def test_a_subshell_left_running_is_not_named_by_what_nacre_hands_to_bash(bash: Bash, life: Lifeline) -> None:
+async def test_leftover_subshell_is_not_named_by_nacres_own_shell_code(bash: Bash, life: Lifeline) -> None:
     result = await bash.run(f"{life.hold} (sleep 60; true) & echo done")
     names = [process.command for process in result.running]
     assert not [name for name in names if "BASH_EXECUTION_STRING" in name]
@@ -168,13 +168,13 @@ LEFTOVERS = {
 
 
 @pytest.mark.parametrize("leftover", LEFTOVERS.values(), ids=LEFTOVERS)
-def test_leftovers_end_with_their_host(life: Lifeline, leftover: str) -> None:
+def test_leftovers_are_killed_when_their_host_exits(life: Lifeline, leftover: str) -> None:
     run_host(HOST.format(end=""), f"{life.hold} {leftover} echo done")
     life.wait_over()
 
 
 @pytest.mark.parametrize("leftover", LEFTOVERS.values(), ids=LEFTOVERS)
-def test_leftovers_end_with_a_host_that_is_killed(life: Lifeline, leftover: str) -> None:
+def test_leftovers_are_killed_when_their_host_is_killed(life: Lifeline, leftover: str) -> None:
     with started_host(HOST.format(end="input()"), f"{life.hold} {leftover} echo done") as host:
         assert host.stdout is not None
         assert host.stdout.readline() != "[]\n"
@@ -184,7 +184,7 @@ def test_leftovers_end_with_a_host_that_is_killed(life: Lifeline, leftover: str)
         life.wait_over()
 
 
-async def test_ending_one_runs_leftovers_leaves_those_of_another_alone(
+async def test_killing_leftovers_of_one_run_spares_those_of_another(
     bash: Bash, life: Lifeline, other_life: Lifeline
 ) -> None:
     kept = await bash.run(f"{other_life.hold} sleep 60 & echo kept")
@@ -198,18 +198,18 @@ async def test_ending_one_runs_leftovers_leaves_those_of_another_alone(
 class TestWaiting:
     """`leftovers="wait"`: the shell waits for its jobs."""
 
-    async def test_a_job_is_waited_for_and_its_output_is_there(self, bash: Bash, gate: Gate) -> None:
+    async def test_job_is_waited_for_and_its_output_is_in_the_result(self, bash: Bash, gate: Gate) -> None:
         job = f"({gate.wait}; sleep 0.05; echo bg)"
         result = await bash.run(Request(f"{job} & echo fg; echo >{quote(gate.path)}; (exit 3)", leftovers="wait"))
         assert (result.outcome, result.output) == (Exited(3), "fg\nbg\n")
         assert result.running == ()
 
-    async def test_how_the_stages_of_a_pipeline_ended_is_still_told(self, bash: Bash) -> None:
+    async def test_pipestatus_is_reported_when_leftovers_are_waited_for(self, bash: Bash) -> None:
         result = await bash.run(Request("(sleep 0.05; echo bg) & false | cat", leftovers="wait"))
         assert (result.outcome, result.output) == (Exited(0), "bg\n")
         assert [stage.status for stage in result.pipestatus] == [1, 0]
 
-    async def test_a_job_that_never_ends_is_bounded_by_the_timeout(self, bash: Bash, life: Lifeline) -> None:
+    async def test_timeout_bounds_the_wait_for_a_job(self, bash: Bash, life: Lifeline) -> None:
         command = f"{life.hold} sleep 600 & echo started"
         for limit in TIME_LIMITS_S:
             result = await bash.run(Request(command, leftovers="wait", timeout=limit))
@@ -218,11 +218,11 @@ class TestWaiting:
         assert (result.outcome, result.output) == (TimedOut(limit), "started\n")
         await life.wait_until_ended()
 
-    async def test_a_function_named_wait_is_not_asked(self, bash: Bash) -> None:
+    async def test_shell_function_named_wait_is_not_called(self, bash: Bash) -> None:
         result = await bash.run(Request("wait() { echo mine; }; sleep 0.01 &", leftovers="wait"))
         assert (result.outcome, result.output) == (Exited(0), "")
 
-    async def test_a_session_waits_too(self, tmp_path: Path) -> None:
+    async def test_session_waits_for_leftovers_and_keeps_its_state_changes(self, tmp_path: Path) -> None:
         session = nacre.Session(ctx=ToolContext(working_dir=tmp_path))
         result = await session.run(Request("(sleep 0.05; echo bg) & export A=b; cd /", leftovers="wait"))
         assert result.output == "bg\n"

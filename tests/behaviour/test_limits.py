@@ -59,7 +59,7 @@ async def works_again(access: Access, place: Path) -> None:
     assert (result.outcome, result.output) == (Exited(0), "fine\n")
 
 
-async def test_memory_in_nameless_files_counts_once(tmp_path: Path) -> None:
+async def test_memory_of_a_shared_memfd_counts_once(tmp_path: Path) -> None:
     """Every process that has the file open shares it; none maps it."""
     hog = (
         "import os, signal\n"
@@ -80,7 +80,7 @@ async def test_memory_in_nameless_files_counts_once(tmp_path: Path) -> None:
     assert result.outcome.limit == "memory"
 
 
-async def test_a_start_up_file_is_read_within_the_limits(tmp_path: Path) -> None:
+async def test_bash_env_file_is_read_under_the_limits(tmp_path: Path) -> None:
     """Bash would read it before it waits to be released."""
     (tmp_path / "start").write_text('echo "$(ulimit -n) $0 $#"; COLOUR=blue\n')
     request = Request('echo "$COLOUR $BASH_ENV ${NACRE_BASH_ENV-none}"', env={"BASH_ENV": str(tmp_path / "start")})
@@ -89,7 +89,7 @@ async def test_a_start_up_file_is_read_within_the_limits(tmp_path: Path) -> None
 
 
 @every_access
-async def test_a_memory_hog_is_ended_and_named(access: Access, tmp_path: Path) -> None:
+async def test_memory_limit_kills_the_run_and_is_named(access: Access, tmp_path: Path) -> None:
     result = await run(f"{PYTHON} -c {shlex.quote(HOG)}", access, tmp_path, Limits(memory=256 * MIB))
     assert isinstance(result.outcome, OverLimit)
     assert (result.outcome.limit, result.outcome.allowed) == ("memory", 256 * MIB)
@@ -102,7 +102,7 @@ async def test_a_memory_hog_is_ended_and_named(access: Access, tmp_path: Path) -
 
 @pytest.mark.req("P-008")
 @pytest.mark.skipif(not probe().mounts, reason="needs shared memory of its own, which takes root")
-async def test_shared_memory_is_not_larger_than_the_memory_that_is_allowed(tmp_path: Path) -> None:
+async def test_dev_shm_is_no_larger_than_the_memory_limit(tmp_path: Path) -> None:
     hog = f"/dev/shm/nacre-test-{os.getpid()}"
     command = f"head -c 200M /dev/zero > {hog}; stat -c %s {hog}"
     result = await run(command, "workspace", tmp_path, Limits(memory=64 * MIB))
@@ -110,7 +110,7 @@ async def test_shared_memory_is_not_larger_than_the_memory_that_is_allowed(tmp_p
     assert not os.path.exists(hog)
 
 
-async def test_memory_that_many_hold_together_is_counted_together(tmp_path: Path) -> None:
+async def test_memory_limit_counts_all_processes_of_a_run_together(tmp_path: Path) -> None:
     """Four processes with 100 MB each: none is over the limit alone."""
     hold = 'import signal; held = bytearray(b"x" * (100 << 20)); print("held", flush=True); signal.pause()'
     command = f"for i in 1 2 3 4; do {PYTHON} -c {shlex.quote(hold)} & done; wait"
@@ -119,7 +119,7 @@ async def test_memory_that_many_hold_together_is_counted_together(tmp_path: Path
     assert result.outcome.limit == "memory"
 
 
-async def test_memory_that_many_share_is_counted_once(tmp_path: Path) -> None:
+async def test_memory_shared_between_processes_counts_once(tmp_path: Path) -> None:
     """100 MB in a parent, shared with its four children: 500 MB resident in sum, 100 MB in fact.
 
     The limit cannot be lower: shares are read one after another, and while children are forked, the first processes
@@ -141,7 +141,7 @@ async def test_memory_that_many_share_is_counted_once(tmp_path: Path) -> None:
 
 
 @every_access
-async def test_a_cpu_hog_is_ended_and_named(access: Access, tmp_path: Path) -> None:
+async def test_cpu_limit_kills_the_run_and_is_named(access: Access, tmp_path: Path) -> None:
     """Two processes at once, each with half of what is too much."""
     busy = "while :; do :; done"
     result = await run(f"({busy}) & ({busy}) & wait", access, tmp_path, Limits(cpu=1))
@@ -152,7 +152,7 @@ async def test_a_cpu_hog_is_ended_and_named(access: Access, tmp_path: Path) -> N
     await works_again(access, tmp_path)
 
 
-async def test_computing_counts_when_who_did_it_has_ended(tmp_path: Path) -> None:
+async def test_cpu_limit_counts_processes_that_have_exited(tmp_path: Path) -> None:
     """A third of a second of CPU time each, one after another, some orphaned: none is alive for long."""
     burn = f"{PYTHON} -c 'import time\nwhile time.process_time() < 0.3: pass'"
     command = f"while :; do {burn}; ( {burn} & ) ; {burn}; done"
@@ -162,7 +162,7 @@ async def test_computing_counts_when_who_did_it_has_ended(tmp_path: Path) -> Non
 
 
 @every_access
-async def test_a_horde_of_processes_is_ended_and_named(access: Access, tmp_path: Path) -> None:
+async def test_process_limit_kills_the_run_and_is_named(access: Access, tmp_path: Path) -> None:
     """A harmless one: two hundred processes that sleep."""
     command = "for i in $(seq 200); do sleep 60 & done 2>/dev/null; wait"
     result = await run(command, access, tmp_path, Limits(processes=50))
@@ -174,7 +174,7 @@ async def test_a_horde_of_processes_is_ended_and_named(access: Access, tmp_path:
     await works_again(access, tmp_path)
 
 
-async def test_nothing_of_a_run_over_its_limit_is_alive_not_even_what_hid(tmp_path: Path, life: Lifeline) -> None:
+async def test_run_over_its_limit_leaves_no_process_alive_not_even_daemons(tmp_path: Path, life: Lifeline) -> None:
     stubborn = "setsid sh -c 'trap \"\" TERM; sleep 60' & env -i setsid -f sleep 60;"
     command = f"{life.hold} {stubborn} for i in $(seq 30); do sleep 60 & done; wait"
     result = await run(command, "unrestricted", tmp_path, Limits(processes=20))
@@ -182,7 +182,7 @@ async def test_nothing_of_a_run_over_its_limit_is_alive_not_even_what_hid(tmp_pa
     assert (result.running, life.over) == ((), True)
 
 
-async def test_within_its_limits_a_run_is_left_alone(tmp_path: Path) -> None:
+async def test_run_within_its_limits_is_not_disturbed(tmp_path: Path) -> None:
     limits = Limits(memory=512 * MIB, cpu=30, processes=50, file_size=MIB, open_files=64)
     command = "seq 10000 | sort | tail -1; for i in $(seq 20); do sleep 0.2 & done; wait; head -c 1000000 /dev/zero > f"
     result = await run(command, "unrestricted", tmp_path, limits)
@@ -193,7 +193,7 @@ async def test_within_its_limits_a_run_is_left_alone(tmp_path: Path) -> None:
 
 
 @writing_access
-async def test_no_file_grows_over_its_limit(access: Access, tmp_path: Path) -> None:
+async def test_file_size_limit_bounds_each_file(access: Access, tmp_path: Path) -> None:
     result = await run("head -c 5000000 /dev/zero > big; echo $?", access, tmp_path, Limits(file_size=MIB))
     assert (tmp_path / "big").stat().st_size == MIB
     assert result.stdout in ("153\n", "1\n"), "ended by SIGXFSZ, or told so"
@@ -204,7 +204,7 @@ async def test_no_file_grows_over_its_limit(access: Access, tmp_path: Path) -> N
 
 
 @every_access
-async def test_no_process_has_more_open_files_than_its_limit(access: Access, tmp_path: Path) -> None:
+async def test_process_cannot_open_more_files_than_its_limit(access: Access, tmp_path: Path) -> None:
     opens = (
         "held = []\n"
         "try:\n"
@@ -216,7 +216,7 @@ async def test_no_process_has_more_open_files_than_its_limit(access: Access, tmp
 
 
 @every_access
-async def test_no_limit_can_be_raised_by_the_command(access: Access, tmp_path: Path) -> None:
+async def test_command_cannot_raise_its_limits(access: Access, tmp_path: Path) -> None:
     """Not by root either: it has lost CAP_SYS_RESOURCE, and no program restores it."""
     limits = Limits(memory=512 * MIB, cpu=100, processes=100, file_size=64 * MIB, open_files=128)
     letters = "dtfnuc"
@@ -240,19 +240,19 @@ async def test_no_limit_can_be_raised_by_the_command(access: Access, tmp_path: P
 
 
 @every_access
-async def test_a_limit_may_be_lowered_by_the_command(access: Access, tmp_path: Path) -> None:
+async def test_command_can_lower_a_limit(access: Access, tmp_path: Path) -> None:
     result = await run("ulimit -n 20; ulimit -n", access, tmp_path, Limits(open_files=128))
     assert result.output == "20\n"
 
 
-async def test_what_the_host_may_not_have_no_command_gets(tmp_path: Path) -> None:
+async def test_limit_above_the_hosts_hard_limit_leaves_the_hard_limit(tmp_path: Path) -> None:
     """With a limit above the host's own hard limit, the hard limit stays."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     result = await run("ulimit -Hn", "unrestricted", tmp_path, Limits(open_files=hard + 1000))
     assert result.output == f"{hard}\n"
 
 
-async def test_the_limits_of_one_run_are_not_those_of_the_next(tmp_path: Path) -> None:
+async def test_limits_of_one_run_do_not_apply_to_the_next(tmp_path: Path) -> None:
     first = await run("ulimit -n", "unrestricted", tmp_path, Limits(open_files=40))
     second = await Bash().run("ulimit -n; ulimit -d", ToolContext(working_dir=tmp_path))
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -260,12 +260,12 @@ async def test_the_limits_of_one_run_are_not_those_of_the_next(tmp_path: Path) -
     assert second.enforced == ()
 
 
-async def test_no_core_is_dumped(tmp_path: Path) -> None:
+async def test_core_dump_size_limit_is_zero(tmp_path: Path) -> None:
     result = await run("ulimit -Hc", "unrestricted", tmp_path, Limits(processes=100))
     assert result.output == "0\n"
 
 
-async def test_the_keeper_survives_what_it_ends(tmp_path: Path) -> None:
+async def test_keeper_survives_killing_runs_over_their_limit(tmp_path: Path) -> None:
     bash = Bash()
     keeper = int((await bash.run("echo $PPID")).stdout)
     for _ in range(3):
@@ -278,7 +278,7 @@ async def test_the_keeper_survives_what_it_ends(tmp_path: Path) -> None:
     assert os.sched_getscheduler(keeper) & ~0x40000000 == os.SCHED_OTHER, "it takes precedence no longer"
 
 
-async def test_a_line_without_end_does_not_keep_the_host_from_naming_a_limit(bash: Bash) -> None:
+async def test_long_output_line_does_not_stop_the_host_from_naming_a_limit(bash: Bash) -> None:
     """A search that backtracks over the whole line would take minutes."""
     last = "bash: fork: retry: Resource temporarily unavailable"
     command = f"""{PYTHON} -c 'print("fork: " * 170_000)'; echo '{last}'; exit 1"""

@@ -57,7 +57,7 @@ def run_on(through: Through, access: str, place: Path, command: str, **more: Any
 
 
 @pytest.mark.parametrize("portable", ["", "1"])
-def test_a_proc_of_another_pid_namespace_is_refused(tmp_path: Path, portable: str) -> None:
+def test_proc_of_another_pid_namespace_is_refused(tmp_path: Path, portable: str) -> None:
     env = {"NACRE_PORTABLE": portable}
     kind, text, _ = run_on(stale_proc(), "unrestricted", tmp_path, f"touch {tmp_path.name}", env=env)
     assert (kind, text.partition(":")[0]) == ("KeeperFailed", "/proc belongs to another PID namespace")
@@ -115,7 +115,7 @@ def test_a_machine_without_dev_fd_runs_commands(tmp_path: Path, access: str) -> 
 
 @pytest.mark.linux
 @needs_landlock
-def test_a_mount_that_the_user_cannot_reach_is_no_obstacle(tmp_path: Path) -> None:
+def test_mount_point_that_the_user_cannot_reach_does_not_stop_a_run(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     through = mount_out_of_reach(tmp_path / "closed")
     answer = run_on(through, "workspace", tmp_path / "work", "echo x > made; cat made; ls ../closed 2>&-; true")
@@ -162,7 +162,7 @@ def test_a_private_directory_in_shared_memory_can_be_written(tmp_path: Path, in_
 
 @pytest.mark.linux
 @pytest.mark.skipif(not KERNEL.mounts, reason="without mount namespaces everybody has the same /dev/shm")
-async def test_a_command_that_would_start_in_what_is_covered_is_told_so(
+async def test_run_in_a_directory_below_a_covered_dev_shm_gets_a_hint(
     bash: Bash, tmp_path: Path, in_memory: Path
 ) -> None:
     ctx = ToolContext(access="workspace", workspace=tmp_path, working_dir=in_memory)
@@ -174,7 +174,7 @@ async def test_a_command_that_would_start_in_what_is_covered_is_told_so(
 # temporary files
 
 
-def test_without_a_temporary_directory_commands_run_unconfined(tmp_path: Path) -> None:
+def test_unrestricted_commands_run_without_a_temporary_directory(tmp_path: Path) -> None:
     if PORTABLE:
         pytest.skip("portable mode keeps what it hands over in temporary files")
     through = no_temporary_directory()
@@ -184,7 +184,7 @@ def test_without_a_temporary_directory_commands_run_unconfined(tmp_path: Path) -
 @pytest.mark.linux
 @needs_landlock
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-def test_without_a_temporary_directory_confined_commands_are_refused(tmp_path: Path, access: str) -> None:
+def test_sandboxed_commands_are_refused_without_a_temporary_directory(tmp_path: Path, access: str) -> None:
     kind, text, hint = run_on(no_temporary_directory(), access, tmp_path, "echo hi")
     assert kind == "AccessUnavailable"
     assert text.startswith(
@@ -196,7 +196,7 @@ def test_without_a_temporary_directory_confined_commands_are_refused(tmp_path: P
 @pytest.mark.linux
 @needs_landlock
 @pytest.mark.parametrize("yield_after", [None, 30])
-def test_a_temporary_directory_that_is_gone_is_named(tmp_path: Path, yield_after: float | None) -> None:
+def test_deleted_temporary_directory_is_named_in_the_outcome(tmp_path: Path, yield_after: float | None) -> None:
     gone = tmp_path / "gone"
     program = """
         import sys, tempfile, nacre, asyncio
@@ -218,7 +218,7 @@ def test_a_temporary_directory_that_is_gone_is_named(tmp_path: Path, yield_after
 @pytest.mark.linux
 @pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
 @pytest.mark.parametrize("access", MODES)
-def test_without_memfd_create_everything_works(tmp_path: Path, access: str, error: str) -> None:
+def test_commands_and_sessions_work_without_memfd_create(tmp_path: Path, access: str, error: str) -> None:
     program = """
         import asyncio, sys
         from nacre import Bash, Limits, Request, Session, ToolContext
@@ -239,7 +239,7 @@ def test_without_memfd_create_everything_works(tmp_path: Path, access: str, erro
 
 
 @pytest.mark.linux
-def test_without_memfd_create_and_temporary_directory_the_remedy_is_named(tmp_path: Path) -> None:
+def test_error_without_memfd_create_and_temporary_directory_names_the_fix(tmp_path: Path) -> None:
     through = (*no_temporary_directory(), *deny_calls("memfd_create=EPERM"))
     kind, text, _ = run_on(through, "unrestricted", tmp_path, "echo hi")
     assert kind == "KeeperFailed"
@@ -248,12 +248,12 @@ def test_without_memfd_create_and_temporary_directory_the_remedy_is_named(tmp_pa
 
 
 @pytest.mark.parametrize("access", MODES)
-def test_clone3_denied_as_it_should_be_changes_nothing(tmp_path: Path, access: str) -> None:
+def test_clone3_denied_with_enosys_changes_nothing(tmp_path: Path, access: str) -> None:
     assert run_on(deny_calls("clone3=ENOSYS"), access, tmp_path, "echo hi | cat") == ("Exited", "hi\n", "")
 
 
 @pytest.mark.parametrize("access", MODES)
-def test_clone3_denied_by_an_old_profile_is_named(tmp_path: Path, access: str) -> None:
+def test_clone3_denied_with_eperm_raises_an_error_with_the_fix(tmp_path: Path, access: str) -> None:
     through = deny_calls("clone3=EPERM")
     start = "import os; os.posix_spawn('/bin/true', ['true'], {})"
     if subprocess.run([*through, sys.executable, "-c", start], capture_output=True, check=False).returncode == 0:

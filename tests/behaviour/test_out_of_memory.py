@@ -18,7 +18,7 @@ pytestmark = pytest.mark.linux
 
 
 @pytest.mark.parametrize("how", ["exec python3", "python3"])
-async def test_running_out_of_the_machines_memory_is_told_from_other_kills(bash: Bash, how: str) -> None:
+async def test_oom_kill_of_a_run_is_distinguished_from_other_kills(bash: Bash, how: str) -> None:
     hog = "x = bytearray(200 << 20); print(len(x))"
     with memory_group(40 << 20) as members:
         result = await bash.run(f"echo $$ > {members}; {how} -c '{hog}'")
@@ -31,7 +31,7 @@ async def test_running_out_of_the_machines_memory_is_told_from_other_kills(bash:
 
 
 @pytest.mark.parametrize(("how", "outcome"), [("exec python3", Signalled(signal.SIGKILL)), ("python3", Exited(137))])
-async def test_running_out_of_memory_is_told_from_other_deaths(
+async def test_oom_kill_of_a_task_is_distinguished_from_other_kills(
     bash: Bash, gate: Gate, how: str, outcome: object
 ) -> None:
     tasks = Tasks()

@@ -62,11 +62,11 @@ from nacre.result import Exited, PipelineStatus, Signalled
         ("echo '|'", ()),
     ],
 )
-def test_the_commands_of_the_last_pipeline(command: str, names: tuple[str, ...]) -> None:
+def test_pipeline_commands_names_the_stages_of_the_last_pipeline(command: str, names: tuple[str, ...]) -> None:
     assert pipeline_commands(command) == names
 
 
-async def test_a_failure_behind_a_pipe_is_told(bash: Bash) -> None:
+async def test_failure_before_the_last_pipe_stage_is_reported(bash: Bash) -> None:
     result = await bash.run("(exit 3) | false | cat")
     assert (result.outcome, result.pipestatus) == (
         Exited(0),
@@ -77,12 +77,12 @@ async def test_a_failure_behind_a_pipe_is_told(bash: Bash) -> None:
     )
 
 
-async def test_being_cut_short_by_the_next_is_no_failure(bash: Bash) -> None:
+async def test_sigpipe_of_an_earlier_stage_is_not_reported_as_a_failure(bash: Bash) -> None:
     result = await bash.run("yes | head -1")
     assert (result.pipestatus, result.notes) == ((PipelineStatus("yes", 141), PipelineStatus("head", 0)), ())
 
 
-async def test_a_failure_behind_a_command_that_says_no_is_told(bash: Bash) -> None:
+async def test_failed_stage_before_grep_without_a_match_is_reported(bash: Bash) -> None:
     result = await bash.run("(exit 7) | grep x")
     assert (result.outcome, result.notes) == (
         Exited(1),
@@ -91,7 +91,7 @@ async def test_a_failure_behind_a_command_that_says_no_is_told(bash: Bash) -> No
     assert (await bash.run("(exit 7) | (exit 1)")).notes == ()
 
 
-async def test_a_pipeline_that_did_not_run_is_not_told_of(bash: Bash) -> None:
+async def test_pipeline_that_did_not_run_is_not_reported(bash: Bash) -> None:
     for command in ("(exit 3) | true || pytest | tail", "(exit 3) | false && pytest | tail", "false && pytest | tail"):
         result = await bash.run(command)
         assert (result.pipestatus, result.notes) == ((), ())
@@ -157,7 +157,9 @@ true | exit 7
 
 @pytest.mark.parametrize("env", [{}, {"NACRE_STATUS": "7"}], ids=["", "of-that-name"])
 @pytest.mark.parametrize("command", [*ODD, "true\necho $LINENO | cat", f"# {'x' * 9000}\necho a | cat"])
-async def test_asking_changes_nothing(bash: Bash, tmp_path: Path, command: str, env: dict[str, str]) -> None:
+async def test_recording_pipestatus_changes_nothing_else(
+    bash: Bash, tmp_path: Path, command: str, env: dict[str, str]
+) -> None:
     for name in ("bash", "nacre"):
         (tmp_path / name).mkdir()
     plain = await asyncio.create_subprocess_exec(
@@ -180,7 +182,7 @@ def _strip_trace_levels(text: str) -> str:
 
 
 @pytest.mark.parametrize("case", [{"env": {"SHELLOPTS": "xtrace"}}, {"env": {"BASH_ENV": "rc"}}])
-async def test_nobody_is_asked_where_the_environment_may_show_it(
+async def test_pipestatus_is_not_recorded_when_the_environment_could_reveal_it(
     bash: Bash, tmp_path: Path, case: dict[str, dict[str, str]]
 ) -> None:
     (tmp_path / "rc").write_text("trap 'echo $#' EXIT\n")
@@ -192,18 +194,18 @@ async def test_nobody_is_asked_where_the_environment_may_show_it(
     )
 
 
-async def test_few_descriptors_are_enough(bash: Bash) -> None:
+async def test_pipeline_runs_with_few_fds_and_pipestatus_needs_64_of_them(bash: Bash) -> None:
     for count, known in ((10, 0), (63, 0), (64, 2)):
         result = await bash.run("echo a | cat", ToolContext(limits=Limits(open_files=count)))
         assert (result.outcome, result.output, len(result.pipestatus)) == (Exited(0), "a\n", known)
 
 
-async def test_a_command_that_waits_for_its_jobs_keeps_its_parameters(bash: Bash) -> None:
+async def test_positional_parameters_are_unchanged_when_leftovers_are_waited_for(bash: Bash) -> None:
     result = await bash.run(Request("trap 'echo $#' EXIT; (exit 3)", leftovers="wait"))
     assert (result.outcome, result.output) == (Exited(3), "0\n")
 
 
-async def test_a_session_learns_of_both(bash: Bash) -> None:
+async def test_session_records_both_pipestatus_and_shell_state(bash: Bash) -> None:
     session = Session(bash)
     result = await session.run("export A=1; cd /; false | true")
     assert (result.pipestatus, session.cwd, session.env_changes["A"]) == (

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.linux
 
 
 @pytest.mark.parametrize("both", [False, True], ids=["its keeper", "its keeper and the program's"])
-def test_a_run_whose_own_keeper_is_killed_leaves_no_private_directory(tmp_path: Path, both: bool) -> None:
+def test_killed_dedicated_keeper_leaves_no_private_directory(tmp_path: Path, both: bool) -> None:
     program = """
         import asyncio, os, signal, sys
         from nacre import Bash, Chunk, Ended, Request, ToolContext

@@ -30,7 +30,9 @@ def task_of(result: Result) -> str:
     return result.task.id
 
 
-async def test_what_takes_too_long_goes_on_as_a_task_under_one_id(bash: Bash, tasks: Tasks, gate: Gate) -> None:
+async def test_run_that_exceeds_yield_after_becomes_a_task_with_all_its_output(
+    bash: Bash, tasks: Tasks, gate: Gate
+) -> None:
     count = f"for i in $(seq 20); do echo $i; echo e$i >&2; [ $i != 2 ] || {gate.wait}; done; exit 7"
     for limit in TIME_LIMITS_S:
         events = [event async for event in bash.stream(Request(count, yield_after=limit))]
@@ -58,13 +60,13 @@ async def test_what_takes_too_long_goes_on_as_a_task_under_one_id(bash: Bash, ta
     assert output.data.startswith(result.both.head)
 
 
-async def test_what_ends_in_time_is_no_task(bash: Bash, tmp_path: Path) -> None:
+async def test_run_that_exits_before_yield_after_makes_no_task(bash: Bash, tmp_path: Path) -> None:
     result = await bash.run(Request("echo done; exit 3", yield_after=30), ToolContext(output_dir=tmp_path))
     assert (result.outcome, result.output, result.task, os.listdir(tmp_path)) == (Exited(3), "done\n", None, [])
 
 
 @pytest.mark.parametrize("size", [3_000_000, 30_000_000])
-async def test_what_was_too_much_for_memory_is_in_the_log_whole(
+async def test_output_beyond_memory_before_promotion_is_whole_in_the_task_log(
     bash: Bash, tasks: Tasks, tmp_path: Path, size: int
 ) -> None:
     command = f"echo begun; head -c {size} /dev/zero | tr '\\0' x; echo; touch {quote(tmp_path)}/printed; sleep 60"
@@ -75,7 +77,7 @@ async def test_what_was_too_much_for_memory_is_in_the_log_whole(
     assert log.startswith(b"begun\n" + b"x" * size + b"\n")
 
 
-async def test_more_than_the_cap_before_it_became_a_task_is_counted(bash: Bash, tmp_path: Path) -> None:
+async def test_output_beyond_the_log_cap_before_promotion_is_counted(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(output_dir=tmp_path, limits=Limits(log=1 << 20, output=1 << 16, spill=1 << 20))
     mine = Tasks(tmp_path)
     command = f"seq 1000000; echo last; touch {quote(tmp_path)}/printed; sleep 60"
@@ -87,7 +89,7 @@ async def test_more_than_the_cap_before_it_became_a_task_is_counted(bash: Bash, 
     assert mine.output(task).text.startswith("1\n2\n3\n")
 
 
-async def test_a_profile_may_let_go_on_what_has_run_out_of_time(tasks: Tasks) -> None:
+async def test_profile_can_promote_runs_on_timeout(tasks: Tasks) -> None:
     bash = Bash(Profile(name="patient", timeout=0.3, on_timeout="promote"))
     result = await bash.run("echo begun; sleep 60")
     assert result.outcome == Running(task_of(result), promoted=True)
@@ -95,7 +97,7 @@ async def test_a_profile_may_let_go_on_what_has_run_out_of_time(tasks: Tasks) ->
     await tasks.kill(task_of(result), grace=0)
 
 
-async def test_a_timeout_that_comes_after_it_became_a_task_still_comes(bash: Bash, tasks: Tasks) -> None:
+async def test_timeout_after_promotion_still_kills_the_task(bash: Bash, tasks: Tasks) -> None:
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request("sleep 60", timeout=limit, yield_after=0.1))
         if result.outcome != TimedOut(limit):
@@ -104,12 +106,12 @@ async def test_a_timeout_that_comes_after_it_became_a_task_still_comes(bash: Bas
     assert tasks.get(task_of(result)).outcome == TimedOut(limit)
 
 
-async def test_a_timeout_that_comes_first_ends_it(bash: Bash) -> None:
+async def test_timeout_before_yield_after_kills_the_run(bash: Bash) -> None:
     result = await bash.run(Request("sleep 60", timeout=0.2, yield_after=9))
     assert (result.outcome, result.task) == (TimedOut(0.2), None)
 
 
-async def test_a_cancelled_call_ends_what_is_no_task_yet(bash: Bash, life: Lifeline) -> None:
+async def test_cancelled_call_kills_a_run_that_is_not_yet_a_task(bash: Bash, life: Lifeline) -> None:
     running = asyncio.create_task(bash.run(Request(f"{life.hold} sleep 60", yield_after=30)))
     await until(lambda: life.holders, "it to run")
     running.cancel()
@@ -118,7 +120,7 @@ async def test_a_cancelled_call_ends_what_is_no_task_yet(bash: Bash, life: Lifel
     await life.wait_until_ended()
 
 
-async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(
+async def test_run_that_cannot_become_a_task_completes_with_a_note(
     bash: Bash, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     promote = create.promote
@@ -142,7 +144,7 @@ async def test_where_no_task_can_be_kept_the_call_goes_on_and_says_so(
     assert "could not go on as a task" in result.notes[0]
 
 
-async def test_a_session_stays_as_it_was_when_its_command_goes_on(tmp_path: Path, tasks: Tasks) -> None:
+async def test_session_state_is_unchanged_when_its_command_becomes_a_task(tmp_path: Path, tasks: Tasks) -> None:
     session = Session(ctx=ToolContext(working_dir=tmp_path))
     result = await session.run(Request("export A=1; cd /; sleep 60", yield_after=0.2))
     assert (session.cwd, dict(session.env_changes)) == (str(tmp_path), {})
@@ -156,7 +158,7 @@ async def test_a_session_stays_as_it_was_when_its_command_goes_on(tmp_path: Path
 # leftovers
 
 
-async def test_what_is_left_running_is_a_task_that_can_be_read_and_killed(bash: Bash, tasks: Tasks, gate: Gate) -> None:
+async def test_leftover_becomes_a_task_that_can_be_read_and_killed(bash: Bash, tasks: Tasks, gate: Gate) -> None:
     result = await bash.run(f"({gate.wait}; while :; do echo tick; sleep 0.05; done) & echo started")
     task = task_of(result)
     assert (result.outcome, result.output) == (Exited(0), "started\n")
@@ -172,7 +174,9 @@ async def test_what_is_left_running_is_a_task_that_can_be_read_and_killed(bash: 
 
 @pytest.mark.linux
 @pytest.mark.parametrize(("end", "outcome"), [("exit 5", Exited(5)), ("kill -9 $BASHPID", Signalled(signal.SIGKILL))])
-async def test_how_it_ended_is_known(bash: Bash, tasks: Tasks, gate: Gate, end: str, outcome: object) -> None:
+async def test_exit_status_of_an_adopted_task_is_known(
+    bash: Bash, tasks: Tasks, gate: Gate, end: str, outcome: object
+) -> None:
     for _ in range(10):  # at once: it may be dead before its keeper has polled
         result = await bash.run(f"({gate.wait}; {end}) & echo started")
         gate.open()
@@ -180,7 +184,7 @@ async def test_how_it_ended_is_known(bash: Bash, tasks: Tasks, gate: Gate, end: 
         assert tasks.get(task_of(result)).outcome == outcome
 
 
-async def test_it_ends_with_its_host_unless_it_is_detached(tasks: Tasks) -> None:
+async def test_adopted_task_ends_with_its_host_unless_it_is_detached(tasks: Tasks) -> None:
     program = """
         import asyncio, sys
         from nacre import Bash, Request
@@ -198,7 +202,7 @@ async def test_it_ends_with_its_host_unless_it_is_detached(tasks: Tasks) -> None
     assert isinstance((await tasks.kill(detached)).outcome, Killed)
 
 
-async def test_a_model_that_sleeps_for_a_task_is_told_what_else_it_can_do(bash: Bash, tmp_path: Path) -> None:
+async def test_sleep_while_a_task_runs_gets_a_note_about_nacre_wait(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(output_dir=tmp_path)
     before = await bash.run("sleep 1; echo look", ctx)
     result = await bash.run(Request("sleep 60", mode="background"), ctx)
@@ -209,9 +213,7 @@ async def test_a_model_that_sleeps_for_a_task_is_told_what_else_it_can_do(bash: 
 
 @pytest.mark.linux
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-async def test_a_keeper_that_is_killed_or_stopped_before_it_could_become_a_task_hangs_nobody(
-    bash: Bash, tasks: Tasks, number: int
-) -> None:
+async def test_keeper_killed_or_stopped_before_promotion_hangs_no_caller(bash: Bash, tasks: Tasks, number: int) -> None:
     result = None
     async for event in bash.stream(Request("sleep 60", yield_after=60 if number == signal.SIGKILL else 0.5)):
         if isinstance(event, Started):
@@ -227,7 +229,7 @@ async def test_a_keeper_that_is_killed_or_stopped_before_it_could_become_a_task_
 
 
 @pytest.mark.linux
-async def test_what_ends_just_when_it_would_become_a_task_loses_nothing(bash: Bash, tasks: Tasks) -> None:
+async def test_run_that_exits_during_promotion_loses_no_output(bash: Bash, tasks: Tasks) -> None:
     """Its last line is in the result, whichever came first; its leftover is a task either way."""
     for number in range(30):
         delay = 0.1 + number / 500
@@ -243,7 +245,7 @@ async def test_what_ends_just_when_it_would_become_a_task_loses_nothing(bash: Ba
 
 @pytest.mark.linux
 @pytest.mark.parametrize("leftovers", ["keep", "detach"])
-async def test_private_directories_go_with_what_they_were_made_for(
+async def test_private_directories_are_removed_after_promoted_runs(
     bash: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leftovers: Any
 ) -> None:
     if "restricted" not in bash.access_modes:
@@ -257,7 +259,7 @@ async def test_private_directories_go_with_what_they_were_made_for(
     await until(lambda: not [name for name in os.listdir(tmp_path) if name.startswith("nacre-")], "their end")
 
 
-async def test_what_was_to_become_a_task_before_it_could_not_be_started_says_why(bash: Bash, tmp_path: Path) -> None:
+async def test_run_promoted_before_it_fails_to_start_reports_not_started(bash: Bash, tmp_path: Path) -> None:
     request = Request("true", yield_after=0.0001, env={"LARGE": "x" * 200_000})
     for _ in range(10):
         result = await bash.run(request, ToolContext(output_dir=tmp_path))
@@ -265,9 +267,7 @@ async def test_what_was_to_become_a_task_before_it_could_not_be_started_says_why
         assert result.task is None
 
 
-async def test_what_is_printed_while_a_command_becomes_a_task_is_in_its_log(
-    bash: Bash, tmp_path: Path, gate: Gate
-) -> None:
+async def test_output_printed_during_promotion_is_in_the_task_log(bash: Bash, tmp_path: Path, gate: Gate) -> None:
     """The promotion is requested before the keeper reports that the shell has started."""
     mine = Tasks(tmp_path / "tasks")
     for _ in range(30):

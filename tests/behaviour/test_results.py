@@ -61,7 +61,7 @@ SAME_AS_BASH = {
 
 @pytest.mark.req("P-001", "P-006", "M-04")
 @pytest.mark.parametrize("text", SAME_AS_BASH.values(), ids=SAME_AS_BASH)
-async def test_a_command_does_what_it_does_in_bash(bash: Bash, tmp_path: Path, text: str) -> None:
+async def test_command_behaves_as_in_plain_bash(bash: Bash, tmp_path: Path, text: str) -> None:
     result = await bash.run(Request(text, cwd=tmp_path))
     assert parts(result) == plainly(text, tmp_path)
     assert (result.spill, result.running) == (None, ())
@@ -78,7 +78,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-async def test_lines_before_a_syntax_error_run_and_the_code_is_that_of_bash(
+async def test_lines_before_a_syntax_error_run_and_the_exit_code_matches_bash(
     bash: Bash, tmp_path: Path, text: str
 ) -> None:
     result = await bash.run(Request(text, cwd=tmp_path))
@@ -93,7 +93,7 @@ async def test_a_command_may_begin_with_a_dash(bash: Bash, tmp_path: Path, text:
     assert parts(result) == plainly(text, tmp_path)
 
 
-async def test_a_result_is_whole(bash: Bash, tmp_path: Path) -> None:
+async def test_result_of_a_simple_command_has_the_expected_fields(bash: Bash, tmp_path: Path) -> None:
     result = await bash.run(Request("echo out; exit 3", cwd=tmp_path))
     assert result == Result(
         command="echo out; exit 3",
@@ -109,7 +109,7 @@ async def test_a_result_is_whole(bash: Bash, tmp_path: Path) -> None:
 
 
 @pytest.mark.req("M-02")
-async def test_a_result_as_plain_data_survives_json(bash: Bash, tmp_path: Path) -> None:
+async def test_to_dict_of_a_result_survives_json(bash: Bash, tmp_path: Path) -> None:
     result = await bash.run(Request("echo out; echo err >&2; exit 3", cwd=tmp_path))
     data = result.to_dict()
     assert json.loads(json.dumps(data)) == data
@@ -142,7 +142,7 @@ async def test_a_result_as_plain_data_survives_json(bash: Bash, tmp_path: Path) 
 
 
 @pytest.mark.req("K-06")
-async def test_check_gives_a_success_back_and_raises_a_failure(bash: Bash) -> None:
+async def test_check_returns_a_success_and_raises_a_failure(bash: Bash) -> None:
     good = await bash.run("true")
     assert good.check() is good
     bad = await bash.run("echo reason >&2; exit 42")
@@ -152,19 +152,19 @@ async def test_check_gives_a_success_back_and_raises_a_failure(bash: Bash) -> No
 
 
 @pytest.mark.req("M-04")
-async def test_both_streams_are_told_apart_and_together(bash: Bash) -> None:
+async def test_stdout_and_stderr_are_captured_separately_and_combined(bash: Bash) -> None:
     result = await bash.run("echo out; echo err >&2")
     assert (result.stdout, result.stderr) == ("out\n", "err\n")
     assert sorted(result.output.splitlines()) == ["err", "out"]
 
 
-async def test_devices_for_the_standard_streams_work(bash: Bash) -> None:
+async def test_dev_stdout_and_dev_stderr_work(bash: Bash) -> None:
     result = await bash.run("echo x > /dev/stdout; echo y | tee /dev/stderr; echo z > /dev/stderr")
     assert (result.outcome, result.stdout, result.stderr) == (Exited(0), "x\ny\n", "y\nz\n")
 
 
 @pytest.mark.req("Y-03", "P-001")
-async def test_merged_streams_come_in_exact_order(bash: Bash) -> None:
+async def test_merged_streams_keep_their_exact_order(bash: Bash) -> None:
     text = "for i in {1..200}; do echo o$i; echo e$i >&2; done"
     result = await bash.run(Request(text, merge=True))
     expected = "".join(f"o{i}\ne{i}\n" for i in range(1, 201))
@@ -172,7 +172,7 @@ async def test_merged_streams_come_in_exact_order(bash: Bash) -> None:
 
 
 @pytest.mark.parametrize("size", [3999, 4000, 4001, 65_536, 200_000, 1_000_000])
-async def test_a_command_text_may_be_of_any_length(bash: Bash, size: int) -> None:
+async def test_commands_of_up_to_a_million_characters_run(bash: Bash, size: int) -> None:
     frame = "printf %s '' | wc -c"
     payload = "x" * (size - len(frame))
     text = f"printf %s '{payload}' | wc -c"
@@ -189,7 +189,7 @@ async def test_a_line_of_ten_megabytes_arrives_whole(bash: Bash) -> None:
     assert (result.total_bytes, result.dropped_bytes, result.spill) == (10 * MIB, 0, None)
 
 
-async def test_a_line_of_ten_megabytes_is_kept_on_disk_when_memory_may_not_hold_it(bash: Bash, tmp_path: Path) -> None:
+async def test_line_of_ten_megabytes_over_the_memory_limit_is_spilled_whole(bash: Bash, tmp_path: Path) -> None:
     text = f"head -c {10 * MIB} /dev/zero | tr '\\0' x"
     result = await bash.run(text, ToolContext(output_dir=tmp_path))
     assert result.spill is not None
@@ -199,7 +199,7 @@ async def test_a_line_of_ten_megabytes_is_kept_on_disk_when_memory_may_not_hold_
 
 
 @pytest.mark.req("P-001")
-async def test_the_text_of_a_long_output_says_how_much_is_left_out(bash: Bash) -> None:
+async def test_text_of_a_long_output_says_how_many_bytes_are_left_out(bash: Bash) -> None:
     result = await bash.run("seq 1 1000", ToolContext(limits=Limits(output=20, spill=0)))
     assert (result.total_bytes, result.dropped_bytes, result.spill) == (3893, 3873, None)
     assert result.output == "1\n2\n3\n4\n5\n[3,873 bytes left out]\n\n999\n1000\n"
@@ -211,9 +211,7 @@ async def test_invalid_utf8_is_replaced_in_text_and_kept_in_bytes(bash: Bash) ->
     assert (result.stdout, result.stderr) == ("\ufffd\ufffd", "\ufffd")
 
 
-async def test_a_character_split_over_two_writes_stays_one_even_with_stderr_in_between(
-    bash: Bash, tmp_path: Path
-) -> None:
+async def test_character_split_over_two_writes_is_decoded_whole_despite_stderr(bash: Bash, tmp_path: Path) -> None:
     script = tmp_path / "write"
     os.mkfifo(tmp_path / "seen")
     script.write_text(f"printf 'a\\xe2\\x82'; echo between >&2; read -r _ <{quote(tmp_path)}/seen; printf '\\xacb'")
@@ -229,7 +227,7 @@ async def test_a_character_split_over_two_writes_stays_one_even_with_stderr_in_b
     assert [chunk.text for chunk in events if chunk.stream == "stderr"] == ["between\n"]
 
 
-async def test_a_split_character_is_whole_in_the_merged_text_too(bash: Bash) -> None:
+async def test_split_character_is_whole_in_the_combined_output(bash: Bash) -> None:
     result = await bash.run(r"printf '\xe2\x82'; echo between >&2; printf '\xac'")
     assert (result.stdout, result.stderr) == ("€", "between\n")
     assert "€" in result.output
@@ -243,24 +241,24 @@ async def test_stdin_reaches_the_command_byte_for_byte(bash: Bash, stdin: str | 
     assert (tmp_path / "copy").read_bytes() == data
 
 
-async def test_five_megabytes_of_stdin_come_back(bash: Bash) -> None:
+async def test_cat_returns_five_megabytes_of_stdin(bash: Bash) -> None:
     stdin = "".join(f"{i:09}\n" for i in range(500_000))
     result = await bash.run(Request("cat", stdin=stdin), ToolContext(limits=Limits(output=8 * MIB)))
     assert (result.outcome, result.stdout == stdin, result.total_bytes) == (Exited(0), True, 5_000_000)
 
 
-async def test_a_command_that_does_not_read_its_stdin_ends_all_the_same(bash: Bash) -> None:
+async def test_command_that_does_not_read_its_stdin_still_exits(bash: Bash) -> None:
     result = await bash.run(Request("echo done", stdin="x" * 5_000_000))
     assert (result.outcome, result.output) == (Exited(0), "done\n")
 
 
 @pytest.mark.req("P-004")
-async def test_there_is_no_terminal(bash: Bash) -> None:
+async def test_command_has_no_terminal(bash: Bash) -> None:
     result = await bash.run("[ -t 0 ] || [ -t 1 ] || [ -t 2 ] || echo none; (: </dev/tty) 2>/dev/null || echo no tty")
     assert result.stdout == "none\nno tty\n"
 
 
-async def test_a_command_is_the_leader_of_its_own_session_and_group(bash: Bash) -> None:
+async def test_command_leads_its_own_session_and_process_group(bash: Bash) -> None:
     result = await bash.run("read -r pid _ _ _ pgid sid _ </proc/$$/stat; echo $((pid == $$)) $pgid $sid")
     assert result.stdout == f"1 {result.pid} {result.pid}\n"
 
@@ -280,9 +278,7 @@ def current_umask() -> int:
 
 
 @pytest.mark.req("K-02", "M-01")
-async def test_the_callers_environment_is_laid_over_what_is_inherited(
-    bash: Bash, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_request_env_overrides_the_inherited_environment(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INHERITED", "theirs")
     monkeypatch.setenv("OVERRIDDEN", "theirs")
     text = 'echo "$INHERITED $OVERRIDDEN $NEW"'
@@ -299,16 +295,14 @@ async def test_clear_env_inherits_nothing(bash: Bash, monkeypatch: pytest.Monkey
     assert (result.outcome, result.output) == (Exited(0), "none 1\n")
 
 
-async def test_an_environment_of_many_kilobytes_arrives(bash: Bash) -> None:
+async def test_environment_of_300_kilobytes_arrives(bash: Bash) -> None:
     env = {f"BULK_{i}": "x" * 1000 for i in range(300)}
     result = await bash.run(Request("env | grep -c ^BULK_; echo ${#BULK_299}", env=env))
     assert result.output == "300\n1000\n"
 
 
 @pytest.mark.req("P-006")
-async def test_an_environment_too_large_for_the_system_is_told_apart_from_a_failed_command(
-    bash: Bash, tmp_path: Path
-) -> None:
+async def test_environment_too_large_for_the_kernel_gives_not_started(bash: Bash, tmp_path: Path) -> None:
     result = await bash.run(Request("true", cwd=tmp_path, env={"HUGE": "x" * 4_000_000}))
     assert result == Result(
         command="true",
@@ -323,7 +317,7 @@ async def test_an_environment_too_large_for_the_system_is_told_apart_from_a_fail
 
 
 @pytest.mark.req("P-010")
-async def test_one_instance_serves_conversations_in_different_directories(bash: Bash, tmp_path: Path) -> None:
+async def test_one_bash_serves_conversations_in_different_directories(bash: Bash, tmp_path: Path) -> None:
     places = [tmp_path / name for name in ("one", "two", "three")]
     for place in places:
         place.mkdir()
@@ -332,7 +326,7 @@ async def test_one_instance_serves_conversations_in_different_directories(bash: 
     assert [result.cwd for result in results] == [str(place) for place in places]
 
 
-async def test_a_directory_with_an_odd_name_is_no_problem(bash: Bash, tmp_path: Path) -> None:
+async def test_working_directory_with_an_odd_name_works(bash: Bash, tmp_path: Path) -> None:
     place = tmp_path / "a b\n'c' \udcff ü"
     place.mkdir()
     result = await bash.run(Request("pwd; touch here", cwd=place))
