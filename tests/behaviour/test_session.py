@@ -39,7 +39,7 @@ async def say(session: Session, text: str) -> str:
     return result.stdout
 
 
-async def test_the_directory_carries_over_and_the_result_says_that_it_changed(session: Session, home: Path) -> None:
+async def test_working_directory_carries_over_and_the_result_notes_the_change(session: Session, home: Path) -> None:
     assert session.cwd == str(home)
     moved = await session.run("cd below")
     assert (moved.outcome, moved.output, moved.cwd) == (Exited(0), "", str(home))
@@ -65,7 +65,7 @@ async def test_an_unset_variable_stays_unset(session: Session, monkeypatch: pyte
     assert await say(session, "echo $INHERITED") == "again\n"
 
 
-async def test_an_empty_variable_is_not_an_unset_one(session: Session) -> None:
+async def test_empty_variable_carries_over_as_empty_not_unset(session: Session) -> None:
     await session.run("export EMPTY=")
     assert await say(session, "echo ${EMPTY-unset}.") == ".\n"
 
@@ -75,7 +75,7 @@ async def test_exported_functions_carry_over(session: Session) -> None:
     assert await say(session, "greet you") == "hello you\n"
 
 
-async def test_values_of_any_bytes_carry_over(session: Session) -> None:
+async def test_variable_with_arbitrary_bytes_carries_over(session: Session) -> None:
     await session.run(r"export ODD=$'\xff\x01\n=\e'")
     assert await say(session, 'printf %s "$ODD" | od -An -tx1') == " ff 01 0a 3d 1b\n"
 
@@ -94,7 +94,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("end", "outcome"), ENDS.values(), ids=ENDS)
-async def test_state_carries_over_however_the_shell_ends_itself(
+async def test_session_state_carries_over_however_the_shell_exits(
     session: Session, home: Path, end: str, outcome: object
 ) -> None:
     result = await session.run(f"cd below\nexport A=1\n{end}")
@@ -110,7 +110,7 @@ UNTOLD = {
 
 
 @pytest.mark.parametrize(("end", "outcome"), UNTOLD.values(), ids=UNTOLD)
-async def test_a_shell_that_cannot_tell_leaves_the_session_as_it_was(
+async def test_session_state_is_unchanged_when_the_shell_cannot_report_it(
     session: Session, home: Path, end: str, outcome: object
 ) -> None:
     await session.run("export A=before; cd below")
@@ -132,14 +132,14 @@ async def test_a_session_survives_a_timeout_and_a_cancelled_task(session: Sessio
     await life.wait_until_ended()
 
 
-async def test_a_session_survives_a_shell_that_cannot_start_a_program_any_more(session: Session, home: Path) -> None:
+async def test_session_survives_a_shell_without_free_fds(session: Session, home: Path) -> None:
     await session.run("export A=1; cd below")
     await session.run("ulimit -n 3; true")
     assert await say(session, "pwd; echo $A; echo ${PATH:+path}") == f"{home}/below\n1\npath\n"
 
 
 @pytest.mark.parametrize("account", [b"", b"/place", b"/place\0", b"/place\0A=1\0B=", b"/place\0A=1\0B=\0"])
-def test_an_account_that_was_cut_short_does_not_count(account: bytes) -> None:
+def test_truncated_exit_state_is_ignored(account: bytes) -> None:
     state = memory_file(account)
     try:
         assert read_exit_state(state).environment is None
@@ -155,7 +155,7 @@ async def test_a_session_survives_a_killed_keeper(home: Path) -> None:
     assert await say(session, "pwd; echo $A") == f"{home}/below\n1\n"
 
 
-async def test_a_directory_or_environment_given_to_one_call_is_that_calls_alone(session: Session, home: Path) -> None:
+async def test_cwd_or_env_of_one_call_does_not_change_the_session(session: Session, home: Path) -> None:
     result = await session.run(Request("pwd; echo $ONCE", cwd="below", env={"ONCE": "1"}))
     assert (result.stdout, result.notes) == (f"{home}/below\n1\n", ())
     assert await say(session, "pwd; echo ${ONCE-none}") == f"{home}\nnone\n"
@@ -163,14 +163,14 @@ async def test_a_directory_or_environment_given_to_one_call_is_that_calls_alone(
     assert session.cwd == str(home)
 
 
-async def test_a_given_variable_hides_the_sessions_own_for_one_call(session: Session) -> None:
+async def test_env_of_one_call_overrides_the_session_variable(session: Session) -> None:
     await session.run("export A=session")
     result = await session.run(Request("echo $A", env={"A": "call"}))
     assert result.stdout == "call\n"
     assert await say(session, "echo $A") == "session\n"
 
 
-async def test_a_directory_that_vanished_is_replaced_by_what_is_left_of_it(session: Session, home: Path) -> None:
+async def test_deleted_session_directory_is_replaced_by_its_nearest_parent(session: Session, home: Path) -> None:
     (home / "below" / "deep").mkdir()
     await session.run("cd below/deep")
     shutil.rmtree(home / "below")
@@ -180,7 +180,7 @@ async def test_a_directory_that_vanished_is_replaced_by_what_is_left_of_it(sessi
     assert (await session.run("pwd")).notes == ()
 
 
-async def test_a_command_that_removes_its_own_directory_says_where_the_next_one_runs(
+async def test_command_that_deletes_the_session_directory_notes_where_the_next_runs(
     session: Session, home: Path
 ) -> None:
     result = await session.run(f"cd below; rm -r {quote(home)}/below")
@@ -188,24 +188,24 @@ async def test_a_command_that_removes_its_own_directory_says_where_the_next_one_
     assert await say(session, "pwd") == f"{home}\n"
 
 
-async def test_a_link_is_followed_as_the_shell_follows_it(session: Session, home: Path) -> None:
+async def test_session_keeps_the_logical_path_of_a_symlink(session: Session, home: Path) -> None:
     (home / "link").symlink_to("below")
     await session.run("cd link")
     assert await say(session, "pwd; pwd -P") == f"{home}/link\n{home}/below\n"
 
 
-async def test_cd_dash_goes_back_to_where_the_last_call_came_from(session: Session, home: Path) -> None:
+async def test_cd_dash_returns_to_the_directory_of_the_previous_call(session: Session, home: Path) -> None:
     await session.run("cd below")
     assert await say(session, "cd -") == f"{home}\n"
 
 
-async def test_a_trap_of_the_commands_own_runs_once(session: Session, home: Path) -> None:
+async def test_exit_trap_of_a_session_command_runs_once(session: Session, home: Path) -> None:
     result = await session.run("trap 'echo bye' EXIT; cd below; echo hello")
     assert (result.output, session.cwd) == ("hello\nbye\n", f"{home}/below")
 
 
 @pytest.mark.parametrize("end", ["", "; exit 3", "; false"])
-async def test_tracing_shows_nothing_of_ours(session: Session, bash: Bash, end: str) -> None:
+async def test_xtrace_shows_no_commands_of_nacre(session: Session, bash: Bash, end: str) -> None:
     text = f"set -x; echo hi; cd /{end}"
     inside, outside = await session.run(text), await bash.run(text)
     assert (inside.outcome, inside.stdout, inside.stderr) == (outside.outcome, outside.stdout, outside.stderr)
@@ -241,7 +241,7 @@ async def test_a_session_changes_nothing_that_a_command_can_see(
     assert (inside.outcome, inside.stdout, inside.stderr) == (outside.outcome, outside.stdout, outside.stderr)
 
 
-async def test_a_leftover_neither_holds_the_session_up_nor_changes_it(session: Session, life: Lifeline) -> None:
+async def test_leftover_neither_delays_nor_changes_the_session(session: Session, life: Lifeline) -> None:
     result = await session.run(f"{life.hold} export A=1; (export A=2; cd /; sleep 60) & echo done")
     assert (result.stdout, await say(session, "echo $A")) == ("done\n", "1\n")
     for process in result.running:
@@ -249,12 +249,12 @@ async def test_a_leftover_neither_holds_the_session_up_nor_changes_it(session: S
     await life.wait_until_ended()
 
 
-async def test_calls_take_turns_in_the_order_they_were_made(session: Session) -> None:
+async def test_session_calls_run_in_the_order_they_were_made(session: Session) -> None:
     results = await asyncio.gather(*(session.run(f'echo "${{LAST-0}}"; export LAST={i}') for i in range(1, 9)))
     assert [result.stdout for result in results] == [f"{i}\n" for i in range(8)]
 
 
-async def test_a_session_streams(session: Session, home: Path) -> None:
+async def test_session_can_stream_a_run(session: Session, home: Path) -> None:
     events = [event async for event in session.stream("echo hi; cd below")]
     assert [type(event) for event in events] == [Started, Chunk, Ended]
     last = events[-1]
@@ -262,13 +262,13 @@ async def test_a_session_streams(session: Session, home: Path) -> None:
     assert last.result.notes == (f"The session's directory is now {home}/below.",)
 
 
-async def test_a_session_can_be_put_down_and_taken_up_again(session: Session, home: Path) -> None:
+async def test_session_can_be_restored_from_its_cwd_and_changes(session: Session, home: Path) -> None:
     await session.run("cd below; export A=1; unset HOME")
     again = Session(ctx=ToolContext(working_dir=home), cwd=session.cwd, changes=dict(session.env_changes))
     assert await say(again, "pwd; echo $A ${HOME-homeless}") == f"{home}/below\n1 homeless\n"
 
 
-def test_a_session_in_a_relative_directory_that_does_not_exist_does_not_hang() -> None:
+def test_session_in_a_missing_relative_directory_does_not_hang() -> None:
     program = """
         import asyncio, nacre
         try:
@@ -286,7 +286,7 @@ async def test_a_session_does_not_leave_the_allowed_paths(home: Path) -> None:
     assert await say(session, "pwd; echo $A") == f"{home}\n1\n"
 
 
-async def test_a_shell_that_cannot_tell_its_state_is_said_to_have_not(home: Path) -> None:
+async def test_shell_that_cannot_report_its_state_gets_a_note(home: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=home))
     for text in ("exec true", "trap : EXIT; cd /; exit 0"):
         (remark,) = (await session.run(text)).notes
@@ -294,13 +294,13 @@ async def test_a_shell_that_cannot_tell_its_state_is_said_to_have_not(home: Path
         assert session.cwd == str(home)
 
 
-async def test_two_sessions_know_nothing_of_each_other(home: Path) -> None:
+async def test_two_sessions_do_not_share_state(home: Path) -> None:
     one, two = (Session(ctx=ToolContext(working_dir=home)) for _ in range(2))
     await one.run("cd below; export A=1")
     assert await say(two, "pwd; echo ${A-none}") == f"{home}\nnone\n"
 
 
-async def test_secrets_stay_out_of_a_session_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secret_variables_are_not_in_a_session(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_TOKEN", "abcdefgh12345678")
     session = Session(ctx=ToolContext(working_dir=home))
     await session.run("export A=1")
@@ -308,7 +308,7 @@ async def test_secrets_stay_out_of_a_session_too(home: Path, monkeypatch: pytest
     assert "MY_API_TOKEN" not in session.env_changes
 
 
-async def test_a_session_whose_switch_was_thrown_starts_nothing(home: Path) -> None:
+async def test_session_with_a_thrown_cancel_switch_starts_nothing(home: Path) -> None:
     cancel = Cancel()
     session = Session(ctx=ToolContext(working_dir=home, cancel=cancel))
     await session.run("export A=1")
@@ -318,21 +318,21 @@ async def test_a_session_whose_switch_was_thrown_starts_nothing(home: Path) -> N
 
 
 @pytest.mark.linux
-async def test_a_command_cannot_make_its_session_read_more_than_there_can_be() -> None:
+async def test_session_does_not_read_an_oversized_state_file() -> None:
     session = Session()
     result = await session.run("python3 -IS -c 'import os; os.ftruncate(63, 1 << 44)'; exit 0")
     assert result.notes[-1].startswith("The shell did not tell")
 
 
 @pytest.mark.linux
-async def test_nothing_of_a_private_directory_is_carried_over(tmp_path: Path) -> None:
+async def test_variables_of_the_private_directory_do_not_carry_over(tmp_path: Path) -> None:
     session = Session(ctx=ToolContext(access="workspace", working_dir=tmp_path))
     await session.run("export COLOUR=blue")
     assert dict(session.env_changes) == {"COLOUR": "blue"}
 
 
 @pytest.mark.parametrize("directory", ["rel", "..", "", "/no/such/place"])
-async def test_a_directory_that_no_shell_would_tell_leads_nowhere(home: Path, directory: str) -> None:
+async def test_session_stays_usable_after_an_invalid_directory_in_the_exit_state(home: Path, directory: str) -> None:
     session = Session(ctx=ToolContext(working_dir=home))
     await session.run(rf"printf '{directory}\0\0' >&63; NACRE_TOLD=1")
     assert os.path.isabs(session.cwd)

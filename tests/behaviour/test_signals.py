@@ -37,7 +37,7 @@ async def idle_keeper_of(bash: Bash) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-async def test_a_shell_that_a_signal_ended_returns_at_once_and_says_so(bash: Bash, number: signal.Signals) -> None:
+async def test_shell_killed_by_a_signal_returns_at_once_with_that_signal(bash: Bash, number: signal.Signals) -> None:
     command = f"echo before; kill -{number.value} $$; echo after"
     result = await asyncio.wait_for(bash.run(command), HANG_TIMEOUT_S)
     assert result == Result(
@@ -53,26 +53,26 @@ async def test_a_shell_that_a_signal_ended_returns_at_once_and_says_so(bash: Bas
 
 
 @pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "PIPE", "ALRM", "TSTP"])
-async def test_a_polite_signal_to_the_parent_harms_nobody(bash: Bash, name: str) -> None:
+async def test_catchable_signal_to_the_parent_does_not_harm_the_keeper(bash: Bash, name: str) -> None:
     keeper = await keeper_of(bash)
     result = await bash.run(f"kill -{name} $PPID; echo alive")
     assert (result.outcome, result.stdout) == (Exited(0), "alive\n")
     assert await keeper_of(bash) == keeper
 
 
-async def test_a_word_of_the_command_is_in_no_argument_list(bash: Bash) -> None:
+async def test_words_of_the_command_are_in_no_argument_list_of_a_process(bash: Bash) -> None:
     word = f"word{secrets.token_hex(6)}"
     result = await bash.run(f"{processes_with_word(word)}; echo alive")
     assert (result.outcome, result.output) == (Exited(0), "alive\n")
 
 
-async def test_a_command_can_signal_its_own_group(bash: Bash) -> None:
+async def test_command_can_signal_its_own_process_group(bash: Bash) -> None:
     result = await bash.run("kill -9 0; echo after")
     assert (result.outcome, result.output) == (Signalled(9), "")
     assert (await bash.run("echo next")).stdout == "next\n"
 
 
-async def test_a_keeper_killed_in_mid_run_loses_the_run_but_not_what_it_said(bash: Bash, life: Lifeline) -> None:
+async def test_run_whose_keeper_is_killed_is_lost_but_keeps_its_output(bash: Bash, life: Lifeline) -> None:
     keeper = await keeper_of(bash)
     command = f"{life.hold} echo partial; {STUBBORN}"
     last = None
@@ -93,13 +93,13 @@ async def test_a_keeper_killed_in_mid_run_loses_the_run_but_not_what_it_said(bas
     assert await keeper_of(bash) != keeper
 
 
-async def test_a_command_may_kill_the_keeper_itself(life: Lifeline) -> None:
+async def test_command_that_kills_its_keeper_is_lost_and_leaves_nothing_alive(life: Lifeline) -> None:
     result = await UNCHECKED.run(f"{life.hold} echo before; kill -9 $PPID; {STUBBORN}")
     assert (result.outcome, result.output, life.over) == (KILLED, "before\n", True)
     assert (await UNCHECKED.run("echo next")).stdout == "next\n"
 
 
-async def test_every_run_of_a_killed_keeper_is_lost_and_ended(bash: Bash, life: Lifeline) -> None:
+async def test_every_run_of_a_killed_keeper_is_lost_and_killed(bash: Bash, life: Lifeline) -> None:
     keeper = await keeper_of(bash)
     runs = asyncio.gather(*(bash.run(f"echo partial; {life.hold} {STUBBORN}") for _ in range(10)))
     await life.wait_until_held(by=10)
@@ -111,7 +111,7 @@ async def test_every_run_of_a_killed_keeper_is_lost_and_ended(bash: Bash, life: 
     assert (await bash.run("echo next")).stdout == "next\n"
 
 
-async def test_a_keeper_killed_while_idle_is_not_missed(bash: Bash) -> None:
+async def test_idle_keeper_that_is_killed_is_replaced(bash: Bash) -> None:
     keeper = await idle_keeper_of(bash)
     kill(keeper)
     result = await bash.run("echo next; echo $PPID >&2")
@@ -126,14 +126,14 @@ async def test_a_killed_keeper_leaves_no_zombie(bash: Bash) -> None:
     assert state(keeper) == ""
 
 
-async def test_leftovers_of_a_killed_keeper_are_ended_when_the_next_one_starts(bash: Bash, life: Lifeline) -> None:
+async def test_leftovers_of_a_killed_keeper_are_killed_when_the_next_one_starts(bash: Bash, life: Lifeline) -> None:
     await bash.run(f"{life.hold} sleep 999 & setsid sleep 999 & echo done")
     kill(await idle_keeper_of(bash))
     assert (await bash.run("echo next")).stdout == "next\n"
     await life.wait_until_ended()
 
 
-async def test_leftovers_of_earlier_runs_are_ended_when_the_keeper_is_killed_in_mid_run(
+async def test_leftovers_of_earlier_runs_are_killed_when_a_run_kills_the_keeper(
     life: Lifeline, other_life: Lifeline
 ) -> None:
     await UNCHECKED.run(f"{other_life.hold} sleep 999 & setsid sleep 999 & echo done")
@@ -142,13 +142,13 @@ async def test_leftovers_of_earlier_runs_are_ended_when_the_keeper_is_killed_in_
 
 
 @pytest.mark.linux  # without tags in rlimits, a process that shed its environment cannot be found
-async def test_a_daemon_without_environment_is_ended_when_the_keeper_is_killed(life: Lifeline) -> None:
+async def test_daemon_with_an_empty_environment_is_killed_with_its_keeper(life: Lifeline) -> None:
     daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
     result = await UNCHECKED.run(f"{life.hold} {daemon}; kill -9 $PPID; sleep 999")
     assert (result.outcome, life.over) == (KILLED, True)
 
 
-async def test_runs_that_start_while_keepers_die_are_done_or_lost_and_none_hangs(bash: Bash) -> None:
+async def test_runs_that_start_while_keepers_are_killed_exit_or_are_lost(bash: Bash) -> None:
     async def kill_keepers() -> None:
         for _ in range(5):
             result = await bash.run("echo $PPID")
@@ -167,7 +167,7 @@ async def test_runs_that_start_while_keepers_die_are_done_or_lost_and_none_hangs
     assert last.stdout == "next\n"
 
 
-async def test_a_spill_that_begins_just_after_the_keeper_was_killed_does_not_disturb_the_run(
+async def test_first_spill_after_the_keeper_was_killed_does_not_disturb_the_run(
     bash: Bash, tmp_path: Path, life: Lifeline
 ) -> None:
     keeper = await keeper_of(bash)
@@ -185,7 +185,7 @@ async def test_a_spill_that_begins_just_after_the_keeper_was_killed_does_not_dis
     assert (last.result.outcome, last.result.total_bytes) == (KILLED, 5900)
 
 
-async def test_a_signal_to_the_shell_leaves_its_children_as_leftovers(bash: Bash, life: Lifeline) -> None:
+async def test_children_of_a_shell_killed_by_a_signal_are_leftovers(bash: Bash, life: Lifeline) -> None:
     result = await bash.run(f"{life.hold} sleep 60 & kill -9 $$")
     assert (result.outcome, len(result.running), life.over) == (Signalled(9), 1, False)
     for process in result.running:
@@ -193,12 +193,12 @@ async def test_a_signal_to_the_shell_leaves_its_children_as_leftovers(bash: Bash
     await life.wait_until_ended()
 
 
-async def test_a_background_process_killed_by_the_command_is_no_leftover(bash: Bash) -> None:
+async def test_job_killed_by_the_command_is_not_a_leftover(bash: Bash) -> None:
     result = await bash.run("sleep 60 & kill $!; wait $!; echo $?")
     assert (result.outcome, result.stdout, result.running) == (Exited(0), "143\n", ())
 
 
-def test_a_private_directory_is_removed_even_if_its_host_is_killed_the_moment_it_is_made(tmp_path: Path) -> None:
+def test_private_directory_is_removed_when_the_host_is_killed_on_creating_it(tmp_path: Path) -> None:
     program = """
         import os, signal, sys, tempfile
         from nacre.keeper.client.connection import keeper_connection, private_directory
@@ -218,7 +218,7 @@ def test_a_private_directory_is_removed_even_if_its_host_is_killed_the_moment_it
     wait_until(lambda: not os.listdir(tmp_path), "its directory to be removed")
 
 
-def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: Path) -> None:
+def test_private_directory_is_removed_after_its_keeper_was_killed(tmp_path: Path) -> None:
     program = """
         import os, nacre, signal
         from nacre import Limits
@@ -235,7 +235,7 @@ def test_a_private_directory_is_removed_even_if_its_keeper_was_killed(tmp_path: 
     wait_until(lambda: not os.listdir(temporary), "an empty temporary directory")
 
 
-async def test_a_stopped_keeper_counts_as_dead_when_a_run_is_overdue(
+async def test_stopped_keeper_counts_as_dead_when_its_run_is_overdue(
     life: Lifeline, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "_KEEPER_TIMEOUT_S", 0.5)

@@ -70,7 +70,7 @@ async def costs_at_rest(*keepers: int) -> list[Cost]:
     return held
 
 
-async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, ctx: ToolContext) -> None:
+async def test_consecutive_commands_share_one_dedicated_keeper(bash: Bash, ctx: ToolContext) -> None:
     first = await keeper_of(bash, ctx)
     assert first != keeper_connection().pid
     for command in ("true", "yes | head -c 300000 >&2", "cd /; (exit 3); setsid true"):
@@ -78,7 +78,7 @@ async def test_commands_that_come_one_after_another_have_one_keeper(bash: Bash, 
         assert await keeper_of(bash, ctx, command) == first
 
 
-async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: ToolContext) -> None:
+async def test_keeper_resources_do_not_grow_when_it_returns_to_the_pool(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx)
     await is_back(keeper)
     before = await costs_at_rest(keeper, keeper_connection().pid)
@@ -89,7 +89,7 @@ async def test_who_comes_back_has_no_more_open_than_before(bash: Bash, ctx: Tool
     await until(lambda: [cost(keeper), cost(keeper_connection().pid)] == before, "all to be as before")
 
 
-async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, tmp_path: Path) -> None:
+async def test_keeper_of_a_task_stays_with_its_task(bash: Bash, ctx: ToolContext, tmp_path: Path) -> None:
     keeper = await keeper_of(bash, ctx)
     await is_back(keeper)
     result = await bash.run(Request("echo $PPID; sleep 300", yield_after=0.1), ctx)
@@ -101,7 +101,7 @@ async def test_the_keeper_of_a_task_stays_with_it(bash: Bash, ctx: ToolContext, 
     await until(lambda: not is_alive(keeper), "it to go with its task")
 
 
-async def test_the_keeper_of_what_is_left_running_does_not_come_back(bash: Bash, ctx: ToolContext) -> None:
+async def test_keeper_of_leftovers_does_not_return_to_the_pool(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx, "sleep 300 >/dev/null 2>&1 &")
     assert await keeper_of(bash, ctx) != keeper
     left = [pid for pid in children(keeper) if status(pid).get("Name") == "sleep"]
@@ -110,7 +110,7 @@ async def test_the_keeper_of_what_is_left_running_does_not_come_back(bash: Bash,
     await until(lambda: not is_alive(left[0]), "it to be gone")
 
 
-async def test_what_is_left_running_keeps_its_private_directory(bash: Bash, tmp_path: Path, gate: Gate) -> None:
+async def test_leftover_keeps_its_private_directory(bash: Bash, tmp_path: Path, gate: Gate) -> None:
     if "workspace" not in bash.access_modes:
         pytest.skip("nothing confines here")
     ctx = ToolContext(working_dir=tmp_path, access="workspace")
@@ -124,7 +124,7 @@ async def test_what_is_left_running_keeps_its_private_directory(bash: Bash, tmp_
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-async def test_one_in_waiting_that_is_killed_or_stopped_is_no_obstacle(
+async def test_killed_or_stopped_standby_keeper_does_not_harm_the_next_command(
     bash: Bash, ctx: ToolContext, number: signal.Signals
 ) -> None:
     keeper = await keeper_of(bash, ctx)
@@ -134,7 +134,7 @@ async def test_one_in_waiting_that_is_killed_or_stopped_is_no_obstacle(
     assert (await keeper_of(bash, ctx) == keeper) == (number == signal.SIGSTOP)
 
 
-async def test_one_that_is_killed_as_it_is_handed_a_command_costs_no_command_that_has_not_begun(
+async def test_command_runs_at_most_once_when_its_standby_keeper_is_killed(
     bash: Bash, ctx: ToolContext, tmp_path: Path
 ) -> None:
     async def ran(number: int) -> tuple[Result, bool]:
@@ -156,7 +156,7 @@ async def test_one_that_is_killed_as_it_is_handed_a_command_costs_no_command_tha
     assert len(noted) == len(set(noted)), "none runs twice"
 
 
-async def test_of_many_at_once_one_keeper_stays_and_the_others_go(bash: Bash, ctx: ToolContext, gate: Gate) -> None:
+async def test_one_standby_keeper_remains_after_many_concurrent_runs(bash: Bash, ctx: ToolContext, gate: Gate) -> None:
     running = [asyncio.ensure_future(keeper_of(bash, ctx, gate.wait)) for _ in range(20)]
     await until(lambda: len(heirs()) >= 20, "each to have its own")
     gate.open(20)
@@ -165,7 +165,7 @@ async def test_of_many_at_once_one_keeper_stays_and_the_others_go(bash: Bash, ct
     await until(lambda: len(heirs()) == 1, "the others to go")
 
 
-async def test_who_may_write_nowhere_leaves_no_directory_while_its_keeper_waits(
+async def test_restricted_run_leaves_no_private_directory_with_its_standby_keeper(
     bash: Bash, ctx: ToolContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "restricted" not in bash.access_modes:
@@ -179,7 +179,7 @@ async def test_who_may_write_nowhere_leaves_no_directory_while_its_keeper_waits(
         await until(lambda: not os.listdir(place), "its directory to be removed")
 
 
-async def test_those_in_waiting_go_with_the_keeper_that_they_were_forked_off(bash: Bash, ctx: ToolContext) -> None:
+async def test_standby_keeper_exits_with_the_keeper_that_forked_it(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx)
     await is_back(keeper)
     os.kill(keeper_connection().pid, signal.SIGKILL)

@@ -19,7 +19,7 @@ from tests.support.users import as_user, directory_of, free_uid
 from tests.support.waiting import wait_until
 
 
-async def test_a_directory_that_was_replaced_is_the_new_one(bash: Bash, tmp_path: Path) -> None:
+async def test_replaced_working_directory_is_used_by_the_next_command(bash: Bash, tmp_path: Path) -> None:
     place = tmp_path / "place"
     for name in "abc":
         place.mkdir()
@@ -28,7 +28,7 @@ async def test_a_directory_that_was_replaced_is_the_new_one(bash: Bash, tmp_path
         place.rename(tmp_path / f"old-{name}")
 
 
-async def test_a_link_that_was_turned_leads_to_the_new_directory(bash: Bash, tmp_path: Path) -> None:
+async def test_retargeted_symlink_leads_to_the_new_directory(bash: Bash, tmp_path: Path) -> None:
     link = tmp_path / "link"
     for name in "abc":
         (tmp_path / name).mkdir()
@@ -37,7 +37,7 @@ async def test_a_link_that_was_turned_leads_to_the_new_directory(bash: Bash, tmp
         link.unlink()
 
 
-async def test_a_directory_that_was_removed_and_made_again_is_no_trap(bash: Bash, tmp_path: Path) -> None:
+async def test_working_directory_that_was_deleted_and_recreated_works(bash: Bash, tmp_path: Path) -> None:
     place = tmp_path / "place"
     for _ in range(5):
         place.mkdir()
@@ -46,7 +46,9 @@ async def test_a_directory_that_was_removed_and_made_again_is_no_trap(bash: Bash
         shutil.rmtree(place)
 
 
-async def test_the_environment_is_that_of_the_moment(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_command_has_the_hosts_environment_at_the_time_of_its_call(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = []
     for value in "1223":
         monkeypatch.setenv("OF_THE_MOMENT", value)
@@ -56,7 +58,7 @@ async def test_the_environment_is_that_of_the_moment(bash: Bash, monkeypatch: py
     assert said == ["1\n", "2\n", "2\n", "3\n", "none\n"]
 
 
-async def test_what_one_call_was_given_never_reaches_another(bash: Bash) -> None:
+async def test_env_stdin_and_merge_of_one_call_do_not_reach_the_next(bash: Bash) -> None:
     await bash.run(Request("true", env={"ONCE": "1"}))
     plain = [await bash.run("echo ${ONCE-none}") for _ in range(3)]
     await bash.run(Request("true", stdin="given"))
@@ -67,13 +69,13 @@ async def test_what_one_call_was_given_never_reaches_another(bash: Bash) -> None
     assert (after_stdin.output, after_merge.stdout, after_merge.stderr) == ("end\n", "out\n", "err\n")
 
 
-async def test_each_command_has_a_shell_of_its_own(bash: Bash) -> None:
+async def test_each_command_has_its_own_shell(bash: Bash) -> None:
     results = [await bash.run("echo $$; x=${x-0}; ((x++)); echo $x $BASH_SUBSHELL") for _ in range(5)]
     assert [result.output for result in results] == [f"{result.pid}\n1 0\n" for result in results]
     assert len({result.pid for result in results}) == 5
 
 
-async def test_time_counts_from_the_command_not_from_its_shell(bash: Bash) -> None:
+async def test_timeout_counts_from_the_command_not_from_the_start_of_its_shell(bash: Bash) -> None:
     await bash.run("true")
     await bash.run("sleep 1")  # meanwhile the next standby shell is ready, and older than the limit
     result = await bash.run(Request("sleep 999", timeout=0.5))
@@ -81,7 +83,7 @@ async def test_time_counts_from_the_command_not_from_its_shell(bash: Bash) -> No
     assert result.duration >= 0.4
 
 
-async def test_a_command_that_kills_every_child_of_its_parent_harms_only_itself(bash: Bash) -> None:
+async def test_command_that_kills_all_children_of_its_parent_harms_only_itself(bash: Bash) -> None:
     for _ in range(20):
         suicide = await bash.run(f"kill -9 $({CHILDREN_OF_PARENT}); echo not here")
         assert suicide.outcome == Signalled(9)
@@ -89,9 +91,7 @@ async def test_a_command_that_kills_every_child_of_its_parent_harms_only_itself(
         assert (result.outcome, result.output) == (Exited(0), "alive\n")
 
 
-async def test_a_command_that_kills_its_siblings_after_its_own_end_harms_none_that_comes_later(
-    bash: Bash, tmp_path: Path
-) -> None:
+async def test_leftover_that_kills_its_siblings_harms_no_later_command(bash: Bash, tmp_path: Path) -> None:
     go, done = tmp_path / "go", tmp_path / "done"
     os.mkfifo(go)
     os.mkfifo(done)
@@ -104,7 +104,7 @@ async def test_a_command_that_kills_its_siblings_after_its_own_end_harms_none_th
     assert (killer.outcome, result.outcome, result.output) == (Signalled(9), Exited(0), "alive\n")
 
 
-async def test_a_ready_shell_that_is_killed_is_not_missed(bash: Bash) -> None:
+async def test_killed_standby_shell_does_not_harm_the_next_command(bash: Bash) -> None:
     keeper = int((await bash.run("echo $PPID")).stdout)
     for i in range(20):
         for shell in ready_shells(keeper):
@@ -115,7 +115,7 @@ async def test_a_ready_shell_that_is_killed_is_not_missed(bash: Bash) -> None:
 
 
 @pytest.mark.linux
-async def test_after_commands_without_a_pause_one_ready_shell_is_left(bash: Bash) -> None:
+async def test_one_standby_shell_remains_after_commands_without_a_pause(bash: Bash) -> None:
     keeper = int((await bash.run("echo $PPID")).stdout)
     results = [await bash.run("echo $$") for _ in range(50)]
     assert [result.output for result in results] == [f"{result.pid}\n" for result in results]
@@ -123,14 +123,14 @@ async def test_after_commands_without_a_pause_one_ready_shell_is_left(bash: Bash
     wait_until(lambda: len(ready_shells(keeper)) == 1, "a single ready shell")
 
 
-async def test_a_ready_shell_ends_with_a_killed_keeper(bash: Bash) -> None:
+async def test_standby_shell_exits_with_its_killed_keeper(bash: Bash) -> None:
     keeper = int((await bash.run("echo $PPID")).stdout)
     shells = ready_shells(keeper)
     kill(keeper)
     wait_until(lambda: not any(map(is_alive, shells)), "the end of the ready shells")
 
 
-def test_a_ready_shell_ends_with_its_host() -> None:
+def test_standby_shell_exits_with_its_host() -> None:
     program = """
         import os, nacre
         from tests.support.census import children
@@ -142,7 +142,7 @@ def test_a_ready_shell_ends_with_its_host() -> None:
 
 
 @pytest.mark.linux
-def test_what_stands_ready_gives_way_where_no_more_processes_may_be_had() -> None:
+def test_standby_processes_are_released_when_the_process_limit_is_reached() -> None:
     """A standby shell, and a standby keeper with its shell: exactly the three processes that the command needs."""
     program = """
         import asyncio, sys
@@ -172,7 +172,7 @@ def test_what_stands_ready_gives_way_where_no_more_processes_may_be_had() -> Non
         assert run_host(program, home / "tasks", through=through, cwd=home, env=env) == "exit 0 fine\n []\n"
 
 
-async def test_a_leftover_is_not_mistaken_for_a_ready_shell(bash: Bash) -> None:
+async def test_leftover_is_not_mistaken_for_a_standby_shell(bash: Bash) -> None:
     result = await bash.run("(sleep 60; true) & sleep 60 & echo done")
     later = [await bash.run("echo later") for _ in range(3)]
     assert [run.running for run in later] == [()] * 3
@@ -182,7 +182,7 @@ async def test_a_leftover_is_not_mistaken_for_a_ready_shell(bash: Bash) -> None:
 
 
 @pytest.mark.req("P-010")
-async def test_conversations_that_take_turns_stay_apart(bash: Bash, tmp_path: Path) -> None:
+async def test_alternating_conversations_keep_their_own_directories(bash: Bash, tmp_path: Path) -> None:
     contexts = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -25,7 +25,7 @@ async def collect(bash: Bash, request: Request | str) -> list[Event]:
 
 
 @pytest.mark.req("M-07")
-async def test_a_stream_is_started_chunks_ended(bash: Bash, gate: Gate) -> None:
+async def test_stream_yields_started_then_chunks_then_ended(bash: Bash, gate: Gate) -> None:
     events = []
     async for event in bash.stream(f"echo out; {gate.wait}; echo err >&2; {gate.wait}; exit 3"):
         events.append(event)
@@ -55,7 +55,7 @@ PROFILE = Profile(name="timed", timeout=20.0, slow_timeout=40.0, max_timeout=60.
         (Request("true", mode="background", timeout=90.0), PROFILE, 90.0),
     ],
 )
-async def test_the_first_event_has_the_timeout_that_was_decided(
+async def test_started_event_has_the_effective_timeout(
     tmp_path: Path, request_: Request, profile: Profile, timeout: float
 ) -> None:
     events = [event async for event in Bash(profile).stream(request_, ToolContext(output_dir=tmp_path))]
@@ -64,7 +64,7 @@ async def test_the_first_event_has_the_timeout_that_was_decided(
 
 
 @pytest.mark.parametrize("mode", ["default", "background"])
-async def test_the_first_event_knows_what_no_view_may_show(bash: Bash, tmp_path: Path, mode: Mode) -> None:
+async def test_started_event_has_a_redactor_that_masks_the_secrets(bash: Bash, tmp_path: Path, mode: Mode) -> None:
     ctx = ToolContext(secrets=("hunter2hunter2",), output_dir=tmp_path)
     events = [event async for event in bash.stream(Request("true", mode=mode), ctx)]
     assert isinstance(started := events[0], Started)
@@ -83,11 +83,11 @@ async def test_output_arrives_while_the_command_runs(bash: Bash, gate: Gate) -> 
     assert seen == ["1\n", "2\n", "3\n"]
 
 
-async def test_a_silent_command_has_no_chunks(bash: Bash) -> None:
+async def test_silent_command_yields_no_chunks(bash: Bash) -> None:
     assert [type(event) for event in await collect(bash, "true")] == [Started, Ended]
 
 
-async def test_run_is_the_result_of_the_stream(bash: Bash) -> None:
+async def test_run_returns_the_result_of_the_stream(bash: Bash) -> None:
     last = (await collect(bash, "echo x; exit 4"))[-1]
     assert isinstance(last, Ended)
     result = await bash.run("echo x; exit 4")
@@ -95,7 +95,7 @@ async def test_run_is_the_result_of_the_stream(bash: Bash) -> None:
 
 
 @pytest.mark.parametrize("merge", [False, True])
-async def test_the_chunks_are_the_output(bash: Bash, merge: bool) -> None:
+async def test_chunks_add_up_to_the_output_of_the_result(bash: Bash, merge: bool) -> None:
     text = r"for i in {1..300}; do echo line $i; printf '\xe2\x82\xac %s\n' $i >&2; done"
     events = await collect(bash, Request(text, merge=merge))
     chunks = [event for event in events if isinstance(event, Chunk)]
@@ -112,7 +112,7 @@ async def test_the_chunks_are_the_output(bash: Bash, merge: bool) -> None:
         assert result.output == "".join(f"line {i}\n€ {i}\n" for i in range(1, 301))
 
 
-async def test_the_chunks_are_everything_even_when_the_result_cannot_hold_it(bash: Bash) -> None:
+async def test_stream_yields_all_output_even_beyond_the_memory_limit(bash: Bash) -> None:
     total, last = 0, None
     async for event in bash.stream("head -c 50000000 /dev/zero"):
         if isinstance(event, Chunk):
@@ -123,9 +123,7 @@ async def test_the_chunks_are_everything_even_when_the_result_cannot_hold_it(bas
     assert (total, last.total_bytes) == (50_000_000, 50_000_000)
 
 
-async def test_a_consumer_that_stops_makes_the_command_wait_and_costs_bounded_memory(
-    bash: Bash, tmp_path: Path
-) -> None:
+async def test_paused_consumer_blocks_the_command_with_bounded_memory(bash: Bash, tmp_path: Path) -> None:
     progress = tmp_path / "progress"
     text = f"for ((i = 1; i <= 1000; i++)); do head -c 65536 /dev/zero; echo $i >'{progress}'; done"
 
@@ -149,7 +147,7 @@ async def test_a_consumer_that_stops_makes_the_command_wait_and_costs_bounded_me
     assert total == 1000 * 65536
 
 
-async def test_a_command_is_timed_out_even_when_nobody_takes_its_output(bash: Bash) -> None:
+async def test_timeout_kills_a_command_whose_output_is_not_read(bash: Bash) -> None:
     def is_over(pid: int) -> bool:
         return not is_alive(pid)
 
@@ -162,7 +160,7 @@ async def test_a_command_is_timed_out_even_when_nobody_takes_its_output(bash: Ba
     assert outcome == TimedOut(0.5)
 
 
-async def test_many_streams_at_once_keep_their_output_to_themselves(bash: Bash) -> None:
+async def test_concurrent_streams_do_not_mix_their_output(bash: Bash) -> None:
     async def one(i: int) -> bool:
         text = f"yes {i:04} | head -c 500000; yes {i + 5000:04} | head -c 500000 >&2"
         seen = {"stdout": b"", "stderr": b""}
@@ -174,13 +172,13 @@ async def test_many_streams_at_once_keep_their_output_to_themselves(bash: Bash) 
     assert await asyncio.gather(*(one(i) for i in range(20))) == [True] * 20
 
 
-async def test_a_mistake_is_raised_when_the_stream_is_first_read(bash: Bash) -> None:
+async def test_invalid_request_is_raised_when_the_stream_is_first_read(bash: Bash) -> None:
     stream = bash.stream("")
     with pytest.raises(InvalidRequest):
         await anext(stream)
 
 
-async def test_what_was_printed_just_before_the_end_is_there(bash: Bash) -> None:
+async def test_output_printed_just_before_exit_is_captured(bash: Bash) -> None:
     for _ in range(30):
         result = await bash.run("head -c 60000 /dev/zero; head -c 60000 /dev/zero >&2; echo last; exec echo end >&2")
         assert (result.out.total_bytes, result.err.total_bytes) == (60_005, 60_004)

@@ -52,7 +52,7 @@ async def start(bash: Bash, store: Path, command: str) -> str:
 @pytest.mark.req("P-003")
 @pytest.mark.parametrize("whole_group", [False, True], ids=["host", "group"])
 @pytest.mark.parametrize("count", [1, 20])
-async def test_a_task_outlives_its_host_and_loses_nothing(
+async def test_task_survives_its_killed_host_and_loses_no_output(
     store: Path, gate: Gate, whole_group: bool, count: int
 ) -> None:
     tasks = Tasks(store)
@@ -91,7 +91,7 @@ async def test_killing_the_keeper_of_a_foreground_command_ends_no_task(store: Pa
 
 
 @pytest.mark.linux
-async def test_a_task_whose_keeper_is_killed_is_lost_and_nothing_of_it_lives(
+async def test_task_whose_keeper_is_killed_is_lost_and_leaves_no_process_alive(
     store: Path, bash: Bash, life: Lifeline
 ) -> None:
     tasks = Tasks(store)
@@ -113,7 +113,7 @@ async def test_a_task_that_kills_its_keeper_at_once_is_lost_and_leaves_no_direct
 
 
 @pytest.mark.linux
-async def test_what_a_lost_task_left_is_found_and_ended_by_its_tag(store: Path, life: Lifeline) -> None:
+async def test_processes_of_a_lost_task_are_found_by_their_tag_and_killed(store: Path, life: Lifeline) -> None:
     """Neither its keeper nor that of its host is alive to do it."""
     tasks = Tasks(store)
     command = f"{life.hold} (setsid env -i sleep 60 &); sleep 60"
@@ -133,9 +133,7 @@ async def test_what_a_lost_task_left_is_found_and_ended_by_its_tag(store: Path, 
     assert (ended.state, ended.running) == ("lost", ())
 
 
-async def test_a_reboot_is_told_from_a_killed_keeper_and_a_number_is_not_taken_for_the_task(
-    store: Path, bash: Bash
-) -> None:
+async def test_task_from_before_a_reboot_is_lost_and_a_reused_pid_is_spared(store: Path, bash: Bash) -> None:
     tasks = Tasks(store)
     task = await start(bash, store, "sleep 60")
     facts = json.loads((store / task / "process.json").read_text())
@@ -147,7 +145,7 @@ async def test_a_reboot_is_told_from_a_killed_keeper_and_a_number_is_not_taken_f
     await tasks.kill(task, grace=0)  # its file now contains this test's own PID
 
 
-async def test_two_programs_that_share_a_store_get_in_nobodys_way(store: Path) -> None:
+async def test_two_programs_can_share_a_task_store(store: Path) -> None:
     program = """
         import asyncio, sys
         from nacre import Bash, Limits, Request, ToolContext
@@ -174,7 +172,7 @@ async def test_two_programs_that_share_a_store_get_in_nobodys_way(store: Path) -
         assert isinstance(tasks[id].outcome, Killed if killed == "1" else Exited), tasks[id]
 
 
-async def test_a_full_disk_is_told_and_spoils_nothing_else(bash: Bash, tmp_path: Path) -> None:
+async def test_full_disk_is_reported_and_harms_no_other_run(bash: Bash, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "1M") as disk:
         ctx = ToolContext(output_dir=disk)
         tasks = Tasks(disk)
@@ -196,7 +194,7 @@ async def test_a_full_disk_is_told_and_spoils_nothing_else(bash: Bash, tmp_path:
 
 
 @pytest.mark.linux
-async def test_a_keeper_that_was_stopped_by_somebody_is_woken_to_end_its_task(store: Path, bash: Bash) -> None:
+async def test_stopped_task_keeper_is_woken_to_kill_its_task(store: Path, bash: Bash) -> None:
     tasks = Tasks(store)
     task = await start(bash, store, "sleep 60")
     os.kill(keeper_of(store, task), signal.SIGSTOP)
@@ -205,7 +203,7 @@ async def test_a_keeper_that_was_stopped_by_somebody_is_woken_to_end_its_task(st
 
 
 @pytest.mark.linux
-async def test_a_stopped_keeper_is_woken_where_proc_hides_it(
+async def test_stopped_keeper_hidden_by_hidepid_is_woken(
     store: Path, bash: Bash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with hidepid=2: a keeper is not dumpable, so it is hidden from its own user."""
@@ -219,7 +217,7 @@ async def test_a_stopped_keeper_is_woken_where_proc_hides_it(
 
 
 @pytest.mark.linux
-async def test_a_keeper_made_ahead_that_was_stopped_or_killed_is_no_obstacle(store: Path, bash: Bash) -> None:
+async def test_killed_or_stopped_standby_keeper_does_not_block_new_tasks(store: Path, bash: Bash) -> None:
     tasks = Tasks(store)
     first = await start(bash, store, "sleep 60")
     for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -234,7 +232,7 @@ async def test_a_keeper_made_ahead_that_was_stopped_or_killed_is_no_obstacle(sto
 
 
 @pytest.mark.linux
-async def test_hundreds_of_tasks_leave_nothing_open_in_the_host_or_its_keeper(store: Path, bash: Bash) -> None:
+async def test_two_hundred_tasks_leak_no_fds_in_the_host(store: Path, bash: Bash) -> None:
     ctx = ToolContext(output_dir=store, limits=Limits(tasks=1000))
 
     async def round(count: int) -> None:

@@ -39,7 +39,7 @@ def quote_bytes(data: bytes) -> bytes:
 @example(b"\n\n\n")
 @example(b"")
 @example(bytes(range(1, 256)))
-def test_bash_holds_the_very_text_that_was_given(payload: bytes) -> None:
+def test_bash_receives_the_command_byte_for_byte(payload: bytes) -> None:
     text = SHOW + payload
     assert through_nacre(text) == (0, text, b"")
 
@@ -50,7 +50,7 @@ def test_bash_holds_the_very_text_that_was_given(payload: bytes) -> None:
 @example(b"\xe2\x82\xac", 65_536)
 @example(b"-\n", 60_000)
 @example(b"(", 60_000)
-def test_bash_holds_a_long_text_just_as_well(payload: bytes, size: int) -> None:
+def test_bash_receives_a_long_command_byte_for_byte(payload: bytes, size: int) -> None:
     # as data: the checker would give up on so many commands, and no policy allows what was not read
     text = SHOW + b": <<'no line is like this'\n" + ((payload or b"x") * size)[:size]
     assert through_nacre(text) == (0, text, b"")
@@ -83,7 +83,7 @@ def test_a_here_document_prints_as_it_does_in_plain_bash(lines: list[bytes]) -> 
 
 @QUICK
 @given(st.dictionaries(st.from_regex(r"[A-Z][A-Z0-9]{0,8}X", fullmatch=True), LETTERS, max_size=4))
-def test_given_variables_arrive_as_they_are(env: dict[str, str]) -> None:
+def test_request_env_arrives_unchanged(env: dict[str, str]) -> None:
     names = " ".join(env)
     result = nacre.run_sync(f'for name in {names}; do printf "%s\\0" "${{!name}}"; done', env=env)
     assert result.out.head.decode() == "".join(f"{value}\0" for value in env.values())
@@ -91,5 +91,5 @@ def test_given_variables_arrive_as_they_are(env: dict[str, str]) -> None:
 
 @QUICK
 @given(st.binary(max_size=2000))
-def test_stdin_arrives_as_it_is(data: bytes) -> None:
+def test_stdin_arrives_byte_for_byte(data: bytes) -> None:
     assert nacre.run_sync("cat", stdin=data).out.head == data

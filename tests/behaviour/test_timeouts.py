@@ -22,7 +22,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until
 
 
 @pytest.mark.req("P-002", "M-11")
-async def test_a_timed_out_command_keeps_what_it_said_and_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
+async def test_timed_out_command_keeps_its_output_and_leaves_nothing_alive(bash: Bash, life: Lifeline) -> None:
     command = f"{life.hold} echo partial; {STUBBORN}"
     for limit in TIME_LIMITS_S:
         result = await asyncio.wait_for(bash.run(Request(command, timeout=limit)), limit + HANG_TIMEOUT_S)
@@ -57,7 +57,7 @@ async def test_twenty_timed_out_commands_at_once_leave_nothing_alive(bash: Bash,
 
 
 @pytest.mark.linux  # without rlimits the environment has the only tag, and `env -i` sheds it
-async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
+async def test_timeout_kills_a_daemon_without_environment_only_of_its_own_run(
     bash: Bash, life: Lifeline, other_life: Lifeline, gate: Gate
 ) -> None:
     daemon = "(env -i setsid -f sleep 999 </dev/null >/dev/null 2>&1)"
@@ -77,7 +77,7 @@ async def test_of_two_daemons_without_environment_only_the_timed_out_runs_dies(
 
 
 @pytest.mark.req("P-002")
-async def test_a_timed_out_command_can_clean_up_first(bash: Bash, tmp_path: Path) -> None:
+async def test_timed_out_command_can_clean_up_in_its_trap(bash: Bash, tmp_path: Path) -> None:
     command = "trap 'echo cleaned > f; echo bye; exit 3' TERM; echo ready; sleep 999"
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request(command, timeout=limit, cwd=tmp_path))
@@ -87,7 +87,7 @@ async def test_a_timed_out_command_can_clean_up_first(bash: Bash, tmp_path: Path
     assert (tmp_path / "f").read_text() == "cleaned\n"
 
 
-async def test_a_stopped_process_is_ended_too(bash: Bash, life: Lifeline) -> None:
+async def test_timeout_kills_a_stopped_process(bash: Bash, life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request(f"{life.hold} kill -STOP $$", timeout=limit))
         if life.holders:
@@ -95,7 +95,7 @@ async def test_a_stopped_process_is_ended_too(bash: Bash, life: Lifeline) -> Non
     assert (result.outcome, life.over) == (TimedOut(limit), True)
 
 
-async def test_a_command_that_keeps_forking_is_ended_too(life: Lifeline) -> None:
+async def test_timeout_kills_a_command_that_keeps_forking(life: Lifeline) -> None:
     forker = "trap '' TERM; f() { sleep 0.02; (f &) ; }; f & f & f & wait; sleep 60"
     for limit in TIME_LIMITS_S:
         result = await UNCHECKED.run(Request(f"{life.hold} {forker}", timeout=limit))
@@ -115,7 +115,7 @@ async def test_a_leftover_outlives_the_timeout_of_the_run_that_left_it(bash: Bas
     await life.wait_until_ended()
 
 
-async def test_silence_is_remarked_upon_when_nothing_was_computing(bash: Bash) -> None:
+async def test_idle_timed_out_command_gets_a_note_about_waiting_for_input(bash: Bash) -> None:
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request("cat | sleep 999", timeout=limit))
         if result.notes:
@@ -127,11 +127,11 @@ async def test_silence_is_remarked_upon_when_nothing_was_computing(bash: Bash) -
     )
 
 
-def test_half_a_second_of_it_is_not_said_to_be_a_whole_one() -> None:
+def test_seconds_of_silence_are_rounded_for_display() -> None:
     assert [_seconds(silence) for silence in (0.51, 0.998, 1.0, 1.4, 28.3)] == ["0.5", "1", "1", "1", "28"]
 
 
-async def test_a_busy_command_is_not_said_to_be_waiting(bash: Bash) -> None:
+async def test_busy_timed_out_command_gets_no_note_about_waiting(bash: Bash) -> None:
     for limit in TIME_LIMITS_S:
         result = await bash.run(Request("while :; do :; done", timeout=limit))
         if not result.notes:
@@ -141,21 +141,21 @@ async def test_a_busy_command_is_not_said_to_be_waiting(bash: Bash) -> None:
 
 @pytest.mark.req("P-002", "M-03")
 @pytest.mark.parametrize(("mode", "after"), [("default", 0.25), ("slow", 0.5)])
-async def test_the_mode_chooses_among_the_profiles_timeouts(mode: str, after: float) -> None:
+async def test_request_mode_selects_the_profile_timeout(mode: str, after: float) -> None:
     bash = Bash(Profile(name="short", timeout=0.25, slow_timeout=0.5))
     result = await bash.run(Request("sleep 999", mode=mode))  # type: ignore[arg-type]
     assert result.outcome == TimedOut(after)
 
 
 @pytest.mark.req("M-01", "M-03")
-async def test_a_timeout_over_the_maximum_is_lowered_and_the_result_says_so() -> None:
+async def test_timeout_over_the_maximum_is_lowered_with_a_note() -> None:
     bash = Bash(Profile(name="short", max_timeout=0.5))
     result = await bash.run(Request("sleep 999", timeout=30))
     assert result.outcome == TimedOut(0.5)
     assert result.notes[0] == "The timeout of 30 s is over the limit and was lowered to 0.5 s."
 
 
-async def test_nothing_survives_although_the_keeper_was_held_up_between_term_and_kill(
+async def test_keeper_suspended_between_sigterm_and_sigkill_leaves_nothing_alive(
     life: Lifeline, tmp_path: Path
 ) -> None:
     """As when the machine sleeps: the times for SIGKILL and for giving up have both passed when the keeper runs."""

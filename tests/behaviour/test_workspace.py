@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
 @pytest.mark.parametrize("strict", [True, False])
-async def test_looking_at_a_repository_works_in_restricted(place: Path, strict: bool) -> None:
+async def test_git_and_cat_read_a_repository_in_restricted_without_changing_it(place: Path, strict: bool) -> None:
     repo = repository(place / "repo")
     (repo / "file").write_text("two\n")
     before = sorted((path, path.lstat().st_mtime_ns) for path in repo.rglob("*"))
@@ -76,7 +76,7 @@ async def test_a_commit_works_in_a_plain_clone(place: Path) -> None:
     assert result.notes == ()
 
 
-async def test_a_commit_works_in_a_linked_worktree_and_the_main_tree_stays_out_of_reach(place: Path) -> None:
+async def test_commit_in_a_linked_worktree_works_but_cannot_write_the_main_tree(place: Path) -> None:
     repo = repository(place / "repo")
     tree = worktree(repo, place / "tree")
     command = f"echo two > file && git commit -qam second && git branch -q more; echo x > {quote(repo)}/file"
@@ -96,7 +96,7 @@ async def test_a_commit_works_in_a_subdirectory(place: Path) -> None:
     assert (result.outcome, result.output) == (Exited(0), "")
 
 
-async def test_make_works(place: Path) -> None:
+async def test_make_works_in_a_workspace(place: Path) -> None:
     if shutil.which("make") is None:
         pytest.skip("no make here")
     (place / "Makefile").write_text("out: in\n\tcp in out\n")
@@ -141,7 +141,7 @@ async def test_npm_installs_a_tarball_into_a_workspace(place: Path) -> None:
     assert json.loads((place / "package.json").read_text())["dependencies"]["tiny"]
 
 
-async def test_semaphores_work(place: Path) -> None:
+async def test_semaphores_and_dev_shm_work_in_a_workspace(place: Path) -> None:
     name = f"nacre-test-{os.urandom(6).hex()}"
     locks = "import multiprocessing; multiprocessing.Lock().acquire(); print('locked')"
     result = await run(f"{PYTHON} -c {shlex.quote(locks)}; echo x > /dev/shm/{name}; ls /dev/shm", place)
@@ -155,13 +155,13 @@ async def test_semaphores_work(place: Path) -> None:
 
 
 @pytest.mark.skipif(not HERE.terminals, reason="without mount namespaces a terminal would be beside those of the user")
-async def test_terminals_work(place: Path) -> None:
+async def test_pseudo_terminals_work_in_a_workspace(place: Path) -> None:
     program = "import os; a, b = os.openpty(); os.write(b, b'typed'); print(os.read(a, 9), os.isatty(b), os.ttyname(b))"
     result = await run(f"{PYTHON} -c {shlex.quote(program)}", place)
     assert result.stdout == "b'typed' True /dev/pts/0\n"
 
 
-async def test_caches_are_moved_unless_the_caller_has_moved_them(place: Path) -> None:
+async def test_workspace_caches_are_in_tmpdir_unless_the_caller_sets_them(place: Path) -> None:
     names = ("npm_config_cache", "PIP_CACHE_DIR", "UV_CACHE_DIR")
     show = "; ".join(f'echo "${name}"' for name in ("TMPDIR", *names))
     result = await run(f"{show}; mkdir -p $npm_config_cache/x", place, env={"UV_CACHE_DIR": "/elsewhere"})
@@ -176,7 +176,7 @@ def is_gone(path: str) -> bool:
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_the_private_tmpdir_is_empty_at_first_and_gone_afterwards(place: Path, access: str) -> None:
+async def test_private_tmpdir_is_empty_at_first_and_removed_afterwards(place: Path, access: str) -> None:
     fill = 'cd "$TMPDIR"; mkdir -p a/b; echo x > a/b/c; ln -s / link; [[ $(mktemp) == "$TMPDIR"/* ]] && echo mine'
     seen = set()
     for _ in range(2):
@@ -188,7 +188,7 @@ async def test_the_private_tmpdir_is_empty_at_first_and_gone_afterwards(place: P
     assert len(seen) == 2
 
 
-def test_whoever_tidies_tmp_while_a_program_runs_is_no_obstacle(place: Path, tmp_path: Path) -> None:
+def test_deleted_or_replaced_private_directory_does_not_stop_the_next_run(place: Path, tmp_path: Path) -> None:
     program = """
         import os, shutil, sys, nacre
         for way in ("as it is", "removed", "another's"):
@@ -207,7 +207,7 @@ def test_whoever_tidies_tmp_while_a_program_runs_is_no_obstacle(place: Path, tmp
     assert shown == "as it is exit 0 x\nremoved exit 0 x\nanother's exit 0 x\n[]\n"
 
 
-def test_a_ready_shell_whose_private_directory_was_tidied_away_is_not_used(place: Path, tmp_path: Path) -> None:
+def test_standby_shell_whose_private_directory_was_deleted_is_not_used(place: Path, tmp_path: Path) -> None:
     program = """
         import os, shutil, sys, nacre
         from tests.support.census import ready_shells
@@ -225,7 +225,7 @@ def test_a_ready_shell_whose_private_directory_was_tidied_away_is_not_used(place
     assert run_host(program, place, env={"TMPDIR": str(tmp_path / "tmp")}) == "exit 0\n"
 
 
-async def test_strict_has_no_tmpdir_of_its_own(place: Path) -> None:
+async def test_strict_mode_has_no_private_tmpdir(place: Path) -> None:
     result = await run(
         'echo ${TMPDIR-none}; echo x > "${TMPDIR:-/tmp}/nacre-test-strict"', place, access="restricted", strict=True
     )
@@ -256,7 +256,7 @@ OUTSIDE = {
 }
 
 
-async def test_nothing_is_written_outside(place: Path) -> None:
+async def test_command_cannot_write_outside_the_workspace(place: Path) -> None:
     through, result = await attempts(OUTSIDE, place)
     assert through == []
     assert {"writes", "network"} <= set(result.enforced)
@@ -265,7 +265,7 @@ async def test_nothing_is_written_outside(place: Path) -> None:
 
 
 @needs_mounts
-async def test_metadata_outside_is_out_of_reach_where_it_says_so(place: Path) -> None:
+async def test_command_cannot_change_metadata_outside_the_workspace(place: Path) -> None:
     before = (place.parent / "outside").stat()
     deeds = {"chmod": "chmod 777 ../outside", "touch": "touch ../outside", "chown": "chown 1 ../outside"}
     through, result = await attempts({**deeds, "inside": "touch f && chmod 700 f"}, place)
@@ -275,7 +275,7 @@ async def test_metadata_outside_is_out_of_reach_where_it_says_so(place: Path) ->
     assert (after.st_mode, after.st_mtime_ns, after.st_uid) == (before.st_mode, before.st_mtime_ns, before.st_uid)
 
 
-async def test_roots_that_the_caller_names_are_writable_too(place: Path) -> None:
+async def test_extra_writable_directories_can_be_written(place: Path) -> None:
     more = place.parent / "more"
     more.mkdir()
     (place.parent / "link").symlink_to(more)
@@ -287,7 +287,7 @@ async def test_roots_that_the_caller_names_are_writable_too(place: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["link", "file"])
-async def test_what_one_command_leaves_as_git_opens_nothing_for_the_next(place: Path, kind: str) -> None:
+async def test_replaced_dot_git_makes_no_outside_directory_writable(place: Path, kind: str) -> None:
     home = place.parent / "home"
     home.mkdir()
     (home / "HEAD").write_text("ref: refs/heads/main\n")

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 # hidden files
 
 
-async def test_what_is_hidden_cannot_be_read_because_it_has_another_name(place: Path) -> None:
+async def test_hidden_file_with_a_second_hard_link_cannot_be_read(place: Path) -> None:
     (place / "h" / "in").mkdir(parents=True)
     for name in ("secret", "in/secret"):
         (place / "h" / name).write_text("s3cret")
@@ -30,7 +30,7 @@ async def test_what_is_hidden_cannot_be_read_because_it_has_another_name(place: 
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_what_is_hidden_cannot_be_read_by_any_path(place: Path, access: str) -> None:
+async def test_hidden_files_cannot_be_read_by_any_path(place: Path, access: str) -> None:
     secrets = place.parent / "secrets"
     secrets.mkdir()
     (secrets / "key").write_text("KEY-IN-DIRECTORY")
@@ -58,14 +58,14 @@ async def test_what_is_hidden_cannot_be_read_by_any_path(place: Path, access: st
     assert (secrets / "key").read_text() == "KEY-IN-DIRECTORY"
 
 
-async def test_hidden_by_way_of_a_link_hides_what_it_leads_to(place: Path) -> None:
+async def test_hiding_a_symlink_hides_its_target(place: Path) -> None:
     (place.parent / "token").write_text("KEY")
     (place.parent / "pointer").symlink_to("token")
     result = await run("cat ../token ../pointer", place, access="restricted", hidden=("../pointer",))
     assert "KEY" not in result.output
 
 
-async def test_inside_what_may_be_written_nothing_is_hidden_without_mounts(place: Path) -> None:
+async def test_hiding_inside_a_writable_directory_requires_mount_namespaces(place: Path) -> None:
     (place / "token").write_text("KEY")
     if HERE.mounts:
         result = await run("cat token; rm -f token; mv token t", place, hidden=("token",))
@@ -79,7 +79,7 @@ async def test_inside_what_may_be_written_nothing_is_hidden_without_mounts(place
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_with_something_hidden_the_rest_of_the_system_works(place: Path, access: str) -> None:
+async def test_rest_of_the_system_works_with_a_hidden_file(place: Path, access: str) -> None:
     (place.parent / "token").write_text("KEY")
     result = await run(
         "seq 5 | sort -n | tail -1; cat <(echo sub); cat <<<here; ls / >/dev/null && echo listed",

@@ -33,14 +33,14 @@ UDP = "exec 3>/dev/udp/127.0.0.1/9; echo x >&3"
 NETLINK = f"{PYTHON} -c 'import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)'"
 
 
-async def test_without_network_nothing_is_reached(place: Path) -> None:
+async def test_workspace_blocks_tcp_udp_and_netlink_by_default(place: Path) -> None:
     with server() as port:
         through, result = await attempts({"tcp": tcp(port), "udp": UDP, "netlink": NETLINK}, place)
     assert through == []
     assert "network" in result.enforced
 
 
-async def test_with_network_everything_is_and_nothing_is_said_to_be_forbidden(place: Path) -> None:
+async def test_network_true_allows_tcp_udp_and_netlink(place: Path) -> None:
     with server() as port:
         through, result = await attempts({"tcp": tcp(port), "udp": UDP, "netlink": NETLINK}, place, network=True)
     assert through == ["tcp", "udp", "netlink"]
@@ -48,7 +48,7 @@ async def test_with_network_everything_is_and_nothing_is_said_to_be_forbidden(pl
 
 
 @needs_ports
-async def test_of_named_ports_only_those_are_reached_and_only_by_tcp(place: Path) -> None:
+async def test_port_list_allows_only_tcp_to_those_ports(place: Path) -> None:
     mptcp = f"{PYTHON} -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)'"
     with server() as named, server() as other:
         early = f'import socket; s = socket.socket(); s.sendto(b"x", 0x20000000, ("127.0.0.1", {other}))'
@@ -70,7 +70,7 @@ async def test_of_named_ports_only_those_are_reached_and_only_by_tcp(place: Path
 
 
 @needs_networks
-async def test_a_loopback_of_its_own_connects_what_runs_in_it_and_nothing_else(place: Path) -> None:
+async def test_private_loopback_connects_only_processes_inside_it(place: Path) -> None:
     both = (
         "import socket, threading\n"
         "with socket.create_server(('127.0.0.1', 0)) as server:\n"
@@ -88,6 +88,6 @@ async def test_a_loopback_of_its_own_connects_what_runs_in_it_and_nothing_else(p
 
 
 @pytest.mark.skipif(HERE.networks, reason="here it can be had")
-async def test_a_loopback_that_cannot_be_had_is_refused(place: Path) -> None:
+async def test_unavailable_private_loopback_is_refused(place: Path) -> None:
     with pytest.raises(AccessUnavailable, match="network-loopback"):
         await run("true", place, network="loopback")

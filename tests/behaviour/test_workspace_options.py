@@ -55,7 +55,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-async def test_what_cannot_be_meant_is_said_before_anything_starts(place: Path, name: str) -> None:
+async def test_invalid_sandbox_option_is_refused_before_anything_starts(place: Path, name: str) -> None:
     given, code, field = WRONG[name]
     with pytest.raises(InvalidRequest) as caught:
         await run("touch made", place, **given)

@@ -84,7 +84,7 @@ def contents(repo: Path) -> dict[str, tuple[int, bytes]]:
 
 
 @pytest.mark.parametrize("deed", PROTECTED)
-async def test_what_is_protected_stays_as_it_is(place: Path, deed: str) -> None:
+async def test_protected_file_stays_unchanged(place: Path, deed: str) -> None:
     repo = furnish(place)
     before = contents(repo)
     through, result = await attempts({deed: PROTECTED[deed]}, repo, protected=("kept", repo / "kept.d"))
@@ -109,20 +109,20 @@ MADE = {
 
 
 @pytest.mark.parametrize("path", MADE)
-async def test_what_is_protected_and_not_there_is_not_there_afterwards(place: Path, path: str) -> None:
+async def test_protected_path_that_did_not_exist_is_removed_if_created(place: Path, path: str) -> None:
     result = await run(MADE[path], place, protected=("later",))
     assert not os.path.lexists(place / path)
     assert "protected" not in result.enforced
     assert says(result, f"{place / path} is protected: it was made, and has been removed.")
 
 
-async def test_a_link_in_place_of_the_repository_is_not_left(place: Path) -> None:
+async def test_symlink_put_at_dot_git_is_removed(place: Path) -> None:
     result = await run("mkdir -p evil/hooks; echo x > evil/hooks/pre-commit; ln -s evil .git", place)
     assert not os.path.lexists(place / ".git")
     assert [remark for remark in result.notes if "a link was put at" in remark]
 
 
-async def test_the_repository_cannot_be_moved_from_under_its_protection(place: Path) -> None:
+async def test_moving_dot_git_away_installs_no_hook(place: Path) -> None:
     repo = furnish(place)
     move = "mv .git away && mkdir .git && cp -r away/. .git && echo x > .git/hooks/pre-commit"
     through, result = await attempts({"moved": move}, repo)
@@ -151,7 +151,7 @@ def make_other_repository(repo: str, place: Path) -> str:
     return f"{copy} && git config -f evil/config core.fsmonitor {evil(place)}"
 
 
-async def test_git_is_not_led_to_another_configuration(place: Path) -> None:
+async def test_git_commondir_cannot_be_redirected(place: Path) -> None:
     repo = repository(place / "repo")
     result = await run(f"{make_other_repository('.', place)} && echo ../evil > .git/commondir", repo)
     assert result.outcome == Exited(0)
@@ -160,7 +160,7 @@ async def test_git_is_not_led_to_another_configuration(place: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["straight", "moved"])
-async def test_nor_is_it_in_a_linked_worktree_from_the_main_tree(place: Path, way: str) -> None:
+async def test_git_commondir_of_a_linked_worktree_cannot_be_redirected(place: Path, way: str) -> None:
     repo = repository(place / "repo")
     tree = worktree(repo, place / "tree")
     lead = f"echo {repo}/evil > .git/worktrees/tree/commondir"
@@ -170,7 +170,7 @@ async def test_nor_is_it_in_a_linked_worktree_from_the_main_tree(place: Path, wa
     assert not is_armed(tree, place)
 
 
-async def test_nor_is_it_in_another_root(place: Path) -> None:
+async def test_git_of_another_writable_root_cannot_be_redirected(place: Path) -> None:
     repo = repository(place / "repo")
     here = place / "here"
     here.mkdir()
@@ -184,7 +184,7 @@ async def test_nor_is_it_in_another_root(place: Path) -> None:
     assert not (repo / ".claude").exists()
 
 
-async def test_nor_is_it_in_a_submodule(place: Path) -> None:
+async def test_git_of_a_submodule_cannot_be_redirected(place: Path) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     git(repo, "submodule", "--quiet", "add", str(other), "inner")
     copy = f"cp -r .git/modules/inner x && git config -f x/config core.worktree {repo}/inner"
@@ -193,7 +193,7 @@ async def test_nor_is_it_in_a_submodule(place: Path) -> None:
     assert not is_armed(repo, place)
 
 
-async def test_nor_is_a_repository_made_in_a_subdirectory_of_one(place: Path) -> None:
+async def test_git_config_created_in_a_subdirectory_is_removed(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
     result = await run(f"git init -q . && git config core.fsmonitor {evil(place)}; touch .git/hooks/x", repo / "src")
@@ -201,7 +201,7 @@ async def test_nor_is_a_repository_made_in_a_subdirectory_of_one(place: Path) ->
     assert not is_armed(repo / "src", place)
 
 
-async def test_what_a_cancelled_command_does_with_its_last_breath_is_undone_too(place: Path) -> None:
+async def test_protected_file_created_on_sigterm_is_removed_on_stream_close(place: Path) -> None:
     """It gets SIGTERM and has its grace period to react: only then is anything restored."""
     trap = "trap 'sleep .3; mkdir -p .claude; echo x > .claude/settings.json; touch done; exit' TERM"
     stream = Bash().stream(f"{trap}; echo ready; sleep 60 & wait", ToolContext(access="workspace", working_dir=place))
@@ -213,7 +213,7 @@ async def test_what_a_cancelled_command_does_with_its_last_breath_is_undone_too(
     assert not (place / ".claude").exists()
 
 
-async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
+async def test_protected_file_created_on_sigterm_is_removed_on_cancellation(place: Path) -> None:
     trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
     task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
     await until((place / "ready").exists, "the trap")
@@ -223,7 +223,7 @@ async def test_so_it_is_when_its_task_is_cancelled(place: Path) -> None:
     assert sorted(os.listdir(place)) == ["done", "ready"]
 
 
-async def test_so_it_is_when_its_task_is_cancelled_again_and_again(place: Path) -> None:
+async def test_protected_file_created_on_sigterm_is_removed_on_repeated_cancels(place: Path) -> None:
     """Some frameworks cancel repeatedly until the task has ended."""
     trap = "trap 'sleep .3; mkdir .claude; touch done; exit' TERM"
     task = asyncio.create_task(run(f"{trap}; touch ready; sleep 60 & wait", place))
@@ -234,7 +234,9 @@ async def test_so_it_is_when_its_task_is_cancelled_again_and_again(place: Path) 
     await until(lambda: sorted(os.listdir(place)) == ["done", "ready"], "what it did to be undone")
 
 
-async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_protected_paths_are_compared_outside_the_event_loop_thread(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads: list[int] = []
 
     class Watched(Protection):
@@ -253,7 +255,7 @@ async def test_what_is_watched_is_looked_at_beside_the_event_loop(place: Path, m
     assert threading.get_ident() not in threads
 
 
-async def test_a_repository_turned_into_a_pointer_to_itself_runs_nothing(place: Path) -> None:
+async def test_dot_git_turned_into_a_pointer_to_itself_runs_nothing(place: Path) -> None:
     repo = repository(place / "repo")
     command = f"mv .git .x && echo gitdir: ./.x > .git && git config -f .x/config core.fsmonitor {evil(place)}"
     through, _ = await attempts({"pointer": command}, repo)
@@ -261,7 +263,7 @@ async def test_a_repository_turned_into_a_pointer_to_itself_runs_nothing(place: 
     assert (repo / ".git").is_dir() == (through == []) == HERE.mounts
 
 
-async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_replaced(place: Path) -> None:
+async def test_protection_holds_in_a_standby_shell_older_than_the_protected_file(place: Path) -> None:
     """git replaces its configuration file at each change: a mount on the old file would go with that file."""
     repo = furnish(place)
     for _ in range(3):
@@ -273,7 +275,7 @@ async def test_protection_holds_in_a_shell_that_was_started_before_the_file_was_
         assert (through == []) == ("protected-existing" in result.enforced) == (result.notes == ())
 
 
-async def test_protected_orders_that_are_a_link_stay_what_they_are(place: Path) -> None:
+async def test_protected_directory_that_is_a_symlink_stays_a_symlink(place: Path) -> None:
     (place / "orders").mkdir()
     (place / "orders" / "settings.json").write_text("{}")
     (place / ".claude").symlink_to("orders")
@@ -287,7 +289,7 @@ async def test_protected_orders_that_are_a_link_stay_what_they_are(place: Path) 
     assert ("target" in through) == (not HERE.mounts)
 
 
-async def test_a_submodules_hooks_are_protected_from_the_tree_above(place: Path) -> None:
+async def test_submodule_config_and_hooks_are_protected_from_the_parent_repository(place: Path) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     git(repo, "submodule", "--quiet", "add", str(other), "libs/deep")
     module = repo / ".git" / "modules" / "libs" / "deep"
