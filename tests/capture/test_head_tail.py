@@ -32,7 +32,7 @@ def record_of(pieces: list[bytes], limit: int) -> Captured:
 @example([b"x"], 0)
 @example([b"xy"], 1)
 @example([b"\x80" * 10], 4)
-def test_head_and_dropped_and_tail_are_the_whole(pieces: list[bytes], limit: int) -> None:
+def test_head_dropped_bytes_and_tail_add_up_to_the_whole(pieces: list[bytes], limit: int) -> None:
     whole = b"".join(pieces)
     captured = record_of(pieces, limit)
     assert captured.total_bytes == len(whole)
@@ -44,14 +44,14 @@ def test_head_and_dropped_and_tail_are_the_whole(pieces: list[bytes], limit: int
 
 
 @given(TEXTS, LIMITS)
-def test_characters_that_are_dropped_are_counted_exactly(pieces: list[bytes], limit: int) -> None:
+def test_dropped_characters_are_counted_exactly(pieces: list[bytes], limit: int) -> None:
     captured = record_of(pieces, limit)
     kept = (captured.head + captured.tail).decode()
     assert captured.dropped_chars == len(b"".join(pieces).decode()) - len(kept)
 
 
 @given(PIECES, LIMITS)
-def test_no_more_is_dropped_than_the_limit_asks_for(pieces: list[bytes], limit: int) -> None:
+def test_no_more_is_dropped_than_the_limit_requires(pieces: list[bytes], limit: int) -> None:
     captured = record_of(pieces, limit)
     needed = max(0, captured.total_bytes - limit)
     assert needed <= captured.dropped_bytes <= needed + (6 if needed else 0)
@@ -67,7 +67,7 @@ def test_valid_text_is_cut_only_between_characters(pieces: list[bytes], limit: i
 
 
 @given(st.lists(st.integers(1, 300), max_size=20), st.integers(1, 100))
-def test_a_record_does_not_depend_on_the_pieces(cuts: list[int], limit: int) -> None:
+def test_captured_output_does_not_depend_on_how_it_was_split(cuts: list[int], limit: int) -> None:
     whole = bytes(range(256)) * 8
     pieces, rest = [], whole
     for cut in cuts:
@@ -77,7 +77,7 @@ def test_a_record_does_not_depend_on_the_pieces(cuts: list[int], limit: int) -> 
 
 
 @pytest.mark.parametrize("size", [1, 100, 65_535, 65_536, 200_000])
-def test_a_record_of_many_pieces_is_as_large_as_its_limit_allows(size: int) -> None:
+def test_buffered_size_stays_near_the_limit_for_any_piece_size(size: int) -> None:
     record = HeadTailBuffer(1_000_000)
     for _ in range(3_000_000 // size):
         record.add(b"x" * size)
@@ -86,12 +86,12 @@ def test_a_record_of_many_pieces_is_as_large_as_its_limit_allows(size: int) -> N
 
 
 @given(st.text())
-def test_the_end_of_whole_text_is_complete(text: str) -> None:
+def test_complete_text_has_no_incomplete_suffix(text: str) -> None:
     assert incomplete_suffix(text.encode()) == 0
 
 
 @given(st.text(max_size=10), st.characters(min_codepoint=0x80, blacklist_categories=["Cs"]), st.data())
-def test_a_cut_character_is_noticed_at_both_ends(text: str, character: str, data: st.DataObject) -> None:
+def test_character_cut_in_two_is_detected_at_both_ends(text: str, character: str, data: st.DataObject) -> None:
     encoded = character.encode()
     cut = data.draw(st.integers(1, len(encoded) - 1))
     assert incomplete_suffix(text.encode() + encoded[:cut]) == cut
@@ -99,7 +99,7 @@ def test_a_cut_character_is_noticed_at_both_ends(text: str, character: str, data
 
 
 @given(st.binary(max_size=10))
-def test_no_bytes_confuse_the_cutter(data: bytes) -> None:
+def test_cut_detection_accepts_any_bytes(data: bytes) -> None:
     assert 0 <= incomplete_suffix(data) <= min(3, len(data))
     assert 0 <= continuation_prefix(data) <= min(3, len(data))
 
@@ -109,7 +109,9 @@ def collector(limit: int, directory: Path, *, merge: bool = False, spill: int = 
 
 
 @given(WRITES)
-def test_what_comes_out_of_a_collector_is_what_went_in(writes: list[tuple[Literal["stdout", "stderr"], bytes]]) -> None:
+def test_collector_returns_exactly_the_bytes_it_was_fed(
+    writes: list[tuple[Literal["stdout", "stderr"], bytes]],
+) -> None:
     kept = collector(10_000, Path("/nowhere"))
     shown = [(stream, kept.feed(stream, data)) for stream, data in writes]
     shown += kept.flush()
@@ -123,7 +125,7 @@ def test_what_comes_out_of_a_collector_is_what_went_in(writes: list[tuple[Litera
 
 
 @given(st.text(alphabet="aß€😀", max_size=20), st.text(alphabet="aß€😀", max_size=20), st.data())
-def test_every_chunk_of_valid_text_decodes_by_itself(out: str, err: str, data: st.DataObject) -> None:
+def test_each_chunk_of_valid_text_decodes_alone(out: str, err: str, data: st.DataObject) -> None:
     kept = collector(10_000, Path("/nowhere"))
     rest = {"stdout": out.encode(), "stderr": err.encode()}
     while any(rest.values()):
@@ -138,7 +140,7 @@ def test_every_chunk_of_valid_text_decodes_by_itself(out: str, err: str, data: s
 
 
 @given(writes=WRITES, limit=st.integers(0, 200), cap=st.integers(0, 400), merge=st.booleans())
-def test_a_spill_file_holds_the_beginning_of_everything(
+def test_spill_file_holds_the_beginning_of_the_output(
     tmp_path_factory: pytest.TempPathFactory,
     writes: list[tuple[Literal["stdout", "stderr"], bytes]],
     limit: int,
@@ -158,7 +160,7 @@ def test_a_spill_file_holds_the_beginning_of_everything(
         assert (spill.bytes, spill.complete) == (min(cap, len(shown)), len(shown) <= cap)
 
 
-def test_text_says_in_a_line_of_its_own_what_is_missing() -> None:
+def test_text_states_the_left_out_bytes_on_their_own_line() -> None:
     assert (
         Captured(head=b"a\n", tail=b"z\n", total_bytes=1004, dropped_bytes=1000).text
         == "a\n[1,000 bytes left out]\nz\n"

@@ -9,13 +9,13 @@ from nacre.capture.spill import SpillFile
 from nacre.result import Spill
 
 
-def test_one_with_nothing_in_it_does_not_stay(tmp_path: Path) -> None:
+def test_empty_spill_file_is_removed(tmp_path: Path) -> None:
     file = SpillFile(lambda: str(tmp_path / "made"), "bash", 0)
     file.write(b"too much")
     assert (file.finish(), os.listdir(tmp_path / "made")) == (None, [])
 
 
-def test_one_that_nobody_is_to_read_is_removed_and_one_that_was_never_made_is_not_looked_for(
+def test_discard_removes_a_spill_file_and_ignores_one_never_created(
     tmp_path: Path,
 ) -> None:
     file = SpillFile(lambda: str(tmp_path), "bash", 3)

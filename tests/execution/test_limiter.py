@@ -21,7 +21,7 @@ async def wait_at(gate: RunLimiter, cancel: Cancel | None = None) -> asyncio.Tas
     return await in_queue(gate, gate.acquire(cancel))
 
 
-async def test_as_many_enter_as_there_are_places() -> None:
+async def test_limiter_admits_as_many_runs_as_it_has_slots() -> None:
     gate = RunLimiter(2)
     assert [await gate.acquire(), await gate.acquire()] == [True, True]
     third = await wait_at(gate)
@@ -57,7 +57,7 @@ async def test_a_newcomer_does_not_overtake_the_queue() -> None:
     assert await asyncio.wait_for(second, HANG_TIMEOUT_S)
 
 
-async def test_a_cancelled_task_leaves_the_queue() -> None:
+async def test_cancelled_waiter_leaves_the_queue() -> None:
     gate = RunLimiter(1)
     await gate.acquire()
     gone, patient = await wait_at(gate), await wait_at(gate)
@@ -70,7 +70,7 @@ async def test_a_cancelled_task_leaves_the_queue() -> None:
     assert await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
 
 
-async def test_a_task_that_is_cancelled_as_it_is_let_in_gives_its_place_back() -> None:
+async def test_waiter_cancelled_as_it_is_admitted_releases_its_slot() -> None:
     gate = RunLimiter(1)
     await gate.acquire()
     unlucky = await wait_at(gate)
@@ -81,7 +81,7 @@ async def test_a_task_that_is_cancelled_as_it_is_let_in_gives_its_place_back() -
     assert await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
 
 
-async def test_a_thrown_switch_leaves_the_queue() -> None:
+async def test_waiter_whose_cancel_switch_is_thrown_leaves_the_queue() -> None:
     gate, cancel = RunLimiter(1), Cancel()
     await gate.acquire()
     gone, patient = await wait_at(gate, cancel), await wait_at(gate)
@@ -91,7 +91,7 @@ async def test_a_thrown_switch_leaves_the_queue() -> None:
     assert await asyncio.wait_for(patient, HANG_TIMEOUT_S)
 
 
-async def test_a_switch_that_is_thrown_as_its_task_is_let_in_loses_no_place() -> None:
+async def test_cancel_switch_thrown_on_admission_loses_no_slot() -> None:
     gate, cancel = RunLimiter(1), Cancel()
     await gate.acquire()
     task = await wait_at(gate, cancel)
@@ -102,14 +102,14 @@ async def test_a_switch_that_is_thrown_as_its_task_is_let_in_loses_no_place() ->
     assert await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
 
 
-async def test_a_thrown_switch_does_not_even_queue() -> None:
+async def test_acquire_with_a_thrown_cancel_switch_does_not_queue() -> None:
     gate, cancel = RunLimiter(1), Cancel()
     cancel.cancel()
     assert await gate.acquire(cancel) is False
     assert await gate.acquire() is True
 
 
-def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
+def test_waiter_of_a_closed_event_loop_keeps_no_slot() -> None:
     gate = RunLimiter(1)
     asyncio.run(gate.acquire())
 
@@ -130,7 +130,7 @@ def test_a_loop_that_is_closed_while_it_queues_keeps_no_place() -> None:
     assert asyncio.run(enter())
 
 
-def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
+def test_slots_are_shared_by_threads_with_their_own_event_loops() -> None:
     gate, lock = RunLimiter(3), threading.Lock()
     inside, most = 0, 0
 
@@ -158,7 +158,7 @@ def test_places_are_shared_by_threads_with_loops_of_their_own() -> None:
     assert most <= 3
 
 
-async def test_a_bash_never_runs_more_than_it_may(tmp_path: Path) -> None:
+async def test_bash_never_runs_more_than_max_running_at_once(tmp_path: Path) -> None:
     bash = Bash(max_running=2)
     text = f"cd '{tmp_path}'; touch run-$$; ls run-* | wc -l; sleep 0.05; rm run-$$"
     results = await asyncio.gather(*(bash.run(text) for _ in range(12)))
@@ -167,7 +167,7 @@ async def test_a_bash_never_runs_more_than_it_may(tmp_path: Path) -> None:
     assert max(counts) <= 2
 
 
-async def test_a_run_that_fails_to_start_gives_its_place_back() -> None:
+async def test_run_that_fails_to_start_releases_its_slot() -> None:
     from nacre import Request
 
     bash = Bash(max_running=1)
@@ -176,7 +176,7 @@ async def test_a_run_that_fails_to_start_gives_its_place_back() -> None:
     assert (await asyncio.wait_for(bash.run("true"), HANG_TIMEOUT_S)).ok
 
 
-async def test_a_stream_that_is_left_gives_its_place_back() -> None:
+async def test_abandoned_stream_releases_its_slot() -> None:
     bash = Bash(max_running=1)
     for _ in range(3):
         async for _event in bash.stream("sleep 60"):
@@ -185,12 +185,12 @@ async def test_a_stream_that_is_left_gives_its_place_back() -> None:
 
 
 @pytest.mark.parametrize("places", [0, -1])
-def test_a_gate_without_places_is_a_mistake(places: int) -> None:
+def test_max_running_below_1_is_refused(places: int) -> None:
     with pytest.raises(ValueError, match="must be at least 1"):
         Bash(max_running=places)
 
 
-def test_the_number_of_places_follows_the_descriptors() -> None:
+def test_default_capacity_follows_the_fd_limit() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         seen = []
@@ -204,7 +204,7 @@ def test_the_number_of_places_follows_the_descriptors() -> None:
     assert seen == sorted(seen)
 
 
-async def test_who_waits_is_let_in_by_another_thread() -> None:
+async def test_waiter_is_admitted_when_another_thread_releases_a_slot() -> None:
     gate = RunLimiter(1)
     await gate.acquire()
     waiting = await wait_at(gate)

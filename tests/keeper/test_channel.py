@@ -37,7 +37,7 @@ def open_channels() -> Iterator[tuple[Channel, Channel]]:
         other.close()
 
 
-def test_messages_arrive_in_order_and_apart(framing: str) -> None:
+def test_messages_arrive_in_order_and_separately(framing: str) -> None:
     with open_channels() as (ours, theirs):
         messages = [b"one", b"two\0fields", b"x" * 60_000, b"\xff" * 10]
         for message in messages:
@@ -46,7 +46,7 @@ def test_messages_arrive_in_order_and_apart(framing: str) -> None:
         assert theirs.receive() is None
 
 
-def test_a_message_of_any_size_arrives_whole(framing: str) -> None:
+def test_message_of_a_megabyte_arrives_whole(framing: str) -> None:
     large = bytes(range(256)) * 4000
     with open_channels() as (ours, theirs):
         if framing == "frames":  # a stream socket holds less than that: a thread has to read meanwhile
@@ -64,7 +64,7 @@ def test_a_message_of_any_size_arrives_whole(framing: str) -> None:
         assert answer == (large, [])
 
 
-def test_descriptors_arrive_with_their_message_and_are_not_inherited(framing: str) -> None:
+def test_fds_arrive_with_their_message_and_are_not_inheritable(framing: str) -> None:
     before = fds(os.getpid())
     with open_channels() as (ours, theirs):
         read, write = os.pipe()
@@ -84,7 +84,7 @@ def test_descriptors_arrive_with_their_message_and_are_not_inherited(framing: st
     assert fds(os.getpid()) == before
 
 
-def test_descriptors_that_were_reserved_can_be_received_when_no_other_is_left(framing: str) -> None:
+def test_reserved_fds_can_be_received_when_no_other_fd_is_free(framing: str) -> None:
     before = fds(os.getpid())
     read, write = os.pipe()
     with open_channels() as (ours, theirs), few_descriptors(os.getpid(), 400):
@@ -104,7 +104,7 @@ def test_descriptors_that_were_reserved_can_be_received_when_no_other_is_left(fr
     assert fds(os.getpid()) == before
 
 
-def test_a_reservation_goes_with_its_channel(framing: str) -> None:
+def test_closing_a_channel_releases_its_reserved_fds(framing: str) -> None:
     before = fds(os.getpid())
     with open_channels() as (ours, theirs):
         theirs.reserve(2)
@@ -114,7 +114,7 @@ def test_a_reservation_goes_with_its_channel(framing: str) -> None:
     assert fds(os.getpid()) == before
 
 
-def test_the_end_is_told_after_the_last_message(framing: str) -> None:
+def test_eof_comes_after_the_last_message(framing: str) -> None:
     with open_channels() as (ours, theirs):
         ours.send(b"last")
         ours.close()
@@ -123,7 +123,7 @@ def test_the_end_is_told_after_the_last_message(framing: str) -> None:
             theirs.receive()
 
 
-def test_what_was_said_is_heard_though_the_other_side_did_not_listen_to_the_end(framing: str) -> None:
+def test_message_sent_before_close_arrives_despite_unread_input(framing: str) -> None:
     with open_channels() as (ours, theirs):
         ours.send(b"unread")
         theirs.send(b"last word")
@@ -133,14 +133,14 @@ def test_what_was_said_is_heard_though_the_other_side_did_not_listen_to_the_end(
             ours.receive()
 
 
-def test_sending_to_nobody_is_an_error(framing: str) -> None:
+def test_sending_to_a_closed_channel_raises(framing: str) -> None:
     with open_channels() as (ours, theirs):
         theirs.close()
         with pytest.raises(ConnectionError):
             ours.send(b"hello")
 
 
-def test_a_full_channel_says_so_instead_of_waiting(framing: str) -> None:
+def test_full_channel_raises_instead_of_blocking(framing: str) -> None:
     with open_channels() as (ours, theirs):
         sent = arrived = 0
         with contextlib.suppress(BlockingIOError):
@@ -154,7 +154,7 @@ def test_a_full_channel_says_so_instead_of_waiting(framing: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_SEQPACKET, socket.SOCK_STREAM], ids=["packets", "frames"])
-def test_garbage_on_a_channel_is_a_message_or_nothing_or_the_end(
+def test_garbage_on_a_channel_leaks_no_fd_and_raises_only_known_errors(
     kind: socket.SocketKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(channels, "LINUX", kind == socket.SOCK_SEQPACKET)
@@ -181,7 +181,7 @@ def test_garbage_on_a_channel_is_a_message_or_nothing_or_the_end(
 
 
 @pytest.mark.linux  # only packet sockets carry large messages as files
-def test_a_large_message_whose_file_cannot_be_read_is_garbled() -> None:
+def test_large_message_whose_file_cannot_be_read_is_malformed() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     channel = Channel(theirs)
     read, write = os.pipe()

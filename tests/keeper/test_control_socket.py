@@ -36,7 +36,7 @@ def connect(store: Path, task: str) -> socket.socket:
         os.close(folder)
 
 
-async def test_who_asks_for_its_end_and_hangs_up_gets_it(bash: Bash, tmp_path: Path) -> None:
+async def test_kill_request_takes_effect_even_if_the_client_disconnects(bash: Bash, tmp_path: Path) -> None:
     for _ in range(10):
         task = await start(bash, tmp_path, "sleep 60")
         with connect(tmp_path, task) as line:
@@ -45,7 +45,7 @@ async def test_who_asks_for_its_end_and_hangs_up_gets_it(bash: Bash, tmp_path: P
         assert isinstance(waited.tasks[0].outcome, Killed)
 
 
-async def test_a_kill_that_is_cancelled_kills_all_the_same_or_not_at_all(bash: Bash, tmp_path: Path) -> None:
+async def test_cancelled_kill_kills_the_task_or_leaves_it_running(bash: Bash, tmp_path: Path) -> None:
     tasks = Tasks(tmp_path)
     for number in range(20):
         task = await start(bash, tmp_path, "sleep 60")
@@ -70,7 +70,7 @@ RUBBISH = {
 
 
 @pytest.mark.parametrize("said", RUBBISH.values(), ids=RUBBISH)
-async def test_rubbish_is_answered_or_hung_up_on(bash: Bash, tmp_path: Path, said: bytes) -> None:
+async def test_malformed_control_message_does_not_stop_the_keeper(bash: Bash, tmp_path: Path, said: bytes) -> None:
     tasks = Tasks(tmp_path)
     task = await start(bash, tmp_path, "sleep 60")
     for patient in (False, True):
@@ -86,7 +86,7 @@ async def test_rubbish_is_answered_or_hung_up_on(bash: Bash, tmp_path: Path, sai
     assert isinstance((await tasks.kill(task, grace=0)).outcome, Killed)
 
 
-async def test_a_crowd_that_says_nothing_keeps_nobody_out(bash: Bash, tmp_path: Path) -> None:
+async def test_silent_connections_do_not_block_a_kill(bash: Bash, tmp_path: Path) -> None:
     tasks = Tasks(tmp_path)
     with many_descriptors(1300):
         task = await start(bash, tmp_path, "sleep 60")
@@ -97,7 +97,7 @@ async def test_a_crowd_that_says_nothing_keeps_nobody_out(bash: Bash, tmp_path: 
             line.close()
 
 
-async def test_hundreds_who_wait_keep_nobody_from_ending_a_task(bash: Bash, tmp_path: Path) -> None:
+async def test_four_hundred_waits_do_not_block_a_kill(bash: Bash, tmp_path: Path) -> None:
     tasks = Tasks(tmp_path)
     task = await start(bash, tmp_path, "sleep 60")
     waits = [asyncio.ensure_future(tasks.wait(task)) for _ in range(400)]
@@ -113,7 +113,7 @@ def _is_closed(line: socket.socket) -> bool:
         return False
 
 
-async def test_who_never_reads_does_not_stop_it(bash: Bash, tmp_path: Path) -> None:
+async def test_client_that_never_reads_does_not_block_the_task(bash: Bash, tmp_path: Path) -> None:
     tasks = Tasks(tmp_path)
     task = await start(bash, tmp_path, "for i in $(seq 20000); do echo $i; done; sleep 0.2; exit 3")
     with connect(tmp_path, task) as line:

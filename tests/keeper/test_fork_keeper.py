@@ -55,7 +55,7 @@ _FORK = """
 """
 
 
-def test_a_keeper_that_lacks_something_tells_the_run_that_it_was_forked_for() -> None:
+def test_keeper_that_cannot_start_reports_to_the_run_it_was_forked_for() -> None:
     program = f"""{_FORK}
     channel, pid = forked(ahead=False)
     run = handed(channel)
@@ -64,7 +64,7 @@ def test_a_keeper_that_lacks_something_tells_the_run_that_it_was_forked_for() ->
     assert run_host(program) == "0 True\n"
 
 
-def test_a_keeper_that_lacks_something_removes_what_was_made_for_its_run(tmp_path: Path) -> None:
+def test_keeper_that_cannot_start_removes_the_private_directory_of_its_run(tmp_path: Path) -> None:
     program = f"""{_FORK}
     channel, pid = forked(ahead=False)
     run = handed(channel, os.fsencode(sys.argv[1]))
@@ -75,7 +75,7 @@ def test_a_keeper_that_lacks_something_removes_what_was_made_for_its_run(tmp_pat
     assert run_host(program, private) == "0 False\n"
 
 
-def test_a_keeper_that_lacks_something_waits_for_the_run_that_it_was_forked_for() -> None:
+def test_keeper_that_cannot_start_waits_for_the_run_it_was_forked_for() -> None:
     program = f"""{_FORK}
     channel, pid = forked(ahead=False)
     os.kill(pid, signal.SIGCONT)
@@ -85,7 +85,7 @@ def test_a_keeper_that_lacks_something_waits_for_the_run_that_it_was_forked_for(
     assert run_host(program) == "True 0\n"
 
 
-def test_a_keeper_forked_ahead_that_lacks_something_takes_no_run() -> None:
+def test_standby_keeper_that_cannot_start_accepts_no_run() -> None:
     program = f"""{_FORK}
     channel, pid = forked(ahead=True)
     print(goes_on(pid))
@@ -97,7 +97,7 @@ def test_a_keeper_forked_ahead_that_lacks_something_takes_no_run() -> None:
     assert run_host(program) == "0\nrefused\n"
 
 
-def test_a_keeper_forked_ahead_that_lacks_something_tells_a_run_that_it_was_handed_meanwhile() -> None:
+def test_standby_keeper_that_cannot_start_reports_to_a_run_already_sent() -> None:
     program = f"""{_FORK}
     channel, pid = forked(ahead=True)
     run = handed(channel)

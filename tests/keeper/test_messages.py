@@ -39,7 +39,7 @@ def values(start: StartMessage) -> dict[str, object]:
 
 
 @given(STARTS)
-def test_a_start_comes_back_as_it_was(start: StartMessage) -> None:
+def test_start_message_survives_a_round_trip(start: StartMessage) -> None:
     assert values(StartMessage.parse(start.message())) == values(start)
 
 
@@ -48,11 +48,11 @@ VALUES = st.text(st.characters(blacklist_characters="\0", blacklist_categories=[
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=8))
-def test_an_environment_comes_back_as_it_was(env: dict[str, str]) -> None:
+def test_environment_survives_a_round_trip(env: dict[str, str]) -> None:
     assert environment_of(environment_block(env)) == {name.encode(): value.encode() for name, value in env.items()}
 
 
-def test_bytes_that_are_no_text_survive_in_an_environment() -> None:
+def test_invalid_utf8_survives_in_an_environment() -> None:
     assert environment_of(environment_block({"A": "\udcff"})) == {b"A": b"\xff"}
 
 
@@ -75,26 +75,26 @@ PLACES = {"verb": 0, "tag": 1, "timeout": 2, "grace": 3, "flags": 4, "cap": 9, "
         ("cap", b"-1"), ("cap", b"1e3"), ("size", b"999"), ("size", b"-2"), ("size", b"06"), ("size", b""),
     ],
 )  # fmt: skip
-def test_a_field_that_no_host_writes_is_garbled(field: str, damage: bytes) -> None:
+def test_malformed_field_of_a_start_message_is_refused(field: str, damage: bytes) -> None:
     fields = START.message().split(b"\0")
     fields[PLACES[field]] = damage
     with pytest.raises(MalformedMessage):
         StartMessage.parse(b"\0".join(fields))
 
 
-def test_a_run_may_last_for_ever() -> None:
+def test_start_message_may_have_an_infinite_timeout() -> None:
     fields = START.message().split(b"\0")
     fields[PLACES["timeout"]] = b"inf"
     assert StartMessage.parse(b"\0".join(fields)).timeout == float("inf")
 
 
-def test_whole_seconds_of_a_profile_arrive() -> None:
+def test_integer_seconds_survive_a_round_trip() -> None:
     start = StartMessage.parse(START.message())
     start.timeout, start.grace = 30, 2
     assert values(StartMessage.parse(start.message())) == values(start)
 
 
-def test_what_has_files_of_its_own_is_not_reusable() -> None:
+def test_start_message_with_stdin_is_not_for_a_standby_shell() -> None:
     start = StartMessage.parse(START.message())
     start.has_stdin = True
     assert not StartMessage.parse(start.message()).standby_ok
@@ -105,7 +105,7 @@ def test_what_has_files_of_its_own_is_not_reusable() -> None:
     [b"adopts\0t\x001\x002\x0011", b"\0t\x001\x002\x0011", b"adopt\0t\0-1\x002\x0011", b"adopt\0t\x001\x002_0\x0011",
      b"adopt\0t\x001\x002\x0012", b"adopt\0t\x001\x002\x00111", b"adopt\0t\x001\x002", b"adopt\0t\x001\x002\x0011\0"],
 )  # fmt: skip
-def test_an_adoption_that_no_host_writes_is_garbled(message: bytes) -> None:
+def test_malformed_adopt_message_is_refused(message: bytes) -> None:
     with pytest.raises(MalformedMessage):
         AdoptMessage.parse(message)
 
@@ -116,11 +116,11 @@ SIZES = st.integers(0, 1 << 62)
 @given(
     st.builds(AdoptMessage, task=WORDS, log_cap=SIZES, total_bytes=SIZES, detached=st.booleans(), live=st.booleans())
 )
-def test_an_adoption_comes_back_as_it_was(adoption: AdoptMessage) -> None:
+def test_adopt_message_survives_a_round_trip(adoption: AdoptMessage) -> None:
     assert AdoptMessage.parse(adoption.message()).message() == adoption.message()
 
 
-def test_an_environment_with_a_name_twice_is_garbled() -> None:
+def test_environment_with_a_duplicate_name_is_refused() -> None:
     with pytest.raises(MalformedMessage):
         environment_of(b"A=1\0B=2\0A=3")
 
@@ -129,13 +129,13 @@ GARBAGE = st.binary(max_size=200) | st.lists(WORDS, min_size=1, max_size=12).map
 
 
 @given(GARBAGE)
-def test_garbage_is_a_start_or_garbled(data: bytes) -> None:
+def test_garbage_is_a_valid_start_message_or_refused(data: bytes) -> None:
     with contextlib.suppress(MalformedMessage):
         assert StartMessage.parse(data).message() == data
 
 
 @given(STARTS, st.integers(0, 300), st.binary(max_size=5))
-def test_a_damaged_start_is_a_start_or_garbled(start: StartMessage, place: int, damage: bytes) -> None:
+def test_damaged_start_message_is_valid_or_refused(start: StartMessage, place: int, damage: bytes) -> None:
     message = start.message()
     damaged = message[:place] + damage + message[place + len(damage) :]
     with contextlib.suppress(MalformedMessage):
@@ -143,6 +143,6 @@ def test_a_damaged_start_is_a_start_or_garbled(start: StartMessage, place: int, 
 
 
 @given(GARBAGE)
-def test_garbage_is_an_environment_or_garbled(data: bytes) -> None:
+def test_garbage_is_a_valid_environment_or_refused(data: bytes) -> None:
     with contextlib.suppress(MalformedMessage):
         environment_of(data)

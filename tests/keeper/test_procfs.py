@@ -12,7 +12,7 @@ from nacre.keeper.protocol.procfs import is_exiting
 pytestmark = pytest.mark.linux
 
 
-def test_a_process_that_was_killed_is_ending_and_stays_so() -> None:
+def test_killed_process_is_exiting_before_and_after_it_is_reaped() -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
         assert not is_exiting(process.pid)
         process.kill()

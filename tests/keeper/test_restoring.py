@@ -40,7 +40,9 @@ def ended_run(care: Supervisor, folder: int) -> Any:
     return run
 
 
-def test_one_that_hangs_is_killed_and_told_of(care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restorer_that_hangs_is_killed_and_noted(
+    care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(caring, "RESTORE_MAX_S", 0.01)
     run = ended_run(care, folder)
     with subprocess.Popen(["sleep", "300"]) as hangs:
@@ -55,7 +57,9 @@ def test_one_that_hangs_is_killed_and_told_of(care: Supervisor, folder: int, mon
     assert not care.adopt_one(hangs.pid), "it belongs to no run"
 
 
-def test_one_that_cannot_be_started_is_told_of(care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restorer_that_cannot_be_started_is_noted(
+    care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> int:
         raise OSError(11, "no process left")
 
@@ -65,7 +69,7 @@ def test_one_that_cannot_be_started_is_told_of(care: Supervisor, folder: int, mo
     assert "no process left" in run.notes[0]
 
 
-def test_none_is_started_where_there_is_nothing_to_compare(
+def test_no_restorer_is_started_without_protected_paths(
     care: Supervisor, folder: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[object] = []

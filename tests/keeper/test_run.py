@@ -60,24 +60,24 @@ def looks(run: Run, *states: dict[int, ProcessInfo]) -> int:
     return count
 
 
-def test_what_sleeps_is_left_over_after_a_few_looks(run: Run, idle: int) -> None:
+def test_sleeping_process_is_a_leftover_after_a_few_polls(run: Run, idle: int) -> None:
     assert looks(run, *[process_info(idle, "S")] * 100) == RECHECKS
 
 
-def test_what_waits_for_a_processor_is_looked_at_until_it_has_had_one(run: Run, idle: int) -> None:
+def test_process_waiting_for_a_cpu_is_polled_until_it_no_longer_waits(run: Run, idle: int) -> None:
     assert looks(run, *[process_info(idle, "R")] * 100, *[process_info(idle, "S")] * 100) == 100 + RECHECKS
 
 
-def test_what_computes_is_left_over_after_a_few_looks(run: Run, idle: int) -> None:
+def test_busy_process_is_a_leftover_after_a_few_polls(run: Run, idle: int) -> None:
     run.ticks_seen[idle] = -1000  # as if it had had CPU time since the first poll
     assert looks(run, *[process_info(idle, "R")] * 100) == RECHECKS
 
 
-def test_what_gets_no_processor_for_long_is_left_over_all_the_same(run: Run, idle: int) -> None:
+def test_process_that_gets_no_cpu_for_long_is_a_leftover_anyway(run: Run, idle: int) -> None:
     run.shell_exited_at -= 10
     assert looks(run, *[process_info(idle, "R")] * 100) == RECHECKS
 
 
-def test_what_grows_is_not_about_to_end(run: Run) -> None:
+def test_run_that_keeps_spawning_processes_is_not_polled_for_long(run: Run) -> None:
     grown = [process_info(2**22 + number, "R") for number in range(100)]
     assert looks(run, *grown) == runs._GROWING_ABOVE_PROCESSES + 1 + RECHECKS

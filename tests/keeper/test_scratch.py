@@ -11,14 +11,14 @@ from nacre.keeper.protocol.private_tmpdir import make_private_tmpdir
 from tests.support.users import free_uid
 
 
-def test_a_private_directory_is_new_and_nobody_elses(tmp_path: Path) -> None:
+def test_each_private_tmpdir_is_new_with_mode_0700(tmp_path: Path) -> None:
     root = os.fsencode(tmp_path)
     made = [Path(os.fsdecode(make_private_tmpdir(root))) for _ in range(3)]
     assert sorted(tmp_path.iterdir()) == sorted(made)
     assert {path.stat().st_mode & 0o777 for path in made} == {0o700}
 
 
-def test_none_is_made_through_a_link_that_has_taken_the_place_of_its_root(tmp_path: Path) -> None:
+def test_private_tmpdir_is_not_created_through_a_symlinked_root(tmp_path: Path) -> None:
     root, other = tmp_path / "root", tmp_path / "other"
     other.mkdir()
     root.symlink_to(other)
@@ -27,7 +27,7 @@ def test_none_is_made_through_a_link_that_has_taken_the_place_of_its_root(tmp_pa
     assert list(other.iterdir()) == []
 
 
-def test_none_is_made_in_a_directory_of_somebody_else(tmp_path: Path) -> None:
+def test_private_tmpdir_is_not_created_in_another_users_directory(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give things away")
     uid = free_uid()

@@ -37,7 +37,7 @@ _LAUNCH = """
 
 
 @pytest.mark.parametrize("shell", ["ready", "new"])
-def test_a_run_is_told_of_before_it_begins(tmp_path: Path, shell: str) -> None:
+def test_run_is_reported_before_it_begins(tmp_path: Path, shell: str) -> None:
     program = f"""{_LAUNCH}
     open_start_pipe = Shell.open_start_pipe
 
@@ -56,7 +56,7 @@ def test_a_run_is_told_of_before_it_begins(tmp_path: Path, shell: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["ours.send(CANCEL)", "ours.close()"])
-def test_a_run_that_is_called_off_while_its_shell_is_started_does_not_begin(tmp_path: Path, said: str) -> None:
+def test_run_cancelled_while_its_shell_starts_does_not_begin(tmp_path: Path, said: str) -> None:
     program = f"""{_LAUNCH}
     from nacre.keeper.protocol.messages import CANCEL
     spawn = KeeperServer.spawn
@@ -80,7 +80,7 @@ def test_a_run_that_is_called_off_while_its_shell_is_started_does_not_begin(tmp_
 
 
 @pytest.mark.parametrize("shell", ["ready", "new"])
-def test_a_run_that_cannot_be_told_of_does_not_begin(tmp_path: Path, shell: str) -> None:
+def test_run_that_cannot_be_reported_does_not_begin(tmp_path: Path, shell: str) -> None:
     program = f"""{_LAUNCH}
     send = Channel.send
 

@@ -39,7 +39,7 @@ def size(path: Path) -> int:
     return sum(len(data) for data in on_disk(path).values())
 
 
-def test_what_is_below_the_cap_is_exact_and_one_file_in_the_end(folder: int, tmp_path: Path) -> None:
+def test_log_below_its_cap_is_exact_and_ends_as_one_file(folder: int, tmp_path: Path) -> None:
     log = TaskLog(folder, 16_000)
     data = stream(15_990)
     for at in range(0, len(data), 77):
@@ -53,9 +53,7 @@ def test_what_is_below_the_cap_is_exact_and_one_file_in_the_end(folder: int, tmp
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_is_written_what_is_kept_is_where_it_says_and_within_the_cap(
-    seed: int, folder: int, tmp_path: Path
-) -> None:
+def test_log_keeps_data_at_the_stated_offsets_within_its_cap(seed: int, folder: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     cap = dice.choice([160, 1600, 16_000, 64_000])
     data = stream(dice.randrange(cap * 6))
@@ -87,7 +85,7 @@ def test_whatever_is_written_what_is_kept_is_where_it_says_and_within_the_cap(
     assert (b"left out" in whole) == (log.dropped_bytes > 0)
 
 
-def test_what_is_missing_is_counted_where_it_is_missing(folder: int, tmp_path: Path) -> None:
+def test_missing_bytes_are_counted_at_their_gap(folder: int, tmp_path: Path) -> None:
     log = TaskLog(folder, 1600)
     log.write(stream(4000))
     log.finish("[the end]")
@@ -99,7 +97,7 @@ def test_what_is_missing_is_counted_where_it_is_missing(folder: int, tmp_path: P
     assert tail == stream(4000)[-len(tail) + len(b"[the end]\n") :] + b"[the end]\n"
 
 
-def test_while_it_runs_a_reader_of_the_file_is_told_where_the_rest_is(folder: int, tmp_path: Path) -> None:
+def test_unfinished_log_says_that_the_rest_is_in_segment_files(folder: int, tmp_path: Path) -> None:
     log = TaskLog(folder, 1600)
     log.write(stream(1000))
     assert b"what follows is in output.log.*" in (tmp_path / LOG).read_bytes()[800:]
@@ -107,7 +105,7 @@ def test_while_it_runs_a_reader_of_the_file_is_told_where_the_rest_is(folder: in
     assert (tmp_path / LOG).read_bytes() == stream(1000) + b"[the end]\n"
 
 
-def test_a_log_goes_on_where_another_process_left_it(folder: int, tmp_path: Path) -> None:
+def test_log_continues_where_another_process_stopped(folder: int, tmp_path: Path) -> None:
     data = stream(1500)
     for start, stop in ((0, 300), (300, 900), (900, 1500)):
         log = TaskLog(folder, 1600, start)
@@ -117,14 +115,14 @@ def test_a_log_goes_on_where_another_process_left_it(folder: int, tmp_path: Path
     assert (tmp_path / LOG).read_bytes() == data + b"[the end]\n"
 
 
-def test_the_last_line_begins_a_line(folder: int, tmp_path: Path) -> None:
+def test_completion_line_starts_on_a_new_line(folder: int, tmp_path: Path) -> None:
     log = TaskLog(folder, 1600)
     log.write(b"no newline")
     log.finish("[the end]")
     assert (tmp_path / LOG).read_bytes() == b"no newline\n[the end]\n"
 
 
-def test_a_full_disk_makes_a_gap_and_what_fits_again_is_kept(tmp_path: Path) -> None:
+def test_full_disk_leaves_a_gap_and_later_output_is_kept(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "1M") as disk:
         (disk / LOG).touch()
         (disk / "ballast").write_bytes(bytes(700 * 1024))

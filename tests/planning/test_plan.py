@@ -72,7 +72,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @pytest.mark.req("M-01", "M-14")
 @pytest.mark.parametrize(("request_", "code", "field"), REQUESTS.values(), ids=REQUESTS)
-async def test_a_wrong_request_is_named_by_code_and_field(request_: dict[str, Any], code: str, field: str) -> None:
+async def test_invalid_request_is_refused_with_code_and_field(request_: dict[str, Any], code: str, field: str) -> None:
     error = await complaint(request_)
     assert (error.code, error.field) == (code, field)
     assert error.message
@@ -96,35 +96,33 @@ CONTEXTS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @pytest.mark.req("M-01", "M-14")
 @pytest.mark.parametrize(("context", "code", "field"), CONTEXTS.values(), ids=CONTEXTS)
-async def test_a_wrong_context_is_named_by_code_and_field(context: dict[str, Any], code: str, field: str) -> None:
+async def test_invalid_context_is_refused_with_code_and_field(context: dict[str, Any], code: str, field: str) -> None:
     error = await complaint({}, context)
     assert (error.code, error.field) == (code, field)
     assert error.hint
 
 
 @pytest.mark.parametrize("field", ["allowed_paths", "secrets", "pass_env"])
-async def test_one_string_where_several_are_meant_is_a_mistake_not_a_list_of_letters(field: str) -> None:
+async def test_string_in_place_of_a_list_is_refused(field: str) -> None:
     """`allowed_paths="/work"` read as characters would allow "/"; `pass_env="AWS_*"` would pass everything."""
     error = await complaint({"cwd": "/tmp"}, {field: "/usr*"})
     assert error.field == field
 
 
-async def test_a_wrong_request_starts_nothing(tmp_path: Path) -> None:
+async def test_invalid_request_starts_nothing(tmp_path: Path) -> None:
     await complaint({"command": "touch started", "cwd": tmp_path, "timeout": -1})
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_an_access_mode_that_cannot_be_enforced_is_refused_never_left_out(
-    access: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_access_mode_that_cannot_be_enforced_is_refused(access: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "kernel", lambda: probe.Kernel(machine="any", missing="It is too old."))
     error = await complaint({}, {"access": access})
     assert "It is too old." in str(error)
     assert (type(error), error.code, error.field) == (AccessUnavailable, "access_unavailable", "access")
 
 
-async def test_a_huge_timeout_is_lowered_like_any_other() -> None:
+async def test_huge_timeout_is_lowered_to_the_maximum() -> None:
     assert plan(timeout=10**400).timeout == DEFAULT.max_timeout
 
 
@@ -143,7 +141,7 @@ LOWERED = "The timeout of %s s is over the limit and was lowered to 3600 s."
         (math.inf, 3600.0, (LOWERED % "inf",)),
     ],
 )
-def test_a_timeout_over_the_limit_is_lowered_and_one_in_milliseconds_questioned(
+def test_timeout_over_the_maximum_is_lowered_with_a_hint_at_milliseconds(
     asked: float | None, given: float, remarks: tuple[str, ...]
 ) -> None:
     made = plan(timeout=asked)
@@ -151,32 +149,32 @@ def test_a_timeout_over_the_limit_is_lowered_and_one_in_milliseconds_questioned(
 
 
 @pytest.mark.parametrize("asked", [1e10, 10**400, math.inf])
-def test_a_task_for_longer_than_anybody_lives_has_no_end(asked: float) -> None:
+def test_background_timeout_beyond_any_lifetime_is_infinite(asked: float) -> None:
     assert plan(mode="background", timeout=asked).timeout == math.inf
 
 
 @pytest.mark.parametrize("grace", [-1.0, math.inf, math.nan])
-def test_a_grace_that_cannot_be_meant_is_the_profiles_error(grace: float) -> None:
+def test_invalid_grace_of_a_profile_is_refused(grace: float) -> None:
     with pytest.raises(InvalidRequest) as caught:
         plan(profile=Profile(name="odd", grace=grace))
     assert (caught.value.code, caught.value.field) == ("bad_grace", "grace")
 
 
-async def test_the_remark_about_the_timeout_is_in_the_result() -> None:
+async def test_note_about_a_lowered_timeout_is_in_the_result() -> None:
     result = await Bash().run(Request("true", timeout=120_000))
     assert result.ok
     assert result.notes == plan(timeout=120_000).notes
 
 
 @pytest.mark.req("M-03", "K-02")
-def test_a_profile_changes_what_it_names_and_leaves_the_rest() -> None:
+def test_profile_overrides_only_the_settings_it_names() -> None:
     made = plan(profile=Profile(name="own", timeout=7, output=10, leftovers="end"))
     assert (made.timeout, made.output, made.leftovers, made.spill) == (7, 10, "end", DEFAULT.spill)
     limited = plan(ToolContext(limits=Limits(output=3)), profile=Profile(name="own", output=10, spill=4))
     assert (limited.output, limited.spill) == (3, 4)
 
 
-def test_an_unknown_profile_is_named_with_those_there_are() -> None:
+def test_unknown_profile_is_refused_with_the_known_names() -> None:
     with pytest.raises(InvalidRequest) as caught:
         Bash("no-such-profile")
     assert (caught.value.code, caught.value.field) == ("unknown_profile", "profile")
@@ -184,7 +182,7 @@ def test_an_unknown_profile_is_named_with_those_there_are() -> None:
 
 
 @pytest.mark.req("K-03")
-def test_a_relative_directory_is_relative_to_the_context(tmp_path: Path) -> None:
+def test_relative_cwd_is_relative_to_the_contexts_working_dir(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     ctx = ToolContext(working_dir=tmp_path / "a")
     assert plan(ctx, cwd="b").cwd == f"{tmp_path}/a/b"
@@ -226,7 +224,7 @@ def test_the_root_as_allowed_path_allows_everything(fence: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter anything")
-def test_a_directory_that_may_not_be_entered_is_said_so(tmp_path: Path) -> None:
+def test_cwd_that_cannot_be_entered_is_refused_with_cwd_denied(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0)
     with pytest.raises(InvalidRequest) as caught:
@@ -234,14 +232,14 @@ def test_a_directory_that_may_not_be_entered_is_said_so(tmp_path: Path) -> None:
     assert caught.value.code == "cwd_denied"
 
 
-def test_without_bash_the_answer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_bash_is_refused_with_no_bash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InvalidRequest) as caught:
         plan()
     assert (caught.value.code, caught.value.field) == ("no_bash", "command")
 
 
-async def test_an_unknown_option_is_answered_with_the_nearest() -> None:
+async def test_unknown_option_gets_a_suggestion() -> None:
     with pytest.raises(TypeError, match="did you mean 'timeout'"):
         await nacre.run("true", timeuot=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="has no option 'zzzz'"):
@@ -249,7 +247,7 @@ async def test_an_unknown_option_is_answered_with_the_nearest() -> None:
 
 
 @pytest.mark.req("M-14")
-async def test_a_place_for_spills_that_is_a_file_is_refused(tmp_path: Path) -> None:
+async def test_output_dir_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     error = await complaint({}, {"output_dir": tmp_path / "file"})
     assert (error.code, error.field) == ("bad_output_dir", "output_dir")
