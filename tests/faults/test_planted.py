@@ -101,43 +101,43 @@ def run_rounds(place: Path, changes: tuple[Change, ...], fault: str, seed: int =
 
 
 @pytest.mark.parametrize("fault", ["shell killed", "program stopped", "keeper or shell stopped"])
-def test_a_ladder_that_never_kills_is_found(tmp_path: Path, fault: str) -> None:
+def test_fault_rounds_detect_a_kill_ladder_without_sigkill(tmp_path: Path, fault: str) -> None:
     assert run_rounds(tmp_path, LADDER_WITHOUT_KILL, fault)
 
 
 @pytest.mark.parametrize("fault", ["keeper killed", "keeper or shell stopped"])
-def test_a_task_s_log_that_lacks_its_last_byte_is_found(tmp_path: Path, fault: str) -> None:
+def test_fault_rounds_detect_a_task_log_without_its_last_byte(tmp_path: Path, fault: str) -> None:
     assert "has lost something" in run_rounds(tmp_path, LOST_LAST_BYTE, fault)
 
 
-def test_a_command_that_is_forgotten_with_its_keeper_is_found(tmp_path: Path) -> None:
+def test_fault_rounds_detect_a_command_lost_with_its_keeper(tmp_path: Path) -> None:
     assert "lost: nacre's keeper process was killed" in run_rounds(tmp_path, FORGOTTEN, "keeper killed unheard")
 
 
 @pytest.mark.parametrize("fault", ["keeper killed, many threads", "keeper in waiting killed"])
-def test_a_command_that_is_run_again_is_found(tmp_path: Path, fault: str) -> None:
+def test_fault_rounds_detect_a_command_that_runs_twice(tmp_path: Path, fault: str) -> None:
     assert "run more than once" in run_rounds(tmp_path, RUN_AGAIN, fault)
 
 
-def test_what_outlives_its_keeper_and_its_caller_is_found(tmp_path: Path) -> None:
+def test_fault_rounds_detect_orphans_of_a_dead_keeper_and_caller(tmp_path: Path) -> None:
     assert "left running" in run_rounds(tmp_path, ORPHANS_STAY, "keeper killed, callers gone", seed=4, rounds=2)
 
 
-def test_a_descriptor_that_each_run_costs_the_program_is_found(tmp_path: Path) -> None:
+def test_fault_rounds_detect_an_fd_leak_in_the_host(tmp_path: Path) -> None:
     assert "descriptors are open" in run_rounds(tmp_path, LEAK_IN_THE_PROGRAM, "shell killed")
 
 
-def test_a_descriptor_that_each_run_costs_its_keeper_is_found(tmp_path: Path) -> None:
+def test_fault_rounds_detect_an_fd_leak_in_the_keeper(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root may look into a keeper")
     assert "its keeper to have" in run_rounds(tmp_path, LEAK_IN_THE_KEEPER, "shell killed")
 
 
-def test_a_private_directory_that_stays_is_found(tmp_path: Path) -> None:
+def test_fault_rounds_detect_a_private_directory_that_is_not_removed(tmp_path: Path) -> None:
     assert "temporary files stay" in run_rounds(tmp_path, PRIVATE_DIRECTORY_STAYS, "program killed", rounds=3)
 
 
-def test_a_private_directory_of_what_could_not_start_is_found(tmp_path: Path) -> None:
+def test_fault_rounds_detect_a_private_directory_of_a_run_that_never_started(tmp_path: Path) -> None:
     assert "temporary files stay" in run_rounds(
         tmp_path, PRIVATE_DIRECTORY_OF_NONE_STAYS, "descriptors run out", seed=2, rounds=3
     )

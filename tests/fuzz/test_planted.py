@@ -59,14 +59,14 @@ def _plant_decoder(change: Callable[[Any], None], parse: Callable[..., Any]) -> 
     ],
     ids=["timeout", "merge", "env", "cwd", "tag"],
 )
-def test_a_start_that_is_read_as_another_is_found(
+def test_fuzzer_detects_a_start_message_decoded_with_a_wrong_field(
     change: Callable[[StartMessage], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(StartMessage, "parse", _plant_decoder(change, StartMessage.parse))
     assert _is_found("wire", 300)
 
 
-def test_a_start_that_is_always_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_decoder_that_always_returns_the_same_start(monkeypatch: pytest.MonkeyPatch) -> None:
     one = StartMessage(
         tag=1, timeout=1.0, grace=1.0, merge=False, keep_leftovers=False, standby_ok=False,
         has_stdin=False, has_state=False,
@@ -76,7 +76,7 @@ def test_a_start_that_is_always_the_same_is_found(monkeypatch: pytest.MonkeyPatc
     assert _is_found("wire", 100)
 
 
-def test_an_adoption_whose_flags_are_exchanged_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_swapped_flags_of_an_adopt_message(monkeypatch: pytest.MonkeyPatch) -> None:
     def exchange(adoption: AdoptMessage) -> None:
         adoption.live, adoption.detached = adoption.detached, adoption.live
 
@@ -85,18 +85,18 @@ def test_an_adoption_whose_flags_are_exchanged_is_found(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("name", ["_parse_int", "_seconds"])
-def test_numbers_that_are_read_as_python_does_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_numbers_parsed_as_leniently_as_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"nacre.keeper.protocol.messages.{name}", int if name == "_parse_int" else float)
     assert _is_found("wire", 3_000)
 
 
-def test_a_byte_of_each_chunk_that_is_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_lost_byte_in_each_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     add = HeadTailBuffer.add
     monkeypatch.setattr(HeadTailBuffer, "add", lambda record, data: add(record, data[1:]))
     assert _is_found("output", 20)
 
 
-def test_output_that_is_counted_and_not_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_output_that_is_counted_but_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     add = HeadTailBuffer.add
 
     def lossy(record: HeadTailBuffer, data: bytes) -> None:
@@ -125,7 +125,7 @@ def _without_a_line(made: ShapedText) -> ShapedText:
     ],
     ids=["nothing", "another word", "left out", "marks", "folded", "a line"],
 )
-def test_a_text_that_is_not_what_was_printed_is_found(
+def test_fuzzer_detects_shaped_text_that_differs_from_the_output(
     change: Callable[[ShapedText], ShapedText], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.output.shape", lambda *given, **named: change(shape(*given, **named)))
@@ -145,7 +145,7 @@ def _shorter(layout: Layout) -> Layout:
 
 
 @pytest.mark.parametrize("change", [_shift_pieces, _longer, _shorter])
-def test_a_log_that_is_read_from_another_place_is_found(
+def test_fuzzer_detects_a_task_log_read_at_wrong_offsets(
     change: Callable[[Layout], Layout], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.tasks.store.log_reader.build_layout", lambda *given: change(build_layout(*given)))
@@ -167,13 +167,15 @@ def test_a_log_that_is_read_from_another_place_is_found(
     ],
     ids=["another command", "another size", "any number", "all lines", "half a character", "all broken"],
 )
-def test_a_task_that_is_taken_for_another_is_found(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_task_that_is_read_wrongly(
+    name: str, planted: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(name, planted)
     assert _is_found("tasks", 400)
 
 
 @pytest.mark.parametrize("name", [*_SAY, "rules"])
-def test_a_setting_that_a_project_may_loosen_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_setting_that_a_project_can_loosen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each setting alone: the target checks more than the list of allowed settings."""
     real = Layers._from_project
 
@@ -187,12 +189,12 @@ def test_a_setting_that_a_project_may_loosen_is_found(name: str, monkeypatch: py
     assert _is_found("config", 2_000)
 
 
-def test_a_project_that_asks_where_the_user_refuses_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_project_that_asks_where_the_user_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Layers, "_refuse_to_ask", lambda layers: None)
     assert _is_found("config", 2_000)
 
 
-def test_a_project_whose_rules_take_the_place_of_the_user_s_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_project_rules_that_replace_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     def replaced(layers: Layers, key: Setting, value: Any, origin: Origin) -> None:
         entries = tuple(Entry(each, origin) for each in (value if key.is_list else (value,)))
         layers._entries[key.name] = entries
@@ -206,7 +208,9 @@ def test_a_project_whose_rules_take_the_place_of_the_user_s_is_found(monkeypatch
     [("nice", OptionSpec()), ("timeout", OptionSpec()), ("sudo", OptionSpec()), ("nohup", OptionSpec(operands=99))],
     ids=["nice -n 5", "timeout 5", "sudo -u x", "nohup"],
 )
-def test_a_wrapper_that_is_not_followed_is_found(name: str, shape: OptionSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_wrapper_command_that_is_not_followed(
+    name: str, shape: OptionSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(_SIMPLE, name, shape)
     assert _is_found("rewriting", 5_000)
 
@@ -238,7 +242,7 @@ ASKED, REFUSED = (
         "the last of two", "a tool is forgotten", "nobody is asked", "another directory",
     ],
 )  # fmt: skip
-def test_a_hook_that_gives_another_answer_is_found(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_hook_with_a_wrong_answer(name: str, planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(name, planted)
     assert _is_found("hook", 2_000)
 
@@ -248,14 +252,14 @@ def test_a_hook_that_gives_another_answer_is_found(name: str, planted: object, m
     [("reading", ALLOWED), ("reading", ASKED), ("reading", REFUSED), ("guessing", ALLOWED), ("guessing", REFUSED)],
     ids=lambda each: each if isinstance(each, str) else each.decision.value,
 )
-def test_a_verdict_that_is_always_the_same_is_found(
+def test_fuzzer_detects_a_verdict_that_is_always_the_same(
     target: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.reading.check", lambda text, **_: verdict)
     assert _is_found(target, 50)
 
 
-def test_a_verdict_on_the_last_line_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_a_verdict_on_the_last_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fuzz.reading.check", lambda text, **named: check(text.rpartition("\n")[2], **named))
     assert _is_found("reading", 50)
 
@@ -272,7 +276,7 @@ def _change_cwd(script: Script) -> Script:
 
 
 @pytest.mark.parametrize("change", [_without_the_last, _change_cwd])
-def test_a_script_that_is_read_as_another_is_found(
+def test_fuzzer_detects_a_script_that_is_parsed_wrongly(
     change: Callable[[Script], Script], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fuzz.running.read", lambda *given, **named: change(read(*given, **named)))
@@ -297,21 +301,21 @@ class _Broken:
         pass
 
 
-def test_a_target_that_cannot_be_made_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzz_target_that_cannot_be_created_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fuzz.wire.Wire", _Broken)
     (failure,) = attack("wire", 7, 3)
     assert (failure.seed, failure.case) == (7, "")
     assert "OSError: no place" in failure.wrong
 
 
-def test_a_case_that_cannot_be_invented_is_a_failure_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzz_case_that_cannot_be_invented_is_a_failure_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fuzz.wire.Wire", lambda: _Broken(8))
     (failure,) = attack("wire", 7, 3)
     assert (failure.seed, failure.case) == (8, "")
     assert "ValueError: no idea" in failure.wrong
 
 
-def test_what_is_guessed_differs_and_says_something() -> None:
+def test_guessed_fuzz_cases_are_diverse_and_not_trivial() -> None:
     target = TARGETS["guessing"].load_target()
     texts = [target.invent(seed) for seed in range(300)]
     assert len({*texts[:50]}) == 50
@@ -336,7 +340,9 @@ class _Clock:
 
 
 @pytest.mark.parametrize(("piece", "found"), [("\\\n", True), ("x=1 ", True), ("a)v=1;&", True), ("echo a; ", False)])
-def test_a_text_that_takes_long_for_its_size_is_found(piece: str, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_text_that_takes_too_long_for_its_size(
+    piece: str, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = _Clock()
     for module in ("reading", "repeating"):
         monkeypatch.setattr(f"fuzz.{module}.time", clock)
@@ -345,7 +351,7 @@ def test_a_text_that_takes_long_for_its_size_is_found(piece: str, found: bool, m
     assert bool(TARGETS["repeating"].load_target().wrong(case)) is found
 
 
-def test_most_texts_that_are_repeated_are_large_and_stand_within_another() -> None:
+def test_repeating_fuzz_cases_are_mostly_large_with_varied_surroundings() -> None:
     target = TARGETS["repeating"].load_target()
     cases = [json.loads(target.invent(seed)) for seed in range(300)]
     assert sum(len(whole(case)) >= 90_000 for case in cases) > 150

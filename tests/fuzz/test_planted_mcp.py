@@ -37,7 +37,9 @@ def there() -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_server_that_answers_otherwise_is_found(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzzer_detects_an_mcp_server_with_altered_messages(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tests.adapters.mcp import door
 
     between = tmp_path / "between"

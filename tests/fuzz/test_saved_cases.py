@@ -22,7 +22,7 @@ def there(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_failed_once_does_not_fail_again(name: str) -> None:
+def test_saved_fuzz_cases_do_not_fail_again(name: str) -> None:
     target = TARGETS[name].load_target()
     try:
         cases = [decode_case(entry) for entry in SAVED if entry["target"] == name]
@@ -32,11 +32,11 @@ def test_what_failed_once_does_not_fail_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_few_others_do_not_fail_either(name: str) -> None:
+def test_a_few_new_fuzz_cases_do_not_fail(name: str) -> None:
     assert attack(name, 10**9, max(6, TARGETS[name].weight // 2)) == []
 
 
-def test_a_case_that_is_taken_wrongly_is_told_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_fuzz_case_is_reported_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nacre.hooks.handle.decode_payload", lambda payload: 1 / 0)
     found = attack("hook", 7, 2)
     assert [each.seed for each in found] == [7, 8]
