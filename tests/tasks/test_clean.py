@@ -36,7 +36,7 @@ def remaining_tasks(store: Path) -> set[str]:
     return set(os.listdir(store)) - {LIVE}
 
 
-def test_the_old_ones_go(tasks: Tasks, store: Path) -> None:
+def test_clean_removes_old_tasks_and_keeps_new_ones(tasks: Tasks, store: Path) -> None:
     old, new = ended_ago(store, 8 * DAY, size=10_000), ended_ago(store, 6 * DAY)
     cleaned = tasks.clean()
     assert (cleaned.removed, cleaned.problems) == ((old,), ())
@@ -45,7 +45,7 @@ def test_the_old_ones_go(tasks: Tasks, store: Path) -> None:
     assert tasks.clean() == Cleaned(removed=(), bytes=0, problems=())
 
 
-def test_the_oldest_go_while_there_are_too_many_or_too_much(tasks: Tasks, store: Path) -> None:
+def test_clean_removes_the_oldest_tasks_over_the_count_or_size_limit(tasks: Tasks, store: Path) -> None:
     names = [ended_ago(store, 100 - n, size=100_000) for n in range(6)]
     assert tasks.clean(keep=4).removed == tuple(names[:2])
     assert tasks.clean(keep_bytes=300_000).removed == tuple(names[2:4])
@@ -53,7 +53,7 @@ def test_the_oldest_go_while_there_are_too_many_or_too_much(tasks: Tasks, store:
     assert remaining_tasks(store) == set()
 
 
-def test_what_runs_starts_or_is_not_ours_stays(tasks: Tasks, serve: Serve, store: Path) -> None:
+def test_clean_keeps_running_starting_broken_and_foreign_entries(tasks: Tasks, serve: Serve, store: Path) -> None:
     elsewhere = store.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "precious").write_text("")
@@ -73,7 +73,7 @@ def test_what_runs_starts_or_is_not_ours_stays(tasks: Tasks, serve: Serve, store
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give things away")
-def test_what_belongs_to_somebody_else_stays(tasks: Tasks, store: Path) -> None:
+def test_clean_keeps_tasks_of_another_user(tasks: Tasks, store: Path) -> None:
     name = ended_ago(store, 100 * DAY)
     os.chown(store / name, free_uid(), -1)
     assert tasks.clean(older_than=0).removed == ()
@@ -81,7 +81,7 @@ def test_what_belongs_to_somebody_else_stays(tasks: Tasks, store: Path) -> None:
 
 
 @pytest.mark.linux
-def test_a_lost_one_goes_when_its_processes_have(tasks: Tasks, store: Path) -> None:
+def test_clean_removes_a_lost_task_once_its_processes_have_exited(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts(created=time.time() - 8 * DAY))
     tag = int.from_bytes(os.urandom(5), "big") | 1 << 41
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as process:
@@ -93,7 +93,7 @@ def test_a_lost_one_goes_when_its_processes_have(tasks: Tasks, store: Path) -> N
     assert (remaining_tasks(store), os.listdir(store / LIVE)) == (set(), [])
 
 
-def test_names_of_those_that_have_ended_are_tidied_away(tasks: Tasks, serve: Serve, store: Path) -> None:
+def test_clean_removes_live_entries_of_ended_tasks(tasks: Tasks, serve: Serve, store: Path) -> None:
     running = serve()
     ended = ended_task(store, Exited(0))
     for name in (ended, "bash-00000009", "other"):
@@ -102,7 +102,7 @@ def test_names_of_those_that_have_ended_are_tidied_away(tasks: Tasks, serve: Ser
     assert set(os.listdir(store / LIVE)) == {running.id, "other"}
 
 
-def test_what_a_sweep_left_in_the_middle_is_finished_by_the_next(tasks: Tasks, store: Path) -> None:
+def test_clean_finishes_a_removal_that_was_interrupted(tasks: Tasks, store: Path) -> None:
     name = ended_task(store, Exited(0))
     (store / name / TASK).unlink()
     (store / name).rename(store / f".removed-{name}")
@@ -111,7 +111,7 @@ def test_what_a_sweep_left_in_the_middle_is_finished_by_the_next(tasks: Tasks, s
     assert remaining_tasks(store) == set()
 
 
-def test_whatever_a_task_left_in_its_directory_goes_without_following_it(tasks: Tasks, store: Path) -> None:
+def test_clean_removes_all_files_of_a_task_without_following_symlinks(tasks: Tasks, store: Path) -> None:
     name = ended_ago(store, 8 * DAY)
     precious = store.parent / "precious"
     precious.write_text("kept")
@@ -124,7 +124,7 @@ def test_whatever_a_task_left_in_its_directory_goes_without_following_it(tasks: 
     assert (remaining_tasks(store), precious.read_text()) == (set(), "kept")
 
 
-def test_several_may_sweep_at_once(tasks: Tasks, store: Path) -> None:
+def test_concurrent_cleans_remove_each_task_once(tasks: Tasks, store: Path) -> None:
     names = {ended_ago(store, 8 * DAY, size=10) for _ in range(60)}
     cleaned: list[Cleaned] = []
     sweepers = [threading.Thread(target=lambda: cleaned.append(tasks.clean())) for _ in range(4)]
@@ -137,7 +137,7 @@ def test_several_may_sweep_at_once(tasks: Tasks, store: Path) -> None:
     assert [each.problems for each in cleaned] == [()] * 4
 
 
-def test_reading_goes_on_while_it_is_removed(tasks: Tasks, store: Path) -> None:
+def test_reading_output_of_a_removed_task_raises_file_not_found(tasks: Tasks, store: Path) -> None:
     from nacre.tasks.handle import TaskHandle
     from nacre.tasks.store.log_reader import read_output
 
@@ -152,13 +152,13 @@ def test_reading_goes_on_while_it_is_removed(tasks: Tasks, store: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"older_than": -1}, {"older_than": float("nan")}, {"keep": -1}, {"keep_bytes": "1"}]
 )
-def test_bounds_that_are_none_are_refused(tasks: Tasks, options: Any) -> None:
+def test_invalid_clean_limits_are_refused(tasks: Tasks, options: Any) -> None:
     with pytest.raises(InvalidRequest):
         tasks.clean(**options)
 
 
 @pytest.mark.parametrize(("swept", "goes"), [(-60.0, False), (-2 * 3600.0, True), (300 * DAY, True)])
-def test_it_is_swept_once_an_hour_and_again_when_the_clock_was_set_back(store: Path, swept: float, goes: bool) -> None:
+def test_auto_clean_runs_once_an_hour_and_when_the_clock_was_set_back(store: Path, swept: float, goes: bool) -> None:
     old, note = ended_ago(store, 8 * DAY), store / ".swept"
     note.touch()
     os.utime(note, (time.time() + swept,) * 2)
@@ -166,5 +166,5 @@ def test_it_is_swept_once_an_hour_and_again_when_the_clock_was_set_back(store: P
     assert remaining_tasks(store) == {".swept"} | (set() if goes else {old})
 
 
-def test_a_store_that_is_not_there_is_clean(tasks: Tasks) -> None:
+def test_clean_of_a_missing_store_removes_nothing(tasks: Tasks) -> None:
     assert tasks.clean() == Cleaned(removed=(), bytes=0, problems=())

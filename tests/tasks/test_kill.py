@@ -75,7 +75,7 @@ def lost_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> 
 
 
 @pytest.mark.req("M-06")
-async def test_the_keeper_is_asked_and_the_end_waited_for(tasks: Tasks, serve: Serve) -> None:
+async def test_kill_signals_through_the_keeper_and_waits_for_the_end(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     task = await tasks.kill(keeper.id, signal="int", grace=2)
     assert (task.state, task.outcome) == ("ended", Killed("you"))
@@ -85,7 +85,7 @@ async def test_the_keeper_is_asked_and_the_end_waited_for(tasks: Tasks, serve: S
     keeper.dies()
 
 
-async def test_a_task_that_is_starting_is_killed_when_it_has_started(tasks: Tasks, serve: Serve) -> None:
+async def test_starting_task_is_killed_once_it_has_started(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(begin=False)
     killing = asyncio.ensure_future(tasks.kill(keeper.id))
     await turn_loop()
@@ -93,7 +93,7 @@ async def test_a_task_that_is_starting_is_killed_when_it_has_started(tasks: Task
     assert (await asyncio.wait_for(killing, HANG_TIMEOUT_S)).outcome == Killed("you")
 
 
-async def test_a_kill_that_is_given_up_leaves_nothing_behind(tasks: Tasks, serve: Serve) -> None:
+async def test_cancelled_kill_closes_its_connections(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.on_kill = lambda: None
     killing = asyncio.ensure_future(tasks.kill(keeper.id))
@@ -104,7 +104,7 @@ async def test_a_kill_that_is_given_up_leaves_nothing_behind(tasks: Tasks, serve
     assert tasks.get(keeper.id).alive
 
 
-async def test_a_task_that_will_not_end_is_returned_as_it_is(
+async def test_kill_returns_a_task_that_does_not_end_as_alive(
     tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.tasks.kill._KEEPER_MARGIN_S", 0.05)
@@ -114,14 +114,14 @@ async def test_a_task_that_will_not_end_is_returned_as_it_is(
 
 
 @pytest.mark.parametrize("value", ["TERM", "SIGTERM", "sigterm", " term", "15", 15, signal.SIGTERM])
-async def test_signals_have_names_and_numbers(tasks: Tasks, serve: Serve, value: int | str) -> None:
+async def test_kill_accepts_signal_names_and_numbers(tasks: Tasks, serve: Serve, value: int | str) -> None:
     keeper = serve()
     await tasks.kill(keeper.id, signal=value)
     assert keeper.kills == [(15, 5.0)]
 
 
 @pytest.mark.parametrize("value", ["", "HUPP", "0", 0, -9, 1000, True, None, "SIG", "SIG_IGN", "9" * 5000, "²"])
-async def test_what_is_no_signal_is_refused(tasks: Tasks, serve: Serve, value: Any) -> None:
+async def test_invalid_signal_is_refused(tasks: Tasks, serve: Serve, value: Any) -> None:
     keeper = serve()
     with pytest.raises(InvalidRequest, match="signal"):
         await tasks.kill(keeper.id, signal=value)
@@ -129,14 +129,14 @@ async def test_what_is_no_signal_is_refused(tasks: Tasks, serve: Serve, value: A
 
 
 @pytest.mark.parametrize("grace", [-1, float("nan"), float("inf"), "5", True])
-async def test_what_is_no_grace_is_refused(tasks: Tasks, store: Path, grace: Any) -> None:
+async def test_invalid_grace_is_refused(tasks: Tasks, store: Path, grace: Any) -> None:
     with pytest.raises(InvalidRequest, match="grace"):
         await tasks.kill(ended_task(store, Exited(0)), grace=grace)
     with pytest.raises(NoSuchTask):
         await tasks.kill("bash-00000000")
 
 
-async def test_what_a_dead_keeper_left_is_found_by_its_tag(tasks: Tasks, store: Path, start: Start) -> None:
+async def test_kill_finds_processes_of_a_dead_keeper_by_their_tag(tasks: Tasks, store: Path, start: Start) -> None:
     tag = new_tag()
     process = start(tag=tag)
     other = start(tag=tag + 1)
@@ -148,7 +148,7 @@ async def test_what_a_dead_keeper_left_is_found_by_its_tag(tasks: Tasks, store: 
     assert tasks.get(id).state == "lost"
 
 
-async def test_what_does_not_listen_to_a_signal_is_killed(tasks: Tasks, store: Path, start: Start) -> None:
+async def test_process_that_ignores_sigterm_is_killed_with_sigkill(tasks: Tasks, store: Path, start: Start) -> None:
     tag = new_tag()
     process = start("trap '' TERM; echo; while :; do sleep 1000; done", tag=tag)
     task = await asyncio.wait_for(tasks.kill(lost_task(store, process, tag=tag), grace=0.1), HANG_TIMEOUT_S)
@@ -157,7 +157,7 @@ async def test_what_does_not_listen_to_a_signal_is_killed(tasks: Tasks, store: P
 
 
 @pytest.mark.linux
-async def test_the_group_of_the_first_process_ends_with_it(tasks: Tasks, store: Path, start: Start) -> None:
+async def test_kill_reaches_untagged_processes_of_the_process_group(tasks: Tasks, store: Path, start: Start) -> None:
     tag = new_tag()
     process = start("(ulimit -Sx unlimited; trap '' TERM; echo; while :; do sleep 1000; done) & wait", tag=tag)
     id = lost_task(store, process, tag=tag)
@@ -168,7 +168,7 @@ async def test_the_group_of_the_first_process_ends_with_it(tasks: Tasks, store: 
 
 
 @pytest.mark.parametrize("changes", [{"started": 1}, {"started": 0}, {"boot": "another"}, {"boot": ""}])
-async def test_a_process_that_only_has_the_same_number_is_left_alone(
+async def test_process_with_a_reused_pid_is_not_killed(
     tasks: Tasks, store: Path, start: Start, changes: dict[str, Any]
 ) -> None:
     process = start(SHELL)
@@ -179,7 +179,7 @@ async def test_a_process_that_only_has_the_same_number_is_left_alone(
 
 
 @pytest.mark.linux
-async def test_with_a_proc_of_another_pid_namespace_nothing_is_signalled(
+async def test_kill_signals_nothing_when_proc_is_of_another_pid_namespace(
     tasks: Tasks, store: Path, start: Start
 ) -> None:
     """A PID found there is another process here."""
@@ -200,7 +200,7 @@ async def test_with_a_proc_of_another_pid_namespace_nothing_is_signalled(
     assert is_alive(process.pid)
 
 
-async def test_a_tag_of_another_boot_means_nothing(tasks: Tasks, store: Path, start: Start) -> None:
+async def test_tag_from_another_boot_is_ignored(tasks: Tasks, store: Path, start: Start) -> None:
     tag = new_tag()
     process = start(tag=tag)
     if not Path("/proc/sys/kernel/random/boot_id").exists():
@@ -211,7 +211,7 @@ async def test_a_tag_of_another_boot_means_nothing(tasks: Tasks, store: Path, st
 
 
 @pytest.mark.skipif(not LINUX, reason="stopping the clock of a process table needs /proc")
-async def test_what_will_not_die_is_named(
+async def test_process_that_cannot_be_killed_is_named(
     tasks: Tasks, store: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.tasks.kill._UNKILLABLE_AFTER_S", 0.05)
@@ -223,5 +223,5 @@ async def test_what_will_not_die_is_named(
     assert task.running[0].command == "sleep 1000"
 
 
-def test_killing_works_without_an_event_loop(tasks: Tasks, serve: Serve) -> None:
+def test_kill_sync_works_without_an_event_loop(tasks: Tasks, serve: Serve) -> None:
     assert tasks.kill_sync(serve().id).outcome == Killed("you")

@@ -28,9 +28,7 @@ def count_descriptors() -> int:
 
 
 @pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
-async def test_a_thousand_waits_that_are_given_up_hold_nothing(
-    tasks: Tasks, serve: Serve, condition: WaitCondition
-) -> None:
+async def test_a_thousand_cancelled_waits_leak_nothing(tasks: Tasks, serve: Serve, condition: WaitCondition) -> None:
     keeper = serve()
     keeper.prints(b"text\n")
     await tasks.wait(keeper.id, timeout=0, until=condition)
@@ -47,7 +45,7 @@ async def test_a_thousand_waits_that_are_given_up_hold_nothing(
     assert tasks.get(keeper.id).alive
 
 
-async def test_a_follow_that_is_given_up_holds_nothing(tasks: Tasks, serve: Serve) -> None:
+async def test_a_hundred_cancelled_follows_leak_nothing(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"text\n")
     before, others = count_descriptors(), len(asyncio.all_tasks())
@@ -62,7 +60,7 @@ async def test_a_follow_that_is_given_up_holds_nothing(tasks: Tasks, serve: Serv
     await until(lambda: count_descriptors() <= before and len(asyncio.all_tasks()) <= others, "everything let go of")
 
 
-def test_looking_a_thousand_times_holds_nothing(tasks: Tasks, serve: Serve, store: Path) -> None:
+def test_listing_and_reading_200_times_leaks_no_fds(tasks: Tasks, serve: Serve, store: Path) -> None:
     keeper = serve()
     ids = [keeper.id, ended_task(store, Exited(0), b"text"), ended_task(store, Exited(0))]
     put(store / ids[2], "status.json", b"[]")
@@ -76,7 +74,7 @@ def test_looking_a_thousand_times_holds_nothing(tasks: Tasks, serve: Serve, stor
     wait_until(lambda: count_descriptors() <= before, "everything let go of")
 
 
-async def test_more_tasks_are_waited_for_than_connections_are_held(
+async def test_wait_can_cover_more_tasks_than_connections_are_allowed(
     tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.tasks.store.control_client._MAX_CONNECTIONS", 2)
@@ -94,9 +92,7 @@ async def test_more_tasks_are_waited_for_than_connections_are_held(
 @pytest.mark.parametrize(
     "answer", [b"what\n", b"", b"at\n", b"at -5\n", b"at " + b"9" * 100 + b"\n", b"x" * 5000, b"\xff\n", b"end\n"]
 )
-async def test_a_keeper_that_says_something_else_is_asked_again_but_not_in_a_rush(
-    tasks: Tasks, serve: Serve, answer: bytes
-) -> None:
+async def test_malformed_keeper_reply_is_retried_at_a_limited_rate(tasks: Tasks, serve: Serve, answer: bytes) -> None:
     keeper = serve(begin=False)
     put(keeper.directory, PROCESS, process_file())
     Path(keeper.directory, "output.log").write_bytes(b"text\n")

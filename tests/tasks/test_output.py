@@ -41,7 +41,7 @@ def read_all(tasks: Tasks, id: str, limit: int) -> tuple[bytes, int]:
 
 
 @pytest.mark.req("M-06")
-def test_output_is_read_on_from_a_cursor(tasks: Tasks, serve: Serve) -> None:
+def test_output_is_read_from_a_cursor(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     assert parts(tasks.output(keeper.id)) == (b"", 0, 0, 0, 0, False)
     keeper.prints(b"one\n")
@@ -56,7 +56,7 @@ def test_output_is_read_on_from_a_cursor(tasks: Tasks, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("alive", [True, False])
-def test_places_count_from_the_end_if_they_are_negative(tasks: Tasks, serve: Serve, alive: bool) -> None:
+def test_negative_since_counts_from_the_end(tasks: Tasks, serve: Serve, alive: bool) -> None:
     keeper = serve()
     keeper.prints("grün".encode())
     if not alive:
@@ -81,18 +81,20 @@ def test_places_count_from_the_end_if_they_are_negative(tasks: Tasks, serve: Ser
         (2, 6, "b\nc", 0),
     ],
 )
-def test_lines_are_the_last_ones(tasks: Tasks, store: Path, lines: int, since: int, shown: str, skipped: int) -> None:
+def test_lines_option_returns_the_last_lines(
+    tasks: Tasks, store: Path, lines: int, since: int, shown: str, skipped: int
+) -> None:
     id = ended_task(store, Exited(0), b"aaaa\nbb\nc")
     output = tasks.output(id, lines=lines, since=since)
     assert (output.text, output.skipped, output.dropped, output.cursor, output.more) == (shown, skipped, 0, 9, False)
 
 
-def test_a_finished_last_line_is_one_line(tasks: Tasks, store: Path) -> None:
+def test_newline_at_the_end_starts_no_further_line(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0), b"a\nb\n\n")
     assert [tasks.output(id, lines=n).data for n in (1, 2, 3, 4)] == [b"\n", b"b\n\n", b"a\nb\n\n", b"a\nb\n\n"]
 
 
-def test_the_last_lines_of_a_large_log_are_found_without_reading_it(tasks: Tasks, store: Path) -> None:
+def test_last_lines_of_a_64_mb_log_are_found(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     size = 64 * 1024 * 1024
     with Path(directory, LOG).open("r+b") as file:
@@ -108,13 +110,13 @@ def test_the_last_lines_of_a_large_log_are_found_without_reading_it(tasks: Tasks
 
 
 @pytest.mark.parametrize("options", [{"since": 1.5}, {"since": True}, {"lines": -1}, {"lines": "2"}, {"limit": -1}])
-def test_numbers_that_are_none_are_refused(tasks: Tasks, store: Path, options: Any) -> None:
+def test_invalid_numbers_are_refused_when_output_is_read(tasks: Tasks, store: Path, options: Any) -> None:
     id = ended_task(store, Exited(0), b"text")
     with pytest.raises(InvalidRequest):
         tasks.output(id, **options)
 
 
-def test_characters_are_not_split_while_the_rest_may_come(tasks: Tasks, serve: Serve) -> None:
+def test_incomplete_character_is_held_back_until_its_rest_arrives(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"a\xe2\x82")
     assert parts(tasks.output(keeper.id)) == (b"a", 0, 1, 0, 0, False)
@@ -127,7 +129,7 @@ def test_characters_are_not_split_while_the_rest_may_come(tasks: Tasks, serve: S
     assert parts(tasks.output(keeper.id, since=4)) == (b"\xe2", 4, 5, 0, 0, False)
 
 
-def test_a_character_whose_rest_was_lost_does_not_wait_for_it(tasks: Tasks, serve: Serve) -> None:
+def test_character_whose_rest_was_dropped_is_returned_incomplete(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"a\xe2\x82")
     keeper.loses(1)
@@ -136,7 +138,7 @@ def test_a_character_whose_rest_was_lost_does_not_wait_for_it(tasks: Tasks, serv
     assert parts(tasks.output(keeper.id, since=3)) == (b"", 4, 4, 1, 0, False)
 
 
-def test_what_was_printed_and_not_kept_is_counted(tasks: Tasks, serve: Serve) -> None:
+def test_output_that_was_not_kept_is_counted_as_dropped(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.loses(10)
     assert parts(tasks.output(keeper.id)) == (b"", 10, 10, 10, 0, False)
@@ -155,7 +157,7 @@ def test_what_was_printed_and_not_kept_is_counted(tasks: Tasks, serve: Serve) ->
     assert read_all(tasks, keeper.id, 100) == (b"abcdef", 15)
 
 
-def test_segments_follow_the_head(tasks: Tasks, serve: Serve) -> None:
+def test_log_segments_are_read_after_the_head(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(cap=8)
     keeper.prints(b"0123456")
     names = [keeper.prints_segment(data) for data in (b"78", b"9a")]
@@ -170,7 +172,7 @@ def test_segments_follow_the_head(tasks: Tasks, serve: Serve) -> None:
     assert tasks.output(keeper.id, lines=1).data == b"9a"
 
 
-def test_segments_that_were_not_joined_are_still_read(tasks: Tasks, serve: Serve) -> None:
+def test_log_segments_that_were_not_joined_are_still_read(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(cap=8)
     keeper.prints(b"0123")
     keeper.prints_segment(b"4567")
@@ -178,7 +180,7 @@ def test_segments_that_were_not_joined_are_still_read(tasks: Tasks, serve: Serve
     assert read_all(tasks, keeper.id, 100) == (b"01234567", 0)
 
 
-def test_overlapping_parts_are_read_once(tasks: Tasks, serve: Serve) -> None:
+def test_overlapping_log_segments_are_read_once(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(cap=8)
     keeper.prints(b"0123")
     keeper.prints_segment(b"4567")
@@ -189,9 +191,7 @@ def test_overlapping_parts_are_read_once(tasks: Tasks, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("lines", [None, 3])
-def test_a_completion_line_is_never_output_not_even_before_the_end_is_known(
-    tasks: Tasks, serve: Serve, lines: int | None
-) -> None:
+def test_completion_line_is_never_part_of_the_output(tasks: Tasks, serve: Serve, lines: int | None) -> None:
     keeper = serve()
     keeper.prints(b"text\n")
     keeper.appends_note()
@@ -200,7 +200,7 @@ def test_a_completion_line_is_never_output_not_even_before_the_end_is_known(
     assert (output.data, output.task.state) == (b"text\n", "ended")
 
 
-async def test_a_keeper_that_does_not_answer_is_not_waited_for_long(tasks: Tasks, serve: Serve) -> None:
+async def test_output_is_returned_when_the_keeper_does_not_answer(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"text\n")
     keeper.silent = True
@@ -222,7 +222,7 @@ def test_a_log_that_is_joined_while_it_is_read_loses_nothing(tasks: Tasks, serve
         assert (data, gone) == (expected, 0)
 
 
-def test_segments_that_go_while_they_are_read_are_counted_as_dropped(tasks: Tasks, serve: Serve) -> None:
+def test_segments_removed_while_they_are_read_are_counted_as_dropped(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(cap=14)
     for n in range(300):
         keeper.prints(b"%06d\n" % n)
@@ -249,7 +249,7 @@ STEPS = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(steps=STEPS, limit=st.integers(1, 40), end=st.booleans())
-def test_whatever_is_kept_can_be_read_exactly_once(
+def test_all_kept_output_can_be_read_exactly_once(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]], limit: int, end: bool
 ) -> None:
     tasks = Tasks(tmp_path_factory.mktemp("tasks"))
@@ -284,7 +284,7 @@ async def collect(tasks: Tasks, id: str, into: list[Output], since: int = 0) -> 
         into.append(output)  # noqa: PERF401  # immediately visible to the test
 
 
-async def test_following_gives_what_is_printed_as_it_comes_and_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
+async def test_follow_yields_output_as_it_is_printed_and_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"one\n")
     seen: list[Output] = []
@@ -302,7 +302,7 @@ async def test_following_gives_what_is_printed_as_it_comes_and_ends_with_the_tas
     assert sum(line == b"watch -1" for line in keeper.asked) < 20  # the keeper was not polled
 
 
-async def test_following_one_that_has_ended_gives_everything_that_was_kept(tasks: Tasks, store: Path) -> None:
+async def test_follow_of_an_ended_task_yields_all_its_output(tasks: Tasks, store: Path) -> None:
     text = os.urandom(3 * 1024 * 1024 + 5)
     id = ended_task(store, Exited(0), text)
     seen: list[Output] = []
@@ -314,7 +314,7 @@ async def test_following_one_that_has_ended_gives_everything_that_was_kept(tasks
     assert [parts(output)[0] for output in seen] == [b""]
 
 
-async def test_following_a_flood_loses_nothing(tasks: Tasks, serve: Serve) -> None:
+async def test_follow_of_a_flood_loses_nothing(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(cap=2 * 1024 * 1024)
     lines = [b"%07d\n" % n * 500 for n in range(500)]
 
@@ -331,7 +331,7 @@ async def test_following_a_flood_loses_nothing(tasks: Tasks, serve: Serve) -> No
     assert sum(output.dropped for output in seen) == 0
 
 
-async def test_following_ends_when_the_keeper_is_killed_or_the_task_removed(tasks: Tasks, serve: Serve) -> None:
+async def test_follow_ends_when_the_keeper_is_killed_or_the_task_is_removed(tasks: Tasks, serve: Serve) -> None:
     for end in ("dies", "vanishes"):
         keeper = serve()
         keeper.prints(b"half")
@@ -348,7 +348,7 @@ async def test_following_ends_when_the_keeper_is_killed_or_the_task_removed(task
         assert seen[-1].task.state == ("lost" if end == "dies" else "broken")
 
 
-async def test_following_what_cannot_be_followed_is_refused(tasks: Tasks, store: Path) -> None:
+async def test_follow_with_a_bad_cursor_or_of_a_broken_task_is_refused(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0), b"text")
     with pytest.raises(InvalidRequest, match="only 4 bytes"):
         await collect(tasks, id, [], since=5)

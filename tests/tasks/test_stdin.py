@@ -22,7 +22,7 @@ def reading_end(keeper: FakeKeeper) -> int:
     return os.open(Path(keeper.directory, STDIN), os.O_RDONLY | os.O_NONBLOCK)
 
 
-async def test_what_is_written_arrives_and_the_end_is_told(tasks: Tasks, serve: Serve) -> None:
+async def test_written_data_arrives_and_close_sends_eof(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(stdin=True)
     fd = reading_end(keeper)
     try:
@@ -36,7 +36,7 @@ async def test_what_is_written_arrives_and_the_end_is_told(tasks: Tasks, serve: 
         os.close(fd)
 
 
-async def test_a_task_for_which_that_was_enough_need_not_be_told_the_end(
+async def test_write_with_close_accepts_a_task_that_has_just_ended(
     tasks: Tasks, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeper = serve(stdin=True)
@@ -50,7 +50,7 @@ async def test_a_task_for_which_that_was_enough_need_not_be_told_the_end(
         await tasks.close_stdin(keeper.id)
 
 
-async def test_much_is_written_as_it_is_read(tasks: Tasks, serve: Serve) -> None:
+async def test_write_of_a_megabyte_continues_as_it_is_read(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(stdin=True)
     fd = reading_end(keeper)
     data = os.urandom(1_000_000)
@@ -69,7 +69,7 @@ async def test_much_is_written_as_it_is_read(tasks: Tasks, serve: Serve) -> None
     assert read == data
 
 
-async def test_a_write_that_nobody_reads_can_be_given_up(tasks: Tasks, serve: Serve) -> None:
+async def test_write_that_is_not_read_can_be_cancelled_without_leaking_fds(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(stdin=True)
     fd = reading_end(keeper)
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
@@ -81,7 +81,7 @@ async def test_a_write_that_nobody_reads_can_be_given_up(tasks: Tasks, serve: Se
         os.close(fd)
 
 
-async def test_a_reader_that_goes_ends_the_write(tasks: Tasks, serve: Serve) -> None:
+async def test_write_is_refused_when_the_reader_closes_stdin(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(stdin=True)
     fd = reading_end(keeper)
     writing = asyncio.ensure_future(tasks.write(keeper.id, b"x" * 1_000_000))
@@ -92,7 +92,7 @@ async def test_a_reader_that_goes_ends_the_write(tasks: Tasks, serve: Serve) -> 
     assert refusal.value.code == "stdin_not_open"
 
 
-async def test_what_cannot_be_written_to_is_refused_with_the_reason(tasks: Tasks, serve: Serve) -> None:
+async def test_write_to_a_task_without_an_open_stdin_is_refused_with_the_reason(tasks: Tasks, serve: Serve) -> None:
     without, closed, odd, over = serve(), serve(stdin=True), serve(stdin=True), serve(stdin=True)
     Path(odd.directory, STDIN).unlink()
     Path(odd.directory, STDIN).write_text("a file")
@@ -112,7 +112,7 @@ async def test_what_cannot_be_written_to_is_refused_with_the_reason(tasks: Tasks
         assert refusal.value.code == code
 
 
-async def test_a_task_that_starts_late_is_written_to_when_it_reads(tasks: Tasks, serve: Serve) -> None:
+async def test_write_to_a_starting_task_arrives_once_it_has_started(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(stdin=True, begin=False)
     writing = asyncio.ensure_future(tasks.write(keeper.id, b"early"))
     await turn_loop()

@@ -26,7 +26,7 @@ def mask_varying(text: str) -> str:
     return re.sub(r"\b\d+(\.\d+)? s\b", "N s", re.sub(r"bash-[0-9a-f]{8}", "bash-ID", text))
 
 
-def test_definitions_are_what_model_apis_take() -> None:
+def test_tool_definitions_fit_the_format_of_model_apis() -> None:
     names = {each["name"]: each for each in definitions()}
     assert list(names) == ["TaskOutput", "KillShell", "TaskList"]
     for each in names.values():
@@ -38,7 +38,7 @@ def test_definitions_are_what_model_apis_take() -> None:
 
 
 @pytest.mark.req("M-06")
-async def test_output_of_a_task_that_has_ended(tasks: Tasks, store: Path) -> None:
+async def test_task_output_of_an_ended_task_shows_status_output_and_cursor(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0), b"one\ntwo\n")
     assert await call("TaskOutput", {"task_id": id}, tasks) == (
         f"[nacre: {id} exited with 0 after 1.5 s]\none\ntwo\n[nacre: cursor 8: pass since=8 for what comes after this]"
@@ -52,7 +52,7 @@ async def test_output_of_a_task_that_has_ended(tasks: Tasks, store: Path) -> Non
     ]
 
 
-async def test_output_of_a_task_that_runs(tasks: Tasks, serve: Serve) -> None:
+async def test_task_output_of_a_running_task_shows_its_output_so_far(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     options = {"task_id": keeper.id, "block": "false"}
     assert (
@@ -66,7 +66,7 @@ async def test_output_of_a_task_that_runs(tasks: Tasks, serve: Serve) -> None:
     )
 
 
-async def test_output_waits_for_the_end_if_not_told_otherwise(tasks: Tasks, serve: Serve) -> None:
+async def test_task_output_waits_for_the_end_by_default(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     waiting = asyncio.ensure_future(call("TaskOutput", {"task_id": keeper.id}, tasks))
     await until(lambda: keeper.watchers, "a call that waits")
@@ -96,7 +96,7 @@ def split(text: str) -> tuple[str, int, str, int]:
 
 
 @pytest.mark.parametrize("count", [10_000, 200_000])
-async def test_much_output_is_shown_by_its_beginning_and_its_end(tasks: Tasks, store: Path, count: int) -> None:
+async def test_long_task_output_shows_its_beginning_and_end(tasks: Tasks, store: Path, count: int) -> None:
     data = b"".join(b"%07d\n" % n for n in range(count))
     id = ended_task(store, Exited(0), data)
     text = await call("TaskOutput", {"task_id": id}, tasks)
@@ -111,7 +111,7 @@ async def test_much_output_is_shown_by_its_beginning_and_its_end(tasks: Tasks, s
     assert further > place
 
 
-async def test_the_part_that_is_not_shown_is_counted_and_its_errors_are(tasks: Tasks, store: Path) -> None:
+async def test_left_out_lines_are_counted_and_their_errors_shown(tasks: Tasks, store: Path) -> None:
     numbers = b"".join(b"%07d\n" % n for n in range(100_000))
     id = ended_task(store, Exited(0), numbers + b"Error: in the middle\n" + numbers)
     lines = (await call("TaskOutput", {"task_id": id}, tasks)).split("\n")
@@ -121,7 +121,7 @@ async def test_the_part_that_is_not_shown_is_counted_and_its_errors_are(tasks: T
     assert lines[place + 1 : place + 3] == ["[… one of them tells of errors:]", "[… 100001: Error: in the middle]"]
 
 
-async def test_lines_that_are_folded_or_erased_are_in_the_log_that_is_named(tasks: Tasks, store: Path) -> None:
+async def test_task_output_with_folded_or_erased_lines_names_the_log(tasks: Tasks, store: Path) -> None:
     data = b"gone\n\x1b[2J" + b"".join(b"copied item %d of the lot\n" % n for n in range(100))
     id = ended_task(store, Exited(0), data)
     lines = (await call("TaskOutput", {"task_id": id}, tasks)).split("\n")
@@ -130,14 +130,14 @@ async def test_lines_that_are_folded_or_erased_are_in_the_log_that_is_named(task
     assert Path(*shlex.split(path)).read_bytes().startswith(data)
 
 
-async def test_half_a_secret_in_a_command_is_masked(tasks: Tasks, store: Path) -> None:
+async def test_truncated_secret_in_a_listed_command_is_masked(tasks: Tasks, store: Path) -> None:
     secret = "hunter2HUNTER3hunter4xyz"
     ended_task(store, Exited(0), b"", command=f"sleep 3; : {'x' * 92}{secret}")
     text = await call("TaskList", {"all": True}, tasks, secrets=[secret])
     assert f"{'x' * 92}[secret] (" in text
 
 
-async def test_what_is_left_out_of_a_line_can_be_read_on(tasks: Tasks, store: Path) -> None:
+async def test_left_out_part_of_a_long_line_can_be_read_from_its_cursor(tasks: Tasks, store: Path) -> None:
     data = "".join(f"{n:x}é" for n in range(60_000)).encode()
     id = ended_task(store, Exited(0), data)
     seen, place = b"", 0
@@ -149,7 +149,7 @@ async def test_what_is_left_out_of_a_line_can_be_read_on(tasks: Tasks, store: Pa
     assert data.startswith(seen)
 
 
-async def test_a_place_to_read_on_is_found_behind_colours_and_secrets(tasks: Tasks, store: Path) -> None:
+async def test_cursor_for_left_out_output_is_exact_despite_colours_and_secrets(tasks: Tasks, store: Path) -> None:
     some = random.Random(7)
     words = ["".join(some.choices("abcdefghij", k=12)).encode() for _ in range(5_000)]  # no two lines are similar
     data = b"".join(b"\x1b[31m%b\x1b[0m: hunter22\n" % word for word in words)
@@ -162,7 +162,7 @@ async def test_a_place_to_read_on_is_found_behind_colours_and_secrets(tasks: Tas
     assert data[place:].startswith(b"\x1b[31m%b" % words[len(shown)])
 
 
-async def test_a_task_is_read_as_a_person_would_see_it(tasks: Tasks, store: Path) -> None:
+async def test_task_output_is_rendered_as_a_terminal_shows_it(tasks: Tasks, store: Path) -> None:
     bar = b"".join(b"\r\x1b[2K%d%%" % n for n in range(101))
     id = ended_task(store, Exited(0), bar + b"\n\x1b]52;c;aGk=\x07[nacre: exit 0]\n\0\n")
     text = await call("TaskOutput", {"task_id": id}, tasks)
@@ -172,14 +172,16 @@ async def test_a_task_is_read_as_a_person_would_see_it(tasks: Tasks, store: Path
     assert "[binary output, not shown: " in await call("TaskOutput", {"task_id": noise}, tasks)
 
 
-async def test_what_tasks_do_not_inherit_is_masked(tasks: Tasks, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secret_environment_values_of_the_host_are_masked_in_tasks(
+    tasks: Tasks, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOME_API_KEY", "k-0123456789")
     id = ended_task(store, Exited(0), b"k-0123456789\n", command="curl -H k-0123456789")
     assert "k-0123456789" not in await call("TaskOutput", {"task_id": id}, tasks)
     assert "curl -H [secret]" in await call("TaskList", {"all": True}, tasks)
 
 
-async def test_gaps_are_named(tasks: Tasks, serve: Serve) -> None:
+async def test_task_output_names_gaps_in_the_log(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(cap=8)
     keeper.prints(b"0123")
     keeper.loses(1000)
@@ -194,7 +196,7 @@ async def test_gaps_are_named(tasks: Tasks, serve: Serve) -> None:
     ]
 
 
-async def test_a_task_is_killed(tasks: Tasks, serve: Serve) -> None:
+async def test_kill_shell_kills_a_task_once_and_reports_its_end(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     assert await call("KillShell", {"shell_id": keeper.id}, tasks) == f"[nacre: {keeper.id} killed by you after 1.5 s]"
     assert await call("KillShell", {"task_id": keeper.id, "signal": "INT"}, tasks) == (
@@ -206,7 +208,7 @@ async def test_a_task_is_killed(tasks: Tasks, serve: Serve) -> None:
     assert await call("KillShell", {"shell_id": lost.id}, tasks) == f"[nacre: {lost.id} lost: its keeper was killed]"
 
 
-async def test_tasks_are_listed(tasks: Tasks, serve: Serve, store: Path) -> None:
+async def test_task_list_shows_running_or_all_tasks(tasks: Tasks, serve: Serve, store: Path) -> None:
     assert await call("TaskList", {}, tasks) == "No task is running. Pass all=true for those that have ended."
     assert await call("TaskList", {"all": True}, tasks) == "There are no tasks."
     serve(command="npm \x1b[31m run\n dev", description="the server", created=1.0)
@@ -218,7 +220,7 @@ async def test_tasks_are_listed(tasks: Tasks, serve: Serve, store: Path) -> None
     assert mask_varying(everything[1]) == "bash-ID exited with 1 after N s: " + "x" * 119 + "…"
 
 
-async def test_many_tasks_are_the_newest(tasks: Tasks, store: Path) -> None:
+async def test_task_list_of_many_tasks_shows_the_newest(tasks: Tasks, store: Path) -> None:
     for n in range(130):
         ended_task(store, Exited(0), created=float(n), command=f"task {n}", description="d" * 400)
     text = await call("TaskList", {"all": True}, tasks)
@@ -247,7 +249,7 @@ async def test_many_tasks_are_the_newest(tasks: Tasks, store: Path) -> None:
         ("Bash", {}, "no_such_tool"),
     ],
 )
-async def test_a_bad_call_is_answered_with_a_code_and_a_next_step(
+async def test_invalid_tool_call_is_answered_with_an_error_code(
     tasks: Tasks, serve: Serve, name: str, arguments: Any, code: str
 ) -> None:
     keeper = serve()
@@ -259,7 +261,7 @@ async def test_a_bad_call_is_answered_with_a_code_and_a_next_step(
     assert tasks.get(keeper.id).alive
 
 
-async def test_an_unknown_id_names_those_that_run(tasks: Tasks, serve: Serve) -> None:
+async def test_unknown_task_id_is_answered_with_the_running_tasks(tasks: Tasks, serve: Serve) -> None:
     assert "No task is running" in await call("TaskOutput", {"task_id": "bash-00000000"}, tasks)
     keeper = serve(command="npm run dev", description="")
     assert await call("KillShell", {"shell_id": "bash-00000000"}, tasks) == (
@@ -267,7 +269,7 @@ async def test_an_unknown_id_names_those_that_run(tasks: Tasks, serve: Serve) ->
     )
 
 
-async def test_a_broken_task_is_no_reason_to_fail(tasks: Tasks, store: Path) -> None:
+async def test_broken_task_is_reported_not_raised(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0))
     (store / id / "status.json").write_text("[]")
     assert await call("TaskOutput", {"task_id": id}, tasks) == (
@@ -290,7 +292,9 @@ ANYTHING = st.recursive(
     ),
     known=st.booleans(),
 )
-def test_no_argument_makes_a_call_fail(tmp_path: Path, name: str, arguments: dict[str, Any], known: bool) -> None:
+def test_tool_call_with_any_arguments_gets_a_bounded_reply(
+    tmp_path: Path, name: str, arguments: dict[str, Any], known: bool
+) -> None:
     tasks = Tasks(tmp_path / "tasks")
     id = next(iter([task.id for task in tasks.list()]), None) or ended_task(
         tasks.directory, Exited(0), "grün\n".encode() * 9
@@ -301,7 +305,7 @@ def test_no_argument_makes_a_call_fail(tmp_path: Path, name: str, arguments: dic
     assert 0 < len(text.encode()) <= 4 * MAX_REPLY_CHARS
 
 
-def test_times_read_well() -> None:
+def test_durations_are_shown_in_readable_units() -> None:
     assert [seconds(value) for value in (0.04, 4.24, 12.4, 119, 125, 7300)] == [
         "0.0 s",
         "4.2 s",
@@ -312,7 +316,7 @@ def test_times_read_well() -> None:
     ]
 
 
-async def test_a_task_that_does_not_end_is_said_to_live(
+async def test_kill_shell_reports_a_task_that_could_not_be_killed(
     tasks: Tasks, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.tasks.kill._KEEPER_MARGIN_S", -4.9)

@@ -31,7 +31,7 @@ def age(path: str | Path) -> None:
 
 
 @pytest.mark.req("M-06")
-def test_a_task_that_runs_is_listed_with_everything_that_was_asked(tasks: Tasks, serve: Serve) -> None:
+def test_running_task_is_listed_with_all_its_fields(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(command="make all", description="builds it", kind="promoted", timeout=5, stdin=True)
     keeper.prints(b"one\n")
     (task,) = tasks.list()
@@ -77,7 +77,7 @@ def test_a_task_that_runs_is_listed_with_everything_that_was_asked(tasks: Tasks,
         (OverLimit("processes", 5, 6.0), None, "over its limit of 5 processes: it used 6 processes"),
     ],
 )
-def test_a_task_that_has_ended_says_how(
+def test_ended_task_reports_its_outcome(
     tasks: Tasks, serve: Serve, outcome: Outcome, code: int | None, summary: str
 ) -> None:
     keeper = serve()
@@ -105,13 +105,13 @@ def test_a_task_whose_keeper_was_killed_is_lost(tasks: Tasks, serve: Serve) -> N
 
 
 @pytest.mark.skipif(not boot_id(), reason="nobody knows which boot this is")
-def test_a_task_of_another_boot_is_lost_with_the_machine(tasks: Tasks, store: Path) -> None:
+def test_task_from_another_boot_is_lost(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     put(directory, PROCESS, process_file(boot="another"))
     assert tasks.get(name).outcome == Lost("the machine was restarted")
 
 
-def test_a_task_without_processes_is_starting_until_it_is_too_late(tasks: Tasks, store: Path) -> None:
+def test_task_without_a_process_file_is_starting_until_it_is_too_old(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     assert tasks.get(name).state == "running"
     assert tasks.get(name).pid is None
@@ -119,21 +119,21 @@ def test_a_task_without_processes_is_starting_until_it_is_too_late(tasks: Tasks,
     assert tasks.get(name).outcome == Lost("it never started")
 
 
-def test_a_task_that_ends_while_it_is_looked_at_has_ended(tasks: Tasks, store: Path) -> None:
+def test_task_with_a_status_but_no_process_file_has_ended(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     put(directory, STATUS, status_file(Exited(1)))
     assert tasks.get(name).outcome == Exited(1)
     assert tasks.get(name).pid is None
 
 
-def test_process_ids_may_be_told_at_the_end_once_more(tasks: Tasks, store: Path) -> None:
+def test_status_file_may_contain_the_process_ids(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     put(directory, STATUS, status_file(Exited(1), pid=12, pgid=13))
     task = tasks.get(name)
     assert (task.state, task.pid, task.pgid) == ("ended", 12, 13)
 
 
-def test_a_directory_that_is_being_made_is_not_there_yet(tasks: Tasks, store: Path) -> None:
+def test_directory_without_task_json_is_ignored_while_it_is_new(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     os.unlink(f"{directory}/{TASK}")
     assert tasks.list() == []
@@ -143,19 +143,19 @@ def test_a_directory_that_is_being_made_is_not_there_yet(tasks: Tasks, store: Pa
     assert tasks.get(name).problem == "it has no task.json"
 
 
-def test_a_store_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+def test_missing_store_has_no_tasks(tmp_path: Path) -> None:
     tasks = Tasks(tmp_path / "none")
     assert tasks.list() == tasks.list(all=False) == []
     with pytest.raises(NoSuchTask, match="There are no tasks"):
         tasks.get("bash-00000000")
 
 
-def test_tasks_are_listed_by_age(tasks: Tasks, store: Path) -> None:
+def test_tasks_are_listed_oldest_first(tasks: Tasks, store: Path) -> None:
     names = [ended_task(store, Exited(0), created=float(when)) for when in (300, 100, 200)]
     assert [task.id for task in tasks.list()] == [names[1], names[2], names[0]]
 
 
-def test_those_that_run_are_found_even_without_their_names_in_live(tasks: Tasks, serve: Serve, store: Path) -> None:
+def test_running_tasks_are_found_without_their_entries_in_live(tasks: Tasks, serve: Serve, store: Path) -> None:
     keeper = serve()
     ended_task(store, Exited(0))
     shutil.rmtree(store / LIVE)
@@ -163,7 +163,7 @@ def test_those_that_run_are_found_even_without_their_names_in_live(tasks: Tasks,
 
 
 @pytest.mark.req("M-06")
-def test_the_beginning_of_an_id_is_enough_if_no_other_begins_so(tasks: Tasks, store: Path) -> None:
+def test_unambiguous_prefix_of_a_task_id_is_accepted(tasks: Tasks, store: Path) -> None:
     for name in ("bash-12345678", "bash-12349999"):
         made, directory = create(str(store), facts())
         os.rename(directory, store / name)
@@ -183,7 +183,7 @@ def test_the_beginning_of_an_id_is_enough_if_no_other_begins_so(tasks: Tasks, st
 @pytest.mark.parametrize(
     "id", ["", "123", "bash-", "../x", "bash-../../etc", ".live", "bash-1234/..", "BASH-12345678", "bash-12345678\n", 7]
 )
-def test_what_cannot_be_an_id_names_no_task(tasks: Tasks, store: Path, id: Any) -> None:
+def test_invalid_task_id_raises_no_such_task(tasks: Tasks, store: Path, id: Any) -> None:
     ended_task(store, Exited(0))
     with pytest.raises(NoSuchTask):
         tasks.get(id)
@@ -208,7 +208,7 @@ NESTED = b"[" * 100_000 + b"]" * 100_000
         (b" " * 2_000_000, "is too large"),
     ],
 )
-def test_a_file_that_is_not_what_nacre_writes_breaks_its_task_only(
+def test_malformed_file_breaks_only_its_own_task(
     tasks: Tasks, store: Path, name: str, content: bytes, problem: str
 ) -> None:
     good, bad = ended_task(store, Exited(0)), ended_task(store, Exited(0))
@@ -297,21 +297,23 @@ def test_no_value_in_status_json_makes_listing_or_reading_fail(tasks: Tasks, sto
         [[0, 4, 0]] * 1000,
     ],
 )
-def test_no_account_of_a_log_makes_reading_fail(tasks: Tasks, store: Path, pieces: Any) -> None:
+def test_malformed_log_pieces_are_read_or_reported_as_broken(tasks: Tasks, store: Path, pieces: Any) -> None:
     name = ended_task(store, Exited(0), b"text")
     put(store / name, STATUS, status_file(Exited(0), log={"bytes": 4, "pieces": pieces}))
     for lines in (None, 2):
         assert refusal_of(tasks, name, lines=lines) in ("", "task_broken")
 
 
-def test_a_task_of_a_newer_nacre_is_left_to_it(tasks: Tasks, store: Path) -> None:
+def test_task_of_a_newer_nacre_version_is_reported_as_such(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     put(directory, TASK, {"version": 2, "id": name})
     assert tasks.get(name).problem == "task.json is of a newer nacre (version 2)"
 
 
 @pytest.mark.parametrize("name", [TASK, STATUS, PROCESS, LOG])
-def test_links_and_pipes_are_neither_followed_nor_waited_for(tasks: Tasks, store: Path, name: str) -> None:
+def test_symlinks_fifos_and_directories_in_place_of_task_files_are_not_read(
+    tasks: Tasks, store: Path, name: str
+) -> None:
     elsewhere = store.parent / "elsewhere"
     for make in (lambda path: path.symlink_to(elsewhere), os.mkfifo, os.mkdir):
         id = ended_task(store, Exited(0), b"text")
@@ -325,13 +327,13 @@ def test_links_and_pipes_are_neither_followed_nor_waited_for(tasks: Tasks, store
             assert tasks.get(id).state == "broken"
 
 
-def test_a_socket_that_is_none_breaks_the_task(tasks: Tasks, serve: Serve) -> None:
+def test_control_path_that_is_not_a_socket_breaks_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(begin=False)
     Path(keeper.directory, CONTROL).symlink_to("/dev/null")
     assert tasks.get(keeper.id).problem == "control is not a socket of ours"
 
 
-def test_a_task_that_is_a_link_or_a_file_is_broken(tasks: Tasks, store: Path) -> None:
+def test_task_directory_that_is_a_symlink_file_or_fifo_is_broken(tasks: Tasks, store: Path) -> None:
     name = ended_task(store, Exited(0))
     (store / "bash-00000001").symlink_to(store / name)
     (store / "bash-00000002").write_text("")
@@ -340,7 +342,7 @@ def test_a_task_that_is_a_link_or_a_file_is_broken(tasks: Tasks, store: Path) ->
     assert states == {name: "ended", **{f"bash-0000000{n}": "broken" for n in (1, 2, 3)}}
 
 
-def test_names_that_are_not_ours_are_shown_quoted_or_not_at_all(tasks: Tasks, store: Path) -> None:
+def test_foreign_names_in_the_store_are_quoted_or_hidden(tasks: Tasks, store: Path) -> None:
     store.mkdir()
     for name in (".hidden", "\x1b[31mred", "bash-XYZ", "bash-0123456", os.fsdecode(b"\xff")):
         (store / name).mkdir()
@@ -351,7 +353,7 @@ def test_names_that_are_not_ours_are_shown_quoted_or_not_at_all(tasks: Tasks, st
 
 @pytest.mark.skipif(not ROOT, reason="only root can give things away")
 @pytest.mark.parametrize("name", ["", TASK, STATUS, CONTROL])
-def test_what_belongs_to_somebody_else_is_not_believed(tasks: Tasks, serve: Serve, name: str) -> None:
+def test_task_file_of_another_user_breaks_the_task(tasks: Tasks, serve: Serve, name: str) -> None:
     keeper = serve()
     if name == STATUS:
         keeper.ends(Exited(0))
@@ -364,7 +366,7 @@ def test_what_belongs_to_somebody_else_is_not_believed(tasks: Tasks, serve: Serv
 
 @pytest.mark.skipif(ROOT, reason="root may read everything")
 @pytest.mark.parametrize("name", ["", TASK, STATUS])
-def test_what_may_not_be_read_is_broken(tasks: Tasks, store: Path, name: str) -> None:
+def test_unreadable_task_file_is_reported_with_permission_denied(tasks: Tasks, store: Path, name: str) -> None:
     id = ended_task(store, Exited(0))
     path = store / id / name
     mode = stat.S_IMODE(path.stat().st_mode)
@@ -375,7 +377,7 @@ def test_what_may_not_be_read_is_broken(tasks: Tasks, store: Path, name: str) ->
         path.chmod(mode)
 
 
-def test_a_long_path_is_no_obstacle_to_reaching_the_keeper(tmp_path: Path) -> None:
+def test_keeper_is_reached_through_a_very_long_store_path(tmp_path: Path) -> None:
     from tests.support.fake_keeper import FakeKeeper
 
     store = tmp_path / ("x" * 100) / ("y" * 100)
@@ -385,7 +387,7 @@ def test_a_long_path_is_no_obstacle_to_reaching_the_keeper(tmp_path: Path) -> No
         assert Tasks(store).output(keeper.id).data == b"hello"
 
 
-def test_a_keeper_with_too_many_callers_is_alive(tasks: Tasks, serve: Serve, store: Path) -> None:
+def test_keeper_with_a_full_connection_queue_counts_as_alive(tasks: Tasks, serve: Serve, store: Path) -> None:
     keeper = serve(begin=False)
     put(keeper.directory, PROCESS, process_file())
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -408,7 +410,7 @@ def test_a_keeper_with_too_many_callers_is_alive(tasks: Tasks, serve: Serve, sto
             each.close()
 
 
-def test_directories_may_vanish_while_they_are_listed(tasks: Tasks, store: Path) -> None:
+def test_task_directories_may_vanish_while_they_are_listed(tasks: Tasks, store: Path) -> None:
     import threading
 
     for _ in range(200):
@@ -435,7 +437,7 @@ def test_importing_nacre_does_not_load_tasks() -> None:
     assert subprocess.run([sys.executable, "-c", text], check=False).returncode == 0
 
 
-def test_two_programs_may_make_the_directory_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_programs_can_create_the_store_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mkdir = os.mkdir
 
     def beaten(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:

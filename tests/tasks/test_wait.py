@@ -53,7 +53,7 @@ async def test_a_wait_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     assert keeper.asked.count(b"watch %d" % 2**62) == 1
 
 
-async def test_those_that_are_over_are_not_waited_for(tasks: Tasks, serve: Serve, store: Path) -> None:
+async def test_wait_for_ended_tasks_returns_at_once(tasks: Tasks, serve: Serve, store: Path) -> None:
     ended, lost = ended_task(store, Exited(1)), serve()
     lost.dies()
     waited = await tasks.wait([lost.id, ended])
@@ -62,7 +62,7 @@ async def test_those_that_are_over_are_not_waited_for(tasks: Tasks, serve: Serve
     assert wait_summary(await tasks.wait([])) == ((), (), False, {})
 
 
-async def test_a_wait_for_any_ends_with_the_first(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_for_any_ends_with_the_first_task(tasks: Tasks, serve: Serve) -> None:
     keepers = [serve() for _ in range(3)]
     ids = [keeper.id for keeper in keepers]
     waiting = asyncio.ensure_future(tasks.wait(ids, any=True))
@@ -74,7 +74,7 @@ async def test_a_wait_for_any_ends_with_the_first(tasks: Tasks, serve: Serve) ->
     await until(lambda: not any(keeper.callers for keeper in keepers), "connections that close")
 
 
-async def test_a_wait_for_all_ends_with_the_last(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_for_all_ends_with_the_last_task(tasks: Tasks, serve: Serve) -> None:
     keepers = [serve() for _ in range(3)]
     waiting = asyncio.ensure_future(tasks.wait([keeper.id[:10] for keeper in keepers]))
     for keeper in keepers:
@@ -87,7 +87,7 @@ async def test_a_wait_for_all_ends_with_the_last(tasks: Tasks, serve: Serve) -> 
 @pytest.mark.parametrize("timeout", [0, 0.05])
 @pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
 @pytest.mark.parametrize("text", [b"", b"text\n", b"\xe2"])
-async def test_a_wait_ends_when_its_time_is_up(
+async def test_wait_ends_at_its_timeout(
     tasks: Tasks, serve: Serve, timeout: float, condition: WaitCondition, text: bytes
 ) -> None:
     keeper = serve()
@@ -98,7 +98,7 @@ async def test_a_wait_ends_when_its_time_is_up(
     await until(lambda: not keeper.callers, "connections that close")
 
 
-async def test_a_look_without_waiting_still_looks(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_with_timeout_zero_still_checks_the_condition(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"x" * 500_000 + b"\nready\n")
     assert wait_summary(await tasks.wait(keeper.id, timeout=0, until=Match("^ready$"))) == (
@@ -109,7 +109,7 @@ async def test_a_look_without_waiting_still_looks(tasks: Tasks, serve: Serve) ->
     )
 
 
-async def test_a_task_that_starts_late_is_waited_for(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_covers_a_task_that_starts_late(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(begin=False)
     waiting = asyncio.ensure_future(tasks.wait(keeper.id))
     await turn_loop()
@@ -119,7 +119,7 @@ async def test_a_task_that_starts_late_is_waited_for(tasks: Tasks, serve: Serve)
     assert (await finish_wait(waiting)).met == (keeper.id,)
 
 
-async def test_a_keeper_that_dies_ends_the_wait(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_ends_when_the_keeper_is_killed(tasks: Tasks, serve: Serve) -> None:
     for condition, met in ((Exit(), True), (Match("x"), False), (Quiet(1000), False), (Port(1), False)):
         keeper = serve()
         waiting = await start_wait(tasks, keeper, until=condition)
@@ -128,7 +128,7 @@ async def test_a_keeper_that_dies_ends_the_wait(tasks: Tasks, serve: Serve) -> N
         assert (bool(waited.met), bool(waited.ended), waited.tasks[0].state) == (met, not met, "lost")
 
 
-async def test_a_task_that_is_removed_ends_the_wait(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_ends_when_the_task_is_removed(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(command="make")
     waiting = await start_wait(tasks, keeper)
     shutil.rmtree(keeper.directory)
@@ -139,7 +139,7 @@ async def test_a_task_that_is_removed_ends_the_wait(tasks: Tasks, serve: Serve) 
     assert wait_summary(waited) == ((), (keeper.id,), False, {})
 
 
-async def test_a_pattern_is_found_in_lines_finished_or_not(tasks: Tasks, serve: Serve) -> None:
+async def test_match_finds_a_pattern_in_an_unfinished_line(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"starting\nListen")
     waiting = await start_wait(tasks, keeper, until=Match(r"Listening on (\d+)"))
@@ -160,7 +160,7 @@ async def test_a_pattern_is_found_in_lines_finished_or_not(tasks: Tasks, serve: 
         ("end$", [b"x" * 100_000, b"y" * 100_000 + b"the ", b"end\n"], None),
     ],
 )
-async def test_a_pattern_is_found_however_it_comes(
+async def test_match_handles_anchors_colours_and_split_output(
     tasks: Tasks, serve: Serve, pattern: str | re.Pattern[str], printed: list[bytes], line: str | None
 ) -> None:
     keeper = serve()
@@ -171,7 +171,7 @@ async def test_a_pattern_is_found_however_it_comes(
     assert found == line if line is not None else found.endswith("the end")
 
 
-async def test_a_pattern_that_does_not_come_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
+async def test_match_that_never_comes_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     keeper.prints(b"early\n")
     waiting = await start_wait(tasks, keeper, until=Match("early", since=6))
@@ -180,7 +180,7 @@ async def test_a_pattern_that_does_not_come_ends_with_the_task(tasks: Tasks, ser
     assert (await tasks.wait(keeper.id, until=Match("early"))).match == {keeper.id: "early"}
 
 
-async def test_a_port_counts_when_somebody_listens_and_the_task_lives(tasks: Tasks, serve: Serve) -> None:
+async def test_port_condition_needs_a_listener_and_a_live_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     server = socket.socket()
     with server:
@@ -195,7 +195,7 @@ async def test_a_port_counts_when_somebody_listens_and_the_task_lives(tasks: Tas
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
-async def test_a_port_may_be_open_on_the_other_loopback_only(tasks: Tasks, serve: Serve) -> None:
+async def test_port_condition_is_met_by_a_listener_on_the_ipv6_loopback(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     with socket.socket(socket.AF_INET6) as server:
         try:
@@ -209,7 +209,7 @@ async def test_a_port_may_be_open_on_the_other_loopback_only(tasks: Tasks, serve
 
 
 @pytest.mark.linux
-def test_a_wait_never_takes_the_port_that_it_waits_for() -> None:
+def test_port_check_never_occupies_the_port() -> None:
     """With only four ports to choose from, TCP soon connects to itself."""
     if (
         shutil.which("unshare") is None
@@ -237,7 +237,7 @@ def test_a_wait_never_takes_the_port_that_it_waits_for() -> None:
     assert run_host(program, through=("unshare", "-rn")) == "free\n"
 
 
-async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serve) -> None:
+async def test_quiet_condition_counts_from_the_last_output(tasks: Tasks, serve: Serve) -> None:
     import os
     import time
 
@@ -270,7 +270,7 @@ async def test_silence_is_counted_from_the_last_output(tasks: Tasks, serve: Serv
         {"until": Match("x", since=99)},
     ],
 )
-async def test_what_cannot_be_waited_for_is_refused(tasks: Tasks, serve: Serve, options: dict[str, Any]) -> None:
+async def test_invalid_wait_options_are_refused(tasks: Tasks, serve: Serve, options: dict[str, Any]) -> None:
     keeper = serve()
     with pytest.raises(InvalidRequest):
         await tasks.wait(keeper.id, **options)
@@ -279,7 +279,7 @@ async def test_what_cannot_be_waited_for_is_refused(tasks: Tasks, serve: Serve, 
     await until(lambda: not keeper.callers, "connections that close")
 
 
-async def test_waiting_works_without_and_within_an_event_loop(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_sync_works_inside_and_outside_an_event_loop(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     assert tasks.wait_sync(keeper.id, timeout=0).timed_out
     threading.Timer(0.05, keeper.ends, [Exited(0)]).start()
@@ -292,7 +292,7 @@ async def test_waiting_works_without_and_within_an_event_loop(tasks: Tasks, serv
 # completions
 
 
-async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: Serve, store: Path) -> None:
+async def test_completions_yields_each_ended_task_once_in_order(tasks: Tasks, serve: Serve, store: Path) -> None:
     ended_task(store, Exited(0))  # before the wait began
     running = [serve(), serve()]
     ends: list[Task] = []
@@ -321,7 +321,7 @@ async def test_completions_are_told_once_each_as_they_come(tasks: Tasks, serve: 
     await until(lambda: not running[0].callers, "connections that close")
 
 
-async def test_completions_of_a_store_that_does_not_exist_yet(tasks: Tasks, store: Path) -> None:
+async def test_completions_works_for_a_store_that_does_not_exist_yet(tasks: Tasks, store: Path) -> None:
     waiting = asyncio.ensure_future(anext(tasks.completions(poll_new=0.01)))
     await turn_loop(2)
     id = ended_task(store, Exited(0))
