@@ -252,7 +252,7 @@ async def test_task_stays_alive_while_a_leftover_of_its_shell_runs(bash: Bash, t
     assert isinstance(ended.outcome, Killed)
 
 
-async def test_leftovers_end_kills_leftovers_of_a_task_when_its_shell_exits(
+async def test_leftovers_option_end_kills_leftovers_of_a_task_when_its_shell_exits(
     bash: Bash, tasks: Tasks, life: Lifeline
 ) -> None:
     task = await start(bash, f"{life.hold} sleep 60 & sleep 0.1; exit 4", leftovers="end")

@@ -49,7 +49,7 @@ async def test_session_state_carries_over_with_a_file_size_limit_of_one_byte(
     assert (result.outcome, result.output) == (Exited(3), "yes 100000\n/\n")
 
 
-async def test_files_of_the_command_are_still_limited(bash: Bash, place: Path) -> None:
+async def test_file_size_limit_applies_to_files_of_the_command(bash: Bash, place: Path) -> None:
     ctx = ToolContext(working_dir=place, limits=ONE_BYTE)
     result = await bash.run("echo hi > file", ctx)
     assert result.outcome == Signalled(signal.SIGXFSZ)
@@ -71,7 +71,7 @@ async def test_task_that_outlives_its_call_exits_with_its_own_status(bash: Bash,
     assert tasks.get(result.task.id).outcome == Exited(7)
 
 
-async def test_command_that_floods_the_state_descriptor_changes_nothing(bash: Bash, place: Path) -> None:
+async def test_flooding_the_state_descriptor_leaves_the_session_unchanged(bash: Bash, place: Path) -> None:
     session = Session(bash, ToolContext(working_dir=place, limits=ONE_BYTE))
     result = await session.run("export A=1; cd /; head -c 20000000 /dev/zero 2>/dev/null >&63; echo done; exit 4")
     assert (result.outcome, result.stdout) == (Exited(4), "done\n")

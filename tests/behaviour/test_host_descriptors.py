@@ -349,7 +349,7 @@ def test_command_that_cannot_become_a_task_without_fds_still_completes(attempts:
 
 
 @pytest.mark.linux
-def test_search_for_orphans_of_a_dead_keeper_waits_for_a_free_fd() -> None:
+def test_orphans_of_a_dead_keeper_are_killed_once_an_fd_is_free() -> None:
     program = """
         import asyncio, os, resource, signal, subprocess
         from nacre.keeper.client.orphans import kill_tagged_orphans

@@ -71,7 +71,9 @@ async def test_wait_builtin_in_a_command_waits_for_its_job(bash: Bash) -> None:
 
 
 @pytest.mark.parametrize("ending", ["", "trap '' TERM;"], ids=["polite", "ignores-term"])
-async def test_leftovers_end_kills_leftovers_before_the_call_returns(bash: Bash, life: Lifeline, ending: str) -> None:
+async def test_leftovers_option_end_kills_leftovers_before_the_call_returns(
+    bash: Bash, life: Lifeline, ending: str
+) -> None:
     command = f"{life.hold} ({ending} sleep 60; sleep 60) & setsid sleep 60 & echo done"
     result = await bash.run(Request(command, leftovers="end"))
     assert result == Result(
@@ -198,7 +200,7 @@ async def test_killing_leftovers_of_one_run_spares_those_of_another(
 class TestWaiting:
     """`leftovers="wait"`: the shell waits for its jobs."""
 
-    async def test_job_is_waited_for_and_its_output_is_in_the_result(self, bash: Bash, gate: Gate) -> None:
+    async def test_leftovers_option_wait_waits_for_a_job_and_keeps_its_output(self, bash: Bash, gate: Gate) -> None:
         job = f"({gate.wait}; sleep 0.05; echo bg)"
         result = await bash.run(Request(f"{job} & echo fg; echo >{quote(gate.path)}; (exit 3)", leftovers="wait"))
         assert (result.outcome, result.output) == (Exited(3), "fg\nbg\n")

@@ -142,7 +142,7 @@ async def test_to_dict_of_a_result_survives_json(bash: Bash, tmp_path: Path) -> 
 
 
 @pytest.mark.req("K-06")
-async def test_check_returns_a_success_and_raises_a_failure(bash: Bash) -> None:
+async def test_result_check_returns_a_success_and_raises_a_failure(bash: Bash) -> None:
     good = await bash.run("true")
     assert good.check() is good
     bad = await bash.run("echo reason >&2; exit 42")

@@ -30,7 +30,7 @@ async def test_limiter_admits_as_many_runs_as_it_has_slots() -> None:
     assert await asyncio.wait_for(third, HANG_TIMEOUT_S)
 
 
-async def test_the_queue_is_served_in_order() -> None:
+async def test_queued_runs_are_admitted_in_order() -> None:
     gate, order = RunLimiter(1), []
     await gate.acquire()
 
@@ -45,7 +45,7 @@ async def test_the_queue_is_served_in_order() -> None:
     assert order == list(range(10))
 
 
-async def test_a_newcomer_does_not_overtake_the_queue() -> None:
+async def test_newcomer_does_not_overtake_queued_runs() -> None:
     gate = RunLimiter(1)
     await gate.acquire()
     first = await wait_at(gate)

@@ -41,7 +41,7 @@ async def finish_wait(waiting: asyncio.Task[WaitResult]) -> WaitResult:
 
 
 @pytest.mark.req("M-06")
-async def test_a_wait_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
+async def test_wait_without_a_condition_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     waiting = await start_wait(tasks, keeper)
     keeper.prints(b"still there\n")
