@@ -311,9 +311,7 @@ def test_task_of_a_newer_nacre_version_is_reported_as_such(tasks: Tasks, store: 
 
 
 @pytest.mark.parametrize("name", [TASK, STATUS, PROCESS, LOG])
-def test_symlinks_fifos_and_directories_in_place_of_task_files_are_not_read(
-    tasks: Tasks, store: Path, name: str
-) -> None:
+def test_symlink_fifo_or_directory_in_place_of_a_task_file_is_not_read(tasks: Tasks, store: Path, name: str) -> None:
     elsewhere = store.parent / "elsewhere"
     for make in (lambda path: path.symlink_to(elsewhere), os.mkfifo, os.mkdir):
         id = ended_task(store, Exited(0), b"text")
