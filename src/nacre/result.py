@@ -10,7 +10,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias, assert_never, cast
 
-from nacre.base.frozen import frozen
+from nacre.base.frozen import frozen, uncompared_field
 from nacre.errors import CommandFailed
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
@@ -302,8 +302,8 @@ class Result:
     enforced: tuple[str, ...] = ()
     """Restrictions that were in force, which may be fewer than requested."""
     notes: tuple[str, ...] = ()
-    """Remarks of nacre about this run, one sentence each."""
-    redactor: Redacts | None = None
+    """Notes of nacre about this run, one sentence each."""
+    redactor: Redacts | None = uncompared_field(default=None)
     """Masks secrets in every rendering. Not printed, compared or pickled; `stdout`, `stderr` and `output` are not
     masked."""
 
@@ -400,7 +400,7 @@ class Started:
     pid: int
     timeout: float = float("inf")
     """Seconds from the start to the timeout; `inf`: none."""
-    redactor: Redacts | None = None
+    redactor: Redacts | None = uncompared_field(default=None)
     """Masks secrets in every rendering of this run, as in its `Result`. Not printed, compared or pickled."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from nacre.base.frozen import field, frozen
+from nacre.base.frozen import field, frozen, uncompared_field
 from nacre.cancel import Cancel
 from nacre.verdict import Verdict
 
@@ -222,5 +222,5 @@ class Plan:
     """Another name for a task's log; `{id}` stands for the task's id."""
     tasks: int = 0
     """Limit of running tasks when this one is started."""
-    redactor: Redactor | None = None
+    redactor: Redactor | None = uncompared_field(default=None)
     """Masks secrets in every rendering of the result."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nacre import Request, Result
-from nacre.base.frozen import field, field_names, frozen, replace
+from nacre.base.frozen import field, field_names, frozen, replace, uncompared_field
+from nacre.redact.redactor import Redactor
 from nacre.result import Exited, Signalled
 
 if TYPE_CHECKING:
@@ -86,3 +87,26 @@ def test_check_loads_neither_dataclasses_nor_inspect() -> None:
     look = "import sys, nacre; nacre.check('ls'); print(sorted({'dataclasses', 'inspect'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@frozen
+class Marked:
+    x: int
+    note: str = uncompared_field(default="")
+
+
+def test_uncompared_field_is_ignored_by_equality_hash_and_repr_and_kept_otherwise() -> None:
+    one, other = Marked(1, "a"), Marked(1, "b")
+    assert one == other != Marked(2, "a")
+    assert (hash(one), repr(one)) == (hash(other), "Marked(x=1)")
+    assert (Marked(1).note, replace(one, x=2).note, dataclasses.replace(one, x=2).note) == ("", "a", "a")
+    assert [each.name for each in dataclasses.fields(Marked) if each.compare and each.repr] == ["x"]
+    assert pickle.loads(pickle.dumps(one)).note == "a"
+
+
+def test_repr_and_equality_of_a_result_ignore_its_redactor() -> None:
+    result = Result(command="x", cwd="/", outcome=Exited(0))
+    masked = replace(result, redactor=Redactor(["a secret value"]))
+    assert masked == result
+    assert repr(masked) == repr(result)
+    assert "redactor" not in repr(masked)

@@ -26,16 +26,30 @@ class _Factory:
         self.make = make
 
 
+class _Uncompared:
+    """Marks a field that `==`, `hash` and `repr` ignore."""
+
+    __slots__ = ("default",)
+
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
+
 def field(*, default_factory: Callable[[], T]) -> T:
     """Return a field whose default is built anew for each value by `default_factory`."""
     return _Factory(default_factory)  # type: ignore[return-value]  # type checkers must see the field's type
+
+
+def uncompared_field(*, default: T) -> T:
+    """Return a field that `==`, `hash` and `repr` ignore."""
+    return _Uncompared(default)  # type: ignore[return-value]  # as above
 
 
 @overload
 def frozen(cls: type[T]) -> type[T]: ...
 @overload
 def frozen(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+@dataclass_transform(frozen_default=True, field_specifiers=(field, uncompared_field))
 def frozen(cls: type[T] | None = None, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
     """Make a class frozen and slotted (class decorator).
 
@@ -70,8 +84,11 @@ def _build(cls: type[T], *, kw_only: bool) -> type[T]:
             fields.append(name)
     names = (*by_place, *by_name)
     defaults = {name: body.pop(name) for name in names if name in body}
+    uncompared = {name: mark.default for name, mark in defaults.items() if isinstance(mark, _Uncompared)}
+    defaults |= uncompared
     shared = {name: method for name, method in _SHARED.items() if name not in body}
     body |= {**shared, "__slots__": names, "__match_args__": tuple(by_place)}
+    body["_compared"] = tuple(name for name in names if name not in uncompared)
     made: Any = type(cls.__name__, cls.__bases__, body)
     made.__qualname__ = cls.__qualname__
     made.__init__ = _initialiser(made, by_place, by_name, defaults)
@@ -123,26 +140,31 @@ class _Fields:
         for name in owner.__slots__:
             default = self._defaults.get(name, dataclasses.MISSING)
             how = {"default_factory": default.make} if isinstance(default, _Factory) else {"default": default}
-            parts.append((name, owner.__annotations__[name], dataclasses.field(**how, kw_only=name in self._by_name)))
+            seen = name in owner._compared
+            spec = dataclasses.field(**how, kw_only=name in self._by_name, repr=seen, compare=seen)
+            parts.append((name, owner.__annotations__[name], spec))
         twin: Any = dataclasses.make_dataclass(owner.__name__, parts)
         owner.__dataclass_fields__ = twin.__dataclass_fields__
         return owner.__dataclass_fields__  # type: ignore[no-any-return]
 
 
-def _values(value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, name) for name in field_names(value.__class__))
+def _values(value: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(getattr(value, name) for name in names)
 
 
-def _equal(self: Any, other: object) -> bool:
-    return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
+def _equal(self: Any, other: Any) -> bool:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    names: tuple[str, ...] = self._compared
+    return _values(self, names) == _values(other, names)
 
 
 def _hash(self: Any) -> int:
-    return hash((self.__class__, *_values(self)))
+    return hash((self.__class__, *_values(self, self._compared)))
 
 
 def _repr(self: Any) -> str:
-    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in field_names(self.__class__))
+    fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._compared)
     return f"{self.__class__.__qualname__}({fields})"
 
 
@@ -153,7 +175,7 @@ def _raise_frozen(self: Any, name: str, *_: object) -> None:
 
 
 def _parts(self: Any) -> tuple[Any, ...]:
-    return _unpickle, (self.__class__, _values(self))
+    return _unpickle, (self.__class__, _values(self, field_names(self.__class__)))
 
 
 def _unpickle(cls: Any, values: tuple[Any, ...]) -> Any:

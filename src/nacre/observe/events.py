@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
-from nacre.base.frozen import frozen
+from nacre.base.frozen import frozen, uncompared_field
 from nacre.result import Exited, Redacts, Result, describe, outcome_data
 from nacre.types import Access, Mode
 from nacre.verdict import Verdict
@@ -42,7 +42,7 @@ class RunBegan:
     yield_after: float | None = None
     enforced: tuple[str, ...] = ()
     """Restrictions that the kernel is to enforce."""
-    redactor: Redacts | None = None
+    redactor: Redacts | None = uncompared_field(default=None)
     """Masks what is not masked yet."""
 
 

@@ -1,8 +1,8 @@
 """Redactor: secret values that no rendering of a result may show. It only offers masking.
 
-It is attached to a `Result` and is printed, compared, copied and pickled as None, so that logging or sending a result
-discloses no secret. Variables removed from the environment are examined when the first text is masked; a run whose
-result is not rendered costs nothing.
+It is attached to a `Result`, whose `repr` and `==` ignore it, and it is copied and pickled without its values, so that
+logging or sending a result discloses no secret. Variables removed from the environment are examined when the first text
+is masked; a run whose result is not rendered costs nothing.
 """
 
 from __future__ import annotations
@@ -77,13 +77,7 @@ class Redactor:
         return [self.mask_all(value) for value in data] if isinstance(data, list) else data
 
     def __repr__(self) -> str:
-        return "None"
-
-    def __eq__(self, other: object) -> bool:
-        return other is None or isinstance(other, Redactor)
-
-    def __hash__(self) -> int:
-        return hash(None)
+        return "Redactor(…)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _no_values, ()
