@@ -16,7 +16,7 @@ from nacre.types import MIB, Request
 
 
 @pytest.mark.req("M-03")
-def test_these_are_the_defaults() -> None:
+def test_default_configuration_matches_the_proposal() -> None:
     assert DEFAULT_CONFIG == {
         "defaultTimeout": 120_000,
         "maxTimeout": 600_000,
@@ -30,7 +30,7 @@ def test_these_are_the_defaults() -> None:
 
 
 @pytest.mark.req("M-03")
-def test_each_part_can_be_given_by_itself() -> None:
+def test_each_setting_can_be_overridden_separately() -> None:
     assert mycode(defaultTimeout=5000).timeout == 5
     assert mycode(maxTimeout=300_000).max_timeout == 300
     assert mycode(maxOutputSize=10).view == Fields(limit=10)
@@ -41,13 +41,13 @@ def test_each_part_can_be_given_by_itself() -> None:
 
 
 @pytest.mark.req("M-03")
-def test_the_whole_of_the_defaults_is_the_default() -> None:
+def test_passing_the_default_blocked_commands_keeps_the_default_policy() -> None:
     again = mycode(**DEFAULT_CONFIG)
     assert check("echo mkfs", policy=again.policy).allowed
 
 
 @pytest.mark.req("M-03")
-def test_memory_is_given_room_for_the_widest_characters() -> None:
+def test_output_memory_has_room_for_the_widest_characters() -> None:
     assert mycode().output == 1 * MIB
     assert mycode(maxOutputSize=1_000_000).output > 4_000_000
 
@@ -63,14 +63,14 @@ def test_memory_is_given_room_for_the_widest_characters() -> None:
         ("sandbox", "sandboxMode"),
     ],
 )
-def test_an_unknown_name_is_an_error_that_says_which_is_near(name: str, near: str) -> None:
+def test_unknown_setting_error_suggests_the_nearest_name(name: str, near: str) -> None:
     config: Any = {name: 5}
     with pytest.raises(InvalidRequest, match=f"There is no setting '{name}'. Did you mean '{near}'?") as error:
         BashExecutor(config)
     assert (error.value.code, error.value.field) == ("unknown_setting", name)
 
 
-def test_a_name_that_is_near_none_gets_all_of_them() -> None:
+def test_unknown_setting_without_a_near_match_lists_all_settings() -> None:
     with pytest.raises(InvalidRequest, match=r"Use: defaultTimeout, maxTimeout, maxOutputSize, blockedCommands, "):
         mycode(zzz=5)  # type: ignore[call-arg]
 
@@ -101,7 +101,7 @@ def test_a_name_that_is_near_none_gets_all_of_them() -> None:
     ],
     ids=repr,
 )
-def test_a_value_that_cannot_be_meant_is_an_error(name: str, value: object) -> None:
+def test_invalid_setting_value_is_an_error(name: str, value: object) -> None:
     config: Any = {name: value}
     with pytest.raises(InvalidRequest, match=f"`{name}` is ") as error:
         mycode(**config)
@@ -110,14 +110,14 @@ def test_a_value_that_cannot_be_meant_is_an_error(name: str, value: object) -> N
 
 
 @pytest.mark.req("M-13")
-def test_a_container_is_never_quietly_left_out() -> None:
+def test_container_sandbox_mode_is_an_error() -> None:
     with pytest.raises(InvalidRequest, match="Containers") as error:
         BashExecutor({"sandboxMode": "container"})
     assert (error.value.code, error.value.field) == ("no_container", "engine")
 
 
 @pytest.mark.req("M-03")
-def test_a_description_can_be_demanded() -> None:
+def test_description_can_be_required() -> None:
     profile = mycode(requireDescription=True)
     assert parse_request({"command": "ls", "description": "List"}, profile) == Request("ls", description="List")
     for missing in ({}, {"description": None}, {"description": ""}, {"description": " \n"}):
@@ -127,6 +127,6 @@ def test_a_description_can_be_demanded() -> None:
 
 
 @pytest.mark.parametrize("setting", ["maxTimeout", "defaultTimeout", "maxOutputSize"])
-def test_a_number_beyond_all_use_is_a_clear_error(setting: str) -> None:
+def test_huge_setting_value_is_an_error(setting: str) -> None:
     with pytest.raises(InvalidRequest, match=f"`{setting}` is "):
         mycode(**{setting: 10**400})  # type: ignore[arg-type]

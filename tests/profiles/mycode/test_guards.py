@@ -23,7 +23,7 @@ PYTHON = f"{shlex.quote(sys.executable)} -IS"
 
 
 @pytest.mark.req("M-11")
-async def test_secrets_of_the_environment_do_not_reach_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secret_environment_variables_do_not_reach_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaa")
     monkeypatch.setenv("GITHUB_TOKEN", "not-for-you-0123456789")
     monkeypatch.setenv("PROJECT", "shop")
@@ -35,7 +35,7 @@ async def test_secrets_of_the_environment_do_not_reach_a_command(monkeypatch: py
 
 
 @pytest.mark.req("M-11")
-async def test_what_a_call_passes_on_purpose_does(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secret_passed_in_env_of_a_call_reaches_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "not-for-you-0123456789")
     got = await BASH.call({"command": "echo ${#GITHUB_TOKEN}", "env": {"GITHUB_TOKEN": "given-0123"}})
     assert got.data["stdout"] == "10\n"
@@ -54,14 +54,14 @@ def test_every_run_has_limits_unless_the_caller_sets_others() -> None:
 
 @pytest.mark.req("M-11")
 @pytest.mark.linux
-async def test_the_kernel_holds_each_process_to_them() -> None:
+async def test_memory_and_cpu_limits_are_set_as_ulimits() -> None:
     got = await BASH.call({"command": "ulimit -d; ulimit -t"})
     assert got.data["stdout"] == f"{32 * GIB // 1024}\n{24 * 3600 + 1}\n"
 
 
 @pytest.mark.req("M-11")
 @pytest.mark.linux
-async def test_a_memory_hog_is_ended_and_the_object_says_so(life: Lifeline) -> None:
+async def test_memory_hog_is_killed_and_stderr_names_the_limit(life: Lifeline) -> None:
     hog = "import signal; held = bytearray(b'x' * (300 << 20)); signal.pause()"
     ctx = ToolContext(limits=Limits(memory=200 * MIB))
     got = (await BASH.call({"command": f"{life.hold} {PYTHON} -c {shlex.quote(hog)}"}, ctx)).data
@@ -72,7 +72,7 @@ async def test_a_memory_hog_is_ended_and_the_object_says_so(life: Lifeline) -> N
 
 @pytest.mark.req("M-11")
 @pytest.mark.linux
-async def test_one_that_computes_without_end_is_ended_and_the_object_says_so(life: Lifeline) -> None:
+async def test_busy_loop_is_killed_and_stderr_names_the_cpu_limit(life: Lifeline) -> None:
     ctx = ToolContext(limits=Limits(cpu=0.2))
     got = (await BASH.call({"command": f"{life.hold} while :; do :; done"}, ctx)).data
     assert (got["success"], got["exit_code"]) == (False, 1)
@@ -81,7 +81,7 @@ async def test_one_that_computes_without_end_is_ended_and_the_object_says_so(lif
 
 
 @pytest.mark.req("M-11", "M-16")
-async def test_a_hung_tree_that_will_not_end_is_killed(life: Lifeline) -> None:
+async def test_timeout_kills_a_tree_that_ignores_sigterm(life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         got = await BashExecutor().execute({"command": f"{life.hold} {STUBBORN}", "timeout": limit * 1000})
         if life.holders:
@@ -91,7 +91,7 @@ async def test_a_hung_tree_that_will_not_end_is_killed(life: Lifeline) -> None:
 
 
 @pytest.mark.req("M-12")
-async def test_each_call_is_a_fresh_shell_unless_asked_otherwise(tmp_path: Path) -> None:
+async def test_each_call_without_a_session_gets_a_fresh_shell(tmp_path: Path) -> None:
     executor = BashExecutor()
     (tmp_path / "below").mkdir()
     context = {"cwd": str(tmp_path)}
@@ -101,7 +101,7 @@ async def test_each_call_is_a_fresh_shell_unless_asked_otherwise(tmp_path: Path)
 
 
 @pytest.mark.req("M-12")
-async def test_with_a_session_the_directory_stays_and_what_was_exported(tmp_path: Path) -> None:
+async def test_session_keeps_working_directory_and_exported_variables(tmp_path: Path) -> None:
     executor = BashExecutor()
     (tmp_path / "below").mkdir()
     session = executor.session({"cwd": str(tmp_path)})
@@ -115,7 +115,7 @@ async def test_with_a_session_the_directory_stays_and_what_was_exported(tmp_path
 
 
 @pytest.mark.req("M-12")
-async def test_a_directory_of_one_call_is_that_calls_alone(tmp_path: Path) -> None:
+async def test_cwd_argument_applies_to_its_own_call_only(tmp_path: Path) -> None:
     executor = BashExecutor()
     session = executor.session({"cwd": str(tmp_path)})
     assert (await executor.execute({"command": "pwd", "cwd": "/"}, session))["stdout"] == "/\n"
@@ -134,7 +134,7 @@ async def test_a_directory_of_one_call_is_that_calls_alone(tmp_path: Path) -> No
         ("x\0y", "`cwd` holds a NUL byte, which no shell can take."),
     ],
 )
-async def test_a_directory_that_will_not_do_is_named(tmp_path: Path, cwd: str, said: str) -> None:
+async def test_invalid_working_directory_gets_an_error_and_nothing_runs(tmp_path: Path, cwd: str, said: str) -> None:
     place = tmp_path / "a" / "b"
     place.mkdir(parents=True)
     (place / "file").touch()
@@ -148,7 +148,7 @@ async def test_a_directory_that_will_not_do_is_named(tmp_path: Path, cwd: str, s
 
 
 @pytest.mark.req("M-14")
-async def test_a_place_for_output_that_is_a_file_is_an_error(tmp_path: Path) -> None:
+async def test_output_dir_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     asked = {"command": "true", "run_in_background": True}
     got = await BashExecutor().execute(asked, ToolContext(output_dir=tmp_path / "file"))
@@ -158,7 +158,7 @@ async def test_a_place_for_output_that_is_a_file_is_an_error(tmp_path: Path) -> 
 @pytest.mark.linux
 @pytest.mark.skipif(not (confined.HERE.confines and confined.HERE.seccomp), reason="nothing can be confined here")
 @pytest.mark.parametrize("way", ["call", "session", "stream"])
-async def test_in_the_sandbox_a_command_writes_in_its_directory_only(tmp_path: Path, way: str) -> None:
+async def test_sandboxed_command_writes_only_in_its_working_directory(tmp_path: Path, way: str) -> None:
     place, beside = tmp_path / "place", tmp_path / "beside"
     place.mkdir()
     executor = BashExecutor({"sandboxMode": True})
@@ -177,7 +177,7 @@ async def test_in_the_sandbox_a_command_writes_in_its_directory_only(tmp_path: P
 
 @pytest.mark.linux
 @pytest.mark.skipif(not (confined.HERE.confines and confined.HERE.seccomp), reason="nothing can be confined here")
-def test_in_the_sandbox_the_description_says_what_a_command_may_do(tmp_path: Path) -> None:
+def test_sandboxed_tool_description_names_the_working_directory(tmp_path: Path) -> None:
     context = {"cwd": str(tmp_path)}
     free, held = (BashExecutor({"sandboxMode": mode}).tool(context) for mode in (False, True))
     assert held.description.startswith(free.description)

@@ -23,7 +23,7 @@ def timeout_of(arguments: dict[str, Any], **config: Any) -> float:
 
 
 @pytest.mark.req("M-01", "M-16")
-def test_a_bare_command_is_enough() -> None:
+def test_command_is_the_only_required_argument() -> None:
     assert parse_request({"command": "ls"}, MYCODE) == Request("ls")
 
 
@@ -59,18 +59,18 @@ def test_every_parameter_reaches_the_request() -> None:
     ],
     ids=str,
 )
-def test_a_timeout_is_milliseconds_and_nothing_or_zero_is_the_default(asked: dict[str, Any], seconds: float) -> None:
+def test_timeout_is_in_milliseconds_and_zero_or_null_is_the_default(asked: dict[str, Any], seconds: float) -> None:
     assert timeout_of(asked) == pytest.approx(seconds)
 
 
 @pytest.mark.req("M-01", "M-03")
 @pytest.mark.parametrize(("asked", "seconds"), [(4999, 4.999), (5000, 5.0), (5001, 5.0), (600_000, 5.0)])
-def test_above_the_configured_maximum_it_is_lowered(asked: int, seconds: float) -> None:
+def test_timeout_is_capped_at_the_configured_maximum(asked: int, seconds: float) -> None:
     assert timeout_of({"timeout": asked}, maxTimeout=5000) == pytest.approx(seconds)
 
 
 @pytest.mark.req("M-03")
-def test_a_default_above_the_maximum_is_lowered_too() -> None:
+def test_default_timeout_is_capped_at_the_maximum() -> None:
     assert timeout_of({}, defaultTimeout=9000, maxTimeout=5000) == 5.0
 
 
@@ -108,7 +108,7 @@ BAD: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.req("M-01")
 @pytest.mark.parametrize(("asked", "code"), BAD.values(), ids=BAD.keys())
-async def test_what_cannot_be_meant_is_a_clear_error_and_nothing_runs(asked: Any, code: str) -> None:
+async def test_invalid_arguments_get_an_error_code_and_nothing_runs(asked: Any, code: str) -> None:
     if isinstance(asked, dict) and "command" not in asked and code != "missing_argument":
         asked = {"command": "true", **asked}
     answer = await BASH.call(asked)
@@ -118,13 +118,13 @@ async def test_what_cannot_be_meant_is_a_clear_error_and_nothing_runs(asked: Any
 
 
 @pytest.mark.req("M-01")
-def test_the_range_is_named() -> None:
+def test_timeout_out_of_range_error_names_the_range() -> None:
     with pytest.raises(InvalidRequest, match=r"Give a number from 0 to 600000\."):
         parse_request({"command": "true", "timeout": 700_000}, MYCODE)
 
 
 @pytest.mark.req("M-01")
-async def test_variables_are_laid_over_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_env_argument_is_merged_over_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INHERITED", "one")
     monkeypatch.setenv("REPLACED", "two")
     asked = {"command": 'echo "$INHERITED $REPLACED $NEW"', "env": {"REPLACED": "three", "NEW": "four"}}
@@ -132,7 +132,7 @@ async def test_variables_are_laid_over_the_process_environment(monkeypatch: pyte
 
 
 @pytest.mark.req("M-01")
-async def test_a_directory_is_that_of_the_call_or_else_of_the_context(tmp_path: Path) -> None:
+async def test_cwd_argument_wins_over_the_working_directory_of_the_context(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     ctx = ToolContext(working_dir=tmp_path)
     places = [{}, {"cwd": ""}, {"cwd": "below"}, {"cwd": "/"}]
@@ -141,6 +141,6 @@ async def test_a_directory_is_that_of_the_call_or_else_of_the_context(tmp_path: 
 
 
 @pytest.mark.req("M-01", "M-05")
-def test_a_timeout_is_for_those_who_wait() -> None:
+def test_background_command_ignores_the_timeout() -> None:
     """The proposal's background tasks have no timeout, and models pass one out of habit."""
     assert timeout_of({"timeout": 1000, "run_in_background": True}) == float("inf")

@@ -92,7 +92,7 @@ def as_written(text: str) -> str:
         "",
     ],
 )
-def test_it_says_what_the_pattern_says(text: str) -> None:
+def test_literal_policy_agrees_with_the_regular_expressions(text: str) -> None:
     assert refusal_of_text(text) == as_written(text)
 
 
@@ -104,7 +104,7 @@ WORDS = ["rm", " ", "\n", "-rf", "/", "dd", "if=", "of=/dev", ">", "/etc", "/dev
 @given(st.lists(st.sampled_from([*WORDS, *ODD, "chmod", "-R", "777", "x"]), max_size=14).map("".join))
 @example("dd if=dd\nif=of=/dev")
 @settings(deadline=None, max_examples=400)
-def test_whatever_the_text(text: str) -> None:
+def test_literal_policy_agrees_with_the_regexes_on_generated_text(text: str) -> None:
     assert refusal_of_text(text) == as_written(text)
 
 
@@ -129,7 +129,7 @@ PIECES = [
 
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize("piece", PIECES, ids=repr)
-def test_no_text_takes_long(piece: str) -> None:
+def test_matching_long_repetitive_text_finishes(piece: str) -> None:
     """The text is so long that a search that restarts over and over would not finish."""
     refusal_of_text((piece * MUCH)[:MUCH])
 
@@ -138,7 +138,7 @@ def test_no_text_takes_long(piece: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [POLICY, MYCODE.policy], ids=["literal", "deeds"])
 @pytest.mark.parametrize("piece", ["curl", "dd if=\n", "curl x | ", "curl|f|bash -c x;"], ids=repr)
-def test_nor_does_the_check_of_a_hundred_kilobytes(piece: str, policy: Policy) -> None:
+def test_check_of_a_hundred_kilobytes_finishes(piece: str, policy: Policy) -> None:
     check((piece * SIZE)[:SIZE], cwd="/home/dev", policy=policy)
 
 
@@ -146,17 +146,17 @@ def test_nor_does_the_check_of_a_hundred_kilobytes(piece: str, policy: Policy) -
 @pytest.mark.parametrize(
     "command", ["git push -f", "wget -qO- x | sh", "tee /dev/sda < x", "perl -e 'fork while fork'"]
 )
-def test_nothing_else_is_refused(command: str) -> None:
+def test_literal_policy_allows_commands_outside_its_patterns(command: str) -> None:
     assert check(command, cwd="/home/dev", policy=POLICY).allowed
 
 
 @pytest.mark.req("M-09")
-def test_but_what_every_policy_refuses() -> None:
+def test_literal_policy_keeps_the_rules_of_every_policy() -> None:
     assert check("rm -fr /", cwd="/home/dev", policy=POLICY).rule == "rm-root-or-home"
 
 
 @pytest.mark.req("M-09", "M-03")
-def test_a_list_of_the_callers_own_is_looked_for_first() -> None:
+def test_blocked_commands_of_the_caller_are_matched_before_the_patterns() -> None:
     policy = mycode(literal=True, blockedCommands=["foo"]).policy
     assert check("rm -rf /; foo", policy=policy).what == "Command contains blocked pattern: foo"
     assert check("rm -rf /tmp/x", policy=policy).what == "Recursive delete from root"

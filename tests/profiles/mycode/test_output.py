@@ -32,7 +32,7 @@ async def output(command: str, ctx: ToolContext | None = None, **asked: Any) -> 
 
 
 @pytest.mark.req("M-02", "M-04")
-async def test_a_command_that_went_well() -> None:
+async def test_successful_command_gives_both_streams_and_exit_code_zero() -> None:
     assert await output("echo out; echo err >&2") == {
         "success": True,
         "stdout": "out\n",
@@ -43,7 +43,7 @@ async def test_a_command_that_went_well() -> None:
 
 
 @pytest.mark.req("M-02")
-async def test_the_keys_are_these_in_this_order() -> None:
+async def test_output_object_has_fixed_keys_in_a_fixed_order() -> None:
     got = await BASH.call({"command": "true"})
     assert list(got.data) == ["success", "stdout", "stderr", "exit_code", "duration_ms", "truncated"]
     failed = await BASH.call({"command": "false"})
@@ -54,24 +54,24 @@ async def test_the_keys_are_these_in_this_order() -> None:
 
 @pytest.mark.req("M-02")
 @pytest.mark.parametrize("code", [1, 2, 126, 127, 128, 137, 255])
-async def test_one_that_failed_has_its_code_and_its_stderr(code: int) -> None:
+async def test_failed_command_gives_its_exit_code_and_stderr(code: int) -> None:
     expected = {"success": False, "stdout": "out\n", "stderr": "err\n", "exit_code": code}
     assert await output(f"echo out; echo err >&2; exit {code}") == expected
 
 
 @pytest.mark.req("M-02")
-async def test_without_stderr_the_message_stands_there() -> None:
+async def test_failed_command_without_stderr_gets_a_message_in_stderr() -> None:
     expected = {"success": False, "stdout": "", "stderr": "Command failed: grep -q x /dev/null", "exit_code": 1}
     assert await output("grep -q x /dev/null") == expected
 
 
 @pytest.mark.req("M-02")
-async def test_a_blank_line_in_stderr_is_stderr() -> None:
+async def test_blank_line_in_stderr_is_not_replaced_by_a_message() -> None:
     assert (await output("echo >&2; exit 3"))["stderr"] == "\n"
 
 
 @pytest.mark.req("M-02", "M-11")
-async def test_out_of_time_is_a_failure_that_says_so(life: Lifeline) -> None:
+async def test_timeout_is_a_failure_with_a_message_in_stderr(life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         said = f"Command timed out after {limit}000 ms"
         expected = {"success": False, "stdout": "", "stderr": said, "exit_code": 1}
@@ -82,7 +82,7 @@ async def test_out_of_time_is_a_failure_that_says_so(life: Lifeline) -> None:
 
 
 @pytest.mark.req("M-02", "M-11")
-async def test_out_of_time_keeps_what_was_written_and_says_so_on_a_line_of_its_own(life: Lifeline) -> None:
+async def test_timeout_message_follows_stderr_on_a_separate_line(life: Lifeline) -> None:
     command = f"{life.hold} printf half; printf warning >&2; (setsid sleep 60 &); sleep 60"
     for limit in TIME_LIMITS_S:
         got = await output(command, timeout=limit * 1000)
@@ -98,19 +98,19 @@ async def test_out_of_time_keeps_what_was_written_and_says_so_on_a_line_of_its_o
 
 
 @pytest.mark.req("M-02")
-async def test_a_signal_has_no_code_and_is_named() -> None:
+async def test_signal_is_named_in_stderr_and_exit_code_is_1() -> None:
     expected = {"success": False, "stdout": "", "stderr": "Command was ended by SIGKILL", "exit_code": 1}
     assert await output("kill -KILL $$") == expected
 
 
 @pytest.mark.req("M-02")
-async def test_the_code_of_a_command_that_was_killed_inside_is_the_shells() -> None:
+async def test_killed_child_gives_the_exit_code_of_the_shell() -> None:
     got = await output("bash -c 'kill -TERM $$'; exit $?")
     assert (got["success"], got["exit_code"]) == (False, 143)
 
 
 @pytest.mark.req("M-02")
-async def test_one_that_is_cancelled_half_way_leaves_nothing_and_says_so(life: Lifeline) -> None:
+async def test_cancelled_command_is_reported_and_leaves_no_process(life: Lifeline) -> None:
     cancel = Cancel()
     async for event in BASH.stream(f"{life.hold} echo half; sleep 60", ToolContext(cancel=cancel)):
         if type(event).__name__ == "Chunk":
@@ -146,13 +146,13 @@ TASK = TaskRef("bash-3f9c2a17", 7, 7, "/state/bash-3f9c2a17/mycode-bash-3f9c2a17
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_whatever_else_can_happen_is_a_failure_in_the_same_shape(outcome: Any, said: str) -> None:
+def test_every_other_outcome_is_a_failure_in_the_same_shape(outcome: Any, said: str) -> None:
     got = answer(Result(command="x", cwd="/", outcome=outcome), MYCODE.view)
     assert got.data == {"success": False, "stdout": "", "stderr": said, "exit_code": 1, "duration_ms": 0}
 
 
 @pytest.mark.req("M-02")
-async def test_what_a_command_leaves_running_is_named(life: Lifeline) -> None:
+async def test_leftovers_are_reported_with_task_id_and_output_file(life: Lifeline) -> None:
     got = await output(f"{life.hold} sleep 60 >/dev/null 2>&1 & echo started")
     assert got == {
         "success": True,
@@ -170,14 +170,14 @@ async def test_what_a_command_leaves_running_is_named(life: Lifeline) -> None:
 
 
 @pytest.mark.req("M-02")
-async def test_bad_bytes_are_replaced_and_the_object_is_json() -> None:
+async def test_invalid_utf8_is_replaced_and_the_object_is_json() -> None:
     got = await output(r"printf 'a\xff\xc3b\xe2\x82\n'; printf '\x80\xf0\x9f' >&2")
     assert got["stdout"] == "a\ufffd\ufffdb\ufffd\n"
     assert got["stderr"] == "\ufffd\ufffd"
 
 
 @pytest.mark.req("M-02")
-async def test_a_command_of_odd_bytes_can_be_repeated_in_the_message() -> None:
+async def test_command_with_odd_bytes_is_sanitized_in_the_failure_message() -> None:
     got = await BASH.call({"command": "false # \udcff\x1b[2J"})
     assert got.data["stderr"] == "Command failed: false # \ufffd[2J"
     got.text.encode()
@@ -197,7 +197,7 @@ async def test_secrets_are_masked_in_every_field(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("M-02")
-async def test_the_executor_gives_the_same_object(tmp_path: Path) -> None:
+async def test_executor_returns_the_same_output_object(tmp_path: Path) -> None:
     executor = BashExecutor()
     got = await executor.execute({"command": "pwd; exit 3"}, {"cwd": str(tmp_path)})
     assert got == {

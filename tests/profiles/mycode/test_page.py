@@ -17,7 +17,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL), ids=["profile", "executor"])
-def test_its_python_prints_what_its_comments_say(code: str) -> None:
+def test_python_on_the_mycode_page_prints_what_its_comments_say(code: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
     )
@@ -25,7 +25,7 @@ def test_its_python_prints_what_its_comments_say(code: str) -> None:
     assert [line for line in done.stdout.splitlines() if line] == said
 
 
-def test_every_page_it_links_to_exists() -> None:
+def test_every_link_of_the_mycode_page_exists() -> None:
     pages = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", TEXT)]
     assert pages
     assert [page for page in pages if not (PAGE.parent / page).exists()] == []

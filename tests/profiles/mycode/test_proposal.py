@@ -34,7 +34,7 @@ def result(command: str, text: str, **fields: object) -> Result:
 
 
 @pytest.mark.req("M-10")
-def test_foreground_with_description() -> None:
+def test_foreground_run_is_drawn_with_its_description() -> None:
     built = result("npm run build", "\n> mycode@1.0.0 build\n> tsc\n\nBuild completed successfully.\n", duration=4.2)
     text = render(draw_streamed(built, CAPABILITIES, description="Build the project"), CAPABILITIES)
     assert text.splitlines()[0] == "Running: Build the project"
@@ -43,7 +43,7 @@ def test_foreground_with_description() -> None:
 
 
 @pytest.mark.req("M-10", "M-05")
-def test_background_execution() -> None:
+def test_background_box_shows_task_id_command_and_output_file() -> None:
     task = TaskRef("bash-abc12345", 7, 7, "/state/bash-abc12345/mycode-bash-abc12345.log")
     started = Result(command="npm test", cwd="/work", outcome=Running(task.id), pid=7, task=task)
     text = render(background_box(started, CAPABILITIES, description="Run tests"), CAPABILITIES)
@@ -58,7 +58,7 @@ def test_background_execution() -> None:
 
 
 @pytest.mark.req("M-10", "M-07")
-async def test_streaming_output_of_a_long_command() -> None:
+async def test_streamed_lines_are_drawn_in_the_live_view_and_at_the_end() -> None:
     command = "echo added 1 package in 1s; echo added 523 packages in 32s"
     live = LiveView(command, "/work", timeout=300.0, description="npm install")
     async for event in Bash("mycode").stream(Request(command, timeout=300)):
@@ -74,7 +74,7 @@ async def test_streaming_output_of_a_long_command() -> None:
 
 
 @pytest.mark.req("M-10", "M-09")
-def test_safety_block() -> None:
+def test_safety_block_shows_reason_alternative_and_rule() -> None:
     verdict = BashExecutor().check_safety("rm -rf /")
     blocked = Result(
         command="rm -rf /",
@@ -93,7 +93,7 @@ def test_safety_block() -> None:
 
 
 @pytest.mark.req("M-10", "M-08")
-async def test_output_truncation() -> None:
+async def test_truncated_output_shows_the_count_of_missing_characters() -> None:
     got = await BashExecutor().execute({"command": "printf '%075678d' 0"})
     assert "\n\n... (45678 characters truncated) ...\n\n" in got["stdout"]
     cut = Captured(head=b"begin\n", tail=b"end\n", total_bytes=45_688, dropped_bytes=45_678, dropped_chars=45_678)
@@ -108,13 +108,13 @@ async def test_output_truncation() -> None:
 
 
 @pytest.mark.req("M-16")
-def test_command_parsing() -> None:
+def test_json_arguments_are_parsed_into_a_request() -> None:
     text = '{"command": "npm test", "description": "Run tests", "timeout": 300000}'
     assert parse_request(text, MYCODE) == Request("npm test", description="Run tests", timeout=300.0)
 
 
 @pytest.mark.req("M-16", "M-09")
-def test_safety_checks() -> None:
+def test_check_safety_refuses_only_the_dangerous_command() -> None:
     executor = BashExecutor()
     assert [executor.check_safety(command)["safe"] for command in ("rm -rf /", "rm -rf ./build", "ls")] == [
         False,
@@ -124,12 +124,12 @@ def test_safety_checks() -> None:
 
 
 @pytest.mark.req("M-16", "M-08")
-def test_output_truncation_by_itself() -> None:
+def test_truncate_keeps_both_ends_of_the_text() -> None:
     assert BashExecutor({"maxOutputSize": 4}).truncate("abcdef") == "ab\n\n... (2 characters truncated) ...\n\nef"
 
 
 @pytest.mark.req("M-16", "M-01")
-async def test_timeout_handling(life: Lifeline) -> None:
+async def test_timeout_kills_the_command_and_is_reported(life: Lifeline) -> None:
     got = await BashExecutor({"defaultTimeout": 200}).execute({"command": f"{life.hold} sleep 60"})
     assert (got["success"], got["stderr"]) == (False, "Command timed out after 200 ms")
     await life.wait_until_ended()
@@ -139,7 +139,7 @@ async def test_timeout_handling(life: Lifeline) -> None:
 
 
 @pytest.mark.req("M-16", "M-05", "M-06")
-async def test_background_execution_to_its_end() -> None:
+async def test_background_command_ends_with_output_and_exit_code() -> None:
     executor = BashExecutor()
     got = await executor.execute({"command": "sleep 0.01; echo done", "run_in_background": True})
     text = await executor.task_manager.task_output({"task_id": got["task_id"], "timeout": 20})
@@ -148,13 +148,13 @@ async def test_background_execution_to_its_end() -> None:
 
 
 @pytest.mark.req("M-16", "M-07")
-async def test_streaming_output() -> None:
+async def test_streaming_yields_output_and_then_the_exit() -> None:
     stream = BashExecutor().execute_with_streaming("echo hi")
     assert [event async for event in stream] == [{"type": "stdout", "data": "hi\n"}, {"type": "exit", "code": 0}]
 
 
 @pytest.mark.req("M-16", "M-02")
-async def test_error_handling() -> None:
+async def test_missing_program_fails_with_127_and_the_message_of_the_shell() -> None:
     got = await BashExecutor().execute({"command": "no-such-program-anywhere"})
     assert (got["success"], got["exit_code"]) == (False, 127)
     assert "command not found" in got["stderr"]
@@ -165,13 +165,13 @@ async def test_error_handling() -> None:
 
 @pytest.mark.req("M-16", "M-09")
 @pytest.mark.parametrize("command", ["rm -rf /", "mkfs", "dd if=/dev/zero", ":(){:|:&};:"])
-def test_blocked_commands(command: str) -> None:
+def test_blocked_command_is_unsafe_and_its_pattern_is_named(command: str) -> None:
     expected = {"safe": False, "reason": f"Command contains blocked pattern: {command}"}
     assert BashExecutor().check_safety(command) == expected
 
 
 @pytest.mark.req("M-16", "M-14")
-async def test_injection_attempts_in_arguments_stay_arguments(tmp_path: Path) -> None:
+async def test_cwd_and_env_are_never_parsed_as_shell_text(tmp_path: Path) -> None:
     """A directory or a variable is never parsed as shell text."""
     odd = tmp_path / "$(touch ran); touch ran #'\"`touch ran`"
     odd.mkdir()
@@ -183,13 +183,13 @@ async def test_injection_attempts_in_arguments_stay_arguments(tmp_path: Path) ->
 
 
 @pytest.mark.req("M-16", "M-11")
-def test_resource_limits() -> None:
+def test_unrestricted_runs_have_memory_and_cpu_limits() -> None:
     """test_guards proves that they are enforced."""
     assert MYCODE.limits["unrestricted"].memory is not None
     assert MYCODE.limits["unrestricted"].cpu is not None
 
 
 @pytest.mark.req("M-16")
-async def test_backward_compatible_with_a_bare_command(tmp_path: Path) -> None:
+async def test_command_without_other_arguments_runs_in_the_working_directory(tmp_path: Path) -> None:
     got = await Bash("mycode").call({"command": "pwd"}, ToolContext(working_dir=tmp_path))
     assert (got.data["success"], got.data["stdout"]) == (True, f"{tmp_path}\n")

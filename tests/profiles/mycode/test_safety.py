@@ -156,13 +156,13 @@ HARMLESS = [
 
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize(("command", "reason"), REFUSED.items(), ids=REFUSED.keys())
-def test_it_is_refused_in_the_words_of_the_proposal(command: str, reason: str) -> None:
+def test_dangerous_command_is_refused_with_the_message_of_the_proposal(command: str, reason: str) -> None:
     assert refusal_of(command) == reason
 
 
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize("command", HARMLESS)
-def test_text_that_does_nothing_is_no_deed(command: str) -> None:
+def test_harmless_command_is_allowed(command: str) -> None:
     assert refusal_of(command) == ""
 
 
@@ -177,17 +177,17 @@ def test_text_that_does_nothing_is_no_deed(command: str) -> None:
         ("echo x > /etc/y; dd if=x of=/dev/sda", DD),
     ],
 )
-def test_of_several_the_first_that_the_proposal_looks_for_is_named(command: str, reason: str) -> None:
+def test_first_pattern_of_the_proposal_wins_among_several(command: str, reason: str) -> None:
     assert refusal_of(command) == reason
 
 
 @pytest.mark.req("M-09")
-def test_a_home_is_kept_as_well() -> None:
+def test_removing_the_home_directory_is_refused() -> None:
     assert refusal_of("rm -rf ~") == "`rm -rf /home/dev` would delete the home directory /home/dev"
 
 
 @pytest.mark.req("M-09", "M-02")
-async def test_it_is_not_run_and_the_object_says_why(tmp_path: Path) -> None:
+async def test_refused_command_does_not_run_and_stderr_gives_the_reason(tmp_path: Path) -> None:
     command = "touch here; chmod -R 777 no-such-directory"
     answer = await Bash("mycode").call({"command": command}, ToolContext(working_dir=tmp_path))
     assert answer.data == {
@@ -203,7 +203,7 @@ async def test_it_is_not_run_and_the_object_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("M-09", "M-05")
-async def test_nor_in_the_background(tmp_path: Path) -> None:
+async def test_refused_background_command_does_not_run(tmp_path: Path) -> None:
     asked = {"command": "touch here; chmod -R 777 no-such-directory", "run_in_background": True}
     got = await BashExecutor().execute(asked, {"cwd": str(tmp_path)})
     assert got == {
@@ -217,7 +217,7 @@ async def test_nor_in_the_background(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("M-09")
-def test_the_executor_can_be_asked() -> None:
+def test_check_safety_of_the_executor_gives_safe_and_reason() -> None:
     executor = BashExecutor()
     assert executor.check_safety("rm -rf /") == {"safe": False, "reason": blocked_message("rm -rf /")}
     assert executor.check_safety("ls") == {"safe": True, "reason": ""}
@@ -242,21 +242,19 @@ def test_the_executor_can_be_asked() -> None:
         ("echo 'rm -rf /'", ""),
     ],
 )
-def test_a_list_of_the_callers_own_is_plain_text_and_takes_the_place_of_the_proposals(
-    command: str, reason: str
-) -> None:
+def test_blocked_commands_of_the_caller_are_plain_text_and_replace_the_list(command: str, reason: str) -> None:
     assert refusal_of(command, mycode(blockedCommands=["shutdown", "a.c"]).policy) == reason
 
 
 @pytest.mark.req("M-09", "M-03")
-def test_a_pattern_of_the_proposals_is_plain_text_too_when_the_caller_lists_it() -> None:
+def test_default_pattern_listed_by_the_caller_is_plain_text() -> None:
     policy = mycode(blockedCommands=["rm -rf /"]).policy
     assert refusal_of("echo 'rm -rf /'", policy) == blocked_message("rm -rf /")
     assert refusal_of("rm -rf /tmp/x", policy) == blocked_message("rm -rf /")
 
 
 @pytest.mark.req("M-09", "M-03")
-def test_without_a_list_the_dangerous_ones_are_left() -> None:
+def test_empty_blocked_list_keeps_the_dangerous_commands() -> None:
     policy = mycode(blockedCommands=[]).policy
     assert (refusal_of("rm -rf /", policy), refusal_of("echo mkfs", policy)) == (ROOT, "")
 
@@ -286,5 +284,5 @@ def test_without_a_list_the_dangerous_ones_are_left() -> None:
         "command rm -rf /",
     ],
 )
-def test_however_it_is_injected(command: str) -> None:
+def test_rm_of_root_is_refused_however_it_is_injected(command: str) -> None:
     assert refusal_of(command) in (blocked_message("rm -rf /"), ROOT)

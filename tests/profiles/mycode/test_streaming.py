@@ -24,7 +24,7 @@ def join_stream(found: list[StreamEvent], stream: str) -> str:
 
 
 @pytest.mark.req("M-07")
-async def test_chunks_come_while_it_runs_and_the_exit_comes_last(gate: Gate) -> None:
+async def test_chunks_arrive_while_the_command_runs_and_exit_comes_last(gate: Gate) -> None:
     found: list[StreamEvent] = []
     async for event in execute_with_streaming(f"echo one; {gate.wait}; echo two >&2; exit 3"):
         found.append(event)
@@ -38,12 +38,12 @@ async def test_chunks_come_while_it_runs_and_the_exit_comes_last(gate: Gate) -> 
 
 
 @pytest.mark.req("M-07")
-async def test_nothing_said_is_only_an_exit() -> None:
+async def test_silent_command_yields_only_the_exit() -> None:
     assert await events("true") == [{"type": "exit", "code": 0}]
 
 
 @pytest.mark.req("M-07")
-async def test_directory_variables_and_context_are_as_in_a_call(tmp_path: Path) -> None:
+async def test_streaming_takes_cwd_env_and_context(tmp_path: Path) -> None:
     command = 'echo "$PWD $A"'
     assert await events(command, cwd=tmp_path, env={"A": "b"}) == [
         {"type": "stdout", "data": f"{tmp_path} b\n"},
@@ -53,21 +53,21 @@ async def test_directory_variables_and_context_are_as_in_a_call(tmp_path: Path) 
 
 
 @pytest.mark.req("M-07")
-async def test_a_character_is_never_cut() -> None:
+async def test_multibyte_character_split_across_chunks_arrives_whole() -> None:
     found = await events(r"printf 'a\xe2\x82'; sleep 0.01; printf '\xacb\xff'")
     assert join_stream(found, "stdout") == "a€b\ufffd"
     assert found[-1] == {"type": "exit", "code": 0}
 
 
 @pytest.mark.req("M-07")
-async def test_all_of_a_flood_comes_through() -> None:
+async def test_streaming_loses_no_output_of_a_flood() -> None:
     found = await events("seq 1 200000; echo end >&2")
     assert join_stream(found, "stdout") == "".join(f"{n}\n" for n in range(1, 200_001))
     assert join_stream(found, "stderr") == "end\n"
 
 
 @pytest.mark.req("M-07", "M-11")
-async def test_out_of_time_is_said_and_everything_is_ended(life: Lifeline) -> None:
+async def test_timeout_is_streamed_and_kills_the_whole_tree(life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         found = await events(f"{life.hold} printf half >&2; (setsid sleep 60 &); sleep 60", timeout=limit * 1000)
         if join_stream(found, "stderr").startswith("half"):
@@ -78,7 +78,7 @@ async def test_out_of_time_is_said_and_everything_is_ended(life: Lifeline) -> No
 
 
 @pytest.mark.req("M-07")
-async def test_whoever_stops_listening_ends_it(life: Lifeline) -> None:
+async def test_closing_the_stream_kills_the_command(life: Lifeline) -> None:
     async with aclosing(execute_with_streaming(f"{life.hold} echo one; sleep 60")) as stream:
         async for event in stream:
             assert event == {"type": "stdout", "data": "one\n"}
@@ -87,7 +87,7 @@ async def test_whoever_stops_listening_ends_it(life: Lifeline) -> None:
 
 
 @pytest.mark.req("M-07")
-async def test_a_cancel_switch_ends_it_and_the_stream_says_so(life: Lifeline) -> None:
+async def test_cancel_kills_the_streamed_command_and_is_reported(life: Lifeline) -> None:
     cancel = Cancel()
     found = []
     async for event in execute_with_streaming(f"{life.hold} echo one; sleep 60", context=ToolContext(cancel=cancel)):
@@ -98,14 +98,14 @@ async def test_a_cancel_switch_ends_it_and_the_stream_says_so(life: Lifeline) ->
 
 
 @pytest.mark.req("M-07", "M-09")
-async def test_what_is_blocked_is_not_run_here_either(tmp_path: Path) -> None:
+async def test_refused_command_is_not_run_when_streaming(tmp_path: Path) -> None:
     found = await events("touch here; chmod -R 777 no-such-directory", cwd=tmp_path)
     assert found == [{"type": "stderr", "data": "Insecure permissions"}, {"type": "exit", "code": -1}]
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.req("M-07", "M-01")
-async def test_what_cannot_be_meant_is_raised() -> None:
+async def test_streaming_raises_for_invalid_arguments() -> None:
     with pytest.raises(InvalidRequest, match="`timeout` is"):
         await events("true", timeout=-1)
     with pytest.raises(InvalidRequest, match="does not exist"):
@@ -117,7 +117,7 @@ async def test_what_cannot_be_meant_is_raised() -> None:
 
 
 @pytest.mark.req("M-07", "M-11")
-async def test_a_secret_is_masked_though_it_comes_in_pieces(tmp_path: Path, gate: Gate) -> None:
+async def test_secret_split_across_chunks_is_masked(tmp_path: Path, gate: Gate) -> None:
     (tmp_path / "a").write_text("<0123456")
     (tmp_path / "b").write_text("789abcdef> 012345")
     ctx = ToolContext(working_dir=tmp_path, secrets=("0123456789abcdef",))
@@ -130,7 +130,7 @@ async def test_a_secret_is_masked_though_it_comes_in_pieces(tmp_path: Path, gate
     assert join_stream(found, "stdout") == "<[secret]> 012345"
 
 
-async def test_a_secret_that_ends_as_it_begins_is_masked_in_pieces(gate: Gate) -> None:
+async def test_secret_that_ends_as_it_begins_is_masked_across_chunks(gate: Gate) -> None:
     ctx = ToolContext(secrets=("hunter2secrethunter2", "tok-ABCDEFGH1234"))
     command = f"printf hunter2secrethunter2to; {gate.wait}; echo k-ABCDEFGH1234 aHVudGVyMnNlY3JldGh1bnRlcjI="
     found: list[StreamEvent] = []

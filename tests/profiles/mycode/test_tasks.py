@@ -32,7 +32,7 @@ async def wait_for_end(executor: BashExecutor, id: str) -> None:
 
 
 @pytest.mark.req("M-05")
-async def test_it_returns_at_once_with_the_object_of_the_proposal(executor: BashExecutor, gate: Gate) -> None:
+async def test_background_command_returns_at_once_with_a_task_id(executor: BashExecutor, gate: Gate) -> None:
     got = await start_task(executor, f"{gate.wait}; echo late", description="Wait")
     id = got["task_id"]
     assert re.fullmatch(r"bash-[0-9a-f]{8}", id)
@@ -50,7 +50,7 @@ async def test_it_returns_at_once_with_the_object_of_the_proposal(executor: Bash
 
 
 @pytest.mark.req("M-05")
-async def test_both_streams_reach_a_file_of_the_proposals_name_in_a_private_directory(executor: BashExecutor) -> None:
+async def test_background_streams_go_to_one_file_in_a_private_directory(executor: BashExecutor) -> None:
     got = await start_task(executor, "sleep 0.01; echo out; echo err >&2; exit 3")
     await wait_for_end(executor, got["task_id"])
     path = Path(got["output_file"])
@@ -63,7 +63,7 @@ async def test_both_streams_reach_a_file_of_the_proposals_name_in_a_private_dire
 
 
 @pytest.mark.req("M-05")
-async def test_it_is_detached_and_outlives_the_event_loop_of_the_call(executor: BashExecutor, life: Lifeline) -> None:
+async def test_background_task_runs_in_a_separate_session(executor: BashExecutor, life: Lifeline) -> None:
     got = await start_task(executor, f"{life.hold} sleep 60")
     pid = executor.task_manager.get(got["task_id"])["pid"]
     assert pid is not None
@@ -73,14 +73,14 @@ async def test_it_is_detached_and_outlives_the_event_loop_of_the_call(executor: 
 
 
 @pytest.mark.req("M-05")
-async def test_directory_and_variables_are_those_of_the_call(executor: BashExecutor, tmp_path: Path) -> None:
+async def test_background_command_uses_cwd_and_env_of_the_call(executor: BashExecutor, tmp_path: Path) -> None:
     got = await start_task(executor, "sleep 0.01; pwd; echo $A", {"cwd": "/"}, cwd=str(tmp_path), env={"A": "b"})
     await wait_for_end(executor, got["task_id"])
     assert Path(got["output_file"]).read_text().startswith(f"{tmp_path}\nb\n")
 
 
 @pytest.mark.req("M-05")
-async def test_one_that_is_over_before_the_answer_was_started_all_the_same(executor: BashExecutor) -> None:
+async def test_background_command_that_exits_at_once_is_reported_as_started(executor: BashExecutor) -> None:
     got = await start_task(executor, "echo quick")
     assert got == {
         "success": True,
@@ -97,7 +97,7 @@ async def test_one_that_is_over_before_the_answer_was_started_all_the_same(execu
 
 @pytest.mark.req("M-05")
 @pytest.mark.linux
-async def test_one_that_fails_at_once_says_so_where_the_model_reads_it(executor: BashExecutor) -> None:
+async def test_background_command_that_fails_at_once_is_reported_in_stderr(executor: BashExecutor) -> None:
     got = await start_task(executor, "cd /no/such/place")
     assert (got["success"], got["exit_code"], got["stdout"]) == (
         True,
@@ -110,7 +110,7 @@ async def test_one_that_fails_at_once_says_so_where_the_model_reads_it(executor:
 
 
 @pytest.mark.req("M-05", "M-14")
-async def test_a_place_for_its_files_can_be_named(executor: BashExecutor, tmp_path: Path) -> None:
+async def test_output_dir_holds_the_files_of_background_tasks(executor: BashExecutor, tmp_path: Path) -> None:
     got = await start_task(executor, "sleep 0.01; echo hi", ToolContext(output_dir=tmp_path / "tasks"))
     id = got["task_id"]
     assert got["output_file"] == str(tmp_path / "tasks" / id / f"mycode-{id}.log")
@@ -120,7 +120,7 @@ async def test_a_place_for_its_files_can_be_named(executor: BashExecutor, tmp_pa
 
 
 @pytest.mark.req("M-05", "M-02")
-async def test_one_that_cannot_be_started_leaves_nothing_behind(executor: BashExecutor, tmp_path: Path) -> None:
+async def test_background_command_that_cannot_start_leaves_no_files(executor: BashExecutor, tmp_path: Path) -> None:
     place = tmp_path / "tasks"
     got = await start_task(executor, "true", ToolContext(output_dir=place), env={"A": "x" * 200_000})
     assert got == {
@@ -136,7 +136,7 @@ async def test_one_that_cannot_be_started_leaves_nothing_behind(executor: BashEx
 
 
 @pytest.mark.req("M-06")
-async def test_the_manager_knows_all_about_it_from_start_to_end(executor: BashExecutor, gate: Gate) -> None:
+async def test_task_manager_describes_a_task_while_it_runs_and_after(executor: BashExecutor, gate: Gate) -> None:
     before = datetime.now(UTC).timestamp()
     command = f"{gate.wait}; exit 5"
     got = await start_task(executor, command, description="Fail later")
@@ -163,9 +163,7 @@ async def test_the_manager_knows_all_about_it_from_start_to_end(executor: BashEx
 
 
 @pytest.mark.req("M-06")
-async def test_one_that_succeeds_is_completed_and_one_that_is_killed_has_failed(
-    executor: BashExecutor, life: Lifeline
-) -> None:
+async def test_exit_zero_is_completed_and_a_killed_task_is_failed(executor: BashExecutor, life: Lifeline) -> None:
     good = await start_task(executor, "sleep 0.01")
     await wait_for_end(executor, good["task_id"])
     bad = await start_task(executor, f"{life.hold} sleep 60")
@@ -176,14 +174,14 @@ async def test_one_that_succeeds_is_completed_and_one_that_is_killed_has_failed(
 
 
 @pytest.mark.req("M-06")
-async def test_any_other_executor_and_any_later_program_knows_it_too(executor: BashExecutor) -> None:
+async def test_task_is_known_to_another_executor(executor: BashExecutor) -> None:
     got = await start_task(executor, "sleep 0.01; exit 2")
     await wait_for_end(executor, got["task_id"])
     assert BashExecutor().task_manager.get(got["task_id"]) == executor.task_manager.get(got["task_id"])
 
 
 @pytest.mark.req("M-06")
-async def test_slash_tasks_lists_and_task_output_reads(executor: BashExecutor, gate: Gate) -> None:
+async def test_listing_shows_tasks_and_task_output_reads_from_a_cursor(executor: BashExecutor, gate: Gate) -> None:
     got = await start_task(executor, f"echo first; {gate.wait}; echo second", description="Say two things")
     id = got["task_id"]
     assert re.search(
@@ -204,14 +202,14 @@ async def listing(executor: BashExecutor) -> str:
 
 
 @pytest.mark.req("M-06")
-async def test_the_tool_for_results_is_the_one_that_the_description_names() -> None:
+async def test_tool_description_names_the_task_output_tool() -> None:
     names = [definition["name"] for definition in task_tools.definitions()]
     assert "TaskOutput" in names
     assert "TaskOutput" in Bash("mycode").definition()["description"]
 
 
 @pytest.mark.req("M-06")
-async def test_what_others_have_started_can_be_registered_and_completed(tmp_path: Path) -> None:
+async def test_task_of_another_program_can_be_registered_and_completed(tmp_path: Path) -> None:
     manager = TaskManager(tmp_path)
     assert manager.list() == []
     assert await manager.listing() == "There are no tasks."
@@ -234,7 +232,7 @@ async def test_what_others_have_started_can_be_registered_and_completed(tmp_path
 
 
 @pytest.mark.req("M-06")
-async def test_what_nobody_has_started_is_an_error_and_an_answer(tmp_path: Path) -> None:
+async def test_unknown_task_id_raises_or_gives_an_error_text(tmp_path: Path) -> None:
     manager = TaskManager(tmp_path)
     for ask in (manager.get, lambda id: manager.complete(id, 0)):
         with pytest.raises(NacreError, match="There is no task"):
@@ -244,7 +242,7 @@ async def test_what_nobody_has_started_is_an_error_and_an_answer(tmp_path: Path)
 
 
 @pytest.mark.req("M-06")
-async def test_nobody_can_say_of_a_task_of_nacres_that_it_has_ended(executor: BashExecutor, gate: Gate) -> None:
+async def test_complete_does_not_change_a_task_of_nacre(executor: BashExecutor, gate: Gate) -> None:
     got = await start_task(executor, gate.wait)
     executor.task_manager.complete(got["task_id"], 0)
     assert executor.task_manager.get(got["task_id"])["status"] == "running"

@@ -23,7 +23,7 @@ SCHEMA = {
 
 
 @pytest.mark.req("M-15", "M-01")
-def test_its_schema_is_the_proposals() -> None:
+def test_mycode_schema_matches_the_proposal() -> None:
     definition = Bash("mycode").definition()
     schema = definition["input_schema"]
     assert definition["name"] == "Bash"
@@ -39,7 +39,7 @@ def without_description(property: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.req("M-15")
-def test_its_description_has_every_parameter_the_limits_and_the_best_practices() -> None:
+def test_mycode_description_covers_parameters_limits_and_practices() -> None:
     text = Bash("mycode").definition()["description"]
     for name in SCHEMA:
         assert f"\n- {name}: " in text
@@ -49,7 +49,7 @@ def test_its_description_has_every_parameter_the_limits_and_the_best_practices()
 
 
 @pytest.mark.req("M-15", "M-03")
-def test_its_description_has_the_configured_numbers() -> None:
+def test_mycode_description_shows_the_configured_timeouts() -> None:
     text = Bash(mycode(defaultTimeout=1_234_567, maxTimeout=2_000_000)).definition()["description"]
     assert "(default: 1234567, max: 600000)" in text
     text = Bash(mycode(maxTimeout=5000)).definition()["description"]
@@ -57,7 +57,7 @@ def test_its_description_has_the_configured_numbers() -> None:
 
 
 @pytest.mark.req("M-15", "M-03")
-def test_a_demanded_description_is_in_schema_and_description() -> None:
+def test_required_description_is_marked_in_schema_and_description() -> None:
     definition = Bash(mycode(requireDescription=True)).definition()
     assert definition["input_schema"]["required"] == ["command", "description"]
     assert "(required)\n- timeout" in definition["description"]
@@ -65,7 +65,7 @@ def test_a_demanded_description_is_in_schema_and_description() -> None:
 
 
 @pytest.mark.req("M-15")
-async def test_the_tool_of_the_proposal_can_be_called(tmp_path: Path) -> None:
+async def test_bash_tool_has_the_definition_and_can_be_called(tmp_path: Path) -> None:
     definition = Bash("mycode").definition()
     assert (bash_tool.name, bash_tool.description, bash_tool.parameters) == (
         "Bash",
@@ -76,7 +76,7 @@ async def test_the_tool_of_the_proposal_can_be_called(tmp_path: Path) -> None:
     assert got["stdout"] == f"{tmp_path}\n"
 
 
-def test_it_can_be_imported_where_there_is_no_directory_any_more() -> None:
+def test_mycode_can_be_imported_in_a_deleted_working_directory() -> None:
     program = """
         import asyncio, os, tempfile  # Python 3.13.0 itself cannot load asyncio there
         os.chdir(place := tempfile.mkdtemp())
@@ -87,7 +87,7 @@ def test_it_can_be_imported_where_there_is_no_directory_any_more() -> None:
     assert run_host(program, env={"PYTHONPATH": os.getcwd()}) == "fine\n"
 
 
-def test_profiles_can_be_had_without_loading_it() -> None:
+def test_importing_profiles_does_not_load_mycode() -> None:
     program = """
         import sys, nacre.profiles
         print([name for name in sys.modules if name.startswith("nacre") and "mycode" in name])

@@ -36,21 +36,21 @@ def marker(count: int) -> str:
 
 @pytest.mark.req("M-08")
 @pytest.mark.parametrize("length", [29_999, 30_000])
-async def test_up_to_the_limit_nothing_is_cut(length: int) -> None:
+async def test_stream_up_to_the_limit_is_not_truncated(length: int) -> None:
     got = await data(print_command(f"'x' * {length}"))
     assert got == {"success": True, "stdout": "x" * length, "stderr": "", "exit_code": 0, "truncated": False}
 
 
 @pytest.mark.req("M-08")
 @pytest.mark.parametrize(("length", "missing"), [(30_001, 1), (45_678, 15_678), (1_030_000, 1_000_000)])
-async def test_above_it_two_halves_are_left_and_the_rest_is_counted_in_plain_digits(length: int, missing: int) -> None:
+async def test_stream_over_the_limit_keeps_two_halves_and_counts_the_rest(length: int, missing: int) -> None:
     got = await data(print_command(f"'a' * 15000 + 'x' * {length - 30_000} + 'b' * 15000"))
     expected = f"{'a' * 15_000}{marker(missing)}{'b' * 15_000}"
     assert got == {"success": True, "stdout": expected, "stderr": "", "exit_code": 0, "truncated": True}
 
 
 @pytest.mark.req("M-08")
-async def test_each_stream_has_its_own_limit_and_one_is_enough_for_the_mark() -> None:
+async def test_stderr_alone_over_the_limit_is_truncated_and_sets_the_flag() -> None:
     got = await data(f"echo short; {print_command('chr(98) * 30001', 'stderr')}; exit 4")
     expected = f"{'b' * 15_000}{marker(1)}{'b' * 15_000}"
     assert got == {"success": False, "stdout": "short\n", "stderr": expected, "exit_code": 4, "truncated": True}
@@ -59,7 +59,7 @@ async def test_each_stream_has_its_own_limit_and_one_is_enough_for_the_mark() ->
 @pytest.mark.req("M-08")
 @pytest.mark.parametrize("letter", ["é", "€", "😀", "日"])
 @pytest.mark.parametrize("length", [30_000, 30_001])
-async def test_characters_are_counted_not_bytes(letter: str, length: int) -> None:
+async def test_output_limit_counts_characters_not_bytes(letter: str, length: int) -> None:
     got = (await data(print_command(f"'\\U{ord(letter):08x}' * {length}")))["stdout"]
     half = letter * 15_000
     assert got == (half + half if length == 30_000 else f"{half}{marker(1)}{half}")
@@ -67,7 +67,7 @@ async def test_characters_are_counted_not_bytes(letter: str, length: int) -> Non
 
 @pytest.mark.req("M-08")
 @pytest.mark.parametrize("letter", ["x", "😀"])
-async def test_more_than_memory_holds_is_counted_as_exactly(letter: str) -> None:
+async def test_missing_characters_beyond_memory_are_counted_exactly(letter: str) -> None:
     """50 MB and more, of which memory holds one megabyte."""
     count = 13_000_000
     command = print_command(f"'<' + '\\U{ord(letter):08x}' * {count} + '>'")
@@ -90,14 +90,14 @@ async def test_more_than_memory_holds_is_counted_as_exactly(letter: str) -> None
         (0, marker(11)),
     ],
 )
-async def test_the_limit_is_the_configured_one_and_halves_are_rounded_down(limit: int, expected: str) -> None:
+async def test_configured_output_limit_applies_with_halves_rounded_down(limit: int, expected: str) -> None:
     assert BashExecutor({"maxOutputSize": limit}).truncate("hello world") == expected
     got = await data("printf 'hello world'", Bash(mycode(maxOutputSize=limit)))
     assert (got["stdout"], got.get("truncated", False)) == (expected, limit < 11)
 
 
 @pytest.mark.req("M-08", "M-03")
-async def test_a_limit_beyond_a_megabyte_is_kept_too() -> None:
+async def test_output_limit_of_more_than_a_megabyte_is_honored() -> None:
     size = 600_000
     bash = Bash(mycode(maxOutputSize=size))
     command = print_command(f"'\\U0001f600' * {size}")
@@ -107,14 +107,14 @@ async def test_a_limit_beyond_a_megabyte_is_kept_too() -> None:
 
 
 @pytest.mark.req("M-08")
-async def test_with_less_memory_than_the_limit_what_is_missing_is_still_said_exactly() -> None:
+async def test_missing_characters_are_exact_with_less_memory_than_the_limit() -> None:
     got = await data("printf '%02000d' 7", ctx=ToolContext(limits=Limits(output=100)))
     assert got["stdout"] == f"{'0' * 50}{marker(1900)}{'0' * 49}7"
     assert got["truncated"] is True
 
 
 @pytest.mark.req("M-08", "M-02")
-async def test_a_message_that_stands_for_stderr_is_cut_like_stderr() -> None:
+async def test_failure_message_in_stderr_is_truncated_like_stderr() -> None:
     command = f"false {'x' * 40_000}"
     got = await data(command)
     whole = f"Command failed: {command}"
@@ -123,7 +123,7 @@ async def test_a_message_that_stands_for_stderr_is_cut_like_stderr() -> None:
 
 
 @pytest.mark.req("M-08", "M-11")
-async def test_a_secret_at_the_cut_is_masked_whole() -> None:
+async def test_secret_at_the_truncation_point_is_masked_whole() -> None:
     secret = "0123456789abcdef"
     ctx = ToolContext(secrets=(secret,))
     got = await data(print_command(f"'x' * 14_992 + '{secret}' + 'y' * 30_000"), ctx=ctx)
@@ -131,12 +131,12 @@ async def test_a_secret_at_the_cut_is_masked_whole() -> None:
 
 
 @pytest.mark.req("M-08")
-async def test_fifty_megabytes_of_no_text_at_all_are_an_answer() -> None:
+async def test_fifty_megabytes_of_random_bytes_are_truncated() -> None:
     got = await data(f"head -c {50 * MIB} /dev/urandom")
     assert got["truncated"] is True
     assert len(got["stdout"]) < 30_100
 
 
-def test_what_is_short_enough_is_the_same_text() -> None:
+def test_shorten_stream_returns_short_text_unchanged() -> None:
     text = "x" * 30_000
     assert shorten_stream(StreamText(text), 30_000) == (text, False)

@@ -13,7 +13,7 @@ from tests.support.lifeline import Lifeline
 
 
 @pytest.mark.req("P-005")
-def test_the_schema_has_a_command_and_one_of_three_modes(phoenix: Bash, ctx: ToolContext) -> None:
+def test_phoenix_schema_has_a_command_and_three_modes(phoenix: Bash, ctx: ToolContext) -> None:
     told = phoenix.definition(ctx)
     modes = told["input_schema"]["properties"]["mode"].pop("description")
     assert told["name"] == "bash"
@@ -29,7 +29,7 @@ def test_the_schema_has_a_command_and_one_of_three_modes(phoenix: Bash, ctx: Too
 
 
 @pytest.mark.req("P-005", "P-010")
-def test_the_description_names_the_directory_of_the_conversation(phoenix: Bash, tmp_path: Path) -> None:
+def test_phoenix_description_names_the_working_directory(phoenix: Bash, tmp_path: Path) -> None:
     for place in (tmp_path / "one", tmp_path / "two"):
         place.mkdir()
         told = phoenix.definition(ToolContext(working_dir=place))["description"]
@@ -52,7 +52,7 @@ async def test_one_instance_serves_many_conversations_at_once(phoenix: Bash, tmp
 
 
 @pytest.mark.req("P-010")
-async def test_the_contexts_switch_ends_its_own_call_and_no_other(
+async def test_cancel_ends_its_own_call_and_no_other(
     phoenix: Bash, place: Path, life: Lifeline, other_life: Lifeline
 ) -> None:
     one, two = Cancel(), Cancel()
@@ -77,7 +77,7 @@ async def test_the_contexts_switch_ends_its_own_call_and_no_other(
 
 
 @pytest.mark.req("P-010")
-async def test_a_switch_thrown_before_the_call_runs_nothing(phoenix: Bash, place: Path) -> None:
+async def test_call_cancelled_before_it_starts_runs_nothing(phoenix: Bash, place: Path) -> None:
     cancel = Cancel()
     cancel.cancel()
     made = await phoenix.call({"command": "touch ran"}, ToolContext(working_dir=place, cancel=cancel))

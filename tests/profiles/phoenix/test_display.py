@@ -32,20 +32,22 @@ from tests.support.quoting import quote
         "long", "long-elsewhere",
     ],
 )  # fmt: skip
-async def test_only_a_cd_to_the_working_directory_is_left_out(ask: Ask, place: Path, command: str, shown: str) -> None:
+async def test_display_omits_only_a_cd_to_the_working_directory(
+    ask: Ask, place: Path, command: str, shown: str
+) -> None:
     command, shown = command.replace("{place}", quote(place)), shown.replace("{place}", quote(place))
     made = await ask(command)
     assert (made.data["command"], made.data["display"]) == (command, shown)
 
 
 @pytest.mark.req("P-011")
-async def test_what_is_refused_is_displayed_too(ask: Ask, place: Path) -> None:
+async def test_display_of_a_refused_command_omits_the_cd(ask: Ask, place: Path) -> None:
     made = await ask(f"cd {quote(place)} && git add -A")
     assert made.data["display"] == "git add -A"
 
 
 @pytest.mark.req("P-011")
-async def test_of_many_lines_there_is_one_that_tells_of_the_rest(ask: Ask, place: Path) -> None:
+async def test_display_of_many_lines_is_one_short_line(ask: Ask, place: Path) -> None:
     made = await ask(f"cd {quote(place)} && echo a\n" + ":\n" * 20_000)
     shown = made.data["display"]
     assert (shown.startswith("echo a; :; :; "), "\n" in shown, len(shown) <= 120) == (True, False, True)

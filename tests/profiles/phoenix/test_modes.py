@@ -38,7 +38,7 @@ def tasks(tmp_path: Path) -> Tasks:
     ],
     ids=["omitted", "default", "null", "slow", "background"],
 )
-def test_each_mode_has_its_time(mode: dict[str, str | None], seconds: float | None) -> None:
+def test_each_mode_has_its_timeout(mode: dict[str, str | None], seconds: float | None) -> None:
     plan = plan_for(parse_request({"command": "true", **mode}, PHOENIX), ToolContext(), PHOENIX, {})
     assert plan.timeout == (float("inf") if seconds is None else seconds)
     assert plan.background == (seconds is None)
@@ -46,7 +46,7 @@ def test_each_mode_has_its_time(mode: dict[str, str | None], seconds: float | No
 
 @pytest.mark.req("P-002")
 @pytest.mark.parametrize("mode", ["default", "slow"])
-async def test_at_its_end_the_group_is_ended_and_what_was_printed_is_returned(
+async def test_timeout_kills_the_process_group_and_returns_the_output(
     ctx: ToolContext, life: Lifeline, mode: str
 ) -> None:
     bash = Bash(replace(PHOENIX, timeout=0.5, slow_timeout=0.5))
@@ -59,9 +59,7 @@ async def test_at_its_end_the_group_is_ended_and_what_was_printed_is_returned(
 
 
 @pytest.mark.req("P-003")
-async def test_a_background_command_is_named_at_once_and_its_end_is_appended_to_its_file(
-    ask: Ask, tasks: Tasks, gate: Gate
-) -> None:
+async def test_background_command_returns_its_task_and_logs_its_exit_status(ask: Ask, tasks: Tasks, gate: Gate) -> None:
     made = await ask(f"echo begun; {gate.wait}; echo done; exit 7", mode="background")
     data = made.data
     assert made.text == (
@@ -81,7 +79,7 @@ async def test_a_background_command_is_named_at_once_and_its_end_is_appended_to_
 
 @pytest.mark.req("P-003")
 @pytest.mark.linux
-async def test_what_ends_at_once_is_told_at_once_and_is_a_task_all_the_same(ask: Ask) -> None:
+async def test_background_command_that_exits_at_once_gives_its_result_and_task(ask: Ask) -> None:
     made = await ask("echo fine; exit 5", mode="background")
     data = made.data
     assert made.text == (
@@ -94,7 +92,7 @@ async def test_what_ends_at_once_is_told_at_once_and_is_a_task_all_the_same(ask:
 
 
 @pytest.mark.req("P-003")
-async def test_the_group_can_be_killed_by_its_number(ask: Ask, tasks: Tasks, life: Lifeline) -> None:
+async def test_background_process_group_can_be_killed_by_its_pgid(ask: Ask, tasks: Tasks, life: Lifeline) -> None:
     made = await ask(f"{life.hold} sleep 61 & sleep 62", mode="background")
     await life.wait_until_held()
     assert (await ask(f"kill -9 -{made.data['pgid']}")).text == "[nacre: no output]"
@@ -105,7 +103,7 @@ async def test_the_group_can_be_killed_by_its_number(ask: Ask, tasks: Tasks, lif
 
 
 @pytest.mark.req("P-003")
-async def test_it_outlives_the_agent(tasks: Tasks, tmp_path: Path, gate: Gate) -> None:
+async def test_background_command_outlives_the_agent(tasks: Tasks, tmp_path: Path, gate: Gate) -> None:
     host = """
         import asyncio, sys
         from nacre import Bash, ToolContext
@@ -123,7 +121,7 @@ async def test_it_outlives_the_agent(tasks: Tasks, tmp_path: Path, gate: Gate) -
 
 
 @pytest.mark.req("P-003")
-async def test_what_a_command_leaves_running_can_be_ended_the_same_way(ask: Ask, tasks: Tasks, life: Lifeline) -> None:
+async def test_leftovers_are_reported_as_a_task_that_can_be_killed(ask: Ask, tasks: Tasks, life: Lifeline) -> None:
     made = await ask(f"{life.hold} setsid sleep 61 & echo started")
     data = made.data
     assert made.text.splitlines()[0] == "started"

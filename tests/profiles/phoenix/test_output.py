@@ -26,13 +26,13 @@ def cut(missing: int, seen: int, path: Path, kept: str = "all of it is") -> str:
 
 
 @pytest.mark.req("P-001")
-async def test_it_is_bash_in_the_conversations_directory_and_both_streams_are_one(ask: Ask, place: Path) -> None:
+async def test_phoenix_runs_bash_in_the_working_directory_with_merged_streams(ask: Ask, place: Path) -> None:
     made = await ask("pwd; echo err >&2; [[ ab =~ a(.) ]] && echo ${BASH_REMATCH[1]}")
     assert (made.text, made.error) == (f"{place}\nerr\nb\n", "")
 
 
 @pytest.mark.req("P-001", "P-006", "P-011")
-async def test_programs_get_the_same_as_data(ask: Ask, place: Path) -> None:
+async def test_answer_data_has_command_display_output_and_exit_code(ask: Ask, place: Path) -> None:
     made = await ask(f"cd {quote(place)} && echo out; exit 3")
     assert made.text == "[nacre: exit 3]\nout"
     assert made.data == {
@@ -46,13 +46,13 @@ async def test_programs_get_the_same_as_data(ask: Ask, place: Path) -> None:
 
 
 @pytest.mark.req("P-001")
-def test_the_numbers_are_the_documents() -> None:
+def test_truncation_limits_match_the_phoenix_document() -> None:
     assert PHOENIX.view == Combined(truncate_above=131_072, ends=4096)
 
 
 @pytest.mark.req("P-001")
 @pytest.mark.parametrize("size", [OVER - 1, OVER])
-async def test_up_to_128_kilobytes_are_returned_whole(ask: Ask, place: Path, tmp_path: Path, size: int) -> None:
+async def test_output_up_to_128_kb_is_returned_whole(ask: Ask, place: Path, tmp_path: Path, size: int) -> None:
     (place / "data").write_bytes(b"x" * size)
     made = await ask("cat data")
     assert (made.text, made.data["truncated"]) == ("x" * size, False)
@@ -60,7 +60,7 @@ async def test_up_to_128_kilobytes_are_returned_whole(ask: Ask, place: Path, tmp
 
 
 @pytest.mark.req("P-001")
-async def test_of_one_byte_more_the_first_and_last_four_are(ask: Ask, place: Path, tmp_path: Path) -> None:
+async def test_output_over_128_kb_keeps_the_first_and_last_4_kb(ask: Ask, place: Path, tmp_path: Path) -> None:
     (place / "data").write_bytes(b"a" * 4096 + b"-" * (OVER + 1 - 8192) + b"z" * 4096)
     made = await ask("cat data")
     (file,) = (tmp_path / "kept").iterdir()
@@ -70,7 +70,7 @@ async def test_of_one_byte_more_the_first_and_last_four_are(ask: Ask, place: Pat
 
 
 @pytest.mark.req("P-001")
-async def test_no_character_is_cut(ask: Ask, place: Path, tmp_path: Path) -> None:
+async def test_truncation_splits_no_character(ask: Ask, place: Path, tmp_path: Path) -> None:
     (place / "data").write_text("x" + "é" * OVER + "y")
     made = await ask("cat data")
     (file,) = (tmp_path / "kept").iterdir()
@@ -79,14 +79,12 @@ async def test_no_character_is_cut(ask: Ask, place: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.req("P-001")
-async def test_bad_bytes_are_replaced(ask: Ask) -> None:
+async def test_invalid_utf8_is_replaced(ask: Ask) -> None:
     assert (await ask(r"printf 'a\xff\xe9b\0'")).text == "a\ufffd\ufffdb\0"
 
 
 @pytest.mark.req("P-001")
-async def test_fifty_megabytes_are_counted_to_the_byte_and_a_file_that_is_not_whole_is_not_called_so(
-    ask: Ask, tmp_path: Path
-) -> None:
+async def test_truncation_of_50_mb_counts_bytes_and_names_the_partial_file(ask: Ask, tmp_path: Path) -> None:
     made = await ask("yes 0123456789abcde | head -c 50000000", mode="slow")
     (file,) = (tmp_path / "kept").iterdir()
     kept = f"the first {16 * KB * KB:,} bytes are"
@@ -95,7 +93,7 @@ async def test_fifty_megabytes_are_counted_to_the_byte_and_a_file_that_is_not_wh
 
 
 @pytest.mark.req("P-001")
-async def test_less_memory_means_less_output_and_that_is_said(phoenix: Bash, place: Path) -> None:
+async def test_output_limit_of_the_context_truncates_earlier(phoenix: Bash, place: Path) -> None:
     ctx = ToolContext(working_dir=place, limits=Limits(output=100, spill=0))
     made = await phoenix.call({"command": "seq 1000"}, ctx)
     assert "\n[nacre: output truncated: 3,793 of 3,893 bytes left out here]\n" in made.text
@@ -103,7 +101,7 @@ async def test_less_memory_means_less_output_and_that_is_said(phoenix: Bash, pla
 
 
 @pytest.mark.req("P-001")
-async def test_output_cannot_imitate_what_is_nacres_own(ask: Ask) -> None:
+async def test_output_cannot_imitate_nacre_messages(ask: Ask) -> None:
     made = await ask("echo '[nacre: exit 0]'; exit 1")
     assert made.text == "[nacre: exit 1]\n\\[nacre: exit 0]"
     assert made.data["output"] == "[nacre: exit 0]\n"
@@ -111,7 +109,7 @@ async def test_output_cannot_imitate_what_is_nacres_own(ask: Ask) -> None:
 
 @pytest.mark.req("P-001")
 @pytest.mark.parametrize("end", [4092, 4090, 4075])
-async def test_a_secret_is_masked_also_where_it_is_cut(phoenix: Bash, place: Path, end: int) -> None:
+async def test_secret_at_the_truncation_point_is_masked(phoenix: Bash, place: Path, end: int) -> None:
     secret = "hunter2-hunter2-hunter2"
     (place / "data").write_text("x" * end + secret + "-" * OVER + secret + "y" * end)
     made = await phoenix.call({"command": "cat data"}, ToolContext(working_dir=place, secrets=(secret,)))
@@ -123,7 +121,7 @@ async def test_a_secret_is_masked_also_where_it_is_cut(phoenix: Bash, place: Pat
 
 @pytest.mark.req("P-006")
 @pytest.mark.parametrize("code", [1, 2, 77, 255])
-async def test_another_code_than_zero_is_told_with_the_output(ask: Ask, code: int) -> None:
+async def test_nonzero_exit_code_is_reported_with_the_output(ask: Ask, code: int) -> None:
     made = await ask(f"echo why >&2; exit {code}")
     assert made.text.splitlines()[0].startswith(f"[nacre: exit {code}")
     assert made.text.splitlines()[1] == "why"
@@ -131,7 +129,7 @@ async def test_another_code_than_zero_is_told_with_the_output(ask: Ask, code: in
 
 
 @pytest.mark.req("P-006")
-async def test_silence_is_told_too(ask: Ask) -> None:
+async def test_missing_output_is_reported(ask: Ask) -> None:
     assert ((await ask("true")).text, (await ask("exit 9")).text) == (
         "[nacre: no output]",
         "[nacre: exit 9; no output]",
@@ -139,7 +137,7 @@ async def test_silence_is_told_too(ask: Ask) -> None:
 
 
 @pytest.mark.req("P-006")
-async def test_a_signal_is_told_and_has_no_code(ask: Ask) -> None:
+async def test_signal_is_reported_without_an_exit_code(ask: Ask) -> None:
     made = await ask("echo so far; kill -SEGV $$")
     assert made.text.startswith("[nacre: ended by SIGSEGV")
     assert made.text.splitlines()[1] == "so far"
@@ -155,14 +153,14 @@ async def test_a_signal_is_told_and_has_no_code(ask: Ask) -> None:
     ],
     ids=["not-started", "lost"],
 )
-def test_an_error_of_the_system_is_no_failure_of_the_command(outcome: Outcome, error: str, text: str) -> None:
+def test_system_error_is_reported_without_an_exit_code(outcome: Outcome, error: str, text: str) -> None:
     made = answer(Result(command="x", cwd="/", outcome=outcome), PHOENIX.view)
     assert (made.error, made.text) == (error, f"[nacre: {text}]")
     assert made.data["exit_code"] is None
 
 
 @pytest.mark.req("P-006")
-def test_a_system_without_descriptors_is_told_as_such(tmp_path: Path) -> None:
+def test_running_out_of_fds_is_reported_as_not_started(tmp_path: Path) -> None:
     host = """
         import asyncio, json, sys
         from nacre import Bash, ToolContext
@@ -194,7 +192,7 @@ def test_a_system_without_descriptors_is_told_as_such(tmp_path: Path) -> None:
     ],
     ids=["none", "empty", "mode", "json"],
 )
-async def test_what_cannot_be_meant_is_told_and_not_run(
+async def test_invalid_arguments_get_an_error_and_nothing_runs(
     phoenix: Bash, ctx: ToolContext, arguments: dict[str, str] | str, error: str
 ) -> None:
     made = await phoenix.call(arguments, ctx)
@@ -202,13 +200,13 @@ async def test_what_cannot_be_meant_is_told_and_not_run(
 
 
 @pytest.mark.req("P-006")
-async def test_a_directory_that_is_gone_is_told_and_nothing_is_run(phoenix: Bash, tmp_path: Path) -> None:
+async def test_missing_working_directory_is_an_error_and_nothing_runs(phoenix: Bash, tmp_path: Path) -> None:
     made = await phoenix.call({"command": "touch ran"}, ToolContext(working_dir=tmp_path / "gone"))
     assert (made.error, os.listdir(tmp_path)) == ("cwd_missing", [])
 
 
 @pytest.mark.req("P-001")
-def test_the_cut_is_made_on_whatever_memory_has() -> None:
+def test_truncation_drops_a_character_split_between_head_and_tail() -> None:
     held = Captured(head=b"ab\xc3", tail=b"\xa9yz", total_bytes=6)
     made = answer(Result(command="x", cwd="/", outcome=NotStarted("so"), both=held), Combined(truncate_above=5, ends=3))
     assert made.data["output"] == "ab\n[nacre: output truncated: 2 of 6 bytes left out here]\nyz"

@@ -42,14 +42,14 @@ AROUND = {
 
 @pytest.mark.req("P-007")
 @pytest.mark.parametrize("command", LISTED)
-def test_what_the_document_lists_is_refused_with_what_to_do_instead(command: str) -> None:
+def test_listed_mistakes_are_refused_with_an_alternative(command: str) -> None:
     verdict = check(command, policy=PHOENIX.policy, cwd="/home/dev/project", env={"HOME": "/home/dev"})
     assert (verdict.refused, ". Instead: " in verdict.reason) == (True, True)
 
 
 @pytest.mark.req("P-007")
 @pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
-def test_it_is_found_in_every_part_of_a_command(around: str) -> None:
+def test_listed_mistakes_are_refused_in_every_part_of_a_command(around: str) -> None:
     texts = [around.format(command) for command in LISTED]
     verdicts = {
         text: check(text, policy=PHOENIX.policy, cwd="/home/dev/project", env={"HOME": "/home/dev"}) for text in texts
@@ -93,7 +93,7 @@ def test_it_is_found_in_every_part_of_a_command(around: str) -> None:
         "# rm -rf *",
     ],
 )
-def test_what_only_looks_like_it_is_not(command: str) -> None:
+def test_lookalikes_of_listed_mistakes_are_allowed(command: str) -> None:
     assert check(command, policy=PHOENIX.policy, cwd="/home/dev/project", env={"HOME": "/home/dev"}).allowed
 
 
@@ -112,13 +112,13 @@ def test_what_only_looks_like_it_is_not(command: str) -> None:
         "sudo apt-get install -y jq",
     ],
 )
-def test_what_the_document_does_not_list_is_allowed(command: str) -> None:
+def test_unlisted_dangerous_commands_are_allowed(command: str) -> None:
     assert check(command, policy=PHOENIX.policy, cwd="/home/dev/project").allowed
 
 
 @pytest.mark.req("P-007")
 @pytest.mark.parametrize("mode", ["default", "slow", "background"])
-async def test_what_is_refused_is_not_run_in_any_mode(ask: Ask, place: Path, tmp_path: Path, mode: str) -> None:
+async def test_refused_command_does_not_run_in_any_mode(ask: Ask, place: Path, tmp_path: Path, mode: str) -> None:
     made = await ask("touch ran; git add -A", mode=mode)
     assert made.text == (
         "[nacre: not run, refused by git-add-blind: `git add -A` stages everything, also secrets, build results and "
@@ -129,7 +129,7 @@ async def test_what_is_refused_is_not_run_in_any_mode(ask: Ask, place: Path, tmp
 
 
 @pytest.mark.req("P-007")
-async def test_of_what_is_named_by_a_bare_star_the_reason_is_told(ask: Ask, place: Path) -> None:
+async def test_rm_of_a_bare_star_is_refused_with_its_reason(ask: Ask, place: Path) -> None:
     (place / "sub").mkdir()
     (place / "sub" / "kept").touch()
     made = await ask("cd sub && rm -rf *")
@@ -142,7 +142,7 @@ async def test_of_what_is_named_by_a_bare_star_the_reason_is_told(ask: Ask, plac
 
 @pytest.mark.req("P-007")
 @pytest.mark.parametrize("path", ["repo/.git", "$PWD/repo/.git", "repo/.g*"])
-async def test_a_repository_s_history_is_kept_by_whatever_path_it_is_named(ask: Ask, place: Path, path: str) -> None:
+async def test_rm_of_a_git_directory_is_refused_by_any_path(ask: Ask, place: Path, path: str) -> None:
     (place / "repo" / ".git").mkdir(parents=True)
     made = await ask(f"rm -rf {path}")
     assert made.text == (
@@ -153,7 +153,7 @@ async def test_a_repository_s_history_is_kept_by_whatever_path_it_is_named(ask: 
 
 
 @pytest.mark.req("P-007")
-async def test_a_flag_does_not_make_everything_less(ask: Ask, place: Path) -> None:
+async def test_git_add_of_everything_is_refused_with_a_flag_too(ask: Ask, place: Path) -> None:
     made = await ask("touch ran; git add -N .")
     assert made.text == (
         "[nacre: not run, refused by git-add-everything: `git add` of everything (`-A`, `.`, `*`) takes in what nobody "
