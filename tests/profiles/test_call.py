@@ -16,7 +16,7 @@ from nacre.toolcall.parse import parse_request
 from nacre.types import Request
 
 
-async def test_an_answer_has_the_text_for_the_model_and_the_same_as_data(bash: Bash, tmp_path: Path) -> None:
+async def test_answer_has_text_for_the_model_and_the_same_as_data(bash: Bash, tmp_path: Path) -> None:
     answer = await bash.call({"command": "echo hi; exit 3", "cwd": str(tmp_path), "env": {"A": "b"}})
     assert answer.text == str(answer) == "[nacre: exit 3]\nhi"
     assert answer.error == ""
@@ -33,12 +33,12 @@ async def test_an_answer_has_the_text_for_the_model_and_the_same_as_data(bash: B
     assert json.loads(json.dumps(answer.data)) == answer.data
 
 
-async def test_the_arguments_may_be_the_json_that_a_model_wrote(bash: Bash) -> None:
+async def test_arguments_may_be_a_json_string(bash: Bash) -> None:
     answer = await bash.call('{"command": "echo \\u00e9"}')
     assert (answer.text, answer.error) == ("é", "")
 
 
-async def test_numbers_may_come_as_words(bash: Bash) -> None:
+async def test_number_arguments_may_be_strings(bash: Bash) -> None:
     answer = await bash.call({"command": "true", "timeout_seconds": "30"})
     assert answer.error == ""
 
@@ -69,7 +69,7 @@ BAD: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-async def test_what_cannot_be_meant_is_answered_with_a_code_and_a_next_step(bash: Bash, name: str) -> None:
+async def test_invalid_arguments_get_an_error_code_and_a_hint(bash: Bash, name: str) -> None:
     arguments, code, field = BAD[name]
     answer = await bash.call(arguments)
     assert answer.error == code
@@ -81,12 +81,12 @@ async def test_what_cannot_be_meant_is_answered_with_a_code_and_a_next_step(bash
     assert len(answer.text) < 400
 
 
-async def test_a_misspelt_argument_is_told_the_nearest(bash: Bash) -> None:
+async def test_misspelt_argument_gets_a_suggestion(bash: Bash) -> None:
     answer = await bash.call({"command": "true", "timeout_second": 3})
     assert answer.data["error"]["hint"] == "Did you mean `timeout_seconds`?"
 
 
-async def test_work_that_takes_longer_than_the_call_waits_goes_on_as_a_task(tmp_path: Path) -> None:
+async def test_command_that_outlasts_the_call_becomes_a_task(tmp_path: Path) -> None:
     ctx = ToolContext(output_dir=tmp_path)
     answer = await Bash().call({"command": "echo begun; sleep 60", "timeout_seconds": 0.2}, ctx)
     assert answer.result is not None
@@ -97,7 +97,7 @@ async def test_work_that_takes_longer_than_the_call_waits_goes_on_as_a_task(tmp_
     assert not ended.alive
 
 
-def test_how_long_a_call_waits_is_within_the_profiles_maximum() -> None:
+def test_wait_of_a_call_is_capped_at_the_maximum_of_the_profile() -> None:
     def asked(**arguments: Any) -> Request:
         return parse_request({"command": "true", **arguments}, DEFAULT)
 
@@ -110,7 +110,7 @@ def test_how_long_a_call_waits_is_within_the_profiles_maximum() -> None:
     assert (background.mode, background.yield_after, background.timeout) == ("background", None, None)
 
 
-async def test_a_session_answers_calls_too(tmp_path: Path) -> None:
+async def test_session_call_keeps_the_working_directory(tmp_path: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=tmp_path))
     (tmp_path / "below").mkdir()
     await session.call({"command": "cd below"})
@@ -124,7 +124,7 @@ async def test_secrets_are_masked_in_the_text_and_in_the_data(bash: Bash) -> Non
     assert "hunter2" not in answer.text + json.dumps(answer.data)
 
 
-async def test_a_secret_in_a_bad_call_is_masked(tmp_path: Path) -> None:
+async def test_secret_in_invalid_arguments_is_masked(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, secrets=("hunter2-hunter2",))
     for name in ("default", "mycode", "tunacode"):
         answer = await Bash(name).call({"command": "ls", "cwd": "/no/hunter2-hunter2"}, ctx)
@@ -132,14 +132,14 @@ async def test_a_secret_in_a_bad_call_is_masked(tmp_path: Path) -> None:
         assert "hunter2" not in answer.text + json.dumps(dict(answer.data))
 
 
-async def test_a_model_is_not_told_how_a_person_would_answer(bash: Bash) -> None:
+async def test_answer_that_needs_approval_does_not_say_how_to_approve(bash: Bash) -> None:
     answer = await bash.call({"command": "git reset --hard"})
     assert "It needs a person's word, and nobody was asked. Instead:" in answer.text
     assert "--yes" not in answer.text
     assert "approve" not in answer.text
 
 
-async def test_half_a_secret_at_a_cut_is_masked(tmp_path: Path) -> None:
+async def test_part_of_a_secret_at_a_truncation_point_is_masked(tmp_path: Path) -> None:
     secret = "SECRETtoken0123456789abcdefXYZ"
     half = 512 * 1024 - 10
     text = "x" * half + secret + "y" * 900_000 + secret + "z" * half
@@ -151,7 +151,7 @@ async def test_half_a_secret_at_a_cut_is_masked(tmp_path: Path) -> None:
         assert ("SECRETt" in said, "defXYZ" in said) == (False, False), name
 
 
-async def test_a_system_that_will_not_start_it_is_an_error_and_a_failing_command_is_none(bash: Bash) -> None:
+async def test_failing_and_refused_commands_are_not_errors_of_the_call(bash: Bash) -> None:
     failing = await bash.call({"command": "exit 127"})
     assert (failing.error, failing.result and failing.result.outcome) == ("", Exited(127))
     refused = await bash.call({"command": "rm -rf /"})
@@ -160,7 +160,7 @@ async def test_a_system_that_will_not_start_it_is_an_error_and_a_failing_command
 
 
 class TestDefinition:
-    def test_the_default_tool_is_short_and_names_its_directory(self, bash: Bash, tmp_path: Path) -> None:
+    def test_default_definition_is_short_and_names_the_working_directory(self, bash: Bash, tmp_path: Path) -> None:
         told = bash.definition(ToolContext(working_dir=tmp_path))
         assert told["name"] == "Bash"
         assert told["description"].endswith(f"\n\nWorking directory: {tmp_path}")
@@ -171,7 +171,7 @@ class TestDefinition:
         assert len(json.dumps(told)) < 2_000  # about 450 tokens, in every conversation
 
     @pytest.mark.linux
-    def test_the_description_says_the_constraints_in_force(self, bash: Bash) -> None:
+    def test_restricted_description_states_the_constraints(self, bash: Bash) -> None:
         free = bash.definition()["description"]
         held = bash.definition(ToolContext(access="restricted"))["description"]
         assert "network" not in free
@@ -200,7 +200,7 @@ class TestParameters:
     def timeout_for(self, profile: Profile, wait: Any) -> float | None:
         return parse_request({"command": "true", "wait": wait}, profile).timeout
 
-    def test_a_unit_turns_into_seconds(self) -> None:
+    def test_parameter_unit_is_converted_to_seconds(self) -> None:
         profile = self.profile(kind="number", unit=0.001, minimum=0, maximum=1000, zero_is_default=True)
         assert self.timeout_for(profile, 500) == 0.5
         assert self.timeout_for(profile, 1000) == 1
@@ -211,27 +211,27 @@ class TestParameters:
         assert self.timeout_for(self.profile(kind="integer"), None) is None
         assert parse_request({"command": "true"}, self.profile(kind="integer", null_is_unlimited=True)).timeout is None
 
-    def test_a_clamp_moves_what_is_beyond(self) -> None:
+    def test_clamp_moves_values_into_the_range(self) -> None:
         profile = self.profile(kind="integer", clamped=(1, 600), minimum=0)
         assert [self.timeout_for(profile, value) for value in (0, 1, 600, 601)] == [1, 1, 600, 600]
 
     @pytest.mark.parametrize("value", [-1, 1.5, "5", True, [], 10**30])
-    async def test_a_strict_tool_takes_no_word_for_a_number(self, value: Any) -> None:
+    async def test_integer_parameter_rejects_invalid_values(self, value: Any) -> None:
         answer = await Bash(self.profile(kind="integer", minimum=0)).call({"command": "true", "wait": value})
         assert answer.error == "bad_wait"
 
-    async def test_other_arguments_are_ignored_unless_the_tool_is_strict(self) -> None:
+    async def test_unknown_arguments_are_ignored_by_a_tool_that_is_not_strict(self) -> None:
         answer = await Bash(self.profile(kind="integer")).call({"command": "echo hi", "colour": "red"})
         assert (answer.error, answer.text) == ("", "hi")
 
 
-def test_a_profile_that_does_not_exist_is_told_the_nearest() -> None:
+def test_unknown_profile_gets_a_suggestion() -> None:
     with pytest.raises(Exception, match="Did you mean 'tunacode'"):
         profile_named("tuna-code")
 
 
 @pytest.mark.linux
-async def test_a_profile_can_confine_by_itself(tmp_path: Path) -> None:
+async def test_access_mode_of_a_profile_confines_its_runs(tmp_path: Path) -> None:
     bash = Bash(Profile(name="x", access="restricted"))
     result = await bash.run("touch here", ToolContext(working_dir=tmp_path))
     assert result.enforced
@@ -241,7 +241,7 @@ async def test_a_profile_can_confine_by_itself(tmp_path: Path) -> None:
         await bash.run("true", ToolContext(network=True))
 
 
-def test_what_is_not_given_is_not_measured() -> None:
+def test_missing_or_null_argument_is_not_checked_against_its_range() -> None:
     tool = Tool(
         parameters=(
             Parameter(name="command", kind="string", to="command", required=True),

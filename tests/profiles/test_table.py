@@ -22,7 +22,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_page_in_docs_is_that_of_the_profiles(tmp_path: Path) -> None:
+def test_profiles_page_in_docs_is_up_to_date(tmp_path: Path) -> None:
     """`make profiles` regenerates it."""
     page = tmp_path / "profiles.md"
     script = [sys.executable, str(ROOT / "scripts" / "profile_pages.py"), "--to", str(page)]
@@ -38,11 +38,11 @@ def test_every_profile_has_a_column_and_no_cell_is_empty() -> None:
     assert [cell for row in rows for cell in row if not cell or "\n" in cell] == []
 
 
-def test_no_profiles_make_no_rows() -> None:
+def test_table_of_no_profiles_has_no_rows() -> None:
     assert table([]) == [[""]]
 
 
-def test_our_own_says_this() -> None:
+def test_default_profile_has_the_expected_facts() -> None:
     assert facts(DEFAULT) == {
         "default timeout": "120 s",
         "slow timeout": "900 s",
@@ -63,7 +63,7 @@ def test_our_own_says_this() -> None:
     }
 
 
-def test_whatever_a_profile_can_say_has_words() -> None:
+def test_facts_describe_unusual_profile_values() -> None:
     other = Profile(
         name="x",
         max_timeout=inf,
@@ -100,7 +100,7 @@ def test_whatever_a_profile_can_say_has_words() -> None:
     ],
     ids=["ours", "changed", "all ask", "none", "some"],
 )
-def test_rules_in_few_words(policy: Policy, words: str) -> None:
+def test_rules_are_summarized_in_a_few_words(policy: Policy, words: str) -> None:
     assert facts(replace(DEFAULT, policy=policy))["rules"] == words
 
 
@@ -115,12 +115,12 @@ def test_rules_in_few_words(policy: Policy, words: str) -> None:
     ],
     ids=["fields", "report", "combined", "summary", "streams"],
 )
-def test_a_shape_is_told_with_its_numbers(view: AnswerFormat, words: str) -> None:
+def test_answer_format_is_described_with_its_limits(view: AnswerFormat, words: str) -> None:
     assert facts(replace(DEFAULT, view=view))["answer"] == words
 
 
 @pytest.mark.parametrize(
     ("count", "words"), [(0, "none"), (999, "999 bytes"), (1024, "1 KB"), (1536, "1.5 KB"), (30_000, "30,000 bytes")]
 )
-def test_a_size_is_exact(count: int, words: str) -> None:
+def test_size_is_exact_with_its_unit(count: int, words: str) -> None:
     assert size(count) == words

@@ -32,7 +32,7 @@ async def ask(bash: Bash, command: str, place: Path, access: Access = "restricte
 class TestWhereTheKernelCan:
     pytestmark: ClassVar = [*confined, pytest.mark.req("P-008")]
 
-    async def test_nothing_is_written_and_the_kernels_error_is_returned(self, phoenix: Bash, place: Path) -> None:
+    async def test_restricted_command_cannot_write_and_gets_the_kernel_error(self, phoenix: Bash, place: Path) -> None:
         (place / "kept").write_text("precious")
         made = await ask(phoenix, "cat kept; echo x > made; echo x >> kept; rm -f kept; mkdir d", place)
         assert made.data["output"].startswith("precious")
@@ -41,11 +41,11 @@ class TestWhereTheKernelCan:
         assert made.data["exit_code"] == 1
         assert "Blocked by access='restricted'" in made.text
 
-    async def test_not_even_a_private_place_when_it_is_strict(self, phoenix: Bash, place: Path) -> None:
+    async def test_strict_restricted_command_cannot_write_to_tmpdir(self, phoenix: Bash, place: Path) -> None:
         made = await ask(phoenix, 'echo x > "${TMPDIR:-/tmp}/made"', place, strict=True)
         assert (made.data["exit_code"], "denied" in made.data["output"]) == (1, True)
 
-    async def test_no_tcp(self, phoenix: Bash, place: Path) -> None:
+    async def test_restricted_command_has_no_tcp(self, phoenix: Bash, place: Path) -> None:
         connect = f"{PYTHON} -c 'import socket; socket.create_connection((\"127.0.0.1\", {{}}), 5)'"
         bind = f"{PYTHON} -c 'import socket; socket.create_server((\"127.0.0.1\", 0))'"
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -55,11 +55,11 @@ class TestWhereTheKernelCan:
                 assert (await ask(phoenix, command, place, "unrestricted")).data["exit_code"] == 0
 
     @pytest.mark.skipif(HERE.landlock < 6, reason="needs Linux 6.12")
-    async def test_no_signal_to_processes_outside(self, phoenix: Bash, place: Path) -> None:
+    async def test_restricted_command_cannot_signal_outside_processes(self, phoenix: Bash, place: Path) -> None:
         made = await ask(phoenix, f"kill -0 {os.getpid()}", place)
         assert (made.data["exit_code"], "not permitted" in made.data["output"]) == (1, True)
 
-    async def test_memory_computing_and_processes_are_limited(self, phoenix: Bash, place: Path) -> None:
+    async def test_restricted_command_has_memory_cpu_and_process_limits(self, phoenix: Bash, place: Path) -> None:
         limits = PHOENIX.limits["restricted"]
         assert (limits.memory, limits.cpu, limits.processes) == (4 * 2**30, 3600, 512)
         made = await ask(phoenix, "ulimit -d; ulimit -t; ulimit -n", place)
@@ -69,22 +69,22 @@ class TestWhereTheKernelCan:
         made = await ask(phoenix, "while :; do :; done", place, limits=Limits(cpu=0.2))
         assert made.text.startswith("[nacre: over its limit of 0.2 s of computing")
 
-    def test_the_description_tells_of_it(self, phoenix: Bash, place: Path) -> None:
+    def test_restricted_description_states_the_constraints(self, phoenix: Bash, place: Path) -> None:
         told = phoenix.definition(ToolContext(working_dir=place, access="restricted"))["description"]
         assert told.startswith(f"{PHOENIX.tool.description}\n\nWorking directory: {place}\n\nCommands can read, and ")
         assert "Commands have no network." in told
         assert "do not retry and do not look for a way round" in told
 
-    async def test_a_command_that_was_stopped_is_run_once(self, phoenix: Bash, place: Path) -> None:
+    async def test_blocked_restricted_command_is_not_retried(self, phoenix: Bash, place: Path) -> None:
         """Its output appears once: the command was not retried."""
         made = await ask(phoenix, "echo tried; echo x > made", place)
         assert made.data["output"].count("tried") == 1
         assert os.listdir(place) == []
 
-    async def test_rules_are_checked_all_the_same(self, phoenix: Bash, place: Path) -> None:
+    async def test_restricted_command_is_still_checked_by_the_rules(self, phoenix: Bash, place: Path) -> None:
         assert "refused by git-push-force" in (await ask(phoenix, "git push -f", place)).text
 
-    def test_it_is_offered(self, phoenix: Bash) -> None:
+    def test_restricted_mode_is_offered(self, phoenix: Bash) -> None:
         assert phoenix.access_modes == ("unrestricted", "workspace", "restricted")
 
 
@@ -96,20 +96,20 @@ class TestWhereItCannot:
     def _without(self, monkeypatch: pytest.MonkeyPatch) -> None:
         kernel_without_landlock(monkeypatch, self.LACK)
 
-    def test_only_unrestricted_is_offered(self, phoenix: Bash) -> None:
+    def test_only_unrestricted_mode_is_offered_without_landlock(self, phoenix: Bash) -> None:
         assert phoenix.access_modes == ("unrestricted",)
 
-    async def test_asking_for_it_explains_what_is_needed_and_runs_nothing(self, phoenix: Bash, place: Path) -> None:
+    async def test_restricted_call_without_landlock_explains_and_runs_nothing(self, phoenix: Bash, place: Path) -> None:
         made = await ask(phoenix, "touch ran", place)
         assert (made.error, made.result, os.listdir(place)) == ("access_unavailable", None, [])
         assert self.LACK in made.text
         assert "access='unrestricted'" in made.text
 
-    def test_it_cannot_be_described_either(self, phoenix: Bash, place: Path) -> None:
+    def test_restricted_definition_without_landlock_raises(self, phoenix: Bash, place: Path) -> None:
         with pytest.raises(AccessUnavailable, match="Landlock"):
             phoenix.definition(ToolContext(working_dir=place, access="restricted"))
 
-    async def test_the_rest_works_and_rules_are_checked(self, phoenix: Bash, place: Path) -> None:
+    async def test_unrestricted_calls_work_without_landlock_and_are_checked(self, phoenix: Bash, place: Path) -> None:
         assert (await ask(phoenix, "echo fine", place, "unrestricted")).text == "fine\n"
         made = await ask(phoenix, "touch ran; git add .", place, "unrestricted")
         assert "refused by git-add-blind" in made.text
@@ -147,7 +147,7 @@ HOST = """
     ],
     ids=["switched-off", "not-linux"],
 )
-def test_it_is_found_at_the_start_and_a_warning_says_it_once(place: Path, platform: str, reason: str) -> None:
+def test_missing_confinement_is_logged_once_with_its_reason(place: Path, platform: str, reason: str) -> None:
     said = json.loads(run_host(HOST, place, platform, env={"NACRE_PORTABLE": "1"}))
     modes, records, error, text, refused, count = said
     assert (modes, records) == (["unrestricted"], [["WARNING", f"Commands cannot be confined here. {reason}"]])

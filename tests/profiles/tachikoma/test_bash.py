@@ -51,21 +51,21 @@ def expect_end(result: BashResult, code: int, out: str = "", err: str = "", *, t
         pytest.param("echo é && echo '\\' \"$((1 + 1))\"", 0, "é\n\\ 2\n", "", id="the text as it is"),
     ],
 )
-async def test_the_result_has_code_and_streams(command: str, code: int, out: str, err: str | None) -> None:
+async def test_result_has_exit_code_and_both_streams(command: str, code: int, out: str, err: str | None) -> None:
     result = await bash(CTX, command)
     assert result == expect_end(result, code, out, result.stderr if err is None else err)
     assert result.metadata.duration >= 0
 
 
 @pytest.mark.req("K-01")
-async def test_a_command_that_is_not_found_is_a_result() -> None:
+async def test_command_not_found_is_a_result_with_exit_code_127() -> None:
     result = await bash(CTX, "no-such-command-here")
     assert result == expect_end(result, 127, "", result.stderr)
     assert "no-such-command-here: command not found" in result.stderr
 
 
 @pytest.mark.req("K-01", "K-02")
-async def test_a_timeout_gives_what_there_was_and_ends_everything(life: Lifeline) -> None:
+async def test_timeout_returns_partial_output_and_kills_the_whole_tree(life: Lifeline) -> None:
     command = f"{life.hold} echo partial; echo oops >&2; (setsid sleep 999 &); sleep 999"
     for limit in TIME_LIMITS_S:
         result = await bash(CTX, command, BashOptions().timeout(limit))
@@ -75,7 +75,7 @@ async def test_a_timeout_gives_what_there_was_and_ends_everything(life: Lifeline
     await life.wait_until_ended()
 
 
-async def test_the_switch_of_the_context_ends_a_command(life: Lifeline) -> None:
+async def test_cancel_of_the_context_kills_the_command(life: Lifeline) -> None:
     cancel = Cancel()
     ctx = PrimitiveContext("/tmp", operation_id="op-1", base=ToolContext(cancel=cancel))
     running = asyncio.ensure_future(bash(ctx, f"{life.hold} echo partial; sleep 999"))
@@ -87,7 +87,7 @@ async def test_the_switch_of_the_context_ends_a_command(life: Lifeline) -> None:
 
 
 @pytest.mark.req("K-01")
-async def test_the_metadata_carry_the_operation_of_the_context() -> None:
+async def test_metadata_carries_the_operation_id_of_the_context() -> None:
     one, other = PrimitiveContext("/tmp"), PrimitiveContext("/tmp")
     first, second = await bash(one, "true"), await bash(one, "true")
     third = await bash(other, "true")
@@ -96,14 +96,14 @@ async def test_the_metadata_carry_the_operation_of_the_context() -> None:
     assert first.metadata.primitive == "bash"
 
 
-async def test_many_run_at_once_under_their_own_ids() -> None:
+async def test_concurrent_runs_keep_their_own_operation_ids() -> None:
     contexts = [PrimitiveContext("/tmp", operation_id=f"op-{number}") for number in range(20)]
     results = await asyncio.gather(*(bash(ctx, f"echo {ctx.operation_id}") for ctx in contexts))
     assert [result.stdout for result in results] == [f"{ctx.operation_id}\n" for ctx in contexts]
     assert [result.metadata.operation_id for result in results] == [ctx.operation_id for ctx in contexts]
 
 
-async def test_a_job_in_the_background_is_kept_and_named(gate: Gate, life: Lifeline) -> None:
+async def test_background_job_is_kept_as_a_task_named_in_the_metadata(gate: Gate, life: Lifeline) -> None:
     result = await bash(CTX, f"({life.hold} {gate.wait}) & echo started")
     assert (result.exit_code, result.stdout) == (0, "started\n")
     assert result.metadata.task is not None
@@ -112,12 +112,12 @@ async def test_a_job_in_the_background_is_kept_and_named(gate: Gate, life: Lifel
     await life.wait_until_ended()
 
 
-async def test_jobs_can_be_waited_for() -> None:
+async def test_leftovers_option_can_wait_for_background_jobs() -> None:
     result = await bash(CTX, "(sleep 0.05; echo bg) & echo fg", BashOptions().leftovers("wait"))
     assert result == expect_end(result, 0, "fg\nbg\n")
 
 
-async def test_what_the_system_will_not_start_is_an_error_of_its_own(tmp_path: Path) -> None:
+async def test_missing_working_directory_raises_io(tmp_path: Path) -> None:
     ctx = PrimitiveContext(tmp_path / "gone")
     with pytest.raises(Io, match="does not exist"):
         await bash(ctx, "pwd")
@@ -132,17 +132,17 @@ async def test_what_the_system_will_not_start_is_an_error_of_its_own(tmp_path: P
         pytest.param("true", BashOptions().working_dir("a\0b"), id="a path that is none"),
     ],
 )
-async def test_what_cannot_be_meant_is_not_run(command: str, options: BashOptions) -> None:
+async def test_invalid_command_or_option_raises_validation(command: str, options: BashOptions) -> None:
     with pytest.raises(Validation):
         await bash(CTX, command, options)
 
 
-async def test_a_command_that_is_no_text_is_not_run() -> None:
+async def test_command_that_is_not_a_string_raises_validation() -> None:
     with pytest.raises(Validation, match="not a string"):
         await bash(CTX, 7)  # type: ignore[arg-type]
 
 
-async def test_every_error_is_a_primitive_error() -> None:
+async def test_errors_of_invalid_commands_are_primitive_errors() -> None:
     for command in ("", "mkfs", "a\0b"):
         with pytest.raises(PrimitiveError):
             await bash(CTX, command)
@@ -161,7 +161,7 @@ async def test_secrets_are_masked_even_when_the_limit_cuts_them() -> None:
 
 
 @pytest.mark.linux
-async def test_other_limits_of_the_context_hold_as_well() -> None:
+async def test_open_files_limit_of_the_context_applies() -> None:
     ctx = PrimitiveContext("/tmp", operation_id="op-1", base=ToolContext(limits=Limits(open_files=64)))
     result = await bash(ctx, "ulimit -n")
     assert result == expect_end(result, 0, "64\n")

@@ -30,7 +30,7 @@ def data(answer: Answer, code: int, out: str = "", err: str = "", **more: Any) -
     return {"exit_code": code, "stdout": out, "stderr": err, "timed_out": False, "metadata": metadata, **more}
 
 
-def test_the_definition_has_the_options_of_the_document(tmp_path: Path) -> None:
+def test_tachikoma_definition_has_the_options_of_the_document(tmp_path: Path) -> None:
     definition = BASH.definition(ToolContext(working_dir=tmp_path))
     assert definition["name"] == "bash"
     assert f"Working directory: {tmp_path}" in definition["description"]
@@ -46,19 +46,19 @@ def test_the_definition_has_the_options_of_the_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("K-01")
-async def test_an_answer_has_the_fields_of_a_result() -> None:
+async def test_answer_has_the_fields_of_a_result() -> None:
     answer = await BASH.call({"command": "echo a; echo b >&2; exit 3"})
     assert answer.data == data(answer, 3, "a\n", "b\n")
     assert (answer.text, answer.error) == ("exit_code: 3\nstdout:\na\nstderr:\nb", "")
 
 
-async def test_what_printed_nothing_has_one_line() -> None:
+async def test_silent_command_is_answered_with_one_line() -> None:
     answer = await BASH.call('{"command": "true"}')
     assert (answer.text, answer.data) == ("exit_code: 0", data(answer, 0))
 
 
 @pytest.mark.req("K-02")
-async def test_directory_variables_and_timeout_are_taken(tmp_path: Path, life: Lifeline) -> None:
+async def test_working_dir_env_and_timeout_arguments_take_effect(tmp_path: Path, life: Lifeline) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     (tmp_path / "sub").mkdir()
     answer = await BASH.call({"command": 'basename "$PWD"; echo $A', "working_dir": "sub", "env": {"A": "1"}}, ctx)
@@ -74,14 +74,14 @@ async def test_directory_variables_and_timeout_are_taken(tmp_path: Path, life: L
 
 
 @pytest.mark.req("K-01")
-async def test_a_signal_is_told() -> None:
+async def test_signal_is_named_in_the_answer() -> None:
     answer = await BASH.call({"command": "kill -9 $$"})
     assert answer.data == data(answer, -1)
     assert answer.text.startswith("exit_code: -1 (ended by SIGKILL)")
 
 
 @pytest.mark.req("K-04")
-async def test_a_refused_command_says_why() -> None:
+async def test_refused_command_answer_names_the_blocked_pattern() -> None:
     answer = await BASH.call({"command": "mkfs nothing"})
     message = "Command contains blocked pattern: mkfs"
     assert answer.data == data(answer, -1, error={"kind": "validation", "message": message})
@@ -90,7 +90,7 @@ async def test_a_refused_command_says_why() -> None:
 
 @pytest.mark.req("K-04")
 @pytest.mark.parametrize("command", ["", " ", "\n\t"], ids=repr)
-async def test_an_empty_command_is_said_in_the_document_s_words(command: str) -> None:
+async def test_empty_command_is_answered_with_the_message_of_the_document(command: str) -> None:
     answer = await BASH.call({"command": command})
     assert (answer.text, answer.data["error"]["message"], answer.error) == (
         "Error: Empty command", "Empty command", "empty_command",
@@ -98,7 +98,7 @@ async def test_an_empty_command_is_said_in_the_document_s_words(command: str) ->
 
 
 @pytest.mark.req("K-02")
-async def test_more_patterns_are_blocked_by_a_variant_of_the_profile() -> None:
+async def test_profile_variants_block_more_patterns() -> None:
     answer = await Bash(tachikoma(block=["git push"])).call({"command": "echo GIT PUSH"})
     assert answer.text == "Error: Command contains blocked pattern: git push"
     answer = await Bash(tachikoma(literal=True)).call({"command": "echo mkfs"})
@@ -106,7 +106,7 @@ async def test_more_patterns_are_blocked_by_a_variant_of_the_profile() -> None:
     assert (await BASH.call({"command": "echo mkfs"})).text == "exit_code: 0\nstdout:\nmkfs"
 
 
-async def test_what_was_too_much_is_told() -> None:
+async def test_answer_counts_the_bytes_left_out_of_each_stream() -> None:
     answer = await Bash(tachikoma(max_output=10)).call({"command": "seq 10; seq 9 >&2"})
     assert answer.text == (
         "exit_code: 0\nstdout:\n1\n2\n3\n4\n5\n[11 more bytes of stdout left out]\n"
@@ -116,7 +116,7 @@ async def test_what_was_too_much_is_told() -> None:
 
 
 @pytest.mark.req("K-03")
-async def test_a_directory_that_is_not_allowed_is_an_answer(tmp_path: Path) -> None:
+async def test_disallowed_working_directory_is_answered_with_an_error(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, allowed_paths=(tmp_path,))
     answer = await BASH.call({"command": "pwd", "working_dir": "/"}, ctx)
     assert answer.error == "path_not_allowed"
@@ -136,7 +136,7 @@ async def test_a_directory_that_is_not_allowed_is_an_answer(tmp_path: Path) -> N
     ],
     ids=str,
 )
-async def test_what_cannot_be_meant_is_an_answer(arguments: dict[str, Any] | str, error: str) -> None:
+async def test_invalid_arguments_are_answered_with_an_error(arguments: dict[str, Any] | str, error: str) -> None:
     assert (await BASH.call(arguments)).error == error
 
 

@@ -32,7 +32,7 @@ async def test_cancelling_the_call_leaves_no_process(call: Call, life: Lifeline)
 
 
 @pytest.mark.req("K-07")
-async def test_cancelling_a_sequence_ends_the_one_that_runs_and_starts_no_other(life: Lifeline, tmp_path: Path) -> None:
+async def test_cancelling_a_sequence_kills_the_running_command_and_stops(life: Lifeline, tmp_path: Path) -> None:
     ctx = PrimitiveContext(tmp_path)
     task = asyncio.ensure_future(bash_sequence(ctx, ["true", f"{life.hold} {STUBBORN}", "touch ran"]))
     await life.wait_until_held()
@@ -44,7 +44,7 @@ async def test_cancelling_a_sequence_ends_the_one_that_runs_and_starts_no_other(
 
 
 @pytest.mark.req("K-07")
-async def test_a_time_limit_of_the_caller_s_own_leaves_no_process(life: Lifeline) -> None:
+async def test_asyncio_timeout_of_the_caller_leaves_no_process(life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(limit):
@@ -55,7 +55,7 @@ async def test_a_time_limit_of_the_caller_s_own_leaves_no_process(life: Lifeline
 
 
 @pytest.mark.req("K-07")
-async def test_half_way_through_a_flood_nothing_is_left_either(life: Lifeline) -> None:
+async def test_cancelling_during_a_flood_leaves_no_process_and_no_fd(life: Lifeline) -> None:
     await bash(CTX, "true")
     before = fds(os.getpid())
     task = asyncio.ensure_future(bash(CTX, f"{life.hold} yes & yes >&2", BashOptions().max_output(100)))
@@ -68,7 +68,7 @@ async def test_half_way_through_a_flood_nothing_is_left_either(life: Lifeline) -
 
 
 @pytest.mark.req("K-07")
-async def test_it_may_be_cancelled_at_any_moment(life: Lifeline) -> None:
+async def test_cancelling_at_any_stage_of_the_start_leaves_nothing(life: Lifeline) -> None:
     await bash(CTX, life.hold)
     before = fds(os.getpid())
     for moments in range(20):

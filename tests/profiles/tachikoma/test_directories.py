@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.req("K-03")
-def test_a_path_is_resolved_against_the_context(place: Path) -> None:
+def test_path_is_resolved_against_the_working_directory(place: Path) -> None:
     ctx = PrimitiveContext(place / "inside")
     assert ctx.resolve_path("deep") == place / "inside" / "deep"
     assert ctx.resolve_path("./deep/../x") == place / "inside" / "x"
@@ -35,7 +35,9 @@ def test_a_path_is_resolved_against_the_context(place: Path) -> None:
     assert ctx.resolve_path("") == place / "inside"
 
 
-def test_a_context_that_is_relative_is_meant_from_here(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+def test_relative_context_paths_are_resolved_from_the_current_directory(
+    monkeypatch: pytest.MonkeyPatch, place: Path
+) -> None:
     monkeypatch.chdir(place)
     ctx = PrimitiveContext(".", allowed_paths=["inside"])
     assert (ctx.working_dir, ctx.allowed_paths) == (place, (place / "inside",))
@@ -64,21 +66,21 @@ def test_a_context_that_is_relative_is_meant_from_here(monkeypatch: pytest.Monke
         ("a\0b", False),
     ],
 )
-def test_a_path_is_allowed_if_all_that_it_may_mean_is(path: str, allowed: bool, place: Path) -> None:
+def test_path_is_allowed_only_if_every_reading_of_it_is_allowed(path: str, allowed: bool, place: Path) -> None:
     ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
     assert ctx.is_path_allowed(path) is allowed
 
 
-def test_without_a_list_every_path_is_allowed(place: Path) -> None:
+def test_every_path_is_allowed_without_allowed_paths(place: Path) -> None:
     assert PrimitiveContext(place).is_path_allowed("/")
 
 
-def test_one_allowed_path_may_be_given_alone(place: Path) -> None:
+def test_allowed_paths_may_be_a_single_string(place: Path) -> None:
     ctx = PrimitiveContext(place, allowed_paths=str(place))
     assert ctx.allowed_paths == (place,)
 
 
-def test_a_link_may_be_allowed_by_its_name(place: Path) -> None:
+def test_allowed_symlink_allows_its_target(place: Path) -> None:
     ctx = PrimitiveContext(place / "inside", allowed_paths=["out"])
     assert ctx.is_path_allowed(place / "outside" / "far")
     assert not ctx.is_path_allowed("deep")
@@ -86,7 +88,7 @@ def test_a_link_may_be_allowed_by_its_name(place: Path) -> None:
 
 @pytest.mark.req("K-03")
 @pytest.mark.parametrize("directory", ["..", "../outside", "out", "/", "../nowhere"])
-async def test_a_directory_outside_is_refused_and_nothing_runs(directory: str, place: Path) -> None:
+async def test_working_directory_outside_is_refused_and_nothing_runs(directory: str, place: Path) -> None:
     ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
     with pytest.raises(PathNotAllowed) as refused:
         await bash(ctx, f"touch {quote(place)}/ran", BashOptions().working_dir(directory))
@@ -99,7 +101,7 @@ async def test_a_directory_outside_is_refused_and_nothing_runs(directory: str, p
 @pytest.mark.parametrize(
     ("directory", "named"), [("far/..", "outside"), ("out/..", "."), ("deep/../far/..", "outside")]
 )
-async def test_the_place_that_is_named_is_the_one_that_is_not_allowed(directory: str, named: str, place: Path) -> None:
+async def test_path_not_allowed_error_names_the_physical_path(directory: str, named: str, place: Path) -> None:
     ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
     with pytest.raises(PathNotAllowed) as refused:
         await bash(ctx, "pwd", BashOptions().working_dir(directory))
@@ -108,14 +110,14 @@ async def test_the_place_that_is_named_is_the_one_that_is_not_allowed(directory:
 
 @pytest.mark.req("K-03")
 @pytest.mark.parametrize("directory", [".", "deep", "back", "deep/../deep"])
-async def test_a_directory_inside_is_entered(directory: str, place: Path) -> None:
+async def test_working_directory_inside_is_entered(directory: str, place: Path) -> None:
     ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside"])
     result = await bash(ctx, "pwd -P", BashOptions().working_dir(directory))
     assert result.stdout == os.path.realpath(place / "inside" / directory) + "\n"
 
 
 @pytest.mark.req("K-03")
-async def test_the_directory_of_the_context_must_be_allowed_as_well(place: Path) -> None:
+async def test_working_directory_of_the_context_must_be_allowed(place: Path) -> None:
     ctx = PrimitiveContext(place / "outside", allowed_paths=[place / "inside"])
     with pytest.raises(PathNotAllowed):
         await bash(ctx, "pwd")
@@ -127,14 +129,14 @@ async def test_several_directories_may_be_allowed(place: Path) -> None:
     assert (await bash(ctx, "pwd -P", BashOptions().working_dir("out"))).stdout == f"{place}/outside\n"
 
 
-async def test_allowed_paths_of_nacre_s_own_context_hold_as_well(place: Path) -> None:
+async def test_allowed_paths_of_the_base_context_apply_too(place: Path) -> None:
     ctx = PrimitiveContext(place, base=ToolContext(allowed_paths=(place / "inside",)))
     with pytest.raises(PathNotAllowed):
         await bash(ctx, "pwd")
 
 
 @pytest.mark.req("K-03", "K-04")
-async def test_what_is_wrong_with_the_command_is_said_first(place: Path) -> None:
+async def test_blocked_command_is_reported_before_a_bad_directory(place: Path) -> None:
     ctx = PrimitiveContext(place / "outside", allowed_paths=[place / "inside"])
     with pytest.raises(Validation, match="blocked pattern: mkfs"):
         await bash(ctx, "mkfs nothing")

@@ -71,12 +71,12 @@ PIECES += ["\u017f", "\u0131", "\u0130", "\u212a", "x", "git push", "mkf", "ba",
 @example("\u0130base64|BASH")
 @example("git push")
 @settings(deadline=None, max_examples=500)
-def test_whatever_the_text_it_says_what_the_document_does(text: str) -> None:
+def test_literal_rules_agree_with_the_document_on_generated_text(text: str) -> None:
     assert refusal_of_text(text) == as_written(text)
 
 
 @pytest.mark.req("K-04")
-def test_the_case_of_a_pattern_counts_as_in_the_document() -> None:
+def test_literal_patterns_are_case_sensitive() -> None:
     CommandValidator(["Git Push"], literal=True).validate("git push")
     with pytest.raises(Validation, match="blocked pattern: Git Push"):
         CommandValidator(["Git Push"], literal=True).validate("echo Git Push")
@@ -84,11 +84,11 @@ def test_the_case_of_a_pattern_counts_as_in_the_document() -> None:
         CommandValidator(["Git Push"]).validate("echo git push")
 
 
-def test_a_letter_that_is_two_when_small_does_not_move_what_is_found_out_of_the_text() -> None:
+def test_match_span_is_right_when_lowercasing_lengthens_the_text() -> None:
     verdict = check("echo \u0130\u0130 BASE64 |bash", policy=policy((), literal=True))
     assert (verdict.what, verdict.span) == (DANGEROUS, (0, 20))
 
 
 @pytest.mark.req("K-02", "K-04")
-def test_an_added_pattern_is_kept_as_it_is_by_the_options() -> None:
+def test_block_command_keeps_the_pattern_unchanged() -> None:
     assert BashOptions().block_command("Git Push").literal().values.blocked_commands[-1] == "Git Push"

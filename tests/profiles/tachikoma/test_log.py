@@ -16,7 +16,7 @@ def lines(log: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     return [(record.levelname, record.getMessage()) for record in log.records if record.name == "nacre"]
 
 
-async def test_a_run_is_logged_for_who_looks_closely(caplog: pytest.LogCaptureFixture) -> None:
+async def test_run_is_logged_at_debug_level_with_its_operation_id(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "nacre")
     result = await bash(CTX, "exit 3")
     ended = f"Command completed with exit code 3 in {result.metadata.duration:.3f} s"
@@ -25,7 +25,7 @@ async def test_a_run_is_logged_for_who_looks_closely(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.req("K-04")
-async def test_a_blocked_pattern_is_a_warning_and_nothing_else_is_said(caplog: pytest.LogCaptureFixture) -> None:
+async def test_blocked_pattern_logs_one_warning_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "nacre")
     with pytest.raises(Validation):
         await bash(CTX, "echo secret", BashOptions().block_command("echo"))
@@ -35,7 +35,7 @@ async def test_a_blocked_pattern_is_a_warning_and_nothing_else_is_said(caplog: p
     assert lines(caplog) == warnings
 
 
-async def test_the_dangerous_and_the_ordinary_are_no_warnings(caplog: pytest.LogCaptureFixture) -> None:
+async def test_dangerous_and_ordinary_commands_log_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     await bash(CTX, "true")
     with pytest.raises(Validation):
         CommandValidator([]).validate("rm -rf /")

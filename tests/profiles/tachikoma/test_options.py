@@ -21,7 +21,7 @@ CTX = PrimitiveContext("/tmp")
 
 
 @pytest.mark.req("K-02")
-def test_it_starts_from_what_the_document_says() -> None:
+def test_option_defaults_match_the_document() -> None:
     assert BashOptions().values == OptionValues(
         working_dir=None,
         env_vars={},
@@ -36,7 +36,7 @@ def test_it_starts_from_what_the_document_says() -> None:
 
 
 @pytest.mark.req("K-02")
-def test_each_step_sets_one_thing_and_leaves_what_it_was_called_on() -> None:
+def test_each_option_method_returns_a_changed_copy() -> None:
     start = BashOptions()
     end = (
         start.working_dir("/tmp")
@@ -69,24 +69,24 @@ def test_a_timeout_is_seconds_or_a_timedelta_or_none() -> None:
 
 
 @pytest.mark.parametrize("timeout", [0, -1, nan, timedelta(0), True, "30"], ids=str)
-def test_a_timeout_that_cannot_be_meant_is_said_at_once(timeout: float) -> None:
+def test_invalid_timeout_raises_at_once(timeout: float) -> None:
     with pytest.raises(Validation, match="timeout"):
         BashOptions().timeout(timeout)
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, True, None], ids=str)
-def test_a_limit_that_cannot_be_meant_is_said_at_once(size: int) -> None:
+def test_invalid_output_limit_raises_at_once(size: int) -> None:
     with pytest.raises(Validation, match="output limit"):
         BashOptions().max_output(size)
 
 
-def test_a_pattern_that_is_no_text_is_said_at_once() -> None:
+def test_pattern_that_is_not_a_string_raises_at_once() -> None:
     with pytest.raises(Validation, match="pattern"):
         BashOptions().block_command(b"rm")  # type: ignore[arg-type]
 
 
 @pytest.mark.req("K-02")
-async def test_variables_are_set() -> None:
+async def test_environment_variables_are_set() -> None:
     result = await bash(CTX, "echo $TEST_VAR", BashOptions().env("TEST_VAR", "test_value"))
     assert result.stdout == "test_value\n"
     result = await bash(CTX, 'echo "$A$B"', BashOptions().envs({"A": "1", "B": "it's\n2"}))
@@ -94,7 +94,7 @@ async def test_variables_are_set() -> None:
 
 
 @pytest.mark.req("K-02")
-async def test_a_cleared_environment_holds_what_was_set_and_nothing_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cleared_environment_inherits_nothing_and_keeps_what_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INHERITED", "yes")
     assert (await bash(CTX, "echo [$INHERITED][$A]")).stdout == "[yes][]\n"
     result = await bash(CTX, "echo [$INHERITED][$A]; ls >/dev/null", BashOptions().clear_env().env("A", "1"))
@@ -102,7 +102,7 @@ async def test_a_cleared_environment_holds_what_was_set_and_nothing_inherited(mo
 
 
 @pytest.mark.req("K-02")
-async def test_besides_it_has_a_path_and_what_keeps_programs_from_waiting() -> None:
+async def test_cleared_environment_has_path_and_noninteractive_variables() -> None:
     result = await bash(CTX, "env -0", BashOptions().clear_env().env("A", "1").env("TERM", "xterm"))
     found = dict(each.split("=", 1) for each in result.stdout.split("\0") if each)
     found.pop("__CF_USER_TEXT_ENCODING", None)  # macOS sets it if it is missing
@@ -114,7 +114,7 @@ async def test_besides_it_has_a_path_and_what_keeps_programs_from_waiting() -> N
 
 
 @pytest.mark.req("K-02")
-async def test_the_working_directory_is_set(tmp_path: Path) -> None:
+async def test_working_dir_option_sets_the_working_directory(tmp_path: Path) -> None:
     result = await bash(PrimitiveContext("/"), "pwd", BashOptions().working_dir("/tmp"))
     assert result.stdout.strip() in ("/tmp", "/private/tmp")
     (tmp_path / "sub").mkdir()
@@ -129,14 +129,14 @@ async def test_a_command_without_a_timeout_runs() -> None:
 
 @pytest.mark.req("K-02")
 @pytest.mark.parametrize("command", ["git push origin", "echo 'GIT PUSH'", "true # Git Push"])
-async def test_a_pattern_that_was_added_is_a_text_whatever_its_case(command: str) -> None:
+async def test_added_pattern_matches_anywhere_regardless_of_case(command: str) -> None:
     with pytest.raises(Validation) as refused:
         await bash(CTX, command, BashOptions().block_command("Git push"))
     assert refused.value.message == "Command contains blocked pattern: Git push"
 
 
 @pytest.mark.req("K-02")
-async def test_what_was_added_comes_after_the_list_and_takes_nothing_from_it() -> None:
+async def test_added_patterns_come_after_the_default_list_and_keep_it() -> None:
     options = BashOptions().block_command("mkfs").block_command("true")
     with pytest.raises(Validation, match="blocked pattern: mkfs"):
         await bash(CTX, "echo mkfs", options)
@@ -144,7 +144,7 @@ async def test_what_was_added_comes_after_the_list_and_takes_nothing_from_it() -
         await bash(CTX, "true; dd if=/dev/null of=/dev/null", options)
 
 
-async def test_no_value_switches_the_list_off() -> None:
+async def test_empty_blocked_commands_value_keeps_the_default_list() -> None:
     options = BashOptions()
     options.values = replace(options.values, blocked_commands=())
     with pytest.raises(Validation, match="blocked pattern: dd if=/dev/"):
@@ -152,6 +152,6 @@ async def test_no_value_switches_the_list_off() -> None:
 
 
 @pytest.mark.req("K-02")
-def test_the_profile_has_the_same_numbers() -> None:
+def test_profile_limits_match_the_option_defaults() -> None:
     assert (TACHIKOMA.timeout, TACHIKOMA.max_timeout, TACHIKOMA.merge) == (120.0, inf, False)
     assert TACHIKOMA.view == tachikoma(max_output=10 * MIB).view

@@ -23,7 +23,7 @@ WORDS = [
         ("a\nb", "'a\nb'"),
     ],
 )
-def test_a_word_is_always_quoted(word: str, quoted: str) -> None:
+def test_escape_arg_always_quotes(word: str, quoted: str) -> None:
     assert CommandValidator.escape_arg(word) == quoted
 
 
@@ -36,16 +36,16 @@ def test_a_word_is_always_quoted(word: str, quoted: str) -> None:
         ("true", [], "true "),
     ],
 )
-def test_a_command_is_built_from_words(cmd: str, args: list[str], text: str) -> None:
+def test_build_safe_command_quotes_each_argument(cmd: str, args: list[str], text: str) -> None:
     assert CommandValidator.build_safe_command(cmd, args) == text
 
 
 @pytest.mark.req("K-05")
-async def test_words_reach_the_program_as_they_are() -> None:
+async def test_quoted_arguments_reach_the_program_unchanged() -> None:
     command = CommandValidator.build_safe_command("printf '%s\\0'", WORDS)
     assert (await bash(PrimitiveContext("/tmp"), command)).stdout.split("\0") == [*WORDS, ""]
 
 
-def test_one_word_is_no_list() -> None:
+def test_arguments_given_as_a_string_are_refused() -> None:
     with pytest.raises(Validation, match="Give a list"):
         CommandValidator.build_safe_command("ls", "-la")

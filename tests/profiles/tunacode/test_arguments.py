@@ -19,7 +19,7 @@ from tests.support.hosts import run_host
 
 
 @pytest.mark.req("T-01")
-def test_the_function_has_exactly_the_signature_of_the_document() -> None:
+def test_bash_function_has_the_signature_of_the_document() -> None:
     parameters = inspect.signature(bash).parameters.values()
     assert [(each.name, each.default) for each in parameters] == [
         ("command", inspect.Parameter.empty),
@@ -40,7 +40,7 @@ def test_the_function_has_exactly_the_signature_of_the_document() -> None:
 
 
 @pytest.mark.req("T-01")
-def test_the_tool_is_called_bash_executes_and_is_not_read_only() -> None:
+def test_tool_is_named_bash_and_is_an_execute_tool() -> None:
     assert {TUNACODE.tool.name, bash.__name__, str(tuna.ToolName.BASH)} == {"bash"}  # type: ignore[attr-defined]
     assert tuna.ToolName.BASH in tuna.EXECUTE_TOOLS
     assert tuna.ToolName.BASH not in tuna.READ_ONLY_TOOLS
@@ -48,7 +48,7 @@ def test_the_tool_is_called_bash_executes_and_is_not_read_only() -> None:
 
 
 @pytest.mark.req("T-01")
-def test_the_schema_has_the_same_parameters_and_ranges() -> None:
+def test_tunacode_schema_has_the_parameters_and_ranges() -> None:
     schema = Bash("tunacode").definition(dialect="json")
     assert list(schema["properties"]) == ["command", "cwd", "env", "timeout", "capture_output"]
     assert schema["required"] == ["command"]
@@ -63,7 +63,7 @@ def test_the_schema_has_the_same_parameters_and_ranges() -> None:
 
 
 @pytest.mark.req("T-01")
-async def test_it_runs_in_the_current_directory_unless_told_otherwise(tmp_path: Path) -> None:
+async def test_command_runs_in_the_current_directory_by_default(tmp_path: Path) -> None:
     place = tmp_path.resolve()
     assert f"STDOUT:\n{os.getcwd()}\n" in await bash("pwd")
     assert f"STDOUT:\n{place}\n" in await bash("pwd", cwd=str(place))
@@ -72,7 +72,7 @@ async def test_it_runs_in_the_current_directory_unless_told_otherwise(tmp_path: 
 
 
 @pytest.mark.req("T-01")
-async def test_env_is_laid_over_what_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_env_argument_is_merged_over_the_inherited_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUNA_KEPT", "inherited")
     monkeypatch.setenv("TUNA_CHANGED", "inherited")
     text = await bash("echo $TUNA_KEPT $TUNA_CHANGED $TUNA_NEW", env={"TUNA_CHANGED": "given", "TUNA_NEW": "new"})
@@ -80,7 +80,7 @@ async def test_env_is_laid_over_what_is_inherited(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.req("T-01")
-async def test_a_secret_is_not_inherited_and_what_the_caller_passes_is_never_filtered(
+async def test_secret_variable_is_passed_on_only_when_the_caller_sets_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TUNA_API_KEY", "sk-host-4f7a9c2e81d05b36")
@@ -91,21 +91,21 @@ async def test_a_secret_is_not_inherited_and_what_the_caller_passes_is_never_fil
 
 @pytest.mark.req("T-01")
 @pytest.mark.parametrize("timeout", [1, 30, 299, 300, None])
-async def test_a_timeout_from_1_to_300_or_none_is_taken(timeout: int | None) -> None:
+async def test_timeout_from_1_to_300_or_none_is_accepted(timeout: int | None) -> None:
     text = await bash("echo done", timeout=timeout)
     assert isinstance(text, tuna.BashText)
     assert (text.data.stdout, text.data.timeout) == ("done", timeout)
 
 
 @pytest.mark.req("T-01")
-async def test_a_number_may_come_as_a_word_as_models_write_it() -> None:
+async def test_number_and_flag_arguments_may_be_strings() -> None:
     text = await bash("echo done", timeout="30", capture_output="true")  # type: ignore[arg-type]
     assert isinstance(text, tuna.BashText)
     assert text.data.timeout == 30
 
 
 @pytest.mark.req("T-01")
-def test_the_profile_has_the_seconds_of_the_document_and_no_other_maximum() -> None:
+def test_profile_has_a_default_timeout_of_30_s_and_no_maximum() -> None:
     assert (TUNACODE.timeout, TUNACODE.max_timeout) == (30.0, float("inf"))
 
 
@@ -135,7 +135,7 @@ def test_the_profile_has_the_seconds_of_the_document_and_no_other_maximum() -> N
         pytest.param({"capture_output": "perhaps"}, "Use true or false.", id="capture"),
     ],
 )
-async def test_what_cannot_be_meant_is_a_retry_that_says_what_to_pass(arguments: dict[str, Any], said: str) -> None:
+async def test_invalid_arguments_raise_model_retry_with_a_fix(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ModelRetry) as caught:
         await bash(**{"command": "echo ran", **arguments})
     assert said in caught.value.message
@@ -144,21 +144,21 @@ async def test_what_cannot_be_meant_is_a_retry_that_says_what_to_pass(arguments:
 
 
 @pytest.mark.req("T-02")
-async def test_a_directory_that_is_not_allowed_is_a_retry_which_names_those_that_are(tmp_path: Path) -> None:
+async def test_disallowed_cwd_raises_model_retry_with_the_allowed_paths(tmp_path: Path) -> None:
     confined = make_bash(ctx=ToolContext(working_dir=tmp_path, allowed_paths=(tmp_path,)))
     with pytest.raises(ModelRetry, match=f"outside the allowed paths. Allowed: {tmp_path}"):
         await confined("pwd", cwd="/")
 
 
 @pytest.mark.req("T-02")
-async def test_what_the_host_got_wrong_is_no_retry_for_the_model() -> None:
+async def test_invalid_host_setting_is_not_a_model_retry() -> None:
     broken = make_bash(ctx=ToolContext(output_dir="/dev/null"))
     with pytest.raises(InvalidRequest, match="output_dir"):
         await broken("pwd")
 
 
 @pytest.mark.req("T-02")
-async def test_the_tool_of_a_model_answers_with_the_same_words() -> None:
+async def test_tool_call_answers_with_the_same_error_messages() -> None:
     answer = await Bash("tunacode").call('{"command": "ls", "timeout": 301}')
     assert answer.error == "bad_timeout"
     assert answer.text == "Invalid argument. `timeout` is 301. Give a whole number from 1 to 300, or null for no limit."
@@ -168,7 +168,7 @@ async def test_the_tool_of_a_model_answers_with_the_same_words() -> None:
 
 
 @pytest.mark.req("T-02")
-def test_model_retry_is_pydantic_ais_where_that_is_installed(tmp_path: Path) -> None:
+def test_model_retry_is_the_class_of_pydantic_ai_if_installed(tmp_path: Path) -> None:
     package = tmp_path / "pydantic_ai"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -188,7 +188,7 @@ def test_model_retry_is_pydantic_ais_where_that_is_installed(tmp_path: Path) -> 
 
 
 @pytest.mark.req("T-02")
-def test_without_it_there_is_one_like_it(tmp_path: Path) -> None:
+def test_model_retry_has_a_stand_in_without_pydantic_ai(tmp_path: Path) -> None:
     package = tmp_path / "pydantic_ai"
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('it is not here')\n")
@@ -206,7 +206,7 @@ def test_without_it_there_is_one_like_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("T-01")
-def test_importing_it_loads_nothing_that_runs_or_draws() -> None:
+def test_importing_tunacode_loads_no_heavy_module() -> None:
     program = """
         import sys
         import nacre.compat.tunacode
@@ -217,7 +217,7 @@ def test_importing_it_loads_nothing_that_runs_or_draws() -> None:
 
 
 @pytest.mark.req("T-01")
-def test_asking_for_profiles_does_not_load_this_one() -> None:
+def test_importing_profiles_does_not_load_tunacode() -> None:
     program = """
         import sys
         import nacre.profiles
@@ -233,7 +233,7 @@ async def test_one_function_serves_many_calls_at_once() -> None:
 
 
 @pytest.mark.req("T-01", "T-04")
-def test_its_description_says_what_is_refused_and_is_not_long() -> None:
+def test_tunacode_description_names_refusals_and_stays_short() -> None:
     strict, open_ = tunacode(), tunacode(strict_characters=False)
     assert "backquotes are refused" in strict.tool.description
     assert "backquotes" not in open_.tool.description
@@ -243,10 +243,10 @@ def test_its_description_says_what_is_refused_and_is_not_long() -> None:
     assert "backquotes" not in str(make_bash(strict_characters=False).__doc__)
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+def test_unknown_module_attribute_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         tuna.nonsense  # noqa: B018
 
 
-def test_every_name_it_promises_can_be_had() -> None:
+def test_every_name_in_all_exists() -> None:
     assert [name for name in tuna.__all__ if not hasattr(tuna, name)] == []

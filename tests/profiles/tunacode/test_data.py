@@ -33,7 +33,7 @@ COMMAND = st.lists(TEXT | HEADINGS, max_size=6).map("\n".join)
 
 
 @pytest.mark.req("T-12")
-async def test_the_text_is_a_string_that_carries_its_data(tmp_path: Path) -> None:
+async def test_report_is_a_string_that_carries_its_data(tmp_path: Path) -> None:
     text = await plain("echo out; echo err >&2; exit 3", cwd=str(tmp_path), timeout=60)
     assert isinstance(text, BashText)
     assert text.data == BashData("echo out; echo err >&2; exit 3", 3, str(tmp_path), "out", "err", False, 60)
@@ -53,7 +53,7 @@ async def test_the_text_is_a_string_that_carries_its_data(tmp_path: Path) -> Non
     ],
     ids=["copy", "deepcopy", "pickle2", "pickle3", "pickle4", "pickle5"],
 )
-async def test_it_survives_being_copied(copied: object) -> None:
+async def test_report_survives_copying_and_pickling(copied: object) -> None:
     text = await bash("echo hi")
     again = copied(text)  # type: ignore[operator]
     assert isinstance(text, BashText)
@@ -75,7 +75,7 @@ async def test_it_survives_being_copied(copied: object) -> None:
         "printf 'a\\n\\n\\nb'; printf 'c\\n\\nd' >&2",
     ],
 )
-async def test_what_is_read_back_from_the_bare_text_is_what_it_carries(command: str) -> None:
+async def test_parsing_the_plain_text_gives_the_data_of_the_report(command: str) -> None:
     text = await plain(command)
     assert isinstance(text, BashText)
     assert parse(str(text)) == text.data
@@ -115,7 +115,7 @@ def test_parsing_never_raises(text: str) -> None:
 
 
 @pytest.mark.req("T-12")
-def test_what_is_no_report_is_nothing() -> None:
+def test_parsing_other_text_returns_none() -> None:
     assert parse("") is None
     assert parse("Exit Code: 0") is None
     assert parse("hello\nExit Code: 0\nWorking Directory: /\n\nSTDOUT:\nx\n\nSTDERR:\ny") is None
@@ -128,7 +128,7 @@ def test_what_is_no_report_is_nothing() -> None:
     [(9000, 10), (10, 9000), (6000, 6000), (0, 9000), (9000, 0)],
     ids=["long-out", "long-err", "both", "only-err", "only-out"],
 )
-def test_a_cut_text_gives_what_is_left_and_says_so(view: object, out: int, err: int) -> None:
+def test_truncated_report_is_parsed_and_marked_as_truncated(view: object, out: int, err: int) -> None:
     assert view in (STANDARD, LOCAL)
     limits = STANDARD if view is STANDARD else LOCAL
     found = parse(shorten_report(layout("ls", 2, "/w", "o" * out, "e" * err), limits))
@@ -139,7 +139,7 @@ def test_a_cut_text_gives_what_is_left_and_says_so(view: object, out: int, err: 
 
 
 @pytest.mark.req("T-12")
-def test_the_mark_in_an_output_does_not_make_a_text_a_cut_one() -> None:
+def test_truncation_mark_in_the_output_does_not_mark_the_report() -> None:
     found = parse(layout("cat log", 0, "/w", f"a{MARK}b", ""))
     assert found == BashData("cat log", 0, "/w", f"a{MARK}b", "", False, 30)
 
@@ -157,13 +157,13 @@ def test_the_mark_in_an_output_does_not_make_a_text_a_cut_one() -> None:
         "Command: y\nExit Code: 9",
     ],
 )
-def test_headings_in_stdout_are_read_for_what_they_are(stream: str) -> None:
+def test_headings_inside_stdout_are_parsed_as_output(stream: str) -> None:
     found = parse(layout("x", 0, "/w", stream, "e"))
     assert found == BashData("x", 0, "/w", stream, "e", False, 30)
 
 
 @pytest.mark.req("T-12")
-def test_the_documents_own_patterns_still_read_it() -> None:
+def test_patterns_of_the_document_match_the_report() -> None:
     text = layout("ls", 1, "/w", "o\np", "e\nf")
     assert [re.search(pattern, text, re.DOTALL).group(1) for pattern in (  # type: ignore[union-attr]
         r"Command: ([^\n]+)",
