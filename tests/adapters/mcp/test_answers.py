@@ -20,7 +20,7 @@ COMMANDS = ("echo hello", "exit 3", "kill -KILL $$", "git push -f", ASKS, "print
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["default", "mycode", "tunacode", "phoenix", "yoi", "tachikoma"])
-async def test_every_answer_of_every_profile_is_as_its_schema_says(name: str, mode: str, tmp_path: Path) -> None:
+async def test_every_answer_of_every_profile_matches_its_output_schema(name: str, mode: str, tmp_path: Path) -> None:
     settings = ServerSettings(
         profile=profile_named(name), context=ToolContext(working_dir=tmp_path, output_dir=tmp_path), budget=0.5
     )

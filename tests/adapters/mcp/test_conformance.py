@@ -171,12 +171,12 @@ def test_the_server_conforms_to_the_revision(revision: str, address: str, tmp_pa
 
 
 @pytest.mark.parametrize("scenario", EXTENSION)
-def test_its_tasks_conform_to_the_extension(scenario: str, address: str, tmp_path: Path) -> None:
+def test_mcp_tasks_conform_to_the_extension(scenario: str, address: str, tmp_path: Path) -> None:
     found = conform(address, tmp_path / "results", "--scenario", scenario)
     assert {id: why for id, why in found[scenario].items() if id not in NOT_OURS} == {}
 
 
-def test_its_progress_conforms(tmp_path: Path, gate: Gate) -> None:
+def test_mcp_progress_conforms(tmp_path: Path, gate: Gate) -> None:
     """The command prints until the client has received three progress messages."""
     heard = 0
 

@@ -91,7 +91,7 @@ class TaskExtension(ClientExtension):
         return CallToolResult.model_validate(state.result or {"content": []})
 
 
-async def test_the_client_polls_and_the_model_gets_one_answer(tmp_path: Path, gate: Gate) -> None:
+async def test_client_polls_a_long_call_and_the_model_gets_one_answer(tmp_path: Path, gate: Gate) -> None:
     extension = TaskExtension(gate=gate)
     async with Client(parameters("--budget", "0.5", cwd=tmp_path), mode="2026-07-28", extensions=[extension]) as client:
         await client.list_tools()
@@ -101,7 +101,7 @@ async def test_the_client_polls_and_the_model_gets_one_answer(tmp_path: Path, ga
     assert (extension.states[:2], extension.states[-1]) == (["working", "working"], "completed")
 
 
-async def test_a_task_that_the_client_cancels_is_ended(tmp_path: Path, life: Lifeline) -> None:
+async def test_task_cancelled_by_the_client_is_killed(tmp_path: Path, life: Lifeline) -> None:
     extension = TaskExtension(cancels=True)
     async with Client(parameters("--budget", "0.3", cwd=tmp_path), mode="2026-07-28", extensions=[extension]) as client:
         await client.list_tools()
@@ -111,9 +111,7 @@ async def test_a_task_that_the_client_cancels_is_ended(tmp_path: Path, life: Lif
     assert extension.states == ["working", "cancelled"]
 
 
-async def test_after_the_time_that_the_model_wanted_to_wait_it_is_told_that_it_goes_on(
-    tmp_path: Path, life: Lifeline
-) -> None:
+async def test_command_that_outlasts_its_wait_is_answered_as_still_running(tmp_path: Path, life: Lifeline) -> None:
     extension = TaskExtension(pause=0.3)
     async with Client(parameters("--budget", "0.3", cwd=tmp_path), mode="2026-07-28", extensions=[extension]) as client:
         await client.list_tools()
@@ -154,7 +152,7 @@ class ExtendedClient:
         return self("tools/call", name="Bash", arguments={"command": command, **arguments})
 
 
-def test_every_message_is_as_the_document_has_it(tmp_path: Path, gate: Gate, life: Lifeline) -> None:
+def test_task_extension_messages_match_the_document(tmp_path: Path, gate: Gate, life: Lifeline) -> None:
     with connect_extended("--budget", "0.5", cwd=tmp_path) as ask:
         capabilities = ask("server/discover")["capabilities"]
         assert capabilities["extensions"] == {EXTENSION: {}}
@@ -188,7 +186,7 @@ def test_every_message_is_as_the_document_has_it(tmp_path: Path, gate: Gate, lif
         assert (set(cancelled), cancelled["status"]) == (HANDLE, "cancelled")
 
 
-def test_what_cannot_be_meant_has_the_documents_code(tmp_path: Path, life: Lifeline) -> None:
+def test_invalid_task_requests_get_the_error_codes_of_the_document(tmp_path: Path, life: Lifeline) -> None:
     with connect_extended("--budget", "0.5", cwd=tmp_path) as ask:
         id = ask.handle(f"{life.hold} sleep 600")["taskId"]
         for method in ("tasks/get", "tasks/update", "tasks/cancel"):
@@ -205,7 +203,7 @@ def test_what_cannot_be_meant_has_the_documents_code(tmp_path: Path, life: Lifel
         life.wait_over()
 
 
-def test_a_client_that_does_not_declare_it_gets_an_answer_that_names_the_task(tmp_path: Path, life: Lifeline) -> None:
+def test_client_without_the_extension_gets_an_answer_with_the_task_id(tmp_path: Path, life: Lifeline) -> None:
     with connect_extended("--budget", "0.5", cwd=tmp_path) as ask:
         arguments = {"command": f"{life.hold} sleep 600"}
         answer = ask("tools/call", declares=False, name="Bash", arguments=arguments)
@@ -214,7 +212,7 @@ def test_a_client_that_does_not_declare_it_gets_an_answer_that_names_the_task(tm
         life.wait_over()
 
 
-def test_what_a_task_has_printed_is_masked(tmp_path: Path, gate: Gate) -> None:
+def test_secret_in_task_output_is_masked(tmp_path: Path, gate: Gate) -> None:
     with connect_extended("--budget", "0.5", cwd=tmp_path, env={"SERVICE_TOKEN": "tok-4711-abcdefghij"}) as ask:
         id = ask.handle(f"echo 'tok-4711-''abcdefghij'; {gate.wait}")["taskId"]
         gate.open()
@@ -222,7 +220,7 @@ def test_what_a_task_has_printed_is_masked(tmp_path: Path, gate: Gate) -> None:
         assert ask("tasks/get", taskId=id)["result"]["content"][0]["text"] == "[secret]"
 
 
-async def test_deadlines_of_tasks_that_have_ended_are_forgotten(tmp_path: Path) -> None:
+async def test_deadlines_of_tasks_that_do_not_run_are_dropped(tmp_path: Path) -> None:
     tasks, deadlines = Tasks(tmp_path), Deadlines()
     for number in range(3):
         deadlines.keep(f"bash-0000000{number}", 5.0, tasks)

@@ -30,7 +30,7 @@ def make_result(outcome: Outcome) -> Result:
 
 
 @pytest.mark.req("T-08")
-async def test_a_timeout_kills_the_tree_and_suggests_a_retry_with_what_was_printed(life: Lifeline) -> None:
+async def test_timeout_kills_the_tree_and_raises_retry_with_the_output(life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         with pytest.raises(ModelRetry) as caught:
             await plain(f"{life.hold} echo first; echo problem >&2; (setsid sleep 60 &) ; sleep 60", timeout=limit)
@@ -47,7 +47,7 @@ async def test_a_timeout_kills_the_tree_and_suggests_a_retry_with_what_was_print
 
 
 @pytest.mark.req("T-08")
-async def test_what_a_timed_out_command_had_printed_is_bounded() -> None:
+async def test_output_in_the_timeout_message_is_bounded() -> None:
     for limit in TIME_LIMITS_S:
         with pytest.raises(ModelRetry) as caught:
             await plain("seq 100000; echo last; sleep 60", timeout=limit)
@@ -70,14 +70,14 @@ async def test_what_a_timed_out_command_had_printed_is_bounded() -> None:
         (300.0, "after 300 seconds and was killed, with everything it had started. Retry with a `timeout` of null"),
     ],
 )
-def test_who_had_all_the_time_there_is_gets_other_advice(after: float, advice: str) -> None:
+def test_timeout_advice_depends_on_the_timeout_that_was_used(after: float, advice: str) -> None:
     text = answer(make_result(TimedOut(after)), TUNACODE.view).text
     assert advice in text
     assert text.endswith("It had printed nothing.")
 
 
 @pytest.mark.req("T-08")
-def test_a_missing_shell_is_an_error_of_its_own(tmp_path: Path) -> None:
+def test_missing_bash_raises_shell_not_found(tmp_path: Path) -> None:
     program = """
         import asyncio
         from nacre import NacreError
@@ -94,19 +94,19 @@ def test_a_missing_shell_is_an_error_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("T-08")
-async def test_what_the_system_would_not_start_is_a_retry_with_the_reason() -> None:
+async def test_command_that_cannot_start_raises_retry_with_the_reason() -> None:
     with pytest.raises(ModelRetry, match=r"could not be started: .*pass less in `env`"):
         await bash("ls", env={"BIG": "x" * 3_000_000})
 
 
 @pytest.mark.req("T-09")
-def test_the_ladder_has_the_seconds_of_the_document() -> None:
+def test_kill_grace_periods_match_the_document() -> None:
     assert TUNACODE.grace == 5.0
     assert UNKILLABLE_AFTER_S == 1.0
 
 
 @pytest.mark.req("T-09")
-async def test_term_comes_first_and_what_is_printed_then_is_kept() -> None:
+async def test_timeout_sends_sigterm_first_and_keeps_output_of_the_trap() -> None:
     for limit in TIME_LIMITS_S:
         with pytest.raises(ModelRetry) as caught:
             await plain("trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done", timeout=limit)
@@ -116,7 +116,7 @@ async def test_term_comes_first_and_what_is_printed_then_is_kept() -> None:
 
 
 @pytest.mark.req("T-09")
-async def test_what_ignores_term_is_killed(life: Lifeline) -> None:
+async def test_command_that_ignores_sigterm_is_killed(life: Lifeline) -> None:
     hasty = Bash(replace(tunacode(strict_characters=False), grace=0.1))
     for limit in TIME_LIMITS_S:
         said = await hasty.call({"command": f"trap '' TERM; {life.hold} sleep 60; sleep 60", "timeout": limit})
@@ -127,7 +127,7 @@ async def test_what_ignores_term_is_killed(life: Lifeline) -> None:
 
 
 @pytest.mark.req("T-09")
-async def test_cancelling_the_call_half_way_leaves_nothing_running(life: Lifeline) -> None:
+async def test_cancelling_the_call_leaves_nothing_running(life: Lifeline) -> None:
     task = asyncio.ensure_future(plain(f"{life.hold} echo x; sleep 60"))
     await life.wait_until_held()
     task.cancel()
@@ -137,7 +137,7 @@ async def test_cancelling_the_call_half_way_leaves_nothing_running(life: Lifelin
 
 
 @pytest.mark.req("T-09")
-async def test_a_cancel_switch_gives_a_report_of_what_there_was(life: Lifeline) -> None:
+async def test_cancel_returns_a_report_with_the_partial_output(life: Lifeline) -> None:
     cancel = Cancel()
     task = asyncio.ensure_future(
         make_bash(strict_characters=False, ctx=ToolContext(cancel=cancel))(f"echo x; {life.hold} sleep 60")
@@ -152,7 +152,7 @@ async def test_a_cancel_switch_gives_a_report_of_what_there_was(life: Lifeline) 
 
 
 @pytest.mark.req("T-09")
-async def test_no_descriptor_is_left_open() -> None:
+async def test_calls_leak_no_fd() -> None:
     await bash("true")
     before = set(os.listdir("/dev/fd"))
     for capture in (True, False):
@@ -174,7 +174,7 @@ async def test_no_descriptor_is_left_open() -> None:
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str | int | None) else "",
 )
-def test_every_other_end_is_told(outcome: Outcome, code: int | None, said: str) -> None:
+def test_every_other_outcome_is_reported(outcome: Outcome, code: int | None, said: str) -> None:
     told = answer(make_result(outcome), TUNACODE.view)
     assert said in told.text
     assert told.data["exit_code"] == code
@@ -191,7 +191,7 @@ HOST = """
 
 
 @pytest.mark.req("T-13")
-def test_without_capture_both_streams_go_to_our_own(tmp_path: Path) -> None:
+def test_uncaptured_streams_go_to_the_streams_of_the_host(tmp_path: Path) -> None:
     done = subprocess.run(
         command(HOST, r"echo out; echo err >&2; printf '\xff\0raw'"),
         capture_output=True,
@@ -203,7 +203,7 @@ def test_without_capture_both_streams_go_to_our_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("T-13")
-def test_output_is_let_through_while_the_command_runs(gate: Gate) -> None:
+def test_uncaptured_output_passes_through_while_the_command_runs(gate: Gate) -> None:
     with started_host(HOST, f"echo first; {gate.wait}; echo second") as host:
         assert host.stdout is not None
         assert [host.stdout.readline(), host.stdout.readline()] == ["before\n", "first\n"]
@@ -213,7 +213,7 @@ def test_output_is_let_through_while_the_command_runs(gate: Gate) -> None:
 
 
 @pytest.mark.req("T-13")
-def test_much_of_it_comes_through_whole() -> None:
+def test_large_uncaptured_output_passes_through_whole() -> None:
     done = subprocess.run(command(HOST, "seq 1000000"), capture_output=True, check=True, timeout=HANG_TIMEOUT_S)
     output = done.stdout.partition(b"===\n")[0].removeprefix(b"before\n")
     assert output == b"".join(b"%d\n" % number for number in range(1, 1_000_001))
@@ -223,7 +223,7 @@ def test_much_of_it_comes_through_whole() -> None:
 @pytest.mark.parametrize(
     ("where", "why"), [(">&-", "it is closed"), ("> >(exec true)", "Broken pipe")], ids=["closed", "gone"]
 )
-def test_a_stdout_that_nobody_reads_does_not_end_the_command(tmp_path: Path, where: str, why: str) -> None:
+def test_closed_stdout_of_the_host_does_not_end_the_command(tmp_path: Path, where: str, why: str) -> None:
     program = """
         import asyncio, os, select, sys
         from nacre.compat.tunacode import make_bash
@@ -244,7 +244,7 @@ def test_a_stdout_that_nobody_reads_does_not_end_the_command(tmp_path: Path, whe
 
 
 @pytest.mark.req("T-13")
-def test_a_reader_that_has_stopped_does_not_keep_a_cancelled_call(tmp_path: Path) -> None:
+def test_stalled_stdout_reader_does_not_block_a_cancelled_call(tmp_path: Path) -> None:
     program = """
         import asyncio, sys
         from nacre.compat.tunacode import make_bash
@@ -267,7 +267,7 @@ def test_a_reader_that_has_stopped_does_not_keep_a_cancelled_call(tmp_path: Path
 
 
 @pytest.mark.req("T-13", "T-08")
-async def test_a_timeout_without_capture_does_not_say_that_nothing_was_printed(
+async def test_timeout_message_without_capture_says_output_passed_through(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     for limit in TIME_LIMITS_S:
@@ -280,7 +280,7 @@ async def test_a_timeout_without_capture_does_not_say_that_nothing_was_printed(
 
 
 @pytest.mark.req("T-13")
-async def test_what_a_model_lets_through_goes_the_same_way(capfd: pytest.CaptureFixture[str]) -> None:
+async def test_tool_call_without_capture_passes_output_through(capfd: pytest.CaptureFixture[str]) -> None:
     said = await Bash("tunacode").call('{"command": "echo seen", "capture_output": false}')
     assert capfd.readouterr().out == "seen\n"
     assert said.text.endswith("STDOUT:\n(no output)\n\nSTDERR:\n(no errors)")

@@ -117,7 +117,7 @@ def verdict(command: str, policy: object = DEEDS) -> str:
         ("for f in $(rm x); do ls; done", "'$(rm)'"),
     ],
 )
-def test_a_deed_is_refused_however_it_is_written_and_its_pattern_is_named(command: str, pattern: str) -> None:
+def test_destructive_command_is_refused_in_any_form_with_its_pattern(command: str, pattern: str) -> None:
     assert pattern in verdict(command)
     assert "Instead: " in verdict(command)
 
@@ -133,7 +133,7 @@ def test_a_deed_is_refused_however_it_is_written_and_its_pattern_is_named(comman
         "perl -e 'fork while fork'",
     ],
 )
-def test_the_same_deeds_by_other_means_are_refused_too(command: str) -> None:
+def test_destructive_effect_by_other_programs_is_refused(command: str) -> None:
     assert verdict(command)
 
 
@@ -178,19 +178,19 @@ def test_the_same_deeds_by_other_means_are_refused_too(command: str) -> None:
         "git push -f",
     ],
 )
-def test_harmless_text_and_harmless_deeds_are_not_refused(command: str) -> None:
+def test_harmless_text_and_commands_are_not_refused(command: str) -> None:
     assert verdict(command) == ""
 
 
 @pytest.mark.req("T-03")
 @pytest.mark.parametrize("command", ["rm -rf build", 'rm "-r" build', "mkfs.ext4 /dev/sdb1", "sudo rm x"])
-async def test_bash_raises_a_retry_that_names_the_pattern_and_runs_nothing(command: str) -> None:
+async def test_refusal_raises_model_retry_that_names_the_pattern(command: str) -> None:
     with pytest.raises(ModelRetry, match=r"^Not run, for security: (destructive|dangerous) pattern '.*'.*Instead: "):
         await bash(command)
 
 
 @pytest.mark.req("T-03")
-async def test_a_refusal_as_an_answer_is_no_error_of_the_call() -> None:
+async def test_refusal_is_an_answer_and_not_an_error_of_the_call() -> None:
     answer = await Bash("tunacode").call({"command": "rm -r x"})
     assert answer.error == ""
     assert answer.data["outcome"] == "refused"
@@ -202,7 +202,7 @@ async def test_a_refusal_as_an_answer_is_no_error_of_the_call() -> None:
 
 
 @pytest.mark.req("T-03")
-async def test_a_refusal_of_a_long_command_is_short() -> None:
+async def test_refusal_message_of_a_long_command_is_short() -> None:
     with pytest.raises(ModelRetry) as caught:
         await bash("rm -rf " + "x" * 90_000)
     assert len(caught.value.message) < 500
@@ -211,7 +211,7 @@ async def test_a_refusal_of_a_long_command_is_short() -> None:
 @pytest.mark.req("T-03")
 @pytest.mark.parametrize("command", ["rm -rf /", "rm -rf ~", "find / -delete"])
 @pytest.mark.parametrize("policy", [DEEDS, LITERAL, STRICT], ids=["deeds", "literal", "strict"])
-def test_the_floor_stays_whatever_is_configured(command: str, policy: object) -> None:
+def test_floor_rules_apply_under_every_policy(command: str, policy: object) -> None:
     assert verdict(command, policy)
 
 
@@ -236,12 +236,12 @@ LITERAL_HITS = [
 
 @pytest.mark.req("T-03")
 @pytest.mark.parametrize(("command", "pattern"), LITERAL_HITS)
-def test_literally_the_text_alone_decides(command: str, pattern: str) -> None:
+def test_literal_policy_decides_by_the_text_alone(command: str, pattern: str) -> None:
     assert pattern in verdict(command, LITERAL)
 
 
 @pytest.mark.req("T-03")
-def test_every_pattern_of_the_document_has_an_example_above() -> None:
+def test_every_pattern_of_the_document_has_a_literal_example() -> None:
     named = {pattern[1:-1] for _, pattern in LITERAL_HITS}
     assert {*DESTRUCTIVE_PATTERNS, *DANGEROUS_PATTERNS} - named == {r"mkfs\."}
     assert r"dangerous pattern 'mkfs\.'" in [each.what for each in check("mkfs.ext4 x", policy=LITERAL).findings]
@@ -272,7 +272,7 @@ PIECES += [">", "/dev/sd", "a", ":(){", "}", ";", "&&", "$(", "`", "x", "_"]
 @pytest.mark.req("T-03")
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 @settings(deadline=None, max_examples=500)
-def test_literally_whatever_the_text_it_is_what_python_finds(text: str) -> None:
+def test_literal_policy_agrees_with_the_regexes_on_generated_text(text: str) -> None:
     found = [
         rule.exact_message
         for rule in LITERAL.custom_rules
@@ -286,7 +286,7 @@ def test_literally_whatever_the_text_it_is_what_python_finds(text: str) -> None:
 
 @pytest.mark.req("T-03")
 @pytest.mark.parametrize("command", ["r''m -r build", "rm --recursive x", "rm x", "dd bs=1\necho of=/dev/x", "ls"])
-def test_literally_what_is_not_in_the_text_is_not_found(command: str) -> None:
+def test_literal_policy_ignores_effects_not_visible_in_the_text(command: str) -> None:
     assert verdict(command, LITERAL) == ""
 
 
@@ -310,7 +310,7 @@ def test_literally_what_is_not_in_the_text_is_not_found(command: str) -> None:
     ids=lambda text: text[:8].strip(),
 )
 @pytest.mark.parametrize("policy", [LITERAL, DEEDS], ids=["literal", "deeds"])
-def test_no_text_of_100_kb_takes_long(text: str, policy: object) -> None:
+def test_check_of_100_kb_of_text_finishes(text: str, policy: object) -> None:
     verdict(text, policy)  # anything quadratic would exceed the test's timeout
 
 
@@ -346,30 +346,30 @@ async def test_a_restricted_character_is_refused_and_named(command: str, charact
 @pytest.mark.parametrize(
     "command", ["echo $HOME", "echo ${HOME}", 'echo "$HOME/x${USER}"', "ls | wc -l", "ls || true", "ls > out", "a\nb"]
 )
-def test_variables_and_everything_else_are_let_through(command: str) -> None:
+def test_strict_policy_allows_variables_pipes_and_redirections(command: str) -> None:
     assert verdict(command, STRICT) == ""
 
 
 @pytest.mark.req("T-04")
-async def test_the_strict_characters_can_be_switched_off() -> None:
+async def test_strict_characters_can_be_switched_off() -> None:
     text = await make_bash(strict_characters=False)("for i in {1..3}; do echo $((i * 2)); done && echo `echo end`")
     assert "STDOUT:\n2\n4\n6\nend\n" in text
 
 
 @pytest.mark.req("T-03")
-async def test_a_newline_is_a_semicolon() -> None:
+async def test_newline_counts_as_a_semicolon() -> None:
     with pytest.raises(ModelRetry, match=r"command injection pattern '; rm'"):
         await bash("ls\nrm x")
 
 
 @pytest.mark.req("T-03", "T-04")
-def test_a_pattern_is_named_before_a_character() -> None:
+def test_refusal_names_a_pattern_before_a_character() -> None:
     assert "'fdisk'" in verdict("ls; fdisk -l", STRICT)
     assert "'; rm'" in verdict("ls; rm x", STRICT)
 
 
 @pytest.mark.req("T-03")
-def test_of_several_patterns_the_one_that_would_stop_it_alone_is_named() -> None:
+def test_refusal_names_the_most_destructive_of_several_patterns() -> None:
     assert "'rm -rf'" in verdict("ls; rm -rf x")
     assert "'rm -rf /'" in verdict("true && sudo rm -rf /")
 
@@ -386,12 +386,10 @@ def test_of_several_patterns_the_one_that_would_stop_it_alone_is_named() -> None
         ("rm /home/dev/other/x", "/home/dev/project"),
     ],
 )
-def test_a_full_path_is_measured_by_where_the_host_works_and_no_system_directory_is_that(
-    command: str, cwd: str
-) -> None:
+def test_rm_of_a_full_path_outside_the_project_is_refused(command: str, cwd: str) -> None:
     assert check(command, cwd=cwd, env={"HOME": "/home/dev"}, policy=DEEDS).refused
 
 
 @pytest.mark.parametrize("command", ["rm /home/dev/project/x", "rm /tmp/x", "rm x"])
-def test_a_file_of_ones_own_may_be_removed_by_its_full_path(command: str) -> None:
+def test_rm_of_a_full_path_in_the_project_or_tmp_is_allowed(command: str) -> None:
     assert verdict(command) == ""

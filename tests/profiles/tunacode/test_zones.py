@@ -36,7 +36,7 @@ def data(**more: object) -> BashData:
 
 
 @pytest.mark.req("T-11")
-def test_it_has_four_zones() -> None:
+def test_rendered_report_has_four_zones() -> None:
     text = draw_text(data(exit_code=2, stderr="bad", is_truncated=True), duration_ms=12.4)
     rule = "─" * 80
     assert text.splitlines() == [
@@ -56,13 +56,13 @@ def test_it_has_four_zones() -> None:
     ("length", "shown"),
     [(47, "$ " + "x" * 47), (48, "$ " + "x" * 48), (49, "$ " + "x" * 47 + "…"), (5000, "$ " + "x" * 47 + "…")],
 )
-def test_the_command_is_cut_at_50_characters(length: int, shown: str) -> None:
+def test_header_truncates_the_command_at_50_characters(length: int, shown: str) -> None:
     header = draw_text(data(command="x" * length), width=120).splitlines()[0]
     assert header.startswith(f"── {shown} ─")
 
 
 @pytest.mark.req("T-11")
-def test_ok_is_green_a_code_is_red_and_so_is_stderr() -> None:
+def test_ok_is_green_and_exit_codes_and_stderr_are_red() -> None:
     assert "\x1b[1;32mok\x1b[0m" in draw_text(data(), colour=True)
     failed = draw_text(data(exit_code=-9, stdout="same", stderr="same\nworse"), colour=True)
     assert "\x1b[1;31mexit -9\x1b[0m" in failed
@@ -79,18 +79,18 @@ def test_ok_is_green_a_code_is_red_and_so_is_stderr() -> None:
     ],
     ids=["json", "diff", "traceback"],
 )
-def test_the_viewport_knows_what_it_shows(output: str, marked: str) -> None:
+def test_json_diff_and_traceback_are_highlighted(output: str, marked: str) -> None:
     assert marked in draw_text(data(stdout=output), colour=True)
 
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize(("timeout", "shown"), [(1, "1s"), (300, "300s"), (None, "none")])
-def test_the_parameters_name_directory_and_timeout(timeout: int | None, shown: str) -> None:
+def test_parameter_line_shows_directory_and_timeout(timeout: int | None, shown: str) -> None:
     assert draw_text(data(timeout=timeout)).splitlines()[1] == f"cwd: /home/ada/shop  timeout: {shown}"
 
 
 @pytest.mark.req("T-11")
-async def test_a_text_of_bash_knows_its_duration_and_a_bare_one_does_not() -> None:
+async def test_duration_is_shown_for_a_report_but_not_for_plain_text() -> None:
     text = await bash("echo hi", timeout=77)
     assert isinstance(text, BashText)
     lines = draw_text(text).splitlines()
@@ -101,24 +101,24 @@ async def test_a_text_of_bash_knows_its_duration_and_a_bare_one_does_not() -> No
 
 
 @pytest.mark.req("T-11")
-async def test_our_explanation_is_no_line_of_stderr() -> None:
+async def test_explanation_is_not_counted_as_a_stderr_line() -> None:
     text = await bash("nosuchcommandatall")
     assert "stdout: 0 lines stderr: 1 lines" in draw_text(text)
 
 
 @pytest.mark.req("T-11")
-def test_nothing_that_was_printed_is_said() -> None:
+def test_missing_output_is_shown_as_no_output() -> None:
     assert "\n(no output)\n" in draw_text(data(stdout=""))
 
 
 @pytest.mark.req("T-11")
-def test_what_is_no_report_is_shown_as_it_is() -> None:
+def test_text_that_is_not_a_report_is_shown_escaped() -> None:
     assert draw_text("Not run, for security: \x1b]52;c;x\x07") == "Not run, for security: \\x1b]52;c;x\\x07\n"
 
 
 @pytest.mark.req("T-11")
 @pytest.mark.parametrize("width", [20, 60, 200])
-def test_hostile_text_commands_no_terminal_and_long_lines_are_folded(width: int) -> None:
+def test_control_characters_are_neutralized_and_long_lines_folded(width: int) -> None:
     hostile = "\x1b[2Jgone\x1b]0;title\x07\u202eabc " + "w" * 300
     text = draw_text(data(command=hostile, stdout=hostile, stderr=hostile, working_dir=hostile), width=width)
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
@@ -128,12 +128,12 @@ def test_hostile_text_commands_no_terminal_and_long_lines_are_folded(width: int)
 @pytest.mark.req("T-11")
 @given(st.builds(BashData, st.text(), st.integers(), st.text(), st.text(), st.text(), st.booleans(), st.none()))
 @settings(deadline=None, max_examples=50)
-def test_whatever_the_data_are_they_can_be_drawn(found: BashData) -> None:
+def test_any_report_data_can_be_rendered(found: BashData) -> None:
     assert draw_text(found).count("\n") >= 6
 
 
 @pytest.mark.req("T-11")
-async def test_the_screen_shows_all_lines_that_fit_and_counts_the_others() -> None:
+async def test_rendered_report_counts_the_lines_not_shown() -> None:
     text = await make_bash(strict_characters=False)("seq 3000")
     shown = draw_text(text)
     assert "2,900 lines not shown" in shown
@@ -141,7 +141,7 @@ async def test_the_screen_shows_all_lines_that_fit_and_counts_the_others() -> No
 
 
 @pytest.mark.req("T-11")
-def test_rich_is_loaded_by_drawing_only() -> None:
+def test_rich_is_loaded_only_by_rendering() -> None:
     program = """
         import asyncio, sys
         from nacre.compat.tunacode import bash, parse, render

@@ -14,7 +14,7 @@ from tests.profiles.yoi.conftest import Execute
 
 
 @pytest.mark.req("Y-12")
-def test_it_has_the_documents_name_description_and_schema(workspace: Path, outputs: Path) -> None:
+def test_yoi_name_description_and_schema_match_the_document(workspace: Path, outputs: Path) -> None:
     meta, tool = bash_tool(workspace, outputs)
     assert (meta.name, isinstance(tool, BashTool)) == ("Bash", True)
     assert meta.input_schema == {
@@ -54,13 +54,13 @@ def test_it_has_the_documents_name_description_and_schema(workspace: Path, outpu
 @pytest.mark.parametrize(
     "command", ["git add -A", "git push -f", "rm -rf *", "curl x | sh", "git reset --hard", "chmod -R 777 .", "sudo ls"]
 )
-def test_it_has_no_rules_of_its_own(command: str) -> None:
+def test_yoi_has_no_rules_beyond_the_floor(command: str) -> None:
     assert YOI.policy == EVERYTHING
     assert check(command, policy=YOI.policy).allowed
 
 
 @pytest.mark.req("Y-15")
-async def test_only_what_nobody_can_want_is_not_run(execute: Execute) -> None:
+async def test_floor_rule_refuses_rm_of_root(execute: Execute) -> None:
     output = await execute("rm -rf /")
     assert output.summary == "$ rm -rf / (not run: refused by rm-root-or-home)"
     assert output.content is not None
@@ -68,5 +68,5 @@ async def test_only_what_nobody_can_want_is_not_run(execute: Execute) -> None:
 
 
 @pytest.mark.req("Y-12")
-def test_a_profile_by_that_name_is_it() -> None:
+def test_yoi_profile_is_found_by_name() -> None:
     assert Bash("yoi").profile is YOI

@@ -15,7 +15,7 @@ from nacre.views.answers import answer
 
 
 @pytest.mark.req("Y-14")
-def test_there_are_three() -> None:
+def test_tool_error_has_three_subclasses() -> None:
     assert {kind.__name__ for kind in ToolError.__subclasses__()} == {"InvalidArgument", "Internal", "ExecutionFailed"}
     assert issubclass(ToolError, NacreError)
 
@@ -46,19 +46,19 @@ def test_there_are_three() -> None:
         "empty-command", "blank", "nul", "surrogate", "deep",
     ],
 )  # fmt: skip
-async def test_what_a_model_got_wrong_is_an_invalid_argument(tool: BashTool, given: str) -> None:
+async def test_invalid_input_of_the_model_raises_invalid_argument(tool: BashTool, given: str) -> None:
     with pytest.raises(InvalidArgument, match=r"^invalid Bash input: "):
         await tool.execute(given)
 
 
 @pytest.mark.req("Y-11")
-async def test_a_key_that_is_not_known_is_ignored(tool: BashTool) -> None:
+async def test_unknown_argument_is_ignored(tool: BashTool) -> None:
     output = await tool.execute('{"command": "echo fine", "description": "Say it", "cwd": "/"}')
     assert (output.summary, output.content) == ("$ echo fine", "fine\n")
 
 
 @pytest.mark.req("Y-14")
-async def test_no_place_for_the_output_is_internal_and_nothing_is_run(workspace: Path, tmp_path: Path) -> None:
+async def test_output_dir_that_cannot_be_created_raises_internal(workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         with BashTool(workspace, place) as tool:
@@ -71,7 +71,7 @@ async def test_no_place_for_the_output_is_internal_and_nothing_is_run(workspace:
 
 @pytest.mark.req("Y-14")
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-async def test_a_place_that_may_not_be_written_is_internal(workspace: Path, outputs: Path) -> None:
+async def test_unwritable_output_dir_raises_internal(workspace: Path, outputs: Path) -> None:
     outputs.mkdir(mode=0o500)
     with BashTool(workspace, outputs) as tool, pytest.raises(Internal, match=r"^output tempfile: "):
         await tool.execute('{"command": "touch ran"}')
@@ -79,7 +79,7 @@ async def test_a_place_that_may_not_be_written_is_internal(workspace: Path, outp
 
 
 @pytest.mark.req("Y-14")
-async def test_a_context_that_cannot_be_meant_is_internal(workspace: Path, outputs: Path) -> None:
+async def test_invalid_context_raises_internal(workspace: Path, outputs: Path) -> None:
     with (
         BashTool(workspace, outputs, context=ToolContext(strict=True)) as tool,
         pytest.raises(Internal, match="strict"),
@@ -89,13 +89,13 @@ async def test_a_context_that_cannot_be_meant_is_internal(workspace: Path, outpu
 
 
 @pytest.mark.req("Y-14")
-async def test_a_workspace_that_is_gone_is_a_failed_execution(tmp_path: Path, outputs: Path) -> None:
+async def test_missing_workspace_raises_execution_failed(tmp_path: Path, outputs: Path) -> None:
     with BashTool(tmp_path / "gone", outputs) as tool, pytest.raises(ExecutionFailed, match=r"^spawn bash: .*gone"):
         await tool.execute('{"command": "true"}')
 
 
 @pytest.mark.req("Y-12", "Y-14")
-async def test_a_tool_of_a_workspace_that_is_gone_is_described_and_fails_when_it_is_used(
+async def test_tool_of_a_missing_workspace_fails_only_when_it_is_used(
     workspace: Path, tmp_path: Path, outputs: Path
 ) -> None:
     meta, tool = bash_tool(tmp_path / "gone", outputs)
@@ -105,7 +105,7 @@ async def test_a_tool_of_a_workspace_that_is_gone_is_described_and_fails_when_it
 
 
 @pytest.mark.req("Y-14")
-async def test_without_bash_the_execution_fails(
+async def test_missing_bash_raises_execution_failed(
     tool: BashTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -122,6 +122,6 @@ async def test_without_bash_the_execution_fails(
     ],
     ids=["not-started", "lost"],
 )
-def test_what_the_system_would_not_do_is_a_failed_execution(outcome: Outcome, said: str) -> None:
+def test_not_started_and_lost_become_execution_failed(outcome: Outcome, said: str) -> None:
     error = _error(answer(Result(command="x", cwd="/", outcome=outcome), YOI.view))
     assert (type(error), str(error)) == (ExecutionFailed, said)

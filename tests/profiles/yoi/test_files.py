@@ -21,9 +21,7 @@ LONG = '{"command": "seq 1 200"}'
 
 
 @pytest.mark.req("Y-13")
-async def test_the_directory_is_made_by_the_first_call_and_files_are_named_bash_something_log(
-    workspace: Path, tmp_path: Path
-) -> None:
+async def test_first_call_creates_the_directory_with_bash_log_files(workspace: Path, tmp_path: Path) -> None:
     outputs = tmp_path / "a" / "b"
     with BashTool(workspace, outputs, context=ToolContext(conversation_id="talk / 7" * 20)) as tool:
         assert not (tmp_path / "a").exists()
@@ -37,13 +35,13 @@ async def test_the_directory_is_made_by_the_first_call_and_files_are_named_bash_
 
 @pytest.mark.req("Y-13")
 @pytest.mark.parametrize("command", ["true", "echo short", "exit 3", "rm -rf /"])
-async def test_what_is_empty_or_inline_leaves_no_file(execute: Execute, outputs: Path, command: str) -> None:
+async def test_empty_or_inline_output_leaves_no_file(execute: Execute, outputs: Path, command: str) -> None:
     await execute(command)
     assert list(outputs.iterdir()) == []
 
 
 @pytest.mark.req("Y-10")
-async def test_closing_removes_what_is_the_tools_and_nothing_else(workspace: Path, outputs: Path) -> None:
+async def test_closing_removes_only_the_files_of_the_tool(workspace: Path, outputs: Path) -> None:
     outputs.mkdir()
     (outputs / "bash-mine.log").touch()
     with BashTool(workspace, outputs) as other:
@@ -66,7 +64,7 @@ async def test_a_closed_tool_runs_nothing(tool: BashTool, outputs: Path) -> None
 
 
 @pytest.mark.req("Y-10")
-async def test_a_tool_that_nobody_holds_any_more_takes_its_files_with_it(workspace: Path, outputs: Path) -> None:
+async def test_garbage_collected_tool_removes_its_files(workspace: Path, outputs: Path) -> None:
     tool = BashTool(workspace, outputs)
     await tool.execute(LONG)
     assert len(os.listdir(outputs)) == 1
@@ -76,7 +74,7 @@ async def test_a_tool_that_nobody_holds_any_more_takes_its_files_with_it(workspa
 
 
 @pytest.mark.req("Y-10")
-def test_a_program_that_ends_without_closing_leaves_none(tmp_path: Path) -> None:
+def test_program_that_exits_without_closing_leaves_no_files(tmp_path: Path) -> None:
     host = """
         import asyncio, os, sys
         from nacre.compat.yoi import BashTool
@@ -93,9 +91,7 @@ def test_a_program_that_ends_without_closing_leaves_none(tmp_path: Path) -> None
 
 
 @pytest.mark.req("Y-10")
-async def test_a_call_that_is_cancelled_half_way_leaves_neither_file_nor_process(
-    tool: BashTool, outputs: Path, life: Lifeline
-) -> None:
+async def test_cancelled_call_leaves_neither_file_nor_process(tool: BashTool, outputs: Path, life: Lifeline) -> None:
     call = asyncio.create_task(tool.execute(f'{{"command": "{life.hold} seq 1 300000; sleep 60"}}'))
     await until(lambda: outputs.exists() and os.listdir(outputs), "the file that is more than memory holds")
     call.cancel()
@@ -107,7 +103,7 @@ async def test_a_call_that_is_cancelled_half_way_leaves_neither_file_nor_process
 
 
 @pytest.mark.req("Y-10")
-async def test_a_tool_that_is_closed_in_mid_call_leaves_no_file(tool: BashTool, outputs: Path, life: Lifeline) -> None:
+async def test_tool_closed_during_a_call_leaves_no_file(tool: BashTool, outputs: Path, life: Lifeline) -> None:
     call = asyncio.create_task(tool.execute(f'{{"command": "{life.hold} seq 1 200; sleep 60", "timeout": 1}}'))
     await life.wait_until_held()
     tool.close()
@@ -117,7 +113,7 @@ async def test_a_tool_that_is_closed_in_mid_call_leaves_no_file(tool: BashTool, 
 
 
 @pytest.mark.req("Y-10")
-async def test_what_needs_no_file_is_given_though_the_tool_was_closed(
+async def test_inline_output_is_returned_although_the_tool_was_closed(
     tool: BashTool, life: Lifeline, gate: Gate
 ) -> None:
     call = asyncio.create_task(tool.execute(f'{{"command": "{life.hold} {gate.wait}; echo fine"}}'))
@@ -128,7 +124,7 @@ async def test_what_needs_no_file_is_given_though_the_tool_was_closed(
 
 
 @pytest.mark.req("Y-01", "Y-10")
-async def test_many_calls_at_once_do_not_mix(tool: BashTool, outputs: Path) -> None:
+async def test_concurrent_calls_do_not_mix_their_output(tool: BashTool, outputs: Path) -> None:
     calls = [tool.execute(f'{{"command": "yes {number} | head -n 200"}}') for number in range(10)]
     for number, output in enumerate(await asyncio.gather(*calls)):
         assert output.content is not None

@@ -33,7 +33,7 @@ def data(workspace: Path) -> Path:
 
 
 @pytest.mark.req("Y-04")
-def test_the_numbers_are_the_documents() -> None:
+def test_output_limits_match_the_yoi_document() -> None:
     assert YOI.view == Summary(lines=80, bytes=12 * KIB, window=WINDOW, command=80)
 
 
@@ -50,7 +50,7 @@ async def test_up_to_eighty_lines_are_inline_and_leave_no_file(
 
 @pytest.mark.req("Y-04")
 @pytest.mark.parametrize("end", ["\n", ""], ids=["newline", "no-newline"])
-async def test_eighty_one_lines_are_not(execute: Execute, data: Path, outputs: Path, end: str) -> None:
+async def test_eighty_one_lines_are_saved_to_a_file(execute: Execute, data: Path, outputs: Path, end: str) -> None:
     data.write_text(numbered_lines(81, end))
     output = await execute("cat data")
     (file,) = outputs.iterdir()
@@ -68,7 +68,7 @@ async def test_up_to_twelve_kibibytes_are_inline(execute: Execute, data: Path, o
 
 
 @pytest.mark.req("Y-04", "Y-06")
-async def test_one_byte_more_is_not(execute: Execute, data: Path, outputs: Path) -> None:
+async def test_output_over_twelve_kibibytes_is_saved_to_a_file(execute: Execute, data: Path, outputs: Path) -> None:
     data.write_text("é" + "x" * (12 * KIB - 1))
     output = await execute("cat data")
     (file,) = outputs.iterdir()
@@ -77,7 +77,7 @@ async def test_one_byte_more_is_not(execute: Execute, data: Path, outputs: Path)
 
 @pytest.mark.req("Y-04", "Y-05")
 @pytest.mark.parametrize("size", [WINDOW - 1, WINDOW])
-async def test_what_the_window_holds_is_counted_in_lines(
+async def test_output_within_the_window_has_its_lines_counted(
     execute: Execute, data: Path, outputs: Path, size: int
 ) -> None:
     data.write_text("first\n" + "x" * (size - 6))
@@ -87,7 +87,7 @@ async def test_what_the_window_holds_is_counted_in_lines(
 
 
 @pytest.mark.req("Y-04", "Y-05")
-async def test_beyond_the_window_only_its_end_is_looked_at(execute: Execute, data: Path, outputs: Path) -> None:
+async def test_output_beyond_the_window_shows_only_its_end(execute: Execute, data: Path, outputs: Path) -> None:
     data.write_text("first\n" + "x" * (WINDOW - 5))
     output = await execute("cat data")
     (file,) = outputs.iterdir()
@@ -98,7 +98,7 @@ async def test_beyond_the_window_only_its_end_is_looked_at(execute: Execute, dat
 @pytest.mark.req("Y-05")
 @pytest.mark.parametrize("cut", [1, 2, 3])
 @pytest.mark.parametrize("more", [0, 2 * 1024 * KIB], ids=["in-memory", "in-a-file"])
-async def test_a_character_that_the_window_cuts_is_replaced_byte_by_byte(
+async def test_character_split_by_the_window_is_replaced_byte_by_byte(
     execute: Execute, data: Path, outputs: Path, cut: int, more: int
 ) -> None:
     tail = "x" * (WINDOW - 4 + cut)
@@ -111,9 +111,7 @@ async def test_a_character_that_the_window_cuts_is_replaced_byte_by_byte(
 
 
 @pytest.mark.req("Y-04")
-async def test_a_carriage_return_ends_no_line_and_an_empty_line_is_one(
-    execute: Execute, data: Path, outputs: Path
-) -> None:
+async def test_only_newlines_end_a_line_and_empty_lines_count(execute: Execute, data: Path, outputs: Path) -> None:
     data.write_bytes(b"a\rb\r\n\x0b\x0c\xe2\x80\xa8\n" + b"\n" * 78)
     assert await execute("cat data") == ToolOutput("$ cat data", data.read_bytes().decode())
     data.write_bytes(data.read_bytes() + b"\n")
@@ -123,7 +121,7 @@ async def test_a_carriage_return_ends_no_line_and_an_empty_line_is_one(
 
 
 @pytest.mark.req("Y-04")
-async def test_bad_bytes_are_replaced_in_the_text_and_kept_in_the_file(
+async def test_invalid_utf8_is_replaced_in_the_text_and_kept_in_the_file(
     execute: Execute, data: Path, outputs: Path
 ) -> None:
     data.write_bytes(b"\xff\xfe\0\n" * 81)
@@ -135,7 +133,7 @@ async def test_bad_bytes_are_replaced_in_the_text_and_kept_in_the_file(
 
 @pytest.mark.req("Y-04")
 @pytest.mark.parametrize("size", [1024 * KIB - 1, 1024 * KIB, 1024 * KIB + 1])
-async def test_the_file_is_whole_whether_memory_held_it_or_not(
+async def test_file_is_complete_whether_or_not_memory_held_the_output(
     execute: Execute, data: Path, outputs: Path, size: int
 ) -> None:
     data.write_bytes((b"0123456789abcde\n" * (size // 16 + 1))[:size])
@@ -149,7 +147,7 @@ async def test_the_file_is_whole_whether_memory_held_it_or_not(
 
 
 @pytest.mark.req("Y-05")
-def test_a_hundred_megabytes_cost_next_to_no_memory_and_are_all_in_the_file(tmp_path: Path) -> None:
+def test_hundred_megabytes_use_little_memory_and_are_all_in_the_file(tmp_path: Path) -> None:
     host = """
         import asyncio, json, os, sys
         from nacre.compat.yoi import BashTool
@@ -173,7 +171,7 @@ def test_a_hundred_megabytes_cost_next_to_no_memory_and_are_all_in_the_file(tmp_
 
 
 @pytest.mark.req("Y-04")
-async def test_a_file_that_is_not_whole_is_not_called_full(workspace: Path, outputs: Path) -> None:
+async def test_partial_file_is_not_called_full(workspace: Path, outputs: Path) -> None:
     context = ToolContext(limits=Limits(spill=1_500_000))
     with BashTool(workspace, outputs, context=context) as tool:
         output = await tool.execute('{"command": "yes 0123456789abcde | head -c 2000000"}')
@@ -191,7 +189,7 @@ async def test_a_file_that_is_not_whole_is_not_called_full(workspace: Path, outp
     ],
     ids=["in-memory", "beyond"],
 )
-async def test_without_a_place_for_a_file_the_end_is_returned_all_the_same(
+async def test_tail_is_returned_when_the_file_cannot_be_saved(
     workspace: Path, outputs: Path, command: str, header: str
 ) -> None:
     """The command itself puts a file in place of the directory."""
@@ -219,7 +217,7 @@ async def test_a_secret_is_masked_in_the_text_and_raw_in_the_file(workspace: Pat
 
 @pytest.mark.req("Y-05")
 @pytest.mark.parametrize("left", [4, 5, 12, 22])
-async def test_a_secret_that_the_window_cuts_is_masked(workspace: Path, outputs: Path, left: int) -> None:
+async def test_secret_split_by_the_window_is_masked(workspace: Path, outputs: Path, left: int) -> None:
     secret = "hunter2-hunter2-hunter2"
     text = secret + "x" * (WINDOW - left)
     (workspace / "data").write_text(text)
@@ -233,7 +231,7 @@ async def test_a_secret_that_the_window_cuts_is_masked(workspace: Path, outputs:
 
 
 @pytest.mark.req("Y-04")
-async def test_the_profile_says_the_same_without_the_tool(workspace: Path, outputs: Path) -> None:
+async def test_yoi_profile_answers_the_same_without_the_tool(workspace: Path, outputs: Path) -> None:
     ctx = ToolContext(working_dir=workspace, output_dir=outputs)
     answer = await Bash("yoi").call({"command": "seq 81; exit 3"}, ctx)
     (file,) = outputs.iterdir()
@@ -253,7 +251,7 @@ async def test_the_profile_says_the_same_without_the_tool(workspace: Path, outpu
 
 
 @pytest.mark.req("Y-04")
-async def test_other_numbers_are_only_data(workspace: Path, outputs: Path) -> None:
+async def test_output_limits_can_be_changed_in_the_view(workspace: Path, outputs: Path) -> None:
     profile = replace(YOI, view=Summary(lines=2, bytes=100, window=50, command=10))
     with BashTool(workspace, outputs, profile=profile) as tool:
         output = await tool.execute('{"command": "seq 1 3; true"}')

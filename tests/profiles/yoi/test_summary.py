@@ -36,7 +36,7 @@ from tests.support.lifeline import Lifeline
     ],
     ids=["79", "80", "81", "80-wide", "81-wide", "lines", "crlf", "80-and-more", "empty-line", "empty", "odd", "byte"],
 )
-def test_only_the_first_line_is_shown_and_of_that_eighty_characters(command: str, shown: str) -> None:
+def test_summary_shows_80_characters_of_the_first_line(command: str, shown: str) -> None:
     assert shorten_command(command, 80) == shown
 
 
@@ -49,7 +49,7 @@ async def test_a_command_that_kills_its_shell_is_terminated_by_signal(execute: E
 
 @pytest.mark.req("Y-08")
 @pytest.mark.parametrize(("code", "said"), [(0, ""), (1, " (exit 1)"), (255, " (exit 255)"), (137, " (exit 137)")])
-async def test_an_exit_code_is_said_unless_it_is_zero(execute: Execute, code: int, said: str) -> None:
+async def test_nonzero_exit_code_is_in_the_summary(execute: Execute, code: int, said: str) -> None:
     assert await execute(f"exit {code}") == ToolOutput(f"$ exit {code}{said}", None)
 
 
@@ -69,14 +69,14 @@ async def test_an_exit_code_is_said_unless_it_is_zero(execute: Execute, code: in
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_every_other_end_has_its_words(outcome: Outcome, summary: str, content: str | None) -> None:
+def test_every_other_outcome_has_its_summary(outcome: Outcome, summary: str, content: str | None) -> None:
     made = answer(Result(command="x", cwd="/", outcome=outcome), YOI.view)
     assert (made.data["summary"], made.data["content"]) == (summary, content)
     assert made.text == (summary if content is None else f"{summary}\n{content}")
 
 
 @pytest.mark.req("Y-08")
-async def test_a_cancelled_command_says_so_with_what_it_printed(workspace: Path, outputs: Path, life: Lifeline) -> None:
+async def test_cancelled_command_is_reported_with_its_output(workspace: Path, outputs: Path, life: Lifeline) -> None:
     cancel = Cancel()
     tool = BashTool(workspace, outputs, context=ToolContext(cancel=cancel))
     call = asyncio.create_task(tool.execute(f'{{"command": "echo begun; {life.hold} sleep 60"}}'))

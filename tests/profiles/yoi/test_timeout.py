@@ -34,21 +34,21 @@ from tests.support.waiting import TIME_LIMITS_S
     ],
     ids=["none", "null", "0", "1", "2", "599", "600", "601", "huge"],
 )
-def test_a_timeout_is_brought_into_its_bounds(given: dict[str, Any], seconds: float) -> None:
+def test_timeout_is_clamped_to_its_range(given: dict[str, Any], seconds: float) -> None:
     plan = plan_for(parse_request({"command": "true", **given}, YOI), ToolContext(), YOI, {})
     assert (plan.timeout, plan.notes) == (seconds, ())
 
 
 @pytest.mark.req("Y-02", "Y-14")
 @pytest.mark.parametrize("timeout", ["-1", "1.5", '"30"', "true", "[1]", "NaN", "1e400"])
-async def test_what_is_no_number_of_seconds_is_an_invalid_argument(tool: BashTool, timeout: str, outputs: Path) -> None:
+async def test_invalid_timeout_is_an_invalid_argument(tool: BashTool, timeout: str, outputs: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"^invalid Bash input: `timeout` is "):
         await tool.execute(f'{{"command": "touch ran", "timeout": {timeout}}}')
     assert not (outputs.parent / "workspace" / "ran").exists()
 
 
 @pytest.mark.req("Y-07")
-async def test_what_was_printed_before_the_time_was_up_is_kept(execute: Execute, outputs: Path, life: Lifeline) -> None:
+async def test_output_before_a_timeout_is_kept(execute: Execute, outputs: Path, life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         output = await execute(f"{life.hold} seq 100; sleep 60", timeout=limit)
         if output.content:
@@ -63,7 +63,7 @@ async def test_what_was_printed_before_the_time_was_up_is_kept(execute: Execute,
 
 
 @pytest.mark.req("Y-07")
-async def test_a_little_is_kept_in_a_file_too(execute: Execute, outputs: Path) -> None:
+async def test_short_output_before_a_timeout_is_saved_to_a_file(execute: Execute, outputs: Path) -> None:
     for limit in TIME_LIMITS_S:
         output = await execute("printf half; sleep 60", timeout=limit)
         if output.content:
@@ -74,14 +74,14 @@ async def test_a_little_is_kept_in_a_file_too(execute: Execute, outputs: Path) -
 
 
 @pytest.mark.req("Y-07", "Y-13")
-async def test_nothing_printed_is_no_content_and_no_file(execute: Execute, outputs: Path) -> None:
+async def test_silent_timed_out_command_has_no_content_and_no_file(execute: Execute, outputs: Path) -> None:
     output = await execute("sleep 60", timeout=0)
     assert (output.summary, output.content) == ("$ sleep 60 (timed out after 1s)", None)
     assert list(outputs.iterdir()) == []
 
 
 @pytest.mark.req("Y-09")
-async def test_a_job_that_never_ends_is_bounded_by_the_timeout(execute: Execute, life: Lifeline) -> None:
+async def test_endless_background_job_is_bounded_by_the_timeout(execute: Execute, life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         output = await execute(f"{life.hold} sleep 60 & echo started", timeout=limit)
         if output.content:
@@ -93,7 +93,7 @@ async def test_a_job_that_never_ends_is_bounded_by_the_timeout(execute: Execute,
 
 
 @pytest.mark.req("Y-09")
-async def test_the_exit_code_is_the_commands_and_not_that_of_its_jobs(execute: Execute, workspace: Path) -> None:
+async def test_exit_code_is_that_of_the_command_not_of_its_jobs(execute: Execute, workspace: Path) -> None:
     gate = shlex.quote(str(workspace / "gate"))
     output = await execute(f"mkfifo {gate}; (read _ <{gate}; echo job; exit 9) & echo go >{gate}; (exit 3)")
     assert (output.summary.endswith(" (exit 3)"), output.content) == (True, "job\n")
@@ -101,5 +101,5 @@ async def test_the_exit_code_is_the_commands_and_not_that_of_its_jobs(execute: E
 
 @pytest.mark.req("Y-02")
 @pytest.mark.parametrize(("asked", "seconds"), [(None, None), (2**64 - 1, 600), (0, 1)], ids=["null", "u64", "zero"])
-def test_whatever_the_documents_number_may_be_is_taken(asked: int | None, seconds: int | None) -> None:
+def test_every_timeout_the_document_allows_is_accepted(asked: int | None, seconds: int | None) -> None:
     assert parse_request({"command": "true", "timeout": asked}, YOI).timeout == seconds
