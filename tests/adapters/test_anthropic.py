@@ -112,7 +112,7 @@ def errors(api: Api) -> list[bool]:
     return [bool(block.get("is_error")) for block in api.results]
 
 
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
+async def test_anthropic_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     api = Api(converses)
     assert plain(await api.converse(*tools(Bash(observers=[heard]), ctx)), ctx) == TEXTS
@@ -120,7 +120,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None
     assert heard.callers == ["anthropic"] * ASKED
 
 
-async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> None:
     ctx = project(tmp_path)
 
     def respond(results: list[Block]) -> Block | None:
@@ -132,7 +132,7 @@ async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> 
     assert errors(api) == [bool(code) for code in ODD_ERRORS]
 
 
-async def test_the_same_by_the_bash_that_the_model_was_trained_with(tmp_path: Path) -> None:
+async def test_builtin_bash_tool_gives_the_same_conversation(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
 
     def respond(results: list[Block]) -> Block | None:
@@ -152,14 +152,14 @@ async def test_the_same_by_the_bash_that_the_model_was_trained_with(tmp_path: Pa
 
 @pytest.mark.parametrize("how", ENDINGS)
 @pytest.mark.parametrize("name", ["bash", "Bash"])
-async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str, name: str) -> None:
+async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str, name: str) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     call = {"name": name, "input": {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"}}
     own = [BashTool(ctx=ctx)] if name == "bash" else tools(ctx=ctx)
     await ended_by(how, Api(lambda _: call).converse(*own), life)
 
 
-async def test_a_session_whose_call_was_cancelled_is_as_before(tmp_path: Path, life: Lifeline) -> None:
+async def test_session_keeps_its_state_after_a_cancelled_call(tmp_path: Path, life: Lifeline) -> None:
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     await tool.call({"command": "export COLOUR=blue"})
     await ended_by("cancelled", tool.call({"command": f"{life.hold} sleep 600"}), life)
@@ -169,7 +169,7 @@ async def test_a_session_whose_call_was_cancelled_is_as_before(tmp_path: Path, l
 RESTARTED = "The shell was restarted: its directory and variables are those of the beginning."
 
 
-async def test_directory_and_variables_carry_over_until_a_restart(tmp_path: Path) -> None:
+async def test_working_directory_and_variables_persist_until_a_restart(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     where = {"command": 'echo "${COLOUR-none} in ${PWD##*/}"'}
     api = Api(bash({"command": "cd sub; export COLOUR=blue"}, where, {"restart": True}, where))
@@ -178,7 +178,7 @@ async def test_directory_and_variables_carry_over_until_a_restart(tmp_path: Path
     assert errors(api) == [False] * 4
 
 
-async def test_a_restart_ends_what_still_runs(tmp_path: Path, life: Lifeline) -> None:
+async def test_restart_kills_running_leftovers(tmp_path: Path, life: Lifeline) -> None:
     ctx = ToolContext(working_dir=tmp_path, output_dir=tmp_path / "state")
     started = {"command": f"({life.hold} setsid sleep 600) & echo started"}
     said = await Api(bash(started, {"command": "true"}, {"restart": True})).converse(BashTool(ctx=ctx))
@@ -187,7 +187,7 @@ async def test_a_restart_ends_what_still_runs(tmp_path: Path, life: Lifeline) ->
     assert Tasks(ctx.output_dir).list(all=False) == []
 
 
-async def test_a_restart_ends_the_command_of_another_call(tmp_path: Path, life: Lifeline) -> None:
+async def test_restart_cancels_running_and_queued_calls(tmp_path: Path, life: Lifeline) -> None:
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     running = asyncio.create_task(tool.call({"command": f"{life.hold} echo begun; sleep 600"}))
     await life.wait_until_held()
@@ -200,7 +200,7 @@ async def test_a_restart_ends_the_command_of_another_call(tmp_path: Path, life: 
     assert await tool.call({"command": "ls"}) == "life"
 
 
-async def test_a_restart_that_is_cancelled_has_restarted_nevertheless(tmp_path: Path, life: Lifeline) -> None:
+async def test_cancelled_restart_still_resets_the_session(tmp_path: Path, life: Lifeline) -> None:
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     await tool.call({"command": "export COLOUR=blue"})
     running = asyncio.create_task(tool.call({"command": f"{life.hold} sleep 600"}))
@@ -212,9 +212,7 @@ async def test_a_restart_that_is_cancelled_has_restarted_nevertheless(tmp_path: 
     assert await tool.call({"command": "echo ${COLOUR-none}"}) == "none"
 
 
-async def test_the_contexts_own_switch_ends_its_commands_before_and_after_a_restart(
-    tmp_path: Path, life: Lifeline
-) -> None:
+async def test_cancel_of_the_context_still_works_after_a_restart(tmp_path: Path, life: Lifeline) -> None:
     switch = Cancel()
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path, cancel=switch))
     await tool.call({"restart": True})
@@ -225,14 +223,14 @@ async def test_the_contexts_own_switch_ends_its_commands_before_and_after_a_rest
     assert "cancelled" in await tool.call({"command": "true"})
 
 
-async def test_a_command_beside_a_restart_is_not_run(tmp_path: Path) -> None:
+async def test_command_passed_with_a_restart_is_not_run(tmp_path: Path) -> None:
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     said = await tool.call({"command": "touch made", "restart": True})
     assert said == f"{RESTARTED} The command beside `restart` was not run."
     assert not (tmp_path / "made").exists()
 
 
-async def test_what_needs_a_person_goes_to_the_contexts_approve(tmp_path: Path) -> None:
+async def test_approval_is_requested_from_the_approve_of_the_context(tmp_path: Path) -> None:
     asking = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
     ctx = ToolContext(working_dir=tmp_path)
     (nobody,) = await Api(bash({"command": "touch made"})).converse(BashTool(asking, ctx))
@@ -242,7 +240,7 @@ async def test_what_needs_a_person_goes_to_the_contexts_approve(tmp_path: Path) 
     assert (tmp_path / "made").exists()
 
 
-async def test_the_session_shows_no_secret_and_no_bytes_that_are_no_text(tmp_path: Path) -> None:
+async def test_session_masks_secrets_and_replaces_invalid_utf8(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, secrets=(SECRET,))
     said = await Api(bash({"command": f"echo {SECRET}"}, {"command": "printf 'a\\377b\\n'"})).converse(
         BashTool(ctx=ctx)
@@ -251,7 +249,7 @@ async def test_the_session_shows_no_secret_and_no_bytes_that_are_no_text(tmp_pat
 
 
 @pytest.mark.parametrize("given", [{}, {"comand": "ls"}, {"command": 7}, {"command": ""}, {"restart": "perhaps"}])
-async def test_a_call_that_cannot_be_meant_is_a_result_with_an_error(tmp_path: Path, given: Block) -> None:
+async def test_invalid_call_is_a_result_with_an_error(tmp_path: Path, given: Block) -> None:
     api = Api(bash(given))
     (said,) = await api.converse(BashTool(ctx=ToolContext(working_dir=tmp_path)))
     assert said.startswith("Error (")
@@ -265,11 +263,11 @@ async def test_restart_may_be_false(tmp_path: Path) -> None:
     assert said.strip() == "hi"
 
 
-def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+def test_anthropic_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_anthropic.py", tmp_path)
 
 
-def test_the_page_shows_what_works() -> None:
+def test_anthropic_code_on_the_page_works() -> None:
     client = anthropic.AsyncAnthropic(api_key="none")
     page = shown_for("Anthropic SDK", ctx=ToolContext(), client=client, messages=[])
     assert hasattr(page["runner"], "until_done")

@@ -62,7 +62,7 @@ async def results_of(given: Any) -> list[ToolResultBlock]:
     return found
 
 
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
+async def test_claude_agent_sdk_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     with fake_api(converses) as env:
         found = await results_of(options(env, tmp_path, Bash(observers=[heard]), ctx))
@@ -71,7 +71,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None
     assert heard.callers == ["claude-agent-sdk"] * ASKED
 
 
-async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> None:
     ctx = project(tmp_path)
 
     def respond(results: list[Block]) -> Block:
@@ -89,12 +89,12 @@ def long_one(life: Lifeline) -> Call:
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     with fake_api(lambda results: use(None if results else long_one(life), 0)) as env:
         await ended_by(how, results_of(options(env, tmp_path, ctx=ToolContext(working_dir=tmp_path))), life)
 
 
-async def test_an_interrupted_agent_leaves_nothing_alive(tmp_path: Path, life: Lifeline) -> None:
+async def test_interrupted_agent_leaves_no_process(tmp_path: Path, life: Lifeline) -> None:
     with fake_api(lambda results: use(None if results else long_one(life), 0)) as env:
         async with ClaudeSDKClient(options(env, tmp_path, ctx=ToolContext(working_dir=tmp_path))) as client:
             await client.query("Look after the project.")
@@ -105,9 +105,9 @@ async def test_an_interrupted_agent_leaves_nothing_alive(tmp_path: Path, life: L
     assert isinstance(ended[-1], ResultMessage)
 
 
-def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+def test_claude_agent_sdk_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_claude_agent_sdk.py", tmp_path)
 
 
-def test_the_page_shows_what_works() -> None:
+def test_claude_agent_sdk_code_on_the_page_works() -> None:
     assert shown_for("claude-agent-sdk", ctx=ToolContext())["options"].allowed_tools[0] == "mcp__nacre__Bash"

@@ -93,7 +93,7 @@ async def run_agent(backend: NacreBackend, messages: Iterator[AIMessage]) -> lis
     return [message for message in state["messages"] if isinstance(message, ToolMessage)]
 
 
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
+async def test_deepagents_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     said = await run_agent(NacreBackend(Bash(observers=[heard]), ctx), runs(*COMMANDS))
     codes = [message.artifact["exit_code"] for message in said]
@@ -106,12 +106,12 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
     await ended_by(how, run_agent(backend, runs(f"{life.hold} (setsid sleep 600 &); sleep 600")), life)
 
 
-async def test_what_its_file_tools_would_write_is_judged_like_a_command_that_writes_it(tmp_path: Path) -> None:
+async def test_file_tool_writes_are_checked_like_commands(tmp_path: Path) -> None:
     keys = tmp_path / ".ssh" / "authorized_keys"
     keys.parent.mkdir()
     keys.write_text("old\n")
@@ -132,7 +132,7 @@ async def test_what_its_file_tools_would_write_is_judged_like_a_command_that_wri
     assert keys.read_text() == "old\n"
 
 
-async def test_a_person_is_asked_about_a_file_and_not_about_scripts_of_deepagents(tmp_path: Path) -> None:
+async def test_approval_is_requested_for_files_not_for_deepagents_scripts(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def approve(verdict: Any) -> bool:
@@ -152,7 +152,7 @@ async def test_a_person_is_asked_about_a_file_and_not_about_scripts_of_deepagent
     assert "python" not in "".join(asked)
 
 
-def test_what_is_deleted_is_judged_like_a_command_that_deletes_it(tmp_path: Path) -> None:
+def test_file_deletion_is_checked_like_a_command(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(tmp_path))
         backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
@@ -162,14 +162,14 @@ def test_what_is_deleted_is_judged_like_a_command_that_deletes_it(tmp_path: Path
     assert tmp_path.exists()
 
 
-def test_a_secret_is_masked_in_what_a_model_reads(tmp_path: Path) -> None:
+def test_secret_is_masked_in_read_and_execute(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(f"{SECRET}\n")
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path, secrets=(SECRET,)))
     assert SECRET not in str(backend.read(str(tmp_path / "file")))
     assert SECRET not in backend.execute("cat file").output
 
 
-def test_files_go_up_and_down_as_bytes(tmp_path: Path) -> None:
+def test_files_are_uploaded_and_downloaded_as_bytes(tmp_path: Path) -> None:
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
     file, data = str(tmp_path / "b" / "file"), bytes(range(256)) * 1000
     assert [each.error for each in backend.upload_files([(file, data), (str(tmp_path), b"")])] == [None, "is_directory"]
@@ -186,7 +186,7 @@ def test_files_go_up_and_down_as_bytes(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_over_the_limit_is_an_error_and_never_a_part_of_it(
+def test_download_over_the_size_limit_is_an_error_without_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deepagents, "MAX_DOWNLOAD_BYTES", 2**20)
@@ -198,14 +198,14 @@ def test_a_file_over_the_limit_is_an_error_and_never_a_part_of_it(
     assert (more.error, more.content) == ("the file has more than 1 MB", None)
 
 
-def test_output_that_is_cut_says_so(tmp_path: Path) -> None:
+def test_truncated_output_is_marked(tmp_path: Path) -> None:
     found = NacreBackend(ctx=ToolContext(working_dir=tmp_path)).execute("yes | head -c 100000000")
     assert (found.truncated, found.exit_code) == (True, 0)
     assert "bytes left out" in found.output
 
 
 @pytest.mark.linux
-def test_a_confined_backend_confines_its_files_too(tmp_path: Path) -> None:
+def test_sandboxed_backend_confines_its_file_tools(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     backend = NacreBackend(ctx=ToolContext(working_dir=inside, access="workspace"))
@@ -216,17 +216,17 @@ def test_a_confined_backend_confines_its_files_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("timeout", "code"), [(None, 0), (0, 0), (1, 124)])
-def test_its_timeout_is_in_seconds_and_none_is_the_longest(tmp_path: Path, timeout: int | None, code: int) -> None:
+def test_backend_timeout_is_in_seconds_and_optional(tmp_path: Path, timeout: int | None, code: int) -> None:
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
     assert backend.execute("sleep 60" if code else "sleep 1.5", timeout=timeout).exit_code == code
 
 
-def test_a_command_that_cannot_be_meant_is_an_output_too(tmp_path: Path) -> None:
+def test_invalid_command_is_answered_with_exit_code_125(tmp_path: Path) -> None:
     found = NacreBackend(ctx=ToolContext(working_dir=tmp_path)).execute(" ")
     assert (found.exit_code, "empty_command" in found.output) == (125, True)
 
 
-async def test_what_the_page_shows_runs() -> None:
+async def test_deepagents_code_on_the_page_works() -> None:
     names = shown_for("deepagents", model=Model(messages=runs("echo hello")))
     state = await names["agent"].ainvoke({"messages": [("user", "Say hello.")]})
     assert [str(each.content).splitlines()[0] for each in state["messages"] if isinstance(each, ToolMessage)] == [
@@ -234,5 +234,5 @@ async def test_what_the_page_shows_runs() -> None:
     ]
 
 
-def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+def test_deepagents_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_deepagents.py", tmp_path)

@@ -88,7 +88,7 @@ print("passed")
 
 @only_root
 @pytest.mark.skipif(shutil.which("adduser") is None, reason="there is no adduser")
-def test_the_self_check_that_makes_an_account_passes_where_accounts_are_its_own(tmp_path: Path) -> None:
+def test_account_self_check_passes_in_a_private_mount_namespace(tmp_path: Path) -> None:
     """The account is created in a mount namespace, so that this machine does not get it."""
     before = pwd.getpwall()
     own = ["unshare", "--mount", "bash", "-c", OWN_ACCOUNTS, "bash", str(tmp_path)]
@@ -105,7 +105,7 @@ def test_the_self_check_that_makes_an_account_passes_where_accounts_are_its_own(
 
 
 @only_root
-async def test_a_command_runs_as_the_user_that_is_named_and_at_home_there(made: NacreSandboxEnvironment) -> None:
+async def test_command_runs_as_the_named_user_with_its_home(made: NacreSandboxEnvironment) -> None:
     daemon = pwd.getpwnam("daemon")
     for user in ("daemon", str(daemon.pw_uid)):
         said = await made.exec(["sh", "-c", "id -un; id -gn; echo $HOME $USER; ls -d ."], user=user)
@@ -114,14 +114,14 @@ async def test_a_command_runs_as_the_user_that_is_named_and_at_home_there(made: 
 
 
 @only_root
-async def test_a_command_is_checked_whoever_runs_it(made: NacreSandboxEnvironment) -> None:
+async def test_command_is_checked_for_every_user(made: NacreSandboxEnvironment) -> None:
     said = [await made.exec(["git", "push", "--force"], user=user) for user in (None, "root", "nobody")]
     said.append(await made.exec(["bash", "-c", "cd / && git push --force"], user="nobody"))
     assert [(each.returncode, "git-push-force" in each.stderr) for each in said] == [(126, True)] * 4
 
 
 @only_root
-async def test_what_a_sandbox_has_not_is_an_error_before_anything_runs(made: NacreSandboxEnvironment) -> None:
+async def test_unsupported_user_or_configuration_raises(made: NacreSandboxEnvironment) -> None:
     with pytest.raises(SandboxUserUnsupportedError, match="there is no user"):
         await made.exec(["true"], user="nobody-at-all")
     with pytest.raises(SandboxUserUnsupportedError, match="confined"):
@@ -131,43 +131,43 @@ async def test_what_a_sandbox_has_not_is_an_error_before_anything_runs(made: Nac
 
 
 @pytest.mark.parametrize("word", ["if", "A=1", "{", "cd", "exit", "~", "*"])
-async def test_the_first_word_is_a_program_and_nothing_else(made: NacreSandboxEnvironment, word: str) -> None:
+async def test_first_word_of_exec_is_always_a_program(made: NacreSandboxEnvironment, word: str) -> None:
     said = await made.exec([word, "x"], env={"PATH": "/nowhere"})
     assert said.returncode == 127
     assert word in said.stderr
 
 
-async def test_a_program_of_another_path_is_found(made: NacreSandboxEnvironment) -> None:
+async def test_program_is_found_in_the_given_path(made: NacreSandboxEnvironment) -> None:
     await made.write_file("bin/greet", "#!/bin/sh\necho hello\n")
     await made.exec(["chmod", "+x", "bin/greet"])
     said = await made.exec(["greet"], env={"PATH": f"{made.directory}/bin:{os.environ['PATH']}"})
     assert said.stdout == "hello\n"
 
 
-async def test_only_what_cannot_be_run_is_a_permission_error(made: NacreSandboxEnvironment) -> None:
+async def test_only_a_program_that_cannot_run_is_a_permission_error(made: NacreSandboxEnvironment) -> None:
     with pytest.raises(PermissionError):
         await made.exec([made.directory])
     assert (await made.exec(["bash", "-c", "exit 126"])).returncode == 126
 
 
-async def test_a_flood_is_ended_at_the_limit(made: NacreSandboxEnvironment) -> None:
+async def test_flood_raises_at_the_output_limit(made: NacreSandboxEnvironment) -> None:
     for script in ("yes", "yes >&2"):
         with override_sandbox_output_limit(1000), pytest.raises(OutputLimitExceededError) as caught:
             await made.exec(["bash", "-c", script])
         assert caught.value.truncated_output == "y\n" * 500
 
 
-async def test_output_up_to_the_limit_is_whole(made: NacreSandboxEnvironment) -> None:
+async def test_output_up_to_the_sandbox_limit_is_whole(made: NacreSandboxEnvironment) -> None:
     with override_sandbox_output_limit(1000):
         said = await made.exec(["bash", "-c", "printf %1000s x; printf %1000s y >&2"])
     assert (len(said.stdout), len(said.stderr)) == (1000, 1000)
 
 
-async def test_output_that_is_no_text_is_replaced(made: NacreSandboxEnvironment) -> None:
+async def test_invalid_utf8_in_output_is_replaced(made: NacreSandboxEnvironment) -> None:
     assert (await made.exec(["printf", "a\\377b"])).stdout == "a\ufffdb"
 
 
-async def test_what_was_printed_before_the_time_was_up_is_not_lost(made: NacreSandboxEnvironment) -> None:
+async def test_output_before_a_timeout_is_kept_in_the_error(made: NacreSandboxEnvironment) -> None:
     for limit in TIME_LIMITS_S:
         with pytest.raises(TimeoutError) as caught:
             await made.exec(["bash", "-c", "echo begun; sleep 600"], timeout=limit)
@@ -177,30 +177,28 @@ async def test_what_was_printed_before_the_time_was_up_is_not_lost(made: NacreSa
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-async def test_a_call_that_is_ended_leaves_nothing_alive(
-    made: NacreSandboxEnvironment, life: Lifeline, how: str
-) -> None:
+async def test_ended_exec_leaves_no_process(made: NacreSandboxEnvironment, life: Lifeline, how: str) -> None:
     await ended_by(how, made.exec(["bash", "-c", f"{life.hold} (setsid sleep 600 &); sleep 600"]), life)
 
 
-async def test_a_directory_that_is_not_there_is_a_file_that_is_not_found(made: NacreSandboxEnvironment) -> None:
+async def test_missing_working_directory_raises_file_not_found_error(made: NacreSandboxEnvironment) -> None:
     with pytest.raises(FileNotFoundError):
         await made.exec(["ls"], cwd="nowhere")
 
 
-async def test_a_file_that_is_no_text_cannot_be_read_as_one(made: NacreSandboxEnvironment) -> None:
+async def test_binary_file_cannot_be_read_as_text(made: NacreSandboxEnvironment) -> None:
     await made.write_file("file", b"a\xff\r\n")
     assert await made.read_file("file", text=False) == b"a\xff\r\n"
     with pytest.raises(UnicodeDecodeError):
         await made.read_file("file")
 
 
-async def test_a_file_keeps_its_line_endings(made: NacreSandboxEnvironment) -> None:
+async def test_text_file_keeps_its_line_endings(made: NacreSandboxEnvironment) -> None:
     await made.write_file("file", "a\r\nb\n")
     assert await made.read_file("file") == "a\r\nb\n"
 
 
-async def test_what_is_no_file_keeps_nobody_waiting(made: NacreSandboxEnvironment) -> None:
+async def test_fifo_or_device_cannot_be_read_or_written_as_a_file(made: NacreSandboxEnvironment) -> None:
     await made.exec(["mkfifo", "fifo"])
     for path in ("fifo", "/dev/zero"):
         with pytest.raises(OSError, match="Invalid argument"):
@@ -209,9 +207,7 @@ async def test_what_is_no_file_keeps_nobody_waiting(made: NacreSandboxEnvironmen
             await made.write_file(path, "x")
 
 
-async def test_files_are_not_judged_as_if_a_model_had_written_commands(
-    made: NacreSandboxEnvironment, tmp_path: Path
-) -> None:
+async def test_file_writes_are_not_checked_like_commands(made: NacreSandboxEnvironment, tmp_path: Path) -> None:
     await made.write_file("do", "git push --force\n" * 10_000)
     home = {"HOME": str(tmp_path)}
     assert (await made.exec(["bash", "-c", "echo key >~/.ssh/authorized_keys"], env=home)).returncode == 126
@@ -219,7 +215,7 @@ async def test_files_are_not_judged_as_if_a_model_had_written_commands(
     assert (tmp_path / ".ssh" / "authorized_keys").read_text() == "key"
 
 
-async def test_many_commands_at_once_are_kept_apart(made: NacreSandboxEnvironment) -> None:
+async def test_concurrent_commands_keep_their_output_apart(made: NacreSandboxEnvironment) -> None:
     many = await asyncio.gather(*(made.exec(["echo", str(number)]) for number in range(50)))
     assert [each.stdout for each in many] == [f"{number}\n" for number in range(50)]
 
@@ -247,7 +243,9 @@ async def evaluate_task(task: Task, model: Callable[..., ModelOutput], logs: Pat
     return log.samples
 
 
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_inspect_ai_conversation_matches_the_other_frameworks(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     states: list[str] = []
 
     @solver
@@ -274,7 +272,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, caplog:
     assert not os.path.exists(os.path.dirname(states[0]))
 
 
-async def test_samples_at_once_have_a_directory_each(tmp_path: Path) -> None:
+async def test_concurrent_samples_have_separate_directories(tmp_path: Path) -> None:
     task = Task(
         dataset=[Sample(input=f"Sample {number}", files={"name": str(number)}) for number in range(8)],
         solver=[use_tools(bash()), generate()],
@@ -286,9 +284,7 @@ async def test_samples_at_once_have_a_directory_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("most", "patience", "said"), [(1, 1, "alone\n"), (2, 60, "met\n")])
-async def test_commands_are_subprocesses_to_who_limits_those(
-    tmp_path: Path, most: int, patience: int, said: str
-) -> None:
+async def test_max_subprocesses_limits_concurrent_commands(tmp_path: Path, most: int, patience: int, said: str) -> None:
     """The first command waits at a FIFO for the second."""
     commands = [
         f"timeout {patience} cat fifo || echo alone",
@@ -311,7 +307,7 @@ async def test_commands_are_subprocesses_to_who_limits_those(
     assert first == said
 
 
-async def test_a_tool_call_that_goes_wrong_is_told_to_the_model_and_the_sample_goes_on(tmp_path: Path) -> None:
+async def test_failed_tool_call_is_reported_and_the_sample_continues(tmp_path: Path) -> None:
     task = Task(dataset=[Sample(input="Go on.")], solver=[use_tools(bash(timeout=1)), generate()], sandbox="nacre")
     (sample,) = await evaluate_task(task, does("sleep 600", "yes", "echo hello"), tmp_path)
     said = [each for each in sample.messages if isinstance(each, ChatMessageTool)]
@@ -319,7 +315,7 @@ async def test_a_tool_call_that_goes_wrong_is_told_to_the_model_and_the_sample_g
     assert said[2].text == "hello\n"
 
 
-async def test_what_a_sample_leaves_running_ends_with_it(life: Lifeline) -> None:
+async def test_leftovers_of_a_sample_are_killed_at_its_cleanup(life: Lifeline) -> None:
     made = NacreSandboxEnvironment()
     try:
         await made.exec(["bash", "-c", f"{life.hold} (setsid sleep 600 &); echo started"])
@@ -331,7 +327,7 @@ async def test_what_a_sample_leaves_running_ends_with_it(life: Lifeline) -> None
 
 
 @pytest.mark.linux
-async def test_a_confined_sandbox_confines_its_files_too(tmp_path: Path) -> None:
+async def test_workspace_sandbox_confines_its_file_operations(tmp_path: Path) -> None:
     made = NacreSandboxEnvironment(NacreSandboxConfig(access="workspace"))
     try:
         await made.write_file("inside", "x")
@@ -344,7 +340,7 @@ async def test_a_confined_sandbox_confines_its_files_too(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("network", [False, True, "loopback", (8000, 8001)])
-def test_its_configuration_survives_a_log(network: Any) -> None:
+def test_sandbox_configuration_survives_serialization(network: Any) -> None:
     spec = SandboxEnvironmentSpec("nacre", NacreSandboxConfig(access="workspace", network=network))
     assert SandboxEnvironmentSpec.model_validate_json(spec.model_dump_json()) == spec
 
@@ -358,7 +354,7 @@ print(sys.modules[registry_find_sandboxenv("nacre").__module__].__file__)
 """
 
 
-def test_the_sandbox_is_found_where_nacre_is_installed_from_its_wheel(tmp_path: Path) -> None:
+def test_sandbox_is_found_when_nacre_is_installed_from_a_wheel(tmp_path: Path) -> None:
     built, site = tmp_path / "built", tmp_path / "site"
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", built], cwd=HERE, check=True)
     (wheel,) = built.iterdir()
@@ -372,10 +368,10 @@ def test_the_sandbox_is_found_where_nacre_is_installed_from_its_wheel(tmp_path: 
     assert done.stdout == f"{site / 'nacre' / 'adapters' / 'inspect_ai.py'}\n"
 
 
-def test_what_the_page_shows_runs() -> None:
+def test_inspect_ai_code_on_the_page_works() -> None:
     names = shown_for("inspect_ai", samples=[Sample(input="Say hello.")], solver=[generate()])
     assert names["task"].sandbox == SandboxEnvironmentSpec("nacre", NacreSandboxConfig(access="workspace"))
 
 
-def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+def test_inspect_ai_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_inspect_ai.py", tmp_path)

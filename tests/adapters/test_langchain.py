@@ -111,7 +111,7 @@ def heard_by(state: Any) -> list[ToolMessage]:
 
 
 @pytest.mark.parametrize("blocking", [False, True])
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, blocking: bool) -> None:
+async def test_langchain_conversation_matches_the_other_frameworks(tmp_path: Path, blocking: bool) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     told = await converse(tools(Bash(observers=[heard]), ctx), blocking=blocking)
     assert plain([str(message.content) for message in told], ctx) == TEXTS
@@ -120,7 +120,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path, blockin
     assert heard.callers == ["langchain"] * ASKED
 
 
-async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> None:
     ctx = project(tmp_path)
     agent = create_agent(Model(messages=messages_for_calls(*ODD)), tools=tools(ctx=ctx))
     told = heard_by(await agent.ainvoke({"messages": [("user", "Be odd.")]}, {"recursion_limit": 100}))
@@ -128,12 +128,12 @@ async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> 
     assert [message.status for message in told] == ["error" if error else "success" for error in ODD_ERRORS]
 
 
-async def test_without_a_tool_call_the_answer_is_the_text(tmp_path: Path) -> None:
+async def test_direct_invocation_returns_the_text(tmp_path: Path) -> None:
     (bash,) = tools(ctx=ToolContext(working_dir=tmp_path), tasks=False)
     assert await bash.ainvoke({"command": "echo hello"}) == "hello"
 
 
-async def test_calls_of_one_message_run_at_once(tmp_path: Path) -> None:
+async def test_tool_calls_of_one_message_run_concurrently(tmp_path: Path) -> None:
     """Each waits for the other, at two FIFOs."""
     ctx = ToolContext(working_dir=tmp_path)
     meet = "mkfifo a b 2>&-; "
@@ -147,7 +147,7 @@ async def test_calls_of_one_message_run_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     call = Call("Bash", {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"})
     agent = create_agent(Model(messages=messages_for_calls(call)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
     await ended_by(how, agent.ainvoke({"messages": [("user", "Sleep.")]}), life)
@@ -158,7 +158,7 @@ RISKY = Call("Bash", {"command": "git stash drop"})
 
 @pytest.mark.parametrize("blocking", [False, True])
 @pytest.mark.parametrize("answer", [True, False, "yes"])
-async def test_a_graph_is_interrupted_for_a_persons_word_and_goes_on_with_it(
+async def test_graph_is_interrupted_for_approval_and_resumes_with_it(
     tmp_path: Path, answer: Any, blocking: bool
 ) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=interrupt_for_approval)
@@ -180,7 +180,7 @@ async def test_a_graph_is_interrupted_for_a_persons_word_and_goes_on_with_it(
     assert (told.artifact["outcome"]["kind"] == "refused") is (answer is not True)
 
 
-async def test_what_has_ended_by_then_is_not_run_again(tmp_path: Path) -> None:
+async def test_finished_calls_are_not_repeated_after_an_interrupt(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=interrupt_for_approval)
     calls = [
         {"name": "Bash", "args": {"command": "echo ran >>log"}, "id": "harmless"},
@@ -195,25 +195,25 @@ async def test_what_has_ended_by_then_is_not_run_again(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "ran\n"
 
 
-async def test_without_somebody_to_ask_it_is_refused(tmp_path: Path) -> None:
+async def test_command_that_needs_approval_is_refused_without_an_approver(tmp_path: Path) -> None:
     agent = create_agent(Model(messages=messages_for_calls(RISKY)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
     (told,) = heard_by(await agent.ainvoke({"messages": [("user", "Drop it.")]}))
     assert "nobody was asked" in str(told.content)
     assert told.status == "success"
 
 
-async def test_a_tool_is_described_to_models_by_the_schema_of_the_profile(tmp_path: Path) -> None:
+async def test_langchain_tool_has_the_schema_of_the_profile(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     (bash, *_) = tools(ctx=ctx)
     assert convert_to_openai_tool(bash)["function"] == Bash().definition(ctx, dialect="openai")["function"]
 
 
-async def test_what_the_page_shows_runs() -> None:
+async def test_langchain_code_on_the_page_works() -> None:
     call = Call("Bash", {"command": "echo hello"})
     names = shown_for("LangChain", model=Model(messages=messages_for_calls(call)))
     (told,) = heard_by(await names["agent"].ainvoke({"messages": [("user", "Say hello.")]}))
     assert told.content == "hello"
 
 
-def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+def test_langchain_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_langchain.py", tmp_path)

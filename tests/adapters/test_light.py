@@ -30,7 +30,7 @@ OTHERS = {"httpx", "openai", "pydantic", "rich"}
 @pytest.mark.parametrize(
     "program", ["import nacre", "from nacre.cli import main; main(['hook'])"], ids=["import", "hook"]
 )
-def test_no_framework_is_loaded_by_who_does_not_ask_for_it(program: str) -> None:
+def test_import_and_hook_load_no_framework(program: str) -> None:
     assert [name for name in FRAMEWORKS if find_spec(name) is None] == []
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; {program}; print(*sys.modules, file=sys.stderr)"],

@@ -30,7 +30,7 @@ ENVELOPE = {
 
 
 @modes
-async def test_a_command_runs_with_progress(mode: str, tmp_path: Path, gate: Gate) -> None:
+async def test_command_over_http_reports_progress(mode: str, tmp_path: Path, gate: Gate) -> None:
     said: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -48,7 +48,7 @@ async def test_a_command_runs_with_progress(mode: str, tmp_path: Path, gate: Gat
 
 
 @modes
-async def test_a_cancelled_call_leaves_nothing_alive(mode: str, tmp_path: Path, life: Lifeline) -> None:
+async def test_cancelled_http_call_leaves_no_process(mode: str, tmp_path: Path, life: Lifeline) -> None:
     with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         async with client_at(url, TOKEN, mode) as client:
             command = f"{life.hold} trap '' TERM; (setsid sleep 600 &); sleep 600"
@@ -59,7 +59,7 @@ async def test_a_cancelled_call_leaves_nothing_alive(mode: str, tmp_path: Path, 
 
 
 @modes
-async def test_a_task_is_started_read_and_killed(mode: str, tmp_path: Path, life: Lifeline) -> None:
+async def test_task_can_be_started_read_and_killed_over_http(mode: str, tmp_path: Path, life: Lifeline) -> None:
     with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         async with client_at(url, TOKEN, mode) as client:
             command = f"{life.hold} echo begun; sleep 600"
@@ -94,7 +94,7 @@ STRANGERS: tuple[tuple[dict[str, str], int], ...] = (
 )
 
 
-async def test_who_may_not_come_in_is_turned_away(tmp_path: Path) -> None:
+async def test_request_with_a_wrong_token_host_or_origin_is_rejected(tmp_path: Path) -> None:
     with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         async with httpx2.AsyncClient() as http:
             for headers, status in STRANGERS:
@@ -104,7 +104,7 @@ async def test_who_may_not_come_in_is_turned_away(tmp_path: Path) -> None:
                 assert (await http.get(url.replace("/mcp", "/other"), headers=headers)).status_code == status, headers
 
 
-async def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
+async def test_http_server_listens_on_loopback_only(tmp_path: Path) -> None:
     with start_http_server(cwd=tmp_path, token=TOKEN) as (url, said):
         port = int(url.rpartition(":")[2].partition("/")[0])
         tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
@@ -113,7 +113,7 @@ async def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
         assert TOKEN not in said
 
 
-async def test_a_token_is_made_and_printed_where_none_is_given(tmp_path: Path) -> None:
+async def test_missing_token_is_generated_and_printed(tmp_path: Path) -> None:
     with start_http_server(cwd=tmp_path) as (url, said):
         found = re.search(r"Bearer (\S{40,})", said)
         assert found is not None
@@ -124,7 +124,7 @@ async def test_a_token_is_made_and_printed_where_none_is_given(tmp_path: Path) -
 
 @pytest.mark.linux
 @pytest.mark.parametrize("given", [True, False], ids=["given", "made"])
-async def test_no_command_finds_the_token_in_any_environment_or_command_line(given: bool, tmp_path: Path) -> None:
+async def test_commands_find_no_token_in_any_environment_or_command_line(given: bool, tmp_path: Path) -> None:
     """The command searches files: in the answer the token would be masked."""
     token = "the-token-of-this-test-alone-8152" if given else ""
     with start_http_server(cwd=tmp_path, token=token) as (url, said):
@@ -157,7 +157,7 @@ def message_in(answer: httpx2.Response) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", REVISIONS)
-async def test_every_older_revision_is_spoken(version: str, tmp_path: Path) -> None:
+async def test_http_server_supports_every_older_protocol_revision(version: str, tmp_path: Path) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
     client = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
@@ -202,7 +202,7 @@ async def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(tmp_path
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-async def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Path, life: Lifeline) -> None:
+async def test_killed_http_server_leaves_no_process(number: int, tmp_path: Path, life: Lifeline) -> None:
     pids: list[int] = []
     command = f"{life.hold} (setsid sleep 600 &); sleep 600"
     with start_http_server(cwd=tmp_path, token=TOKEN, pids=pids) as (url, _):

@@ -32,18 +32,18 @@ def tool_call_arguments(*arguments: str, tool: str = "Bash") -> list[str]:
     return ["--method", "tools/call", "--tool-name", tool, *(f"--tool-arg={each}" for each in arguments)]
 
 
-def test_it_lists_the_tools(tmp_path: Path) -> None:
+def test_inspector_lists_the_tools(tmp_path: Path) -> None:
     found = over_stdio(tmp_path, "--method", "tools/list")
     names = [tool["name"] for tool in found["tools"]]
     assert names == ["Bash", "TaskOutput", "KillShell", "TaskList", "TaskWait", "CheckCommand"]
 
 
-def test_it_runs_a_command_that_fails(tmp_path: Path) -> None:
+def test_inspector_runs_a_command_that_fails(tmp_path: Path) -> None:
     found = over_stdio(tmp_path, *tool_call_arguments("command=echo hello; exit 3"))
     assert (found["isError"], found["structuredContent"]["exit_code"]) == (False, 3)
 
 
-def test_it_takes_an_error_without_data(tmp_path: Path) -> None:
+def test_inspector_accepts_an_error_without_structured_content(tmp_path: Path) -> None:
     """Its client (TypeScript SDK 1.x) validates structured content of errors, too, and would fail."""
     found = over_stdio(tmp_path, *tool_call_arguments("task_id=bash-00000000", tool="TaskOutput"))
     assert found["isError"]
@@ -51,12 +51,12 @@ def test_it_takes_an_error_without_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.linux
-def test_it_is_refused(tmp_path: Path) -> None:
+def test_inspector_gets_a_refusal_with_its_rule(tmp_path: Path) -> None:
     found = over_stdio(tmp_path, "--access", "restricted", *tool_call_arguments("command=rm -rf ~"))
     assert found["structuredContent"]["outcome"]["rule"] == "rm-root-or-home"
 
 
-def test_it_comes_in_over_http_with_the_token(tmp_path: Path) -> None:
+def test_inspector_connects_over_http_with_the_token(tmp_path: Path) -> None:
     with start_http_server(cwd=tmp_path, token=TOKEN) as (url, _):
         header = f"--header=Authorization: Bearer {TOKEN}"
         found = inspect(tmp_path, url, "--transport", "http", header, *tool_call_arguments("command=pwd"))

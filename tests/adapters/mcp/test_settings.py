@@ -32,7 +32,7 @@ def write(config: Path, text: str) -> dict[str, str]:
     return {"XDG_CONFIG_HOME": str(config)}
 
 
-async def test_the_configured_rules_hold(tmp_path: Path, config: Path) -> None:
+async def test_configured_permission_rules_apply_to_the_server(tmp_path: Path, config: Path) -> None:
     env = write(config, '[permissions]\ndeny = ["Bash(echo:*)"]\n')
     async with Client(parameters(cwd=tmp_path, env=env)) as client:
         refused = await client.call_tool("Bash", {"command": "echo hello"})
@@ -45,7 +45,7 @@ async def test_the_configured_rules_hold(tmp_path: Path, config: Path) -> None:
 
 
 @pytest.mark.linux
-async def test_the_configured_access_is_said_and_enforced_and_an_option_wins(tmp_path: Path, config: Path) -> None:
+async def test_configured_access_is_enforced_and_an_option_overrides_it(tmp_path: Path, config: Path) -> None:
     env = write(config, 'access = "restricted"\n')
     place = tmp_path / "work"
     place.mkdir()
@@ -64,7 +64,7 @@ async def test_the_configured_access_is_said_and_enforced_and_an_option_wins(tmp
 
 
 @pytest.mark.linux
-async def test_no_hint_promises_what_may_not_be_enforced(tmp_path: Path, config: Path) -> None:
+async def test_open_world_hint_stays_when_enforcement_may_be_partial(tmp_path: Path, config: Path) -> None:
     env = write(config, 'access = "restricted"\nallow_partial = true\n')
     async with Client(parameters(cwd=tmp_path, env=env)) as client:
         [bash, *_] = (await client.list_tools()).tools
@@ -73,7 +73,7 @@ async def test_no_hint_promises_what_may_not_be_enforced(tmp_path: Path, config:
 
 
 @pytest.mark.linux
-async def test_a_project_can_confine_the_server(tmp_path: Path) -> None:
+async def test_project_settings_can_restrict_the_server(tmp_path: Path) -> None:
     place = tmp_path / "work"
     place.mkdir()
     (place / "pyproject.toml").write_text('[tool.nacre]\naccess = "restricted"\n')
@@ -83,7 +83,7 @@ async def test_a_project_can_confine_the_server(tmp_path: Path) -> None:
     assert bash.annotations.read_only_hint
 
 
-async def test_the_configured_profile_and_limits_hold_and_an_option_wins(tmp_path: Path, config: Path) -> None:
+async def test_configured_profile_and_limits_apply_and_an_option_overrides(tmp_path: Path, config: Path) -> None:
     env = write(config, 'profile = "tunacode"\n')
     async with Client(parameters(cwd=tmp_path, env=env)) as client:
         assert (await client.list_tools()).tools[0].name == "bash"
@@ -94,7 +94,7 @@ async def test_the_configured_profile_and_limits_hold_and_an_option_wins(tmp_pat
     assert [line.split()[-1] for line in text_of(result).splitlines()] == ["60", "1024"]
 
 
-async def test_what_is_configured_as_secret_is_masked_over_http_too(tmp_path: Path, config: Path) -> None:
+async def test_configured_secret_variable_is_masked_over_http(tmp_path: Path, config: Path) -> None:
     env = {**write(config, 'secret_env = ["PLAIN_NAME"]\n'), "PLAIN_NAME": "harmless-looking-value"}
     command = {"command": "printf 'harmless-'; echo looking-value; env | grep -c PLAIN_NAME"}
     with start_http_server(cwd=tmp_path, token=TOKEN, env=env) as (url, _):
@@ -104,7 +104,7 @@ async def test_what_is_configured_as_secret_is_masked_over_http_too(tmp_path: Pa
 
 
 @pytest.mark.parametrize("options", [(), ("--http", "0")], ids=["stdio", "http"])
-def test_what_cannot_be_meant_is_said_before_the_protocol_starts(
+def test_invalid_settings_are_reported_before_the_protocol_starts(
     options: tuple[str, ...], tmp_path: Path, config: Path
 ) -> None:
     env = write(config, 'acess = "restricted"\n')
@@ -124,7 +124,7 @@ def test_what_cannot_be_meant_is_said_before_the_protocol_starts(
     assert "Traceback" not in said
 
 
-async def test_an_audit_trail_is_kept_where_the_settings_say(tmp_path: Path, config: Path) -> None:
+async def test_audit_trail_is_written_to_the_configured_file(tmp_path: Path, config: Path) -> None:
     trail = tmp_path / "trail.jsonl"
     async with Client(parameters(cwd=tmp_path, env=write(config, f'audit = "{trail}"\n'))) as client:
         await client.call_tool("Bash", {"command": "exit 3"})

@@ -20,7 +20,7 @@ modes = pytest.mark.parametrize("mode", MODES)
 
 
 @modes
-async def test_the_tools_are_listed_with_what_they_take_and_give(mode: str, tmp_path: Path) -> None:
+async def test_tools_are_listed_with_schemas_and_annotations(mode: str, tmp_path: Path) -> None:
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert list(tools) == ["Bash", "TaskOutput", "KillShell", "TaskList", "TaskWait", "CheckCommand"]
@@ -40,7 +40,7 @@ async def test_the_tools_are_listed_with_what_they_take_and_give(mode: str, tmp_
         ("restricted", (True, False, False)),
     ],
 )
-async def test_the_hints_follow_the_access(access: str, hints: tuple[bool, bool, bool], tmp_path: Path) -> None:
+async def test_tool_hints_follow_the_access_mode(access: str, hints: tuple[bool, bool, bool], tmp_path: Path) -> None:
     async with Client(parameters("--access", access, cwd=tmp_path)) as client:
         [bash, *_] = (await client.list_tools()).tools
     said = bash.annotations
@@ -49,7 +49,7 @@ async def test_the_hints_follow_the_access(access: str, hints: tuple[bool, bool,
 
 
 @pytest.mark.linux
-async def test_a_restricted_server_lets_nothing_be_written(tmp_path: Path) -> None:
+async def test_restricted_server_blocks_writes(tmp_path: Path) -> None:
     async with Client(parameters("--access", "restricted", cwd=tmp_path)) as client:
         result = await client.call_tool("Bash", {"command": "touch here"})
     assert "Blocked by access='restricted'" in text_of(result)
@@ -57,7 +57,7 @@ async def test_a_restricted_server_lets_nothing_be_written(tmp_path: Path) -> No
 
 
 @modes
-async def test_a_command_that_fails_is_no_error_of_the_call(mode: str, tmp_path: Path) -> None:
+async def test_failing_command_is_not_an_error_of_the_call(mode: str, tmp_path: Path) -> None:
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         result = await client.call_tool("Bash", {"command": "echo hello; exit 3"})
     assert not result.is_error
@@ -67,7 +67,7 @@ async def test_a_command_that_fails_is_no_error_of_the_call(mode: str, tmp_path:
 
 
 @modes
-async def test_a_call_that_cannot_be_meant_is_an_error_with_what_to_do(mode: str, tmp_path: Path) -> None:
+async def test_invalid_call_is_an_error_with_a_code(mode: str, tmp_path: Path) -> None:
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         wrong = await client.call_tool("Bash", {"command": "ls", "timeout": 30})
         missing = await client.call_tool("TaskOutput", {"task_id": "bash-00000000"})
@@ -87,7 +87,7 @@ async def test_a_call_that_cannot_be_meant_is_an_error_with_what_to_do(mode: str
 
 
 @modes
-async def test_progress_tells_the_last_line_while_a_command_runs(mode: str, tmp_path: Path, gate: Gate) -> None:
+async def test_progress_shows_the_last_line_while_a_command_runs(mode: str, tmp_path: Path, gate: Gate) -> None:
     said: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -128,7 +128,7 @@ async def test_progress_shows_no_secret(secret: str, printed: str, tmp_path: Pat
 
 
 @modes
-async def test_a_cancelled_call_leaves_nothing_alive(mode: str, tmp_path: Path, life: Lifeline) -> None:
+async def test_cancelled_stdio_call_leaves_no_process(mode: str, tmp_path: Path, life: Lifeline) -> None:
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         command = f"{life.hold} trap '' TERM; (setsid sleep 600 &); sleep 600"
         call = asyncio.create_task(client.call_tool("Bash", {"command": command}))
@@ -141,7 +141,7 @@ async def test_a_cancelled_call_leaves_nothing_alive(mode: str, tmp_path: Path, 
 
 
 @modes
-async def test_a_call_is_answered_within_the_budget_and_goes_on_as_a_task(
+async def test_call_over_the_budget_is_answered_and_becomes_a_task(
     mode: str, tmp_path: Path, gate: Gate, life: Lifeline
 ) -> None:
     async with Client(parameters("--budget", "0.5", cwd=tmp_path), mode=mode) as client:
@@ -160,7 +160,7 @@ async def test_a_call_is_answered_within_the_budget_and_goes_on_as_a_task(
 
 
 @modes
-async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_path: Path, life: Lifeline) -> None:
+async def test_task_can_be_started_listed_read_awaited_and_killed(mode: str, tmp_path: Path, life: Lifeline) -> None:
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         command = f"{life.hold} echo listening on 80; sleep 600"
         started = await client.call_tool("Bash", {"command": command, "mode": "background"})
@@ -185,7 +185,7 @@ async def test_a_task_is_started_found_read_awaited_and_killed(mode: str, tmp_pa
 
 @pytest.mark.linux
 @modes
-async def test_what_would_destroy_the_home_is_refused_with_the_reason(mode: str, tmp_path: Path) -> None:
+async def test_removing_the_home_directory_is_refused_with_the_reason(mode: str, tmp_path: Path) -> None:
     async with Client(parameters("--access", "restricted", cwd=tmp_path), mode=mode) as client:  # in case it is run
         result = await client.call_tool("Bash", {"command": "rm -rf ~"})
         verdict = await client.call_tool("CheckCommand", {"command": "rm -rf ~"})
@@ -200,7 +200,9 @@ async def test_what_would_destroy_the_home_is_refused_with_the_reason(mode: str,
 
 @modes
 @pytest.mark.parametrize(("action", "said"), [("accept", "not a git repository"), ("decline", "said no")])
-async def test_the_person_at_the_client_is_asked(mode: str, action: Any, said: str, tmp_path: Path) -> None:
+async def test_approval_is_requested_from_the_person_at_the_client(
+    mode: str, action: Any, said: str, tmp_path: Path
+) -> None:
     asked: list[str] = []
 
     async def elicit(context: Any, params: Any) -> ElicitResult:
@@ -215,7 +217,7 @@ async def test_the_person_at_the_client_is_asked(mode: str, action: Any, said: s
     assert str(tmp_path) in question
 
 
-async def test_a_client_that_fails_to_ask_is_told_that_nothing_was_run(tmp_path: Path) -> None:
+async def test_failed_elicitation_is_an_error_and_nothing_runs(tmp_path: Path) -> None:
     async def elicit(context: Any, params: Any) -> ErrorData:
         return ErrorData(code=-32603, message="the window is closed")
 
@@ -229,7 +231,7 @@ async def test_a_client_that_fails_to_ask_is_told_that_nothing_was_run(tmp_path:
 
 
 @modes
-async def test_a_client_that_cannot_ask_gets_a_clear_refusal(mode: str, tmp_path: Path) -> None:
+async def test_client_without_elicitation_gets_a_refusal(mode: str, tmp_path: Path) -> None:
     async with Client(parameters(cwd=tmp_path), mode=mode) as client:
         result = await client.call_tool("Bash", {"command": ASKS})
     assert not result.is_error
@@ -237,7 +239,7 @@ async def test_a_client_that_cannot_ask_gets_a_clear_refusal(mode: str, tmp_path
     assert "needs a person's word, and nobody was asked" in text_of(result)
 
 
-async def test_a_cancelled_question_runs_nothing(tmp_path: Path) -> None:
+async def test_call_cancelled_during_elicitation_runs_nothing(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     async def elicit(context: Any, params: Any) -> ElicitResult:
@@ -253,7 +255,7 @@ async def test_a_cancelled_question_runs_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_command_may_only_start_where_it_is_allowed(tmp_path: Path) -> None:
+async def test_command_can_start_only_in_allowed_directories(tmp_path: Path) -> None:
     place = tmp_path / "in"
     place.mkdir()
     async with Client(parameters("--cwd", str(place), "--allow", str(place), cwd=tmp_path)) as client:
@@ -282,7 +284,7 @@ async def test_fifty_calls_at_once_are_all_answered(tmp_path: Path) -> None:
     assert [text_of(answer) for answer in answers] == [str(n) for n in range(50)]
 
 
-async def test_an_end_that_nobody_waits_for_is_not_waited_for(tmp_path: Path, life: Lifeline) -> None:
+async def test_closing_the_client_kills_its_commands(tmp_path: Path, life: Lifeline) -> None:
     """Closing the client kills the commands that it had started."""
     async with Client(parameters(cwd=tmp_path), mode="legacy") as client:
         call = asyncio.create_task(client.call_tool("Bash", {"command": f"{life.hold} sleep 600"}))

@@ -27,7 +27,7 @@ def done_by(cwd: Path, mode: str, *calls: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_it_runs_fails_errs_and_is_asked(mode: str, tmp_path: Path) -> None:
+def test_typescript_client_handles_failure_error_and_elicitation(mode: str, tmp_path: Path) -> None:
     found = done_by(
         tmp_path,
         mode,
@@ -46,7 +46,7 @@ def test_it_runs_fails_errs_and_is_asked(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_call_that_it_gives_up_leaves_nothing_alive(mode: str, tmp_path: Path, life: Lifeline) -> None:
+def test_call_cancelled_by_the_typescript_client_leaves_no_process(mode: str, tmp_path: Path, life: Lifeline) -> None:
     begun = tmp_path / "begun"
     command = f"{life.hold} trap '' TERM; (setsid sleep 600 &); touch {begun}; sleep 600"
     found = done_by(tmp_path, mode, {"tool": "Bash", "arguments": {"command": command}, "cancelAt": str(begun)})

@@ -42,7 +42,7 @@ GARBAGE = (
 
 
 @pytest.mark.parametrize("version", REVISIONS)
-def test_every_older_revision_is_spoken(version: str, tmp_path: Path) -> None:
+def test_stdio_server_supports_every_older_protocol_revision(version: str, tmp_path: Path) -> None:
     with raw(cwd=tmp_path) as client:
         made = client.initialize(version)
         assert made["protocolVersion"] == version
@@ -53,7 +53,7 @@ def test_every_older_revision_is_spoken(version: str, tmp_path: Path) -> None:
         assert client.answer(2)["result"]["content"] == [{"type": "text", "text": "hello"}]
 
 
-def test_garbage_is_survived(tmp_path: Path) -> None:
+def test_server_survives_garbage_on_stdin(tmp_path: Path) -> None:
     with raw(cwd=tmp_path) as client:
         client.send(*GARBAGE)
         client.initialize("2025-11-25")
@@ -106,7 +106,7 @@ def test_lone_surrogate_anywhere_else_is_answered(tmp_path: Path) -> None:
     assert ["error" in answer for answer in answers[2:]] == [True, True, False]
 
 
-def test_a_client_that_vanishes_takes_its_commands_with_it(tmp_path: Path, life: Lifeline) -> None:
+def test_closed_client_pipes_end_the_server_and_its_commands(tmp_path: Path, life: Lifeline) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
         client.call(1, "Bash", command=f"{life.hold} (setsid sleep 600 &); sleep 600")
@@ -120,7 +120,9 @@ def test_a_client_that_vanishes_takes_its_commands_with_it(tmp_path: Path, life:
 
 
 @pytest.mark.parametrize("meta", [None, {"progressToken": 1}], ids=["without progress", "with progress"])
-def test_a_client_that_reads_no_more_is_noticed(meta: dict[str, int] | None, tmp_path: Path, life: Lifeline) -> None:
+def test_closed_stdout_ends_the_server_and_its_commands(
+    meta: dict[str, int] | None, tmp_path: Path, life: Lifeline
+) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
         client.call(1, "Bash", meta=meta, command=f"{life.hold} while :; do echo more; sleep 0.1; done")
@@ -132,7 +134,7 @@ def test_a_client_that_reads_no_more_is_noticed(meta: dict[str, int] | None, tmp
         life.wait_over()
 
 
-def test_a_client_on_a_socket_that_vanishes_with_answers_unread_is_noticed(tmp_path: Path, life: Lifeline) -> None:
+def test_closed_client_socket_ends_the_server_and_its_commands(tmp_path: Path, life: Lifeline) -> None:
     """Like Node's clients: they use socket pairs as pipes, and a reset connection gives an error instead of EOF."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -158,7 +160,7 @@ def test_a_client_on_a_socket_that_vanishes_with_answers_unread_is_noticed(tmp_p
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Path, life: Lifeline) -> None:
+def test_killed_stdio_server_leaves_no_process(number: int, tmp_path: Path, life: Lifeline) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
         client.call(1, "Bash", command=f"{life.hold} (setsid sleep 600 &); sleep 600")
@@ -170,7 +172,7 @@ def test_a_server_that_is_killed_leaves_nothing_alive(number: int, tmp_path: Pat
 
 @pytest.mark.linux
 @pytest.mark.timeout(600)
-def test_a_thousand_calls_fifty_at_once_leave_the_server_as_it_was(tmp_path: Path) -> None:
+def test_thousand_calls_leak_no_fd_thread_or_zombie(tmp_path: Path) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
 
@@ -197,7 +199,7 @@ def test_a_thousand_calls_fifty_at_once_leave_the_server_as_it_was(tmp_path: Pat
         assert client.answer(1)["result"]["structuredContent"]["tasks"] == []
 
 
-def test_a_command_cannot_read_what_the_client_sends(tmp_path: Path, life: Lifeline, gate: Gate) -> None:
+def test_command_cannot_read_the_messages_of_the_client(tmp_path: Path, life: Lifeline, gate: Gate) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
         reads = "head -n 1; head -n 1 <&0; head -n 1 /dev/stdin"
@@ -211,7 +213,7 @@ def test_a_command_cannot_read_what_the_client_sends(tmp_path: Path, life: Lifel
 
 
 @pytest.mark.linux
-def test_no_command_has_the_pipes_of_the_protocol(tmp_path: Path) -> None:
+def test_commands_do_not_inherit_the_pipes_of_the_protocol(tmp_path: Path) -> None:
     """Neither has the shell that runs it, nor the keeper."""
     with raw(cwd=tmp_path) as client:
         assert client.process.stdin is not None
@@ -229,7 +231,7 @@ def test_no_command_has_the_pipes_of_the_protocol(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stderr", [subprocess.PIPE, subprocess.STDOUT], ids=["apart", "the same as stdout"])
-def test_output_that_is_let_through_does_not_reach_the_protocol(stderr: int, tmp_path: Path) -> None:
+def test_uncaptured_output_does_not_reach_the_protocol(stderr: int, tmp_path: Path) -> None:
     (tmp_path / "forged").write_text('{"jsonrpc": "2.0", "id": 1, "result": "forged"}\nno message\n')
     with raw("--profile", "tunacode", cwd=tmp_path, stderr=stderr) as client:
         client.initialize("2025-11-25")
@@ -243,7 +245,7 @@ def test_output_that_is_let_through_does_not_reach_the_protocol(stderr: int, tmp
             assert said == (tmp_path / "forged").read_bytes()
 
 
-def test_nothing_that_is_printed_reaches_the_protocol() -> None:
+def test_prints_of_the_process_do_not_reach_the_protocol() -> None:
     program = """
         import os, subprocess, sys, warnings
         from nacre.adapters.mcp.transport.private_stdio import take_standard_streams
