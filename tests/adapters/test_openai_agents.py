@@ -110,7 +110,7 @@ def outputs(result: Any) -> list[Any]:
     return [item for item in result.to_input_list() if str(item.get("type", "")).endswith("_output")]
 
 
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
+async def test_openai_agents_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     own = tools(Bash(observers=[heard]), ctx)
     result = await run(Agent(name="coder", model=Scripted(converses), tools=[*own]))
@@ -118,7 +118,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None
     assert heard.callers == ["openai-agents"] * ASKED
 
 
-async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> None:
     ctx = project(tmp_path)
     model = Scripted(lambda found: use(ODD[len(found)], len(found)) if len(found) < len(ODD) else say("done"))
     result = await run(Agent(name="coder", model=model, tools=[*tools(ctx=ctx)]))
@@ -142,7 +142,9 @@ def first_with(given: str, name: str) -> Callable[[list[Any]], Any]:
 
 @pytest.mark.parametrize("given", NO_OBJECTS)
 @pytest.mark.parametrize("name", ["Bash", "TaskOutput"])
-async def test_arguments_that_are_no_object_are_answered(tmp_path: Path, name: str, given: str) -> None:
+async def test_arguments_that_are_not_a_json_object_are_answered_with_an_error(
+    tmp_path: Path, name: str, given: str
+) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=lambda _: False)
     result = await run(Agent(name="coder", model=Scripted(first_with(given, name)), tools=[*tools(ctx=ctx)]))
     wrong, right = [item["output"] for item in outputs(result)]
@@ -151,7 +153,7 @@ async def test_arguments_that_are_no_object_are_answered(tmp_path: Path, name: s
 
 
 @pytest.mark.parametrize("given", NO_OBJECTS)
-async def test_where_a_run_can_be_interrupted_the_sdk_asks_about_them_first(tmp_path: Path, given: str) -> None:
+async def test_malformed_arguments_interrupt_the_run_and_are_then_answered(tmp_path: Path, given: str) -> None:
     own = tools(ctx=ToolContext(working_dir=tmp_path))
     agent: Agent[Any] = Agent(name="coder", model=Scripted(first_with(given, "Bash")), tools=[*own])
     first = await run(agent)
@@ -165,7 +167,7 @@ async def test_where_a_run_can_be_interrupted_the_sdk_asks_about_them_first(tmp_
 
 @pytest.mark.parametrize("how", ENDINGS)
 @pytest.mark.parametrize("kind", ["function", "shell"])
-async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str, kind: str) -> None:
+async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str, kind: str) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     command = f"{life.hold} (setsid sleep 600 &); sleep 600"
     function = kind == "function"
@@ -174,7 +176,7 @@ async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Li
     await ended_by(how, run(Agent(name="coder", model=Scripted(once(call)), tools=own)), life)
 
 
-async def test_a_streamed_run_that_is_cancelled_leaves_nothing_alive(tmp_path: Path, life: Lifeline) -> None:
+async def test_cancelled_streamed_run_leaves_no_process(tmp_path: Path, life: Lifeline) -> None:
     call = use(Call("Bash", {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"}), 0)
     own = tools(ctx=ToolContext(working_dir=tmp_path))
     agent: Agent[Any] = Agent(name="coder", model=Scripted(once(call)), tools=[*own])
@@ -207,7 +209,7 @@ def shell_call(*commands: str, **action: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["function", "shell"])
 @pytest.mark.parametrize("approved", [True, False])
-async def test_what_needs_a_person_interrupts_the_run_until_they_have_said(
+async def test_command_that_needs_approval_interrupts_the_run_until_decided(
     tmp_path: Path, kind: str, approved: bool
 ) -> None:
     ctx = ToolContext(working_dir=tmp_path)
@@ -227,7 +229,7 @@ async def test_what_needs_a_person_interrupts_the_run_until_they_have_said(
     assert (tmp_path / "made").exists() is approved
 
 
-async def test_without_the_runs_word_nothing_runs_however_a_tool_is_reached(tmp_path: Path) -> None:
+async def test_command_that_needs_approval_is_refused_when_called_directly(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     function, *_ = tools(make_asking_bash(), ctx)
     assert isinstance(function, FunctionTool)
@@ -242,7 +244,7 @@ async def test_without_the_runs_word_nothing_runs_however_a_tool_is_reached(tmp_
     assert not (tmp_path / "made").exists()
 
 
-async def test_what_is_plain_interrupts_nothing(tmp_path: Path) -> None:
+async def test_harmless_command_does_not_interrupt_the_run(tmp_path: Path) -> None:
     call = use(Call("Bash", {"command": "ls"}), 0)
     own = tools(make_asking_bash(), ToolContext(working_dir=tmp_path))
     result = await run(Agent(name="coder", model=Scripted(once(call)), tools=[*own]))
@@ -263,7 +265,7 @@ def streams_in(found: dict[str, Any]) -> CommandStreams:
     return CommandStreams(found["stdout"], found["stderr"], found["outcome"]["exit_code"])
 
 
-async def test_the_same_by_the_shell_tool(tmp_path: Path) -> None:
+async def test_shell_tool_gives_the_same_streams(tmp_path: Path) -> None:
     ctx = project(tmp_path)
     found = await shell(ctx, *COMMANDS)
     (task,) = Tasks(ctx.output_dir).list(all=False)
@@ -272,14 +274,14 @@ async def test_the_same_by_the_shell_tool(tmp_path: Path) -> None:
     assert {each["outcome"]["type"] for each in found} == {"exit"}
 
 
-async def test_a_shell_call_names_who_asked(tmp_path: Path) -> None:
+async def test_shell_call_names_its_caller(tmp_path: Path) -> None:
     heard = CallerObserver()
     own = shell_tool(Bash(observers=[heard]), ToolContext(working_dir=tmp_path))
     await run(Agent(name="coder", model=Scripted(once(shell_call("true", "false"))), tools=[own]))
     assert heard.callers == ["openai-agents"] * 2
 
 
-async def test_a_shell_command_out_of_time_says_so_and_the_next_has_its_own(tmp_path: Path, life: Lifeline) -> None:
+async def test_shell_command_timeout_is_reported_and_the_next_command_runs(tmp_path: Path, life: Lifeline) -> None:
     late, next_one = await shell(
         ToolContext(working_dir=tmp_path), f"{life.hold} echo begun; sleep 600", "echo next", timeout_ms=2000
     )
@@ -290,13 +292,13 @@ async def test_a_shell_command_out_of_time_says_so_and_the_next_has_its_own(tmp_
     await life.wait_until_ended()
 
 
-async def test_an_ended_command_has_the_exit_code_of_a_shell(tmp_path: Path) -> None:
+async def test_shell_tool_reports_exit_codes_like_a_shell(tmp_path: Path) -> None:
     found = await shell(ToolContext(working_dir=tmp_path), "exit 7", "kill -TERM $$", "nowhere", "printf 'a\\377'")
     assert [each["outcome"]["exit_code"] for each in found] == [7, 143, 127, 0]
     assert found[3]["stdout"] == "a\ufffd"
 
 
-async def test_a_shell_call_shows_no_secret(tmp_path: Path) -> None:
+async def test_shell_call_masks_secrets(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, secrets=(SECRET,))
     (found,) = await shell(ctx, f"echo {SECRET}; echo {SECRET} >&2")
     assert (found["stdout"], found["stderr"]) == ("[secret]\n", "[secret]\n")
@@ -305,7 +307,7 @@ async def test_a_shell_call_shows_no_secret(tmp_path: Path) -> None:
 FLOOD = "seq 100000; seq 100000 >&2"
 
 
-async def test_a_shell_call_gives_back_no_more_than_it_was_asked_for(tmp_path: Path) -> None:
+async def test_shell_call_output_is_limited_to_max_output_length(tmp_path: Path) -> None:
     (found,) = await shell(ToolContext(working_dir=tmp_path), FLOOD, max_output_length=3000)
     assert 1500 < len(found["stdout"]) + len(found["stderr"]) <= 3000
     for text in (found["stdout"], found["stderr"]):
@@ -314,7 +316,7 @@ async def test_a_shell_call_gives_back_no_more_than_it_was_asked_for(tmp_path: P
         assert text.endswith("\n100000\n")
 
 
-async def test_a_stream_may_have_what_the_other_does_not_need(tmp_path: Path) -> None:
+async def test_long_stream_may_use_the_length_that_a_short_one_leaves(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     (found,) = await shell(ctx, "seq 100000; echo alas >&2; exit 3", max_output_length=3000)
     assert len(found["stdout"]) > 3000 // 2
@@ -322,7 +324,7 @@ async def test_a_stream_may_have_what_the_other_does_not_need(tmp_path: Path) ->
     assert (found["stderr"], found["outcome"]["exit_code"]) == ("alas\n", 3)
 
 
-async def test_what_nacre_has_to_say_is_not_cut(tmp_path: Path) -> None:
+async def test_timeout_message_is_not_cut_by_max_output_length(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     (found,) = await shell(ctx, f"{FLOOD}; sleep 600", max_output_length=3000, timeout_ms=2000)
     assert len(found["stdout"]) + len(found["stderr"]) <= 3000
@@ -330,19 +332,19 @@ async def test_what_nacre_has_to_say_is_not_cut(tmp_path: Path) -> None:
     assert "[nacre: timed out after 2 s" in found["stderr"]
 
 
-async def test_an_action_that_does_not_say_how_much_gets_what_a_model_can_read(tmp_path: Path) -> None:
+async def test_shell_output_without_a_length_is_limited_to_30000_characters(tmp_path: Path) -> None:
     (found,) = await shell(ToolContext(working_dir=tmp_path), "seq 400000")
     assert len(found["stdout"]) <= 30_000
     assert found["stdout"].endswith("\n400000\n")
 
 
-async def test_one_that_asks_for_too_much_gets_what_is_kept(tmp_path: Path) -> None:
+async def test_huge_max_output_length_gives_all_captured_output(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, limits=Limits(output=100_000))
     (found,) = await shell(ctx, "seq 400000", max_output_length=10**12)
     assert 90_000 < len(found["stdout"]) < 101_000
 
 
-async def test_commands_share_the_length_and_what_one_does_not_need_the_next_may_have(tmp_path: Path) -> None:
+async def test_commands_of_a_shell_call_share_the_output_length(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     found = await shell(ctx, "echo short", FLOOD, FLOOD, "git push --force", max_output_length=6000)
     assert found[0]["stdout"] == "short\n"
@@ -352,7 +354,7 @@ async def test_commands_share_the_length_and_what_one_does_not_need_the_next_may
     assert streams_in(found[3]) == STREAMS[2]
 
 
-async def test_what_is_left_out_takes_no_secret_apart(tmp_path: Path) -> None:
+async def test_truncation_of_shell_output_splits_no_secret(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, secrets=(SECRET,))
     (found,) = await shell(ctx, f"for n in $(seq 900); do echo $n {SECRET}; done", max_output_length=2000)
     assert "[secret]" in found["stdout"]
@@ -360,13 +362,13 @@ async def test_what_is_left_out_takes_no_secret_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [-1, 0, 1, 10])
-async def test_a_length_that_holds_nothing_is_no_error(tmp_path: Path, most: int) -> None:
+async def test_tiny_or_negative_max_output_length_is_not_an_error(tmp_path: Path, most: int) -> None:
     (found,) = await shell(ToolContext(working_dir=tmp_path), "seq 1000; exit 3", max_output_length=most)
     assert len(found["stdout"]) <= max(0, most)
     assert found["outcome"] == {"type": "exit", "exit_code": 3}
 
 
-async def test_a_shell_action_is_approved_as_a_whole(tmp_path: Path) -> None:
+async def test_shell_action_is_approved_as_a_whole(tmp_path: Path) -> None:
     own = shell_tool(make_asking_bash(), ToolContext(working_dir=tmp_path))
     agent: Agent[Any] = Agent(
         name="coder", model=Scripted(once(shell_call("ls", "touch one", "touch two"))), tools=[own]
@@ -380,7 +382,7 @@ async def test_a_shell_action_is_approved_as_a_whole(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"one", "two"}
 
 
-async def test_a_shell_asks_whatever_else_the_profiles_tool_would_need(tmp_path: Path) -> None:
+async def test_shell_tool_requests_approval_despite_other_required_parameters(tmp_path: Path) -> None:
     more = Parameter(name="why", kind="string", to="description", required=True, description="What it is for.")
     tool = replace(DEFAULT.tool, parameters=(DEFAULT.tool.parameters[0], more))
     profile = replace(DEFAULT, tool=tool, policy=Policy(default_decision=Decision.ASK))
@@ -404,7 +406,7 @@ async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
     assert streams_in(refused) == STREAMS[2]
 
 
-async def test_a_command_that_cannot_be_meant_is_an_output_too(tmp_path: Path) -> None:
+async def test_invalid_shell_command_is_answered_with_exit_code_125(tmp_path: Path) -> None:
     wrong, right = await shell(ToolContext(working_dir=tmp_path), "  ", "echo hello")
     assert streams_in(wrong) == CommandStreams(
         "", "Error (empty_command): The command is empty. Give a shell command.\n", 125
@@ -412,10 +414,10 @@ async def test_a_command_that_cannot_be_meant_is_an_output_too(tmp_path: Path) -
     assert streams_in(right) == CommandStreams("hello\n", "", 0)
 
 
-def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+def test_openai_agents_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_openai_agents.py", tmp_path)
 
 
-def test_the_page_shows_what_works() -> None:
+def test_openai_agents_code_on_the_page_works() -> None:
     page = shown_for("OpenAI Agents SDK", ctx=ToolContext())
     assert isinstance(page["agent"], Agent)

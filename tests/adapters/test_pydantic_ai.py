@@ -96,7 +96,7 @@ def kind(part: ToolReturnPart | RetryPromptPart) -> str:
     return "retried" if isinstance(part, RetryPromptPart) else part.outcome
 
 
-async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None:
+async def test_pydantic_ai_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(Bash(observers=[heard]), ctx)])
     found = answers((await agent.run("Look after the project.")).all_messages())
@@ -105,7 +105,7 @@ async def test_the_conversation_is_what_it_is_everywhere(tmp_path: Path) -> None
     assert heard.callers == ["pydantic-ai"] * ASKED
 
 
-async def test_a_refusal_is_a_failure_and_an_exit_code_is_none(tmp_path: Path) -> None:
+async def test_refusal_is_a_failure_and_a_nonzero_exit_code_is_not(tmp_path: Path) -> None:
     agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(ctx=project(tmp_path))])
     found = answers((await agent.run("Look after the project.")).all_messages())
     assert [kind(part) for part in found] == ["success", "success", "failed", "retried"] + ["success"] * 4
@@ -113,7 +113,7 @@ async def test_a_refusal_is_a_failure_and_an_exit_code_is_none(tmp_path: Path) -
     assert [outcome_in(each) for each in data] == [*OUTCOMES[:2], *OUTCOMES[4:]]
 
 
-async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> None:
+async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> None:
     ctx = project(tmp_path)
 
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
@@ -128,7 +128,7 @@ async def test_odd_calls_are_answered_as_they_are_everywhere(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("given", ["{", "[]", "null", "7", '{"command": "ls"'])
-async def test_arguments_that_are_no_object_are_a_retry(tmp_path: Path, given: str) -> None:
+async def test_arguments_that_are_not_a_json_object_are_a_retry(tmp_path: Path, given: str) -> None:
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         arguments: Any = [given, {"command": "echo hello"}]
         done = len(answer_texts(messages))
@@ -141,7 +141,7 @@ async def test_arguments_that_are_no_object_are_a_retry(tmp_path: Path, given: s
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     agent = Agent(
         runs(f"{life.hold} (setsid sleep 600 &); sleep 600"),
         toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))],
@@ -149,14 +149,14 @@ async def test_a_run_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Li
     await ended_by(how, agent.run("Go."), life)
 
 
-async def test_the_answer_as_data_is_there_for_the_program(tmp_path: Path) -> None:
+async def test_tool_return_metadata_has_the_answer_as_data(tmp_path: Path) -> None:
     agent = Agent(runs("exit 3"), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))])
     (part,) = answers((await agent.run("Go.")).all_messages())
     assert isinstance(part, ToolReturnPart)
     assert part.metadata["exit_code"] == 3
 
 
-async def test_a_model_that_keeps_calling_wrongly_comes_to_its_limit(tmp_path: Path) -> None:
+async def test_repeated_invalid_calls_reach_the_retry_limit(tmp_path: Path) -> None:
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
         return ModelResponse(parts=[ToolCallPart("Bash", {"comand": "ls"})])
 
@@ -165,7 +165,7 @@ async def test_a_model_that_keeps_calling_wrongly_comes_to_its_limit(tmp_path: P
         await agent.run("Go.")
 
 
-async def test_a_good_call_begins_the_count_anew(tmp_path: Path) -> None:
+async def test_valid_call_resets_the_retry_count(tmp_path: Path) -> None:
     given = [{"comand": "ls"}, {"command": "echo hello"}] * 4
 
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
@@ -177,7 +177,7 @@ async def test_a_good_call_begins_the_count_anew(tmp_path: Path) -> None:
     assert (await agent.run("Go.")).output == "done"
 
 
-async def test_a_model_that_keeps_being_refused_does_not(tmp_path: Path) -> None:
+async def test_repeated_refusals_do_not_reach_the_retry_limit(tmp_path: Path) -> None:
     agent = Agent(runs(*["git push --force"] * 6), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))])
     assert str((await agent.run("Go.")).output).count("refused by git-push-force") == 6
 
@@ -188,7 +188,7 @@ def make_asking_bash() -> Bash:
 
 
 @pytest.mark.parametrize("approved", [True, False])
-async def test_what_needs_a_person_is_deferred_until_they_have_said(tmp_path: Path, approved: bool) -> None:
+async def test_command_that_needs_approval_is_deferred_until_decided(tmp_path: Path, approved: bool) -> None:
     made = tmp_path / "made"
     toolset = NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path), approvals=True)
     agent: Any = Agent(runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
@@ -205,7 +205,7 @@ async def test_what_needs_a_person_is_deferred_until_they_have_said(tmp_path: Pa
     assert approved or "Not today." in second.output
 
 
-async def test_what_was_approved_is_checked_anew_and_may_be_changed_by_who_approves(tmp_path: Path) -> None:
+async def test_approved_command_may_be_changed_and_is_checked_again(tmp_path: Path) -> None:
     toolset = NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path), approvals=True)
     agent: Any = Agent(runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
     first = await agent.run("Go.")
@@ -217,14 +217,14 @@ async def test_what_was_approved_is_checked_anew_and_may_be_changed_by_who_appro
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
-async def test_the_contexts_own_approve_is_asked_instead(tmp_path: Path) -> None:
+async def test_approve_of_the_context_takes_precedence_over_deferral(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=lambda verdict: verdict.rule == "not-plain")
     agent: Any = Agent(runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ctx, approvals=True)])
     await agent.run("Go.")
     assert (tmp_path / "made").exists()
 
 
-async def test_without_approvals_what_needs_a_person_is_refused(tmp_path: Path) -> None:
+async def test_command_that_needs_approval_is_refused_without_approvals(tmp_path: Path) -> None:
     agent = Agent(runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path))])
     assert "nobody was asked" in (await agent.run("Go.")).output
     assert not (tmp_path / "made").exists()
@@ -319,7 +319,7 @@ class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
         )
 
 
-async def test_the_same_conversation_in_a_workspace(tmp_path: Path) -> None:
+async def test_workspace_conversation_gives_the_same_streams(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     assert ctx.working_dir is not None
     workspace = NacreWorkspace(ctx.working_dir, bash=Bash(observers=[heard]), ctx=ctx)
@@ -351,12 +351,12 @@ async def test_the_same_conversation_in_a_workspace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ENDINGS)
-async def test_a_workspace_command_that_is_ended_leaves_nothing_alive(tmp_path: Path, life: Lifeline, how: str) -> None:
+async def test_ended_workspace_command_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     command = f"{life.hold} (setsid sleep 600 &); sleep 600"
     await ended_by(how, NacreWorkspace(tmp_path).run(command, shell=True), life)
 
 
-async def test_a_workspace_command_out_of_time_tells_what_it_has_printed(tmp_path: Path, life: Lifeline) -> None:
+async def test_workspace_timeout_error_has_the_output_so_far(tmp_path: Path, life: Lifeline) -> None:
     for limit in TIME_LIMITS_S:
         with pytest.raises(WorkspaceTimeoutError) as error:
             await NacreWorkspace(tmp_path).run(f"{life.hold} echo begun; sleep 600", shell=True, timeout=limit)
@@ -367,12 +367,12 @@ async def test_a_workspace_command_out_of_time_tells_what_it_has_printed(tmp_pat
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan")])
-async def test_a_time_that_is_none_is_a_value_error(tmp_path: Path, timeout: float) -> None:
+async def test_invalid_workspace_timeout_is_a_value_error(tmp_path: Path, timeout: float) -> None:
     with pytest.raises(ValueError, match="time"):
         await NacreWorkspace(tmp_path).run(["true"], timeout=timeout)
 
 
-async def test_a_workspace_shows_no_secret(tmp_path: Path) -> None:
+async def test_workspace_masks_secrets(tmp_path: Path) -> None:
     ctx = ToolContext(secrets=(SECRET,), limits=Limits(output=1000))
     backend = NacreWorkspace(tmp_path, ctx=ctx)
     result = await backend.run(f"echo {SECRET}; echo {SECRET} >&2", shell=True)
@@ -384,19 +384,19 @@ async def test_a_workspace_shows_no_secret(tmp_path: Path) -> None:
     assert SECRET[:6] not in error.value.stdout
 
 
-async def test_a_file_that_holds_a_secret_cannot_be_read_through_a_workspace(tmp_path: Path) -> None:
+async def test_file_with_a_secret_cannot_be_read_through_a_workspace(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(f"the password is {SECRET}")
     workspace = Workspace(NacreWorkspace(tmp_path, ctx=ToolContext(secrets=(SECRET,))))
     with pytest.raises(WorkspaceError, match="damaged or incomplete"):
         await workspace.read_text("file")
 
 
-async def test_what_is_refused_is_an_error_of_the_workspace(tmp_path: Path) -> None:
+async def test_refused_command_raises_a_workspace_error(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="refused by git-push-force"):
         await NacreWorkspace(tmp_path).run("git push --force", shell=True)
 
 
-async def test_a_command_that_does_not_stop_printing_is_ended(tmp_path: Path, life: Lifeline) -> None:
+async def test_endless_output_is_killed_at_the_workspace_limit(tmp_path: Path, life: Lifeline) -> None:
     with pytest.raises(WorkspaceOutputLimitError, match=r"more than 10,485,760 bytes") as error:
         await NacreWorkspace(tmp_path).run(f"{life.hold} yes", shell=True)
     assert error.value.stdout.startswith("y\ny\n")
@@ -404,7 +404,7 @@ async def test_a_command_that_does_not_stop_printing_is_ended(tmp_path: Path, li
     await life.wait_until_ended()
 
 
-async def test_output_up_to_the_limit_is_whole(tmp_path: Path) -> None:
+async def test_workspace_output_up_to_the_limit_is_whole(tmp_path: Path) -> None:
     backend = NacreWorkspace(tmp_path, ctx=ToolContext(limits=Limits(output=1000)))
     assert (await backend.run("seq 1000 | head -c 1000", shell=True)).stdout == "".join(
         f"{number}\n" for number in range(1, 1001)
@@ -414,7 +414,7 @@ async def test_output_up_to_the_limit_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.linux
-async def test_a_confined_workspace_confines_its_files_too(tmp_path: Path) -> None:
+async def test_sandboxed_workspace_confines_its_file_writes(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()
@@ -426,10 +426,10 @@ async def test_a_confined_workspace_confines_its_files_too(tmp_path: Path) -> No
     assert not (outside / "file").exists()
 
 
-def test_the_example_does_what_it_says(tmp_path: Path) -> None:
+def test_pydantic_ai_example_does_what_it_says(tmp_path: Path) -> None:
     does_what_it_says("with_pydantic_ai.py", tmp_path)
 
 
-def test_the_page_shows_what_works() -> None:
+def test_pydantic_ai_code_on_the_page_works() -> None:
     page = shown_for("pydantic-ai", model=runs())
     assert isinstance(page["agent"], Agent)

@@ -38,7 +38,7 @@ from tests.adapters.examples import shown_for
 from tests.support.hosts import run_host
 
 
-async def test_the_conversation_without_any_framework(tmp_path: Path) -> None:
+async def test_toolbox_conversation_gives_the_standard_answers(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     box = Toolbox(Bash(observers=[heard]), ctx, caller="a test")
     said: list[Answer] = []
@@ -50,7 +50,7 @@ async def test_the_conversation_without_any_framework(tmp_path: Path) -> None:
     assert heard.callers == ["a test"] * ASKED
 
 
-async def test_the_conversation_of_a_model_that_has_only_a_shell(tmp_path: Path) -> None:
+async def test_shell_only_conversation_gives_the_standard_streams(tmp_path: Path) -> None:
     ctx = project(tmp_path)
     found = [read_streams(await Bash().run(command, ctx)) for command in COMMANDS]
     (task,) = Tasks(ctx.output_dir).list(all=False)
@@ -82,7 +82,7 @@ async def test_odd_calls_are_answered_and_the_next_one_works(tmp_path: Path) -> 
     ids=lambda given: repr(given)[:30],
 )
 @pytest.mark.parametrize("name", ["Bash", "TaskOutput", "KillShell", "Nothing"])
-async def test_whatever_is_passed_is_answered(tmp_path: Path, name: str, given: Any) -> None:
+async def test_malformed_calls_are_answered_with_an_error(tmp_path: Path, name: str, given: Any) -> None:
     box = Toolbox(ctx=ToolContext(working_dir=tmp_path, output_dir=tmp_path))
     answer = await box.call(name, given)
     assert answer.error
@@ -91,7 +91,7 @@ async def test_whatever_is_passed_is_answered(tmp_path: Path, name: str, given: 
     assert box.needs_approval(name, given) is None
 
 
-async def test_log_and_audit_trail_name_who_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_and_audit_trail_name_the_caller(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="nacre.run")
     trail = tmp_path / "audit.jsonl"
     bash = Bash(observers=[Audit(trail)])
@@ -104,12 +104,12 @@ async def test_log_and_audit_trail_name_who_asked(tmp_path: Path, caplog: pytest
     assert [record.nacre_caller for record in caplog.records] == expected  # type: ignore[attr-defined]
 
 
-def test_it_has_the_tool_of_the_profile_and_those_for_tasks() -> None:
+def test_toolbox_has_the_tool_of_the_profile_and_the_task_tools() -> None:
     assert [each.name for each in Toolbox().definitions] == ["Bash", "TaskOutput", "KillShell", "TaskList"]
     assert [each.name for each in Toolbox(Bash("tunacode"), tasks=False).definitions] == ["bash"]
 
 
-async def test_an_error_has_a_code_whichever_tool_it_is_of(tmp_path: Path) -> None:
+async def test_errors_of_every_tool_have_a_code(tmp_path: Path) -> None:
     box = Toolbox(ctx=ToolContext(working_dir=tmp_path, output_dir=tmp_path))
     calls: list[tuple[str, dict[str, str] | str]] = [
         ("Bash", {"comand": "ls"}),
@@ -127,7 +127,7 @@ async def test_an_error_has_a_code_whichever_tool_it_is_of(tmp_path: Path) -> No
     ]
 
 
-async def test_what_asks_is_known_ahead_and_decided_by_the_call(tmp_path: Path) -> None:
+async def test_need_for_approval_is_known_before_the_call(tmp_path: Path) -> None:
     policy = Policy(default_decision=Decision.ASK)
     box = Toolbox(Bash(replace(DEFAULT, policy=policy)), ToolContext(working_dir=tmp_path))
     given = {"command": "touch made"}
@@ -141,7 +141,7 @@ async def test_what_asks_is_known_ahead_and_decided_by_the_call(tmp_path: Path) 
     assert (await box.call("Bash", given, approve=lambda _: True)).data["ok"]
 
 
-async def test_streams_carry_what_nacre_has_to_say(tmp_path: Path) -> None:
+async def test_refusal_message_is_in_the_stderr_stream(tmp_path: Path) -> None:
     bash, ctx = Bash(), ToolContext(working_dir=tmp_path)
     assert read_streams(await bash.run("printf out; printf err >&2; exit 3", ctx)) == CommandStreams("out", "err", 3)
     refused = read_streams(await bash.run("git push --force", ctx))
@@ -154,7 +154,7 @@ async def test_streams_show_no_secret(tmp_path: Path) -> None:
     assert (found.stdout, found.stderr) == ("[secret]\n", "[secret]\n")
 
 
-async def test_files_by_commands_are_bytes_or_an_error(tmp_path: Path) -> None:
+async def test_files_written_and_read_by_commands_keep_their_bytes(tmp_path: Path) -> None:
     bash, ctx = Bash(), ToolContext(working_dir=tmp_path)
     file, data = str(tmp_path / "a b" / "c'd"), bytes(range(256))
     check(await bash.run(write_request(file, data), ctx), file)
@@ -168,7 +168,7 @@ async def test_files_by_commands_are_bytes_or_an_error(tmp_path: Path) -> None:
         check(await bash.run(write_request(str(tmp_path), b""), ctx), str(tmp_path))
 
 
-def test_access_that_cannot_be_enforced_is_said_when_the_box_is_made() -> None:
+def test_toolbox_with_unavailable_access_raises_when_created() -> None:
     program = """
         import logging
         from nacre import ToolContext
@@ -183,7 +183,9 @@ def test_access_that_cannot_be_enforced_is_said_when_the_box_is_made() -> None:
     assert run_host(program, env={"NACRE_PORTABLE": "1"}) == "access_unavailable\n"
 
 
-async def test_what_is_configured_counts_for_who_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_settings_apply_only_to_a_toolbox_that_loads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.nacre.permissions]\ndeny = ["Bash(ls:*)"]\n')
     monkeypatch.chdir(tmp_path)
     page = shown_for("")
@@ -195,7 +197,7 @@ ADAPTERS = ["anthropic", "claude_agent_sdk", "deepagents", "inspect_ai", "langch
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-def test_an_adapter_without_its_framework_says_how_to_install_it(name: str) -> None:
+def test_adapter_without_its_framework_says_how_to_install_it(name: str) -> None:
     package = {"langchain": "langchain_core", "openai_agents": "agents"}.get(name, name)
     program = f"""
         import sys
@@ -209,7 +211,7 @@ def test_an_adapter_without_its_framework_says_how_to_install_it(name: str) -> N
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-def test_an_adapter_with_another_framework_than_it_knows_says_so_too(name: str) -> None:
+def test_adapter_with_an_incompatible_framework_says_how_to_install_it(name: str) -> None:
     package = {"langchain": "langchain_core", "openai_agents": "agents"}.get(name, name)
     program = f"""
         import sys, types
@@ -222,7 +224,7 @@ def test_an_adapter_with_another_framework_than_it_knows_says_so_too(name: str) 
     assert f"pip install 'nacre[{name.replace('_', '-')}]'" in run_host(program)
 
 
-def test_the_hint_keeps_what_was_missing() -> None:
+def test_install_hint_keeps_the_name_of_the_missing_module() -> None:
     error = missing_extra("langchain", ImportError("No module named 'langchain_core'", name="langchain_core"))
     assert (error.name, str(error)) == (
         "langchain_core",
@@ -230,7 +232,7 @@ def test_the_hint_keeps_what_was_missing() -> None:
     )
 
 
-def test_no_framework_is_loaded_by_the_tools_that_they_are_given() -> None:
+def test_shared_adapter_modules_load_no_framework() -> None:
     program = """
         import sys
         import nacre.adapters.shared.toolbox, nacre.adapters.shared.streams, nacre.adapters.shared.files

@@ -96,7 +96,7 @@ def run(agent: str, command: str, home: Path) -> tuple[Model, bool, list[bytes]]
 
 @pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("command", [ALLOWED, REFUSED, ASKED], ids=["allowed", "refused", "asked"])
-def test_a_real_agent_heeds_the_hook(agent: str, command: str, tmp_path: Path) -> None:
+def test_real_agent_obeys_the_hook(agent: str, command: str, tmp_path: Path) -> None:
     fake, ran, payloads = run(agent, command, tmp_path)
     assert ran == (command == ALLOWED)
     if command != ALLOWED:

@@ -38,7 +38,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_pool, "_PING_TIMEOUT_S", 2.0)
 
 
-async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
+async def test_killed_agent_loses_its_runs_but_its_node_stays_usable(
     machines: Machines, made: Made, life: Lifeline
 ) -> None:
     engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
@@ -55,7 +55,7 @@ async def test_when_an_agent_is_killed_its_runs_are_lost_and_its_node_is_not(
     assert (await bash.run("echo again")).out.text == "again\n"
 
 
-async def test_however_many_runs_are_lost_with_an_agent_ray_is_told_by_one_thread(
+async def test_runs_lost_with_an_agent_are_released_by_a_single_thread(
     machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = made(num_cpus=0.05, node=machines.nodes[1].node_id)
@@ -85,7 +85,7 @@ async def test_however_many_runs_are_lost_with_an_agent_ray_is_told_by_one_threa
     assert (len(ended), at_once) == (1, {1})
 
 
-async def test_a_run_that_had_not_begun_gets_another_agent(
+async def test_run_that_has_not_started_gets_another_agent(
     machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_pool, "_RECENT_REPLY_S", 0.0)
@@ -99,7 +99,7 @@ async def test_a_run_that_had_not_begun_gets_another_agent(
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_who_waits_for_an_agent_that_hangs_is_told(made: Made, life: Lifeline, *, cancelled: bool) -> None:
+async def test_run_on_a_hanging_agent_is_reported_as_lost(made: Made, life: Lifeline, *, cancelled: bool) -> None:
     engine = made(num_cpus=0.1, label_selector={"role": "left"})
     agent, cancel = await agent_of(engine), Cancel()
     command = f"echo part; {life.hold} (setsid sleep 300 &); sleep 300"
@@ -115,9 +115,7 @@ async def test_who_waits_for_an_agent_that_hangs_is_told(made: Made, life: Lifel
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_run_is_not_given_to_an_agent_that_hangs(
-    made: Made, machines: Machines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_new_run_avoids_a_hanging_agent(made: Made, machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_pool, "_RECENT_REPLY_S", 0.0)
     engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
     os.kill(await agent_of(engine), signal.SIGSTOP)
@@ -125,7 +123,7 @@ async def test_a_run_is_not_given_to_an_agent_that_hangs(
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_node_whose_agent_hung_is_used_again_where_no_other_will_do(made: Made, life: Lifeline) -> None:
+async def test_node_of_a_hung_agent_is_reused_if_no_other_fits(made: Made, life: Lifeline) -> None:
     """It is avoided only while there is another node."""
     engine = made(num_cpus=0.1, label_selector={"role": "left"}, patience=_LONG)
     agent, bash = await agent_of(engine), Bash(engine=engine)
@@ -138,7 +136,7 @@ async def test_a_node_whose_agent_hung_is_used_again_where_no_other_will_do(made
     assert leases._quarantined_nodes() == set()  # the agent has answered
 
 
-async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
+async def test_quarantined_node_is_used_again_after_the_quarantine(
     machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch, gate: Gate, life: Lifeline
 ) -> None:
     """The other node is fully used: that is no reason to wait longer than the quarantine lasts."""
@@ -160,7 +158,7 @@ async def test_when_a_node_is_no_longer_left_alone_it_is_asked_for_again(
     assert (await holds).outcome == Exited(0)
 
 
-async def test_a_caller_that_leaves_a_hanging_agent_leaves_no_run(
+async def test_cancelling_a_run_on_a_hanging_agent_leaves_no_process(
     made: Made, life: Lifeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nacre.engines.ray.placement import slots
@@ -176,7 +174,7 @@ async def test_a_caller_that_leaves_a_hanging_agent_leaves_no_run(
     await life.wait_until_ended(within=_LONG)
 
 
-async def test_a_session_may_unset_what_it_likes(shared: RayEngine) -> None:
+async def test_session_on_ray_keeps_unset_and_exported_variables(shared: RayEngine) -> None:
     session = Session(Bash(engine=shared))
     await session.run("unset NACRE_ENGINE HOME; export KEPT=yes")
     result = await session.run('echo "${HOME-none} ${NACRE_ENGINE-none} $KEPT"; echo "$PATH"')

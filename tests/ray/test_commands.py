@@ -36,7 +36,7 @@ def door(machines: Machines) -> Door:
     return nacre
 
 
-def test_a_task_of_the_cluster_is_found_by_the_id_that_was_printed(door: Door, life: Lifeline) -> None:
+def test_cluster_task_is_found_by_its_printed_id(door: Door, life: Lifeline) -> None:
     command = f"{life.hold} echo begun; (setsid sleep 300 &); sleep 300"
     begun = door("run", "--engine", "ray", "--background", command)
     assert (begun.returncode, bool(re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}\n", begun.stdout))) == (0, True), begun
@@ -58,7 +58,7 @@ def test_a_task_of_the_cluster_is_found_by_the_id_that_was_printed(door: Door, l
     assert id in door("tasks", "--engine", "ray", "--all").stdout
 
 
-def test_a_task_of_the_cluster_is_written_to_and_followed(door: Door) -> None:
+def test_cluster_task_can_be_written_to_and_followed(door: Door) -> None:
     id = door("run", "--engine", "ray", "--background", "--open-stdin", "cat; exit 4").stdout.strip()
     assert door("write", id, "one@two\n").returncode == 0
     assert door("write", id, "-", "--close", stdin="three\n").returncode == 0
@@ -68,14 +68,12 @@ def test_a_task_of_the_cluster_is_written_to_and_followed(door: Door) -> None:
     assert door("wait", "--any", id, id).returncode == 4
 
 
-def test_a_task_that_no_node_has_is_said_so(door: Door) -> None:
+def test_unknown_cluster_task_is_reported(door: Door) -> None:
     done = door("kill", "bash-00000000@" + "0" * 8)
     assert (done.returncode, "No node has a task 'bash-00000000@00000000'" in done.stderr) == (125, True)
 
 
-async def test_a_model_reads_and_ends_a_task_by_the_id_that_it_was_told(
-    shared: RayEngine, gate: Gate, life: Lifeline
-) -> None:
+async def test_model_reads_and_kills_a_cluster_task_by_its_id(shared: RayEngine, gate: Gate, life: Lifeline) -> None:
     box = Toolbox(Bash(engine=shared), ToolContext())
     answer = await box.call(box.name, {"command": f"{life.hold} echo one; {gate.wait}", "mode": "background"})
     found = re.search(r"bash-[0-9a-f]{8}@[0-9a-f]{8}", answer.text)
@@ -90,7 +88,7 @@ async def test_a_model_reads_and_ends_a_task_by_the_id_that_it_was_told(
     await life.wait_until_ended(within=_LONG)
 
 
-async def test_several_tasks_are_waited_for_together(shared: RayEngine, machines: Machines, gate: Gate) -> None:
+async def test_several_cluster_tasks_can_be_awaited_together(shared: RayEngine, machines: Machines, gate: Gate) -> None:
     tasks, ids = shared.tasks(), list[str]()
     for command in (gate.wait, "exit 6"):
         result = await Bash(engine=shared).run(Request(f"echo begun; {command}", mode="background"))

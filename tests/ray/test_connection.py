@@ -97,7 +97,7 @@ async def run_program(program: str, *arguments: str, **variables: str) -> list[s
 
 
 @pytest.mark.parametrize("retries", ["0", "1"])
-async def test_who_leaves_the_cluster_loses_what_runs_and_keeps_what_it_said(machines: Machines, retries: str) -> None:
+async def test_leaving_the_cluster_loses_runs_but_keeps_their_output(machines: Machines, retries: str) -> None:
     """Nothing reconnects until the next run, although Ray would."""
     left = "this program has left the Ray cluster"
     lost = [f"{left} {n}" for n in range(3)]
@@ -105,7 +105,7 @@ async def test_who_leaves_the_cluster_loses_what_runs_and_keeps_what_it_said(mac
     assert told == [*lost, "This program has left the Ray cluster.", "False", "back"]
 
 
-async def test_who_joins_again_starts_anew(machines: Machines) -> None:
+async def test_program_that_rejoins_the_cluster_can_run_again(machines: Machines) -> None:
     told = await run_program(_PROGRAM + _JOINS_AGAIN, machines.address)
     assert told == ["this program has left the Ray cluster part", "one", "two", "closed"]
 
@@ -125,7 +125,7 @@ print("over")
 """
 
 
-async def test_where_nobody_listens_there_is_no_cluster() -> None:
+async def test_refused_connection_is_reported_as_no_cluster() -> None:
     told = await run_program(_PROGRAM + _POLL_PROGRAM, "127.0.0.1:1", "50", "50")
     assert "There is no Ray cluster to be reached at 127.0.0.1:1: " in told[0]
     assert "Connection refused" in told[0]
@@ -138,18 +138,18 @@ def mute() -> Iterator[str]:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
-async def test_a_cluster_that_does_not_answer_is_waited_for_in_patience(mute: str) -> None:
+async def test_silent_cluster_is_reported_after_the_patience_timeout(mute: str) -> None:
     told = await run_program(_PROGRAM + _POLL_PROGRAM, mute, "1", "50")
     assert f"There is no Ray cluster to be reached at {mute}: no answer in 1 seconds." in told[0]
     assert told[1] == "over"
 
 
-async def test_who_gives_up_a_cluster_that_does_not_answer_can_go(mute: str) -> None:
+async def test_cancelled_connection_to_a_silent_cluster_lets_the_program_exit(mute: str) -> None:
     assert await run_program(_PROGRAM + _POLL_PROGRAM, mute, "1000", "1") == ["given up", "over"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_ends_the_command_line_while_it_connects(number: signal.Signals) -> None:
+async def test_signal_ends_the_cli_while_it_connects_to_the_cluster(number: signal.Signals) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(_LONG)
         program = [sys.executable, "-m", "nacre", "run", "--engine", "ray", "true"]

@@ -50,7 +50,7 @@ print(asyncio.run(bash.run("echo after")).out.text, end="")
 """
 
 
-async def test_a_fork_leaves_the_connection_to_its_parent(machines: Machines) -> None:
+async def test_forked_child_cannot_use_the_connection_of_its_parent(machines: Machines) -> None:
     program = [sys.executable, "-c", _FORKS, machines.address]
     done = await asyncio.to_thread(subprocess.run, program, capture_output=True, text=True, timeout=_LONG, check=True)
     before, told, code, after = done.stdout.splitlines()
@@ -58,7 +58,7 @@ async def test_a_fork_leaves_the_connection_to_its_parent(machines: Machines) ->
     assert "does not survive a fork" in told
 
 
-def test_a_cluster_that_asks_nobody_who_he_is_is_warned_of(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_without_authentication_gives_a_warning(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with pytest.warns(RuntimeWarning, match="no authentication: whoever reaches its ports can run anything"):
         connect.connect(machines.address, _LONG)

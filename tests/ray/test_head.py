@@ -102,7 +102,7 @@ def cluster(env: dict[str, str]) -> Iterator[tuple[str, list[int]]]:
             program.kill()
 
 
-async def test_when_the_head_dies_everybody_is_told_and_the_program_goes_on(life: Lifeline, gate: Gate) -> None:
+async def test_death_of_the_head_fails_calls_and_the_program_survives(life: Lifeline, gate: Gate) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     env |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
     stays, ends = f"{life.hold} echo begun; (setsid sleep 300 &); sleep 300", f"echo begun; {gate.wait}; exit 3"

@@ -22,7 +22,7 @@ from tests.support.waiting import until, until_steady
 _LONG = 60.0
 
 
-async def test_a_node_dies_with_a_hundred_runs_in_flight(
+async def test_dead_node_loses_or_retries_its_runs_and_the_others_finish(
     machines: Machines, life: Lifeline, gate: Gate, tmp_path: Path
 ) -> None:
     """Its runs are lost, with their output so far, or retried if requested; all others finish; no process is left."""
@@ -74,7 +74,7 @@ asyncio.run(nacre.Bash(engine=RayEngine(sys.argv[1], num_cpus=0.1)).run(sys.argv
 """
 
 
-async def test_when_the_driver_is_killed_its_runs_end(machines: Machines, life: Lifeline) -> None:
+async def test_killing_the_driver_kills_its_runs(machines: Machines, life: Lifeline) -> None:
     command = f"{life.hold} (setsid sleep 300 &); sleep 300"
     driver = subprocess.Popen([sys.executable, "-c", _DRIVER, machines.address, command])
     try:
@@ -101,13 +101,13 @@ asyncio.run(main())
 """
 
 
-async def test_a_driver_that_gives_up_its_place_in_the_queue_ends_in_peace(machines: Machines) -> None:
+async def test_driver_that_cancels_a_queued_run_exits_cleanly(machines: Machines) -> None:
     program = [sys.executable, "-c", _IMPATIENT, machines.address]
     driver = await asyncio.to_thread(subprocess.run, program, capture_output=True, text=True, timeout=_LONG)
     assert (driver.returncode, driver.stdout, driver.stderr) == (0, "", "")
 
 
-async def test_closing_the_engine_ends_what_runs(machines: Machines, life: Lifeline) -> None:
+async def test_closing_the_engine_kills_its_runs(machines: Machines, life: Lifeline) -> None:
     engine = RayEngine(num_cpus=0.1)
     run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} (setsid sleep 300 &); sleep 300"))
     await life.wait_until_held(within=_LONG)
@@ -116,7 +116,7 @@ async def test_closing_the_engine_ends_what_runs(machines: Machines, life: Lifel
     await life.wait_until_ended()
 
 
-async def test_a_run_that_cannot_be_started_again_is_lost_with_what_it_said(machines: Machines, life: Lifeline) -> None:
+async def test_run_that_cannot_be_retried_is_lost_with_its_output(machines: Machines, life: Lifeline) -> None:
     alone = machines.add("alone")
     engine = RayEngine(num_cpus=0.1, node=alone.node_id, retries=3)
     stream = Bash(engine=engine).stream(f"{life.hold} echo precious; sleep 300")
@@ -131,7 +131,7 @@ async def test_a_run_that_cannot_be_started_again_is_lost_with_what_it_said(mach
     await engine.aclose()
 
 
-async def test_a_run_of_an_engine_that_is_closed_is_not_started_again(machines: Machines, life: Lifeline) -> None:
+async def test_run_of_a_closed_engine_is_not_retried(machines: Machines, life: Lifeline) -> None:
     engine = RayEngine(num_cpus=0.1, retries=3)
     stream = Bash(engine=engine).stream(f"{life.hold} echo precious; sleep 300")
     while not isinstance(await anext(stream), Chunk):
@@ -158,7 +158,7 @@ async def test_a_run_of_an_engine_that_is_closed_is_not_started_again(machines: 
     ],
     ids=["wrong", "none", "none to show", "not shown"],
 )
-async def test_a_program_without_the_token_is_not_let_in(
+async def test_program_without_the_token_cannot_connect(
     machines: Machines, shown: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     """The error is raised at the first attempt, although Ray tries twenty times."""
@@ -178,7 +178,7 @@ async def test_a_program_without_the_token_is_not_let_in(
     assert driver.stderr.count("InvalidAuthToken: Authentication token is missing or incorrect\n") < 3
 
 
-async def test_a_command_does_not_inherit_the_token(machines: Machines, shared: RayEngine) -> None:
+async def test_command_does_not_inherit_the_ray_token(machines: Machines, shared: RayEngine) -> None:
     assert os.environ["RAY_AUTH_TOKEN"]
     result = await Bash(engine=shared).run("env")
     assert os.environ["RAY_AUTH_TOKEN"] not in result.out.text
@@ -186,12 +186,12 @@ async def test_a_command_does_not_inherit_the_token(machines: Machines, shared: 
     assert "NACRE_ENGINE=ray" in result.out.text.splitlines()
 
 
-async def test_a_command_that_is_to_inherit_nothing_does_not(machines: Machines, shared: RayEngine) -> None:
+async def test_clear_env_on_ray_drops_home_and_nacre_engine(machines: Machines, shared: RayEngine) -> None:
     result = await Bash(engine=shared).run(Request("env", clear_env=True), ToolContext())
     assert not [line for line in result.out.text.splitlines() if line.startswith(("HOME=", "NACRE_ENGINE="))]
 
 
-async def test_who_does_not_read_holds_the_command_up(machines: Machines, shared: RayEngine, tmp_path: Path) -> None:
+async def test_slow_stream_reader_blocks_the_command(machines: Machines, shared: RayEngine, tmp_path: Path) -> None:
     """Megabytes are read ahead, not hundreds of them; a reader that continues gets all of the output."""
     count = tmp_path / "count"
     command = f"for ((i=0;i<100;i++));do head -c 1000000 /dev/zero; echo $i >{count}; done"

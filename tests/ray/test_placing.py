@@ -32,26 +32,26 @@ async def node_of(engine: RayEngine) -> str:
     return lease.node
 
 
-async def test_a_label_says_where(machines: Machines, made: Made) -> None:
+async def test_label_selector_chooses_the_node(machines: Machines, made: Made) -> None:
     right = machines.nodes[2].node_id
     assert await node_of(made(num_cpus=0.1, label_selector={"role": "right"})) == right
 
 
-async def test_a_resource_says_where(machines: Machines, made: Made) -> None:
+async def test_custom_resource_chooses_the_node(machines: Machines, made: Made) -> None:
     assert await node_of(made(num_cpus=0.1, resources={"left": 1})) == machines.nodes[1].node_id
 
 
-async def test_a_node_can_be_named(machines: Machines, made: Made) -> None:
+async def test_node_can_be_chosen_by_id(machines: Machines, made: Made) -> None:
     left = machines.nodes[1].node_id
     assert await node_of(made(num_cpus=0.1, node=left)) == left
 
 
-async def test_a_node_can_be_named_by_its_address(machines: Machines, made: Made) -> None:
+async def test_node_can_be_chosen_by_ip_address(machines: Machines, made: Made) -> None:
     address = machines.nodes[0].node_ip_address
     assert await node_of(made(num_cpus=0.1, node=address)) in [node.node_id for node in machines.nodes]
 
 
-async def test_no_more_run_at_once_than_there_is_room_for(made: Made, gate: Gate, life: Lifeline) -> None:
+async def test_runs_beyond_the_node_capacity_wait(made: Made, gate: Gate, life: Lifeline) -> None:
     bash = Bash(engine=made(num_cpus=2, label_selector={"role": "left"}))
     first = asyncio.create_task(bash.run(f"{life.hold} echo in; {gate.wait}"))
     await life.wait_until_held()
@@ -65,7 +65,7 @@ async def test_no_more_run_at_once_than_there_is_room_for(made: Made, gate: Gate
     assert [result.out.text for result in done] == ["in\n", "second\n", "third\n"]
 
 
-async def test_what_nobody_needs_any_more_is_given_back(made: Made) -> None:
+async def test_unused_reservation_is_released(made: Made) -> None:
     import ray
 
     await node_of(made(num_cpus=2, label_selector={"role": "right"}))
@@ -73,21 +73,19 @@ async def test_what_nobody_needs_any_more_is_given_back(made: Made) -> None:
     await until(lambda: ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"], "free processors")
 
 
-async def test_what_can_be_nowhere_is_said_so(made: Made) -> None:
+async def test_request_that_fits_no_node_is_an_error(made: Made) -> None:
     bash = Bash(engine=made(num_cpus=1000, patience=0.5))
     with pytest.raises(EngineUnavailable, match=r"No node .* could ever hold .* 1000 CPU.* Ask for less"):
         await bash.run("true")
 
 
-async def test_a_node_that_is_gone_is_said_so_at_once(made: Made) -> None:
+async def test_node_outside_the_cluster_is_an_error(made: Made) -> None:
     bash = Bash(engine=made(num_cpus=0.1, node="0" * 56))
     with pytest.raises(EngineUnavailable, match=r"is not in the Ray cluster, or not any more"):
         await bash.run("true")
 
 
-async def test_what_goes_wrong_while_a_place_is_found_leaves_no_reservation(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failed_placement_leaves_no_reservation(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = importlib.import_module("ray.util.placement_group")  # `ray.util` has a function of that name
 
     def broken(group: object) -> object:
@@ -102,7 +100,7 @@ async def test_what_goes_wrong_while_a_place_is_found_leaves_no_reservation(
     assert set(new.values()) <= {"REMOVED"}
 
 
-async def test_who_waits_for_a_place_can_be_cancelled(made: Made) -> None:
+async def test_run_waiting_for_placement_can_be_cancelled(made: Made) -> None:
     cancel = Cancel()
     bash = Bash(engine=made(num_cpus=1000))
     waits = asyncio.create_task(bash.run("true", ToolContext(cancel=cancel)))
@@ -111,13 +109,15 @@ async def test_who_waits_for_a_place_can_be_cancelled(made: Made) -> None:
     assert (await waits).outcome == Cancelled()
 
 
-async def test_a_run_that_needs_nothing_cannot_be_placed() -> None:
+async def test_engine_with_zero_cpus_is_invalid() -> None:
     with pytest.raises(InvalidRequest, match=r"num_cpus=0\.01"):
         RayEngine(num_cpus=0)
 
 
 @pytest.mark.parametrize("most", [None, 20_000], ids=["before the engine", "in the engine"])
-async def test_ten_thousand_can_wait(made: Made, gate: Gate, life: Lifeline, most: int | None) -> None:
+async def test_ten_thousand_runs_can_wait_for_placement(
+    made: Made, gate: Gate, life: Lifeline, most: int | None
+) -> None:
     """Waiting in the queue of a Bash, or for a slot in the cluster."""
     from ray.util.placement_group import placement_group_table
 
@@ -140,7 +140,7 @@ async def test_ten_thousand_can_wait(made: Made, gate: Gate, life: Lifeline, mos
     assert (await holds).outcome == Exited(0)
 
 
-async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
+async def test_many_runs_starting_at_once_do_not_block_the_event_loop(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted, not timed: how many runs are planned in one iteration of the loop."""
@@ -169,7 +169,7 @@ async def test_many_that_begin_at_once_leave_the_event_loop_to_others(
     assert 0 < most <= 2 * throttle._MAX_CONCURRENT_PLANS
 
 
-async def test_the_command_line_has_it_too(machines: Machines) -> None:
+async def test_cli_runs_a_command_on_the_ray_engine(machines: Machines) -> None:
     program = [sys.executable, "-m", "nacre", "run", "--engine", "ray", "echo $NACRE_ENGINE; exit 3"]
     env = {**os.environ, "RAY_ADDRESS": machines.address}
     done = await asyncio.to_thread(

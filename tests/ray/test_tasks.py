@@ -64,12 +64,12 @@ async def test_tasks_outlive_their_driver_and_are_found_by_another(
     await life.wait_until_ended()
 
 
-async def test_a_task_that_nobody_has_is_said_so(shared: RayEngine) -> None:
+async def test_unknown_task_id_raises_no_such_task(shared: RayEngine) -> None:
     with pytest.raises(NoSuchTask, match="No node has a task"):
         await RayTasks(shared).get("bash-00000000")
 
 
-async def test_the_id_of_a_task_says_on_which_node_it_is(shared: RayEngine, gate: Gate) -> None:
+async def test_task_id_names_its_node(shared: RayEngine, gate: Gate) -> None:
     result = await Bash(engine=shared).run(Request(gate.wait, mode="background"))
     assert isinstance(result.outcome, Running)
     tasks, id = RayTasks(shared), result.outcome.task
@@ -83,7 +83,7 @@ async def test_the_id_of_a_task_says_on_which_node_it_is(shared: RayEngine, gate
     assert (await tasks.wait(id, timeout=HANG_TIMEOUT_S)).met == (id,)
 
 
-async def test_a_command_that_goes_on_as_a_task_is_told_of_by_that_id(shared: RayEngine, gate: Gate) -> None:
+async def test_promoted_task_is_reported_by_its_id_with_the_node(shared: RayEngine, gate: Gate) -> None:
     result = await Bash(engine=shared).run(Request(gate.wait, yield_after=0.5))
     assert isinstance(result.outcome, Running)
     id = result.outcome.task
@@ -93,7 +93,7 @@ async def test_a_command_that_goes_on_as_a_task_is_told_of_by_that_id(shared: Ra
     assert (await RayTasks(shared).wait(id, timeout=HANG_TIMEOUT_S)).tasks[0].outcome == Exited(0)
 
 
-async def test_a_node_that_is_gone_is_forgotten(machines: Machines, made: Made) -> None:
+async def test_tasks_of_a_lost_node_are_forgotten(machines: Machines, made: Made) -> None:
     passing = machines.add("passing")
     bash = Bash(engine=made(num_cpus=0.1, node=passing.node_id))
     result = await bash.run(Request("sleep 300", mode="background"))
@@ -115,7 +115,7 @@ async def test_a_node_that_is_gone_is_forgotten(machines: Machines, made: Made) 
     assert tasks._known == {}
 
 
-async def test_an_engine_that_is_closed_leaves_its_task_and_other_engines_alone(made: Made, gate: Gate) -> None:
+async def test_closed_engine_leaves_its_task_and_other_engines_running(made: Made, gate: Gate) -> None:
     first = made(num_cpus=0.1)
     result = await Bash(engine=first).run(Request(f"{gate.wait}; exit 4", mode="background"))
     assert isinstance(result.outcome, Running)
@@ -127,7 +127,7 @@ async def test_an_engine_that_is_closed_leaves_its_task_and_other_engines_alone(
     assert waited.tasks[0].outcome == Exited(4)
 
 
-async def test_a_session_follows_directories_that_only_its_node_has(
+async def test_session_follows_directories_that_exist_only_on_its_node(
     machines: Machines, made: Made, tmp_path: Path
 ) -> None:
     work, link = tmp_path / "project", tmp_path / "link"
@@ -149,7 +149,7 @@ async def test_a_session_follows_directories_that_only_its_node_has(
     )
 
 
-async def test_a_workspace_is_shipped_once_to_each_node(machines: Machines, tmp_path: Path) -> None:
+async def test_workspace_is_copied_to_the_node_once_per_engine(machines: Machines, tmp_path: Path) -> None:
     work = tmp_path / "project"
     (work / "src").mkdir(parents=True)
     (work / "src" / "greeting").write_text("hello\n")
@@ -177,7 +177,7 @@ async def test_a_workspace_is_shipped_once_to_each_node(machines: Machines, tmp_
     await again.aclose()
 
 
-async def test_a_command_starts_in_the_workspace_if_nobody_says_where(
+async def test_command_starts_in_the_workspace_by_default(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As docs/scale.md describes, started in the parent directory."""
@@ -197,14 +197,14 @@ async def test_a_command_starts_in_the_workspace_if_nobody_says_where(
 
 
 @pytest.mark.parametrize("mode", ["default", "background"])
-async def test_a_directory_that_its_node_does_not_have_is_no_request(
+async def test_directory_missing_on_the_node_is_an_invalid_request(
     shared: RayEngine, tmp_path: Path, mode: Mode
 ) -> None:
     with pytest.raises(InvalidRequest, match="none' does not exist"):
         await Bash(engine=shared).run(Request("true", cwd=str(tmp_path / "none"), mode=mode))
 
 
-async def test_tasks_of_one_node_are_listed_by_the_name_it_is_told_by(
+async def test_tasks_can_be_listed_by_node_id_or_prefix(
     machines: Machines, shared: RayEngine, made: Made, gate: Gate, tmp_path: Path
 ) -> None:
     left, right = (machines.nodes[n].node_id for n in (1, 2))
@@ -223,9 +223,7 @@ async def test_tasks_of_one_node_are_listed_by_the_name_it_is_told_by(
     await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
 
 
-async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
-    shared: RayEngine, gate: Gate, tmp_path: Path
-) -> None:
+async def test_task_in_a_shared_directory_is_listed_once(shared: RayEngine, gate: Gate, tmp_path: Path) -> None:
     ctx = ToolContext(output_dir=tmp_path / "shared")
     result = await Bash(engine=shared).run(Request(gate.wait, mode="background"), ctx)
     assert isinstance(result.outcome, Running)
@@ -240,7 +238,7 @@ async def test_a_task_in_a_directory_that_all_nodes_share_is_one_task(
     assert (await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)).tasks[0].outcome == Exited(0)
 
 
-async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others(
+async def test_unreachable_node_does_not_hide_tasks_of_other_nodes(
     machines: Machines, shared: RayEngine, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = await Bash(engine=shared).run(Request(gate.wait, mode="background"))
@@ -264,7 +262,7 @@ async def test_a_node_that_cannot_be_asked_does_not_hide_the_tasks_of_the_others
     await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
 
 
-def test_nothing_of_ray_is_loaded_by_who_does_not_use_it() -> None:
+def test_importing_nacre_does_not_load_ray() -> None:
     code = "import sys, json, nacre, nacre.engines; nacre.Bash(); print(json.dumps('ray' in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) is False

@@ -43,7 +43,7 @@ def the_span() -> ReadableSpan:
     return span
 
 
-async def test_a_run_is_a_span_that_executes_a_tool(bash: Bash, tmp_path: Path) -> None:
+async def test_run_becomes_an_execute_tool_span(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, conversation_id="c-1", caller="me")
     result = await bash.run("echo hi", ctx)
     span = the_span()
@@ -79,7 +79,7 @@ async def test_a_run_is_a_span_that_executes_a_tool(bash: Bash, tmp_path: Path) 
     assert span.instrumentation_scope.name == "nacre"
 
 
-async def test_it_belongs_to_what_the_caller_is_doing(bash: Bash) -> None:
+async def test_run_span_is_a_child_of_the_span_of_the_caller(bash: Bash) -> None:
     with trace.get_tracer("agent").start_as_current_span("turn") as turn:
         await bash.run("true")
     run, _ = EXPORTER.get_finished_spans()
@@ -90,14 +90,14 @@ async def test_it_belongs_to_what_the_caller_is_doing(bash: Bash) -> None:
 @pytest.mark.parametrize(
     ("command", "kind"), [("exit 3", "nonzero_exit"), ("rm -rf ~", "refused"), ("kill -9 $$", "signalled")]
 )
-async def test_what_does_not_succeed_is_an_error_of_one_of_few_kinds(command: str, kind: str, bash: Bash) -> None:
+async def test_failed_run_sets_error_status_and_error_type(command: str, kind: str, bash: Bash) -> None:
     await bash.run(command)
     span = the_span()
     assert span.status.status_code is StatusCode.ERROR
     assert (span.attributes or {})["error.type"] == kind
 
 
-async def test_a_timeout_and_a_request_that_cannot_be_meant_are_errors(bash: Bash) -> None:
+async def test_timeout_and_invalid_request_set_the_error_type(bash: Bash) -> None:
     await bash.run(Request("sleep 60", timeout=0.2))
     with pytest.raises(Exception, match="does not exist"):
         await bash.run(Request("ls", cwd="/no/such/directory"))
@@ -105,9 +105,7 @@ async def test_a_timeout_and_a_request_that_cannot_be_meant_are_errors(bash: Bas
     assert kinds == ["timed_out", "cwd_missing"]
 
 
-async def test_the_command_is_recorded_only_where_content_is_asked_for_and_masked(
-    bash: Bash, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_command_is_recorded_only_on_opt_in_and_masked(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
     ctx = ToolContext(secrets=("hunter2-secret",))
     await bash.run("echo hunter2-secret", ctx)
     assert "hunter2" not in the_span().to_json()
@@ -120,7 +118,7 @@ async def test_the_command_is_recorded_only_where_content_is_asked_for_and_maske
     assert json.loads(str(arguments)) == {"command": "echo [secret]"}
 
 
-def test_without_a_provider_nothing_is_done() -> None:
+def test_tracing_has_no_observers_without_a_provider() -> None:
     program = """
         import asyncio, nacre, opentelemetry.trace
         from nacre.observe.spans import tracing_observers
@@ -130,7 +128,7 @@ def test_without_a_provider_nothing_is_done() -> None:
     assert run_host(program) == "[]\n"
 
 
-def test_a_provider_that_cannot_be_loaded_disturbs_no_run() -> None:
+def test_broken_tracer_provider_does_not_disturb_a_run() -> None:
     program = """
         import os
         os.environ["OTEL_PYTHON_TRACER_PROVIDER"] = "no_such_provider"
@@ -141,7 +139,7 @@ def test_a_provider_that_cannot_be_loaded_disturbs_no_run() -> None:
     assert run_host(program) == "True\n"
 
 
-def test_a_program_that_does_not_trace_loads_none_of_it() -> None:
+def test_program_without_tracing_does_not_load_opentelemetry() -> None:
     program = """
         import asyncio, sys, nacre
         assert asyncio.run(nacre.run("true")).ok

@@ -15,7 +15,7 @@ from nacre.views.model.text import model_text
 from tests.support.waiting import HANG_TIMEOUT_S
 
 
-def test_a_result_in_one_line() -> None:
+def test_result_helper_builds_a_result() -> None:
     made = result("make", stdout="out\n", stderr="err\n", exit_code=2)
     assert (made.command, made.outcome, made.ok) == ("make", Exited(2), False)
     assert (made.stdout, made.stderr, made.output, made.total_bytes) == ("out\n", "err\n", "out\nerr\n", 8)
@@ -24,7 +24,7 @@ def test_a_result_in_one_line() -> None:
     assert model_text(result(stdout="hi\n", exit_code=3)) == "[nacre: exit 3]\nhi"
 
 
-def test_a_result_that_runs_on_has_a_task() -> None:
+def test_result_with_a_running_outcome_has_a_task() -> None:
     made = result(outcome=Running("bash-0000abcd"))
     assert made.task is not None
     assert made.task.id == "bash-0000abcd"
@@ -39,13 +39,13 @@ async def bash() -> ScriptedBash:
     return bash
 
 
-def test_what_ran_ran(bash: ScriptedBash) -> None:
+def test_assert_ran_accepts_commands_that_ran(bash: ScriptedBash) -> None:
     assert_ran(bash, "git status", re.compile("^ma"), lambda request: request.command.startswith("git"))
     assert_ran(bash, "git status", times=2)
     assert_not_ran(bash, "make install")
 
 
-def test_what_did_not_run_is_told_with_what_did(bash: ScriptedBash) -> None:
+def test_assert_ran_failure_lists_the_recorded_commands(bash: ScriptedBash) -> None:
     with pytest.raises(AssertionError) as raised:
         assert_ran(bash, "make test")
     assert str(raised.value).startswith(
@@ -57,20 +57,20 @@ def test_what_did_not_run_is_told_with_what_did(bash: ScriptedBash) -> None:
     )
 
 
-def test_order_and_number_count(bash: ScriptedBash) -> None:
+def test_assert_ran_checks_order_and_count(bash: ScriptedBash) -> None:
     with pytest.raises(AssertionError, match="'make' did not run after what comes before it here"):
         assert_ran(bash, "git status", "git status", "make")
     with pytest.raises(AssertionError, match="'make' ran once, not 2 times"):
         assert_ran(bash, "make", times=2)
 
 
-def test_what_was_refused_did_not_run(bash: ScriptedBash) -> None:
+def test_refused_command_counts_as_not_run(bash: ScriptedBash) -> None:
     assert_not_ran(bash, "rm -rf ~")
     with pytest.raises(AssertionError, match="'rm -rf ~' did not run"):
         assert_ran(bash, "rm -rf ~")
 
 
-def test_nothing_ran() -> None:
+def test_assert_ran_reports_that_nothing_ran() -> None:
     assert_not_ran(ScriptedBash())
     with pytest.raises(AssertionError, match="Nothing was asked for"):
         assert_ran(ScriptedBash(), "ls")
@@ -78,11 +78,11 @@ def test_nothing_ran() -> None:
         assert_ran(ScriptedBash())
 
 
-def test_a_result_of_what_never_began_has_no_process() -> None:
+def test_not_started_result_has_no_pid() -> None:
     assert result(outcome=NotStarted("no room")).pid is None
 
 
-def test_the_fixture_fails_a_test_whose_program_has_hidden_the_failure(tmp_path: Path) -> None:
+def test_fixture_fails_a_test_that_hides_an_unexpected_command(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["nacre.testing.plugin"]\n')
     (tmp_path / "test_it.py").write_text(
         "import asyncio, contextlib\n"

@@ -30,7 +30,7 @@ async def agent(bash: Bash, ctx: ToolContext) -> str:
     return (await bash.call({"command": "make"}, ctx)).text
 
 
-async def test_it_stands_where_a_bash_is_expected(scripted: ScriptedBash, tmp_path: Path) -> None:
+async def test_scripted_bash_can_replace_a_bash(scripted: ScriptedBash, tmp_path: Path) -> None:
     scripted.on("make", stdout="nothing to do\n")
     assert await agent(scripted, ToolContext(working_dir=tmp_path)) == "nothing to do"
 
@@ -40,7 +40,7 @@ def timeless(text: str) -> str:
 
 
 @pytest.mark.parametrize("profile", NAMES)
-async def test_what_a_model_reads_is_what_it_would_read_of_the_real_command(profile: str, tmp_path: Path) -> None:
+async def test_scripted_answer_text_matches_the_real_answer(profile: str, tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     scripted = ScriptedBash(profile)
     scripted.on("printf 'a\\nb\\n'; exit 3", stdout="a\nb\n", exit_code=3)
@@ -53,23 +53,23 @@ async def test_what_a_model_reads_is_what_it_would_read_of_the_real_command(prof
 
 
 @pytest.mark.parametrize("profile", NAMES)
-def test_its_definition_is_the_real_one(profile: str, tmp_path: Path) -> None:
+def test_scripted_definition_matches_the_real_one(profile: str, tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path)
     assert ScriptedBash(profile).definition(ctx) == Bash(profile).definition(ctx)
 
 
-def test_every_machine_can_confine_it(scripted: ScriptedBash, tmp_path: Path) -> None:
+def test_scripted_bash_offers_every_access_mode(scripted: ScriptedBash, tmp_path: Path) -> None:
     assert scripted.access_modes == ("unrestricted", "workspace", "restricted")
     assert "network" in scripted.constraints(ToolContext(working_dir=tmp_path, access="restricted"))
 
 
-async def test_a_confined_run_says_what_would_be_enforced(scripted: ScriptedBash, tmp_path: Path) -> None:
+async def test_sandboxed_scripted_run_reports_what_would_be_enforced(scripted: ScriptedBash, tmp_path: Path) -> None:
     scripted.on("ls")
     ran = await scripted.run("ls", ToolContext(working_dir=tmp_path, access="restricted"))
     assert "writes" in ran.enforced
 
 
-async def test_a_stream_has_the_same_events(scripted: ScriptedBash) -> None:
+async def test_scripted_stream_yields_start_chunks_and_end(scripted: ScriptedBash) -> None:
     scripted.on("make", stdout="out\n", stderr="err\n", exit_code=2)
     events = [event async for event in scripted.stream("make")]
     started, out, err, ended = events
@@ -81,9 +81,7 @@ async def test_a_stream_has_the_same_events(scripted: ScriptedBash) -> None:
     assert started.timeout == scripted.profile.timeout
 
 
-async def test_a_pattern_is_found_anywhere_in_a_command_and_a_function_sees_the_request(
-    scripted: ScriptedBash, tmp_path: Path
-) -> None:
+async def test_pattern_matches_anywhere_and_function_gets_the_request(scripted: ScriptedBash, tmp_path: Path) -> None:
     def is_slow(request: Request) -> bool:
         return request.mode == "slow"
 
@@ -92,7 +90,7 @@ async def test_a_pattern_is_found_anywhere_in_a_command_and_a_function_sees_the_
     assert (await scripted.run(Request("whatever", mode="slow"))).output == "slow\n"
 
 
-async def test_an_answer_can_be_made_from_the_request(scripted: ScriptedBash) -> None:
+async def test_answer_can_be_computed_from_the_request(scripted: ScriptedBash) -> None:
     async def later(request: Request) -> Reply:
         await turn_loop()
         return Reply(stdout=request.command.upper(), exit_code=1)
@@ -104,7 +102,7 @@ async def test_an_answer_can_be_made_from_the_request(scripted: ScriptedBash) ->
     assert (said.output, said.exit_code) == ("SAY SO", 1)
 
 
-async def test_a_whole_result_can_be_the_answer(scripted: ScriptedBash, tmp_path: Path) -> None:
+async def test_answer_can_be_a_whole_result(scripted: ScriptedBash, tmp_path: Path) -> None:
     limit = OverLimit("memory", 1e9, 2e9)
     scripted.on("make", result(stdout="half", outcome=limit, duration=7))
     made = await scripted.run("make", ToolContext(working_dir=tmp_path))
@@ -112,12 +110,12 @@ async def test_a_whole_result_can_be_the_answer(scripted: ScriptedBash, tmp_path
     assert made.duration == 7
 
 
-async def test_several_answers_come_one_after_the_other_and_the_last_stays(scripted: ScriptedBash) -> None:
+async def test_several_answers_are_used_in_turn_and_the_last_repeats(scripted: ScriptedBash) -> None:
     scripted.on("pytest", exit_code=1).on("pytest", exit_code=0)
     assert [(await scripted.run("pytest")).exit_code for _ in range(4)] == [1, 0, 0, 0]
 
 
-async def test_an_unexpected_command_fails_with_what_was_scripted_and_what_came_before(
+async def test_unexpected_command_error_lists_the_script_and_earlier_calls(
     scripted: ScriptedBash,
 ) -> None:
     scripted.on("git status").on(re.compile("^ls"))
@@ -135,7 +133,7 @@ async def test_an_unexpected_command_fails_with_what_was_scripted_and_what_came_
     )
 
 
-async def test_an_unexpected_command_fails_the_test_though_the_program_catches_everything(
+async def test_verify_fails_although_the_program_caught_the_error(
     scripted: ScriptedBash,
 ) -> None:
     with contextlib.suppress(Exception):
@@ -144,7 +142,7 @@ async def test_an_unexpected_command_fails_the_test_though_the_program_catches_e
         scripted.verify()
 
 
-async def test_in_order_means_exactly_so() -> None:
+async def test_in_order_script_rejects_any_other_order() -> None:
     scripted = ScriptedBash(in_order=True).on("one").on("two")
     with pytest.raises(UnexpectedCommand, match="Next in the script: 'one'"):
         await scripted.run("two")
@@ -158,7 +156,7 @@ async def test_in_order_means_exactly_so() -> None:
         await scripted.run("two")
 
 
-async def test_what_is_to_come_twice_comes_twice_and_no_more(scripted: ScriptedBash) -> None:
+async def test_times_requires_exactly_that_many_runs(scripted: ScriptedBash) -> None:
     scripted.on("make", times=2)
     await scripted.run("make")
     with pytest.raises(AssertionError, match=r"did not: 'make' \(1 of 2 times\)"):
@@ -169,7 +167,7 @@ async def test_what_is_to_come_twice_comes_twice_and_no_more(scripted: ScriptedB
         await scripted.run("make")
 
 
-async def test_what_the_checker_refuses_is_refused_and_needs_no_answer(scripted: ScriptedBash) -> None:
+async def test_refused_command_needs_no_scripted_answer(scripted: ScriptedBash) -> None:
     refused = await scripted.run("rm -rf ~")
     assert isinstance(refused.outcome, Refused)
     scripted.verify()
@@ -177,14 +175,14 @@ async def test_what_the_checker_refuses_is_refused_and_needs_no_answer(scripted:
     assert (await unchecked.run("rm -rf ~")).output == "gone"
 
 
-async def test_what_asks_is_a_persons_word(scripted: ScriptedBash, tmp_path: Path) -> None:
+async def test_command_that_needs_approval_runs_only_if_approved(scripted: ScriptedBash, tmp_path: Path) -> None:
     scripted.on("git stash drop", stdout="Dropped")
     ctx = ToolContext(working_dir=tmp_path, approve=lambda verdict: verdict.rule == "git-stash-drop")
     assert (await scripted.run("git stash drop", ctx)).output == "Dropped"
     assert isinstance((await scripted.run("git stash drop")).outcome, Refused)
 
 
-async def test_a_request_that_cannot_be_meant_is_the_same_error(scripted: ScriptedBash) -> None:
+async def test_invalid_request_gives_the_same_error_as_a_real_bash(scripted: ScriptedBash) -> None:
     with pytest.raises(InvalidRequest):
         await scripted.run(Request("ls", cwd="/no/such/directory"))
     answer = await scripted.call({"comand": "ls"})
@@ -192,13 +190,13 @@ async def test_a_request_that_cannot_be_meant_is_the_same_error(scripted: Script
     assert scripted.calls == []
 
 
-async def test_what_takes_longer_than_its_timeout_has_timed_out_and_nobody_waits(scripted: ScriptedBash) -> None:
+async def test_scripted_duration_over_the_timeout_times_out_without_waiting(scripted: ScriptedBash) -> None:
     scripted.on("make", stdout="half", duration=3600)
     late = await scripted.run(Request("make", timeout=900))
     assert (late.outcome, late.duration, late.output) == (TimedOut(900.0), 900.0, "half")
 
 
-async def test_what_takes_longer_than_the_caller_waits_goes_on_as_a_task(scripted: ScriptedBash) -> None:
+async def test_scripted_duration_over_yield_after_becomes_a_task(scripted: ScriptedBash) -> None:
     scripted.on("make", stdout="half", duration=60, task="bash-0000abcd")
     late = await scripted.run(Request("make", yield_after=30))
     assert late.outcome == Running("bash-0000abcd", promoted=True)
@@ -207,26 +205,26 @@ async def test_what_takes_longer_than_the_caller_waits_goes_on_as_a_task(scripte
     assert "bash-0000abcd" in " ".join(late.notes)
 
 
-async def test_a_background_command_is_a_task_at_once(scripted: ScriptedBash) -> None:
+async def test_scripted_background_command_is_a_task_at_once(scripted: ScriptedBash) -> None:
     scripted.on("npm run dev", stdout="not read", task="bash-0000abcd")
     started = await scripted.run(Request("npm run dev", mode="background"))
     assert (started.outcome, started.output) == (Running("bash-0000abcd"), "")
     assert started.ok
 
 
-async def test_output_is_bounded_as_it_would_be(scripted: ScriptedBash) -> None:
+async def test_scripted_output_is_limited_like_real_output(scripted: ScriptedBash) -> None:
     scripted.on("yes", stdout="y\n" * 2_000_000)
     long = await scripted.run("yes")
     assert (long.total_bytes, long.dropped_bytes > 0, long.spill is not None) == (4_000_000, True, True)
 
 
-async def test_secrets_are_masked_in_answers(scripted: ScriptedBash) -> None:
+async def test_secrets_are_masked_in_scripted_answers(scripted: ScriptedBash) -> None:
     scripted.on("cat key", stdout="the key is hunter2-secret\n")
     answer = await scripted.call({"command": "cat key"}, ToolContext(secrets=("hunter2-secret",)))
     assert answer.text == "the key is [secret]"
 
 
-async def test_it_can_wait_to_be_cancelled(scripted: ScriptedBash) -> None:
+async def test_scripted_command_can_run_until_cancelled(scripted: ScriptedBash) -> None:
     scripted.on("tail -f log", stdout="line\n", until_cancelled=True)
     cancel = Cancel()
     ended: list[Result] = []
@@ -238,13 +236,13 @@ async def test_it_can_wait_to_be_cancelled(scripted: ScriptedBash) -> None:
     assert [(each.outcome, each.output) for each in ended] == [(Cancelled(), "line\n")]
 
 
-async def test_what_was_cancelled_before_is_not_run(scripted: ScriptedBash) -> None:
+async def test_cancelled_context_runs_no_scripted_command(scripted: ScriptedBash) -> None:
     cancel = Cancel()
     cancel.cancel()
     assert (await scripted.run("anything", ToolContext(cancel=cancel))).outcome == Cancelled()
 
 
-async def test_a_session_carries_over_what_the_script_says(scripted: ScriptedBash, tmp_path: Path) -> None:
+async def test_session_carries_over_the_scripted_directory_and_exports(scripted: ScriptedBash, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     scripted.on("cd sub; export MODE=fast", cwd_after="sub", exports={"MODE": "fast"}).on("pwd")
     session = Session(scripted, ToolContext(working_dir=tmp_path))
@@ -255,7 +253,7 @@ async def test_a_session_carries_over_what_the_script_says(scripted: ScriptedBas
     assert (last.cwd, last.notes) == (str(tmp_path / "sub"), ())
 
 
-async def test_it_is_observed_like_any_other() -> None:
+async def test_scripted_run_notifies_observers() -> None:
     seen: list[object] = []
     scripted = ScriptedBash(observers=(seen.append,)).on("ls", stdout="a\n")
     await scripted.run("ls")
@@ -263,15 +261,13 @@ async def test_it_is_observed_like_any_other() -> None:
     assert end.to_dict()["bytes"]["output"] == 2
 
 
-async def test_what_has_not_run_is_in_no_audit_trail_of_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_scripted_run_is_not_in_the_audit_trail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACRE_AUDIT", str(tmp_path / "audit.jsonl"))
     await ScriptedBash().on("ls").run("ls")
     assert not (tmp_path / "audit.jsonl").exists()
 
 
-async def test_what_it_was_asked_is_recorded_whole(scripted: ScriptedBash, tmp_path: Path) -> None:
+async def test_scripted_bash_records_each_call_with_context_and_result(scripted: ScriptedBash, tmp_path: Path) -> None:
     scripted.on("make")
     ctx = ToolContext(working_dir=tmp_path)
     request = Request("make", timeout=5)
@@ -282,7 +278,7 @@ async def test_what_it_was_asked_is_recorded_whole(scripted: ScriptedBash, tmp_p
 
 
 @pytest.mark.parametrize("outcome", [NotStarted("no room"), Refused("rule", "because")])
-async def test_what_never_began_has_no_process(outcome: Outcome, scripted: ScriptedBash) -> None:
+async def test_outcome_that_never_started_has_no_pid_and_no_output(outcome: Outcome, scripted: ScriptedBash) -> None:
     scripted.on("make", stdout="not printed", outcome=outcome).on("ls", result(outcome=outcome))
     for command in ("make", "ls"):
         (ended,) = [event async for event in scripted.stream(command)]
@@ -290,7 +286,7 @@ async def test_what_never_began_has_no_process(outcome: Outcome, scripted: Scrip
         assert (ended.result.outcome, ended.result.pid, ended.result.output) == (outcome, None, "")
 
 
-def test_threads_that_ask_at_once_have_an_entry_each(scripted: ScriptedBash) -> None:
+def test_concurrent_threads_are_recorded_once_each(scripted: ScriptedBash) -> None:
     scripted.on(re.compile("."), lambda request: request.command)
     together = threading.Barrier(8)
 
@@ -309,7 +305,7 @@ def test_threads_that_ask_at_once_have_an_entry_each(scripted: ScriptedBash) -> 
 
 
 @pytest.mark.parametrize("said", [None, b"bytes", ["ls"]])
-async def test_what_is_no_answer_is_said_with_the_command(said: Any, scripted: ScriptedBash) -> None:
+async def test_invalid_answer_error_names_the_command(said: Any, scripted: ScriptedBash) -> None:
     async def later(_: Request) -> Any:
         return said
 
@@ -319,14 +315,14 @@ async def test_what_is_no_answer_is_said_with_the_command(said: Any, scripted: S
             await scripted.run("ls")
 
 
-def test_what_is_no_command_or_no_answer_fails_where_it_is_scripted(scripted: ScriptedBash) -> None:
+def test_invalid_command_or_answer_fails_when_it_is_scripted(scripted: ScriptedBash) -> None:
     with pytest.raises(TypeError, match=r"\['ls'\] is no command"):
         scripted.on(["ls"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="b'text' is no answer"):
         scripted.on("ls", b"text")  # type: ignore[arg-type]
 
 
-def test_two_ways_to_answer_at_once_are_a_mistake(scripted: ScriptedBash) -> None:
+def test_conflicting_or_useless_answer_arguments_raise(scripted: ScriptedBash) -> None:
     with pytest.raises(TypeError, match="not both"):
         scripted.on("ls", "text", exit_code=1)
     with pytest.raises(ValueError, match="times is 0"):
