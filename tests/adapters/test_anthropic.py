@@ -132,7 +132,7 @@ async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> 
     assert errors(api) == [bool(code) for code in ODD_ERRORS]
 
 
-async def test_builtin_bash_tool_gives_the_same_conversation(tmp_path: Path) -> None:
+async def test_anthropic_defined_bash_tool_gives_the_same_conversation(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
 
     def respond(results: list[Block]) -> Block | None:
@@ -256,7 +256,7 @@ async def test_invalid_call_is_a_result_with_an_error(tmp_path: Path, given: Blo
     assert api.results[0]["is_error"] is True
 
 
-async def test_restart_may_be_false(tmp_path: Path) -> None:
+async def test_restart_argument_may_be_false(tmp_path: Path) -> None:
     (said,) = await Api(bash({"command": "echo hi", "restart": False})).converse(
         BashTool(ctx=ToolContext(working_dir=tmp_path))
     )

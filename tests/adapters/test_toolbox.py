@@ -148,7 +148,7 @@ async def test_refusal_message_is_in_the_stderr_stream(tmp_path: Path) -> None:
     assert (refused.stdout, refused.stderr, refused.code) == ("", TEXTS[2] + "\n", 126)
 
 
-async def test_streams_show_no_secret(tmp_path: Path) -> None:
+async def test_command_streams_mask_secrets(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, secrets=("hunter2-hunter2",))
     found = read_streams(await Bash().run("echo hunter2-hunter2; echo hunter2-hunter2 >&2", ctx))
     assert (found.stdout, found.stderr) == ("[secret]\n", "[secret]\n")

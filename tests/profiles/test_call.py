@@ -132,7 +132,7 @@ async def test_secret_in_invalid_arguments_is_masked(tmp_path: Path) -> None:
         assert "hunter2" not in answer.text + json.dumps(dict(answer.data))
 
 
-async def test_answer_that_needs_approval_does_not_say_how_to_approve(bash: Bash) -> None:
+async def test_answer_does_not_tell_the_model_how_to_approve(bash: Bash) -> None:
     answer = await bash.call({"command": "git reset --hard"})
     assert "It needs a person's word, and nobody was asked. Instead:" in answer.text
     assert "--yes" not in answer.text
@@ -179,7 +179,7 @@ class TestDefinition:
         assert "Commands have no network." in held
         assert len(held) < 1_500
 
-    def test_every_dialect_has_the_same_schema(self, bash: Bash) -> None:
+    def test_every_definition_dialect_has_the_same_schema(self, bash: Bash) -> None:
         schema = bash.definition(dialect="json")
         assert bash.definition(dialect="anthropic")["input_schema"] == schema
         assert bash.definition(dialect="mcp")["inputSchema"] == schema
@@ -206,7 +206,7 @@ class TestParameters:
         assert self.timeout_for(profile, 1000) == 1
         assert self.timeout_for(profile, 0) is None
 
-    def test_null_may_mean_no_limit(self) -> None:
+    def test_null_parameter_may_mean_no_limit(self) -> None:
         assert self.timeout_for(self.profile(kind="integer", null_is_unlimited=True), None) == float("inf")
         assert self.timeout_for(self.profile(kind="integer"), None) is None
         assert parse_request({"command": "true"}, self.profile(kind="integer", null_is_unlimited=True)).timeout is None

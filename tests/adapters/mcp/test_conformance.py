@@ -151,7 +151,7 @@ def left_out() -> set[str]:
     return {name for names in LEFT_OUT.values() for name in names.split()}
 
 
-def test_every_scenario_is_run_or_left_out_for_a_reason() -> None:
+def test_every_conformance_scenario_is_run_or_left_out_for_a_reason() -> None:
     listed = subprocess.run(
         [*node("conformance/dist/index.js"), "list"], capture_output=True, timeout=HANG_TIMEOUT_S, check=True
     )
@@ -163,7 +163,7 @@ def test_every_scenario_is_run_or_left_out_for_a_reason() -> None:
 
 
 @pytest.mark.parametrize("revision", RUN)
-def test_the_server_conforms_to_the_revision(revision: str, address: str, tmp_path: Path) -> None:
+def test_mcp_server_conforms_to_each_protocol_revision(revision: str, address: str, tmp_path: Path) -> None:
     found = conform(address, tmp_path / "results", "--suite", "all", "--spec-version", revision)
     assert set(RUN[revision]) == set(found) - left_out() - set(APART)
     bad = {name: {id: why for id, why in found[name].items() if id not in NOT_OURS} for name in RUN[revision]}

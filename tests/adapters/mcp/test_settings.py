@@ -133,7 +133,7 @@ async def test_audit_trail_is_written_to_the_configured_file(tmp_path: Path, con
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_the_audit_trail_names_the_client(mode: str, tmp_path: Path) -> None:
+async def test_audit_trail_names_the_mcp_client(mode: str, tmp_path: Path) -> None:
     trail = tmp_path / "trail.jsonl"
     server = parameters(cwd=tmp_path, env={"NACRE_AUDIT": str(trail)})
     info = Implementation(name="claude-code\n", version="2.1")

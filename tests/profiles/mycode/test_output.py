@@ -210,7 +210,7 @@ async def test_executor_returns_the_same_output_object(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("M-01", "M-14")
-async def test_the_executor_raises_for_bad_input_and_reports_a_bad_directory(tmp_path: Path) -> None:
+async def test_executor_raises_for_bad_input_and_reports_a_bad_directory(tmp_path: Path) -> None:
     executor = BashExecutor()
     with pytest.raises(InvalidRequest, match="`timeout` is"):
         await executor.execute({"command": "true", "timeout": -5})

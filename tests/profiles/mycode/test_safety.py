@@ -162,7 +162,7 @@ def test_dangerous_command_is_refused_with_the_message_of_the_proposal(command: 
 
 @pytest.mark.req("M-09")
 @pytest.mark.parametrize("command", HARMLESS)
-def test_harmless_command_is_allowed(command: str) -> None:
+def test_command_outside_the_patterns_is_not_refused(command: str) -> None:
     assert refusal_of(command) == ""
 
 
@@ -242,7 +242,7 @@ def test_check_safety_of_the_executor_gives_safe_and_reason() -> None:
         ("echo 'rm -rf /'", ""),
     ],
 )
-def test_blocked_commands_of_the_caller_are_plain_text_and_replace_the_list(command: str, reason: str) -> None:
+def test_caller_blocked_commands_are_plain_text_and_replace_the_list(command: str, reason: str) -> None:
     assert refusal_of(command, mycode(blockedCommands=["shutdown", "a.c"]).policy) == reason
 
 

@@ -242,7 +242,7 @@ async def test_unknown_task_id_raises_or_gives_an_error_text(tmp_path: Path) -> 
 
 
 @pytest.mark.req("M-06")
-async def test_complete_does_not_change_a_task_of_nacre(executor: BashExecutor, gate: Gate) -> None:
+async def test_complete_does_not_change_the_status_of_a_running_task(executor: BashExecutor, gate: Gate) -> None:
     got = await start_task(executor, gate.wait)
     executor.task_manager.complete(got["task_id"], 0)
     assert executor.task_manager.get(got["task_id"])["status"] == "running"

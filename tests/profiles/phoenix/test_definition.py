@@ -38,7 +38,7 @@ def test_phoenix_description_names_the_working_directory(phoenix: Bash, tmp_path
 
 
 @pytest.mark.req("P-010")
-async def test_one_instance_serves_many_conversations_at_once(phoenix: Bash, tmp_path: Path) -> None:
+async def test_one_bash_serves_concurrent_conversations(phoenix: Bash, tmp_path: Path) -> None:
     places = [tmp_path / str(number) for number in range(8)]
     for place in places:
         place.mkdir()

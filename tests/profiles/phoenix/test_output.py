@@ -129,7 +129,7 @@ async def test_nonzero_exit_code_is_reported_with_the_output(ask: Ask, code: int
 
 
 @pytest.mark.req("P-006")
-async def test_missing_output_is_reported(ask: Ask) -> None:
+async def test_silent_command_is_reported_as_no_output(ask: Ask) -> None:
     assert ((await ask("true")).text, (await ask("exit 9")).text) == (
         "[nacre: no output]",
         "[nacre: exit 9; no output]",

@@ -148,7 +148,7 @@ async def test_errors_of_invalid_commands_are_primitive_errors() -> None:
             await bash(CTX, command)
 
 
-async def test_secrets_are_masked_even_when_the_limit_cuts_them() -> None:
+async def test_secrets_are_masked_even_when_cut_by_the_output_limit() -> None:
     base = ToolContext(secrets=("s3cret-token-value",))
     ctx = PrimitiveContext("/tmp", base=base)
     options = BashOptions().env("S", "s3cret-token-value")

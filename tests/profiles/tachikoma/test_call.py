@@ -140,7 +140,7 @@ async def test_invalid_arguments_are_answered_with_an_error(arguments: dict[str,
     assert (await BASH.call(arguments)).error == error
 
 
-async def test_secrets_are_masked_even_when_the_limit_cuts_them() -> None:
+async def test_secrets_are_masked_even_when_cut_by_the_output_limit() -> None:
     small = Bash(tachikoma(max_output=15))
     ctx = ToolContext(secrets=("s3cret-token-value",))
     answer = await small.call({"command": "printf 12345$S", "env": {"S": "s3cret-token-value"}}, ctx)

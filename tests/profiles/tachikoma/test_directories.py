@@ -124,7 +124,7 @@ async def test_working_directory_of_the_context_must_be_allowed(place: Path) -> 
     assert (await bash(ctx, "pwd", BashOptions().working_dir(place / "inside"))).stdout == f"{place}/inside\n"
 
 
-async def test_several_directories_may_be_allowed(place: Path) -> None:
+async def test_allowed_paths_may_be_several_directories(place: Path) -> None:
     ctx = PrimitiveContext(place / "inside", allowed_paths=[place / "inside", "../outside"])
     assert (await bash(ctx, "pwd -P", BashOptions().working_dir("out"))).stdout == f"{place}/outside\n"
 

@@ -60,7 +60,7 @@ def test_each_option_method_returns_a_changed_copy() -> None:
 
 
 @pytest.mark.req("K-02")
-def test_a_timeout_is_seconds_or_a_timedelta_or_none() -> None:
+def test_timeout_option_is_seconds_a_timedelta_or_none() -> None:
     assert BashOptions().timeout(timedelta(minutes=2)).values.timeout == 120.0
     assert BashOptions().timeout(0.001).values.timeout == 0.001
     assert BashOptions().timeout(inf).values.timeout == inf
@@ -123,7 +123,7 @@ async def test_working_dir_option_sets_the_working_directory(tmp_path: Path) -> 
 
 
 @pytest.mark.req("K-02")
-async def test_a_command_without_a_timeout_runs() -> None:
+async def test_command_without_a_timeout_runs() -> None:
     assert (await bash(CTX, "echo done", BashOptions().no_timeout())).stdout == "done\n"
 
 

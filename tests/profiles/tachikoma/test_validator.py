@@ -31,14 +31,14 @@ def blocked_message(pattern: str) -> str:
 @pytest.mark.req("K-04")
 @pytest.mark.parametrize("command", ["ls -la", "git status", "echo 'hello'", "make test 2>&1 | tee log"])
 @pytest.mark.parametrize("validator", [BARE, DEFAULT, LITERAL], ids=["bare", "default", "literal"])
-def test_a_normal_command_passes(command: str, validator: CommandValidator) -> None:
+def test_normal_command_passes_the_validator(command: str, validator: CommandValidator) -> None:
     assert refusal_of(validator, command) == ""
 
 
 @pytest.mark.req("K-04")
 @pytest.mark.parametrize("command", ["", " ", "\n\t ", "\u2003"], ids=repr)
 @pytest.mark.parametrize("validator", [BARE, DEFAULT, LITERAL], ids=["bare", "default", "literal"])
-def test_an_empty_command_is_refused(command: str, validator: CommandValidator) -> None:
+def test_empty_command_is_refused(command: str, validator: CommandValidator) -> None:
     assert refusal_of(validator, command) == "Empty command"
 
 

@@ -227,7 +227,7 @@ def test_importing_profiles_does_not_load_tunacode() -> None:
 
 
 @pytest.mark.req("T-01")
-async def test_one_function_serves_many_calls_at_once() -> None:
+async def test_bash_function_serves_concurrent_calls() -> None:
     texts = await asyncio.gather(*(bash(f"echo {number}") for number in range(8)))
     assert [f"STDOUT:\n{number}\n" in text for number, text in enumerate(texts)] == [True] * 8
 

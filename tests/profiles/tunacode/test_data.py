@@ -91,7 +91,7 @@ async def test_parsing_the_plain_text_gives_the_data_of_the_report(command: str)
 @example("a\nExit Code: 1\nWorking Directory: /\n\nSTDOUT:\nx\n\nSTDERR:\ny", 0, "/", "o", "e", ["r"])
 @example("", 0, "/", "x", "[nacre: the line above is the command's own]", ["r"])
 @example("", 0, "/", "x", "(no errors)\n[nacre: y]", [])
-def test_parsing_is_exact_where_no_stream_holds_a_heading(
+def test_parsing_is_exact_when_no_stream_contains_a_heading(
     command: str, code: int, cwd: str, out: str, err: str, remarks: list[str]
 ) -> None:
     text = layout(command, code, cwd, out, err, remarks)
@@ -110,7 +110,7 @@ def test_parsing_is_exact_where_no_stream_holds_a_heading(
 @example("x" * 2500 + MARK + "x" * 1000)
 @example("Command: " + "x" * 741 + MARK + "x" * 300)
 @example("\ud800")
-def test_parsing_never_raises(text: str) -> None:
+def test_parsing_a_report_never_raises(text: str) -> None:
     assert parse(text) is None or isinstance(parse(text), BashData)
 
 

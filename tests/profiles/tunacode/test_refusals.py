@@ -335,7 +335,7 @@ def test_check_of_100_kb_of_text_finishes(text: str, policy: object) -> None:
         ("awk '{print}' f", "{"),
     ],
 )
-async def test_a_restricted_character_is_refused_and_named(command: str, character: str) -> None:
+async def test_restricted_character_is_refused_and_named(command: str, character: str) -> None:
     with pytest.raises(ModelRetry) as caught:
         await bash(command)
     assert f"`{character}` is a character that this policy does not let into a command" in caught.value.message

@@ -107,7 +107,7 @@ async def test_explanation_is_not_counted_as_a_stderr_line() -> None:
 
 
 @pytest.mark.req("T-11")
-def test_missing_output_is_shown_as_no_output() -> None:
+def test_empty_stdout_is_shown_as_no_output() -> None:
     assert "\n(no output)\n" in draw_text(data(stdout=""))
 
 

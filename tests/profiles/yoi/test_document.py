@@ -13,7 +13,7 @@ from tests.support.quoting import quote
 
 
 @pytest.mark.req("Y-12")
-async def test_a_simple_command_runs(workspace: Path, outputs: Path) -> None:
+async def test_simple_command_runs(workspace: Path, outputs: Path) -> None:
     meta, tool = bash_tool(workspace, outputs)
     assert meta.name == "Bash"
     assert await tool.execute(json.dumps({"command": "echo hello"})) == ToolOutput("$ echo hello", "hello\n")

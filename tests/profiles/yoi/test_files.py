@@ -56,7 +56,7 @@ async def test_closing_removes_only_the_files_of_the_tool(workspace: Path, outpu
 
 
 @pytest.mark.req("Y-10", "Y-14")
-async def test_a_closed_tool_runs_nothing(tool: BashTool, outputs: Path) -> None:
+async def test_closed_tool_runs_nothing(tool: BashTool, outputs: Path) -> None:
     tool.close()
     with pytest.raises(Internal, match="closed"):
         await tool.execute('{"command": "touch ran"}')

@@ -40,7 +40,7 @@ def test_output_limits_match_the_yoi_document() -> None:
 @pytest.mark.req("Y-04", "Y-13")
 @pytest.mark.parametrize("end", ["\n", ""], ids=["newline", "no-newline"])
 @pytest.mark.parametrize("lines", [1, 79, 80])
-async def test_up_to_eighty_lines_are_inline_and_leave_no_file(
+async def test_output_up_to_eighty_lines_is_inline_and_leaves_no_file(
     execute: Execute, data: Path, outputs: Path, lines: int, end: str
 ) -> None:
     data.write_text(numbered_lines(lines, end))
@@ -61,7 +61,7 @@ async def test_eighty_one_lines_are_saved_to_a_file(execute: Execute, data: Path
 
 @pytest.mark.req("Y-04", "Y-06")
 @pytest.mark.parametrize("size", [12 * KIB - 1, 12 * KIB])
-async def test_up_to_twelve_kibibytes_are_inline(execute: Execute, data: Path, outputs: Path, size: int) -> None:
+async def test_output_up_to_twelve_kibibytes_is_inline(execute: Execute, data: Path, outputs: Path, size: int) -> None:
     data.write_text("é" + "x" * (size - 2))
     assert await execute("cat data") == ToolOutput("$ cat data", data.read_text())
     assert list(outputs.iterdir()) == []
@@ -202,7 +202,9 @@ async def test_tail_is_returned_when_the_file_cannot_be_saved(
 
 @pytest.mark.req("Y-04")
 @pytest.mark.parametrize("before", ["", "y" * WINDOW], ids=["whole", "cut"])
-async def test_a_secret_is_masked_in_the_text_and_raw_in_the_file(workspace: Path, outputs: Path, before: str) -> None:
+async def test_secret_is_masked_in_the_text_and_unmasked_in_the_file(
+    workspace: Path, outputs: Path, before: str
+) -> None:
     secret = "hunter2-hunter2-hunter2"
     (workspace / "data").write_text(f"{before}{secret}\n" + "x\n" * 81)
     context = ToolContext(secrets=(secret,))

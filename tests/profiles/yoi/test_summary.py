@@ -41,7 +41,7 @@ def test_summary_shows_80_characters_of_the_first_line(command: str, shown: str)
 
 
 @pytest.mark.req("Y-08")
-async def test_a_command_that_kills_its_shell_is_terminated_by_signal(execute: Execute) -> None:
+async def test_command_that_kills_its_shell_is_reported_as_terminated(execute: Execute) -> None:
     assert await execute("echo before; kill -9 $$") == ToolOutput(
         "$ echo before; kill -9 $$ (terminated by signal)", "before\n"
     )
