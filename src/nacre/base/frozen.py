@@ -152,7 +152,7 @@ def _values(value: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(getattr(value, name) for name in names)
 
 
-def _equal(self: Any, other: Any) -> bool:
+def _equal(self: Any, other: Any) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
     names: tuple[str, ...] = self._compared
