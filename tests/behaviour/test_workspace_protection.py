@@ -244,9 +244,9 @@ async def test_protected_paths_are_compared_outside_the_event_loop_thread(
             threads.append(threading.get_ident())
             super().__init__(plan)
 
-        def restore(self, *, goes_on: bool = False) -> list[str]:
+        def restore(self, *, becomes_task: bool = False) -> list[str]:
             threads.append(threading.get_ident())
-            return super().restore(goes_on=goes_on)
+            return super().restore(becomes_task=becomes_task)
 
     monkeypatch.setattr("nacre.protected_paths.Protection", Watched)
     assert (await run("mkdir .claude", place)).ok

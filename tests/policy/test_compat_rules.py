@@ -19,8 +19,8 @@ def refusal_of(command: str, *rules: Rule) -> str:
 ROOT = action_rule("root", "root", in_any_case(removals.removes_root))
 DEVICE = action_rule("device", "device", actions.copies_device)
 FILLS = action_rule("fills", "fills", in_any_case(actions.fills("/dev/sd")))
-SERVES = action_rule("serves", "serves", actions.serves_program, in_script=actions.serves_shell)
-DECODED = action_rule("decoded", "decoded", actions.runs_decoded, in_script=actions.pipes_base64)
+SERVES = action_rule("serves", "serves", actions.serves_program, match_script=actions.serves_shell)
+DECODED = action_rule("decoded", "decoded", actions.runs_decoded, match_script=actions.pipes_base64)
 FORKS = action_rule("forks", "forks", actions.forks_without_end)
 
 

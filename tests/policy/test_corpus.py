@@ -24,7 +24,9 @@ def entries(name: str) -> list[dict[str, Any]]:
 
 
 def verdict(command: str, cwd: str = PROJECT, policy: Policy = DEFAULT) -> Verdict:
-    around = CheckContext(cwd, HOME, mounts=lambda: ("/", "/proc", "/data"), runtimes=("python3", "python"))
+    around = CheckContext(
+        cwd, HOME, find_mount_points=lambda: ("/", "/proc", "/data"), own_runtime_names=("python3", "python")
+    )
     return evaluate(read(command, cwd=cwd, home=HOME), around, policy)
 
 

@@ -15,7 +15,10 @@ CWD = "/home/dev/project"
 def kinds(text: str, *, cwd: str = CWD, mounts: tuple[str, ...] = ()) -> list[PlaceKind | None]:
     """Return the kind of place of each argument of the last command."""
     command = read(text, cwd=cwd, home=HOME).commands[-1]
-    places = [protected_place(word, command, CheckContext(cwd, HOME, mounts=lambda: mounts)) for word in command.args]
+    places = [
+        protected_place(word, command, CheckContext(cwd, HOME, find_mount_points=lambda: mounts))
+        for word in command.args
+    ]
     return [None if place is None else place.kind for place in places]
 
 

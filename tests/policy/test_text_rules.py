@@ -64,7 +64,7 @@ ZERO = action_rule("zero", "zero", copies(source="/dev/zero"))
 ONTO = action_rule("onto", "onto", copies(target="/dev/"))
 SD = action_rule("sd", "sd", redirects_to("/dev/sd"))
 OPEN = action_rule("open", "open", opens_to_all)
-BOMB = action_rule("bomb", "bomb", in_script=fork_bombs)
+BOMB = action_rule("bomb", "bomb", match_script=fork_bombs)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def check_script(
     home = (env and env.get("HOME")) or os.environ.get("HOME") or "/root"
     try:
         script = read(command, cwd=place, home=home, env=env, stdin=stdin, inherited=inherited)
-        context = CheckContext(place, home, mounts=mount_points, runtimes=own_runtime_names())
+        context = CheckContext(place, home, find_mount_points=mount_points, own_runtime_names=own_runtime_names())
         return script, evaluate(script, context, policy, want_harmless=want_harmless)
     except OSError as error:  # a rule's module is loaded on first use
         raise CheckUnavailable(f"the command could not be checked: {error}") from error

@@ -47,7 +47,7 @@ class ForegroundRun:
         self._run = run
         self._protection = protection
         self._collector = collector
-        self._asked = request, ctx, plan
+        self._call = request, ctx, plan
         self._began = time.time(), asyncio.get_running_loop().time()
         # check for LocalRun first: it is the usual class, and `isinstance` with a protocol is slow
         self._files_unreachable = run if not isinstance(run, LocalRun) and isinstance(run, RemoteRun) else None
@@ -93,7 +93,7 @@ class ForegroundRun:
         try:
             from nacre.tasks.create import promote
 
-            task, meanwhile = await promote(self._run, self._collector, *self._asked, self._began[0], self._protection)
+            task, meanwhile = await promote(self._run, self._collector, *self._call, self._began[0], self._protection)
         except (InvalidRequest, OSError) as error:
             why = error.message if isinstance(error, InvalidRequest) else _not_loaded(error)
             self.notes.append(f"It could not go on as a task: {why}")
@@ -122,7 +122,7 @@ class ForegroundRun:
             try:
                 from nacre.tasks.create import adopt
 
-                become = await adopt(run, *self._asked, self._began[0], self._protection)
+                become = await adopt(run, *self._call, self._began[0], self._protection)
             except OSError as error:
                 become = _not_loaded(error)
             if isinstance(become, TaskRef):
@@ -140,13 +140,13 @@ class ForegroundRun:
             return await restore_snapshot(self._protection)
         from nacre.tasks.restore_protected import hold_for_task
 
-        undone = [] if self._is_promoted else await restore_snapshot(self._protection, goes_on=True)
+        undone = [] if self._is_promoted else await restore_snapshot(self._protection, becomes_task=True)
         hold_for_task(self._protection, os.path.dirname(self.task.output_file))
         return undone
 
     def suggest_wait(self, last: RunEvent) -> None:
         """If the model called `sleep` to wait for a task, note that it can wait for the task itself."""
-        request, _, plan = self._asked
+        request, _, plan = self._call
         if isinstance(last, RunStopped) and last.duration >= _MIN_SLEEP_S and _SLEEPS.match(request.command):
             with contextlib.suppress(OSError):  # no file descriptor left to load them with
                 from nacre.tasks.create import task_root

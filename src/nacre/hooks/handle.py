@@ -49,22 +49,22 @@ def check_command(request: HookRequest, config: Config | None) -> Verdict:
 
 def _answer_as(dialect: AgentProtocol, fields: dict[str, Any], *, ask: bool) -> HookReply:
     try:
-        heard = dialect.read(fields)
-        if isinstance(heard, OtherEvent):
-            return dialect.ignore(heard)
-        if isinstance(heard, BadPayload):
+        parsed = dialect.read(fields)
+        if isinstance(parsed, OtherEvent):
+            return dialect.ignore(parsed)
+        if isinstance(parsed, BadPayload):
             return dialect.refuse(
-                f"nacre hook cannot read this call of {dialect.NAME}: {heard.reason}. Nothing was run."
+                f"nacre hook cannot read this call of {dialect.NAME}: {parsed.reason}. Nothing was run."
             )
         if not ask:
-            heard = HookRequest(heard.command, heard.cwd, False, heard.event)
-        config = load_if_configured(heard.cwd)
-        verdict = check_command(heard, config)
-        reply = dialect.reply(heard, verdict)
+            parsed = HookRequest(parsed.command, parsed.cwd, False, parsed.event)
+        config = load_if_configured(parsed.cwd)
+        verdict = check_command(parsed, config)
+        reply = dialect.reply(parsed, verdict)
         if config is not None and config.get("audit"):
             from nacre.hooks.audit import keep_record
 
-            keep_record(config, dialect.NAME, _conversation(fields), heard, verdict, reply)
+            keep_record(config, dialect.NAME, _conversation(fields), parsed, verdict, reply)
         return reply
     except InvalidConfig as error:
         return dialect.refuse(f"nacre's settings cannot be used, so the command is refused until they can. {error}")

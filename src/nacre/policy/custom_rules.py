@@ -83,7 +83,7 @@ def text_rule(
     patterns = [re.compile(piece if regex else re.escape(piece.lower() if lower else piece)) for piece in pieces]
     line_end = re.compile(f"[{re.escape(ends)}]")
 
-    def in_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
+    def match_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
         text = script.text.lower() if lower else script.text
         first, *others = [_ForwardSearch(pattern, text) for pattern in patterns]
         newline, place = _ForwardSearch(line_end, text), 0
@@ -102,21 +102,21 @@ def text_rule(
                 return _locate_hit(begun.start(), end, text, script)
         return None
 
-    return _about_text(id, in_script, wording)
+    return _about_text(id, match_script, wording)
 
 
 def texts_rule(id: str, *pieces: str, wording: str = "") -> Rule:
     """Return a rule on the script's text: it contains all of these pieces, anywhere, in any case."""
     wanted = [piece.lower() for piece in pieces]
 
-    def in_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
+    def match_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
         text = script.text.lower()
         if not all(piece in text for piece in wanted):
             return None
         start = text.find(wanted[0])
         return _locate_hit(start, start + len(wanted[0]), text, script)
 
-    return _about_text(id, in_script, wording)
+    return _about_text(id, match_script, wording)
 
 
 def _locate_hit(start: int, end: int, text: str, script: Script) -> tuple[int, int, Hit]:
@@ -127,13 +127,13 @@ def _locate_hit(start: int, end: int, text: str, script: Script) -> tuple[int, i
     return (start, end, Hit()) if len(text) == len(script.text) else (0, len(script.text), Hit())
 
 
-def _about_text(id: str, in_script: MatchScript, wording: str) -> Rule:
+def _about_text(id: str, match_script: MatchScript, wording: str) -> Rule:
     return Rule(
         id=id,
         decision=Decision.REFUSE,
         reason="is a text that this policy does not let into a command",
         instead="" if wording else "leave it out, or ask the user how to go on",
-        match_script=in_script,
+        match_script=match_script,
         exact_message=wording,
     )
 
@@ -155,7 +155,7 @@ class _ForwardSearch:
 def _make_match(
     id: str, prefix: tuple[str, ...], words: str, predicate: Callable[[Command], bool] | None
 ) -> MatchCommand:
-    def finds(command: Command, around: CheckContext) -> Hit | None:
+    def match(command: Command, context: CheckContext) -> Hit | None:
         if words:
             found = matches_pieces(
                 words.split("*"), " ".join(_word_for_glob(word, words) for word in (command.name, *command.args))
@@ -170,7 +170,7 @@ def _make_match(
             found = len(given) == len(prefix) and all(map(may_equal, given, prefix))
         return Hit() if found else None
 
-    return finds
+    return match
 
 
 def _word_for_glob(word: str, glob: str) -> str:
@@ -182,5 +182,5 @@ def _word_for_glob(word: str, glob: str) -> str:
 
 def _matches_example(made: Rule, example: str) -> bool:
     script = read(example, cwd="/home/dev/project", home="/home/dev")
-    around = CheckContext("/home/dev/project", "/home/dev")
-    return any(made.match is not None and made.match(command, around) for command in script.commands)
+    context = CheckContext("/home/dev/project", "/home/dev")
+    return any(made.match is not None and made.match(command, context) for command in script.commands)

@@ -31,20 +31,25 @@ class CheckContext:
     """Facts about the environment of a command that rules may use."""
 
     def __init__(
-        self, cwd: str, home: str, *, mounts: Callable[[], Collection[str]] = tuple, runtimes: tuple[str, ...] = ()
+        self,
+        cwd: str,
+        home: str,
+        *,
+        find_mount_points: Callable[[], Collection[str]] = tuple,
+        own_runtime_names: tuple[str, ...] = (),
     ) -> None:
         self.cwd = cwd
         self.home = home
-        self._find_mounts = mounts
-        self.runtimes = runtimes
+        self._find_mount_points = find_mount_points
+        self.own_runtime_names = own_runtime_names
         """Names of the programs that run the agent itself: `python`, `node`."""
         self.cache: dict[object, object] = {}
         """Results that rules share during this check."""
 
     @cached_property
-    def mounts(self) -> Collection[str]:
+    def mount_points(self) -> Collection[str]:
         """Mount points; read only if a rule needs them."""
-        return self._find_mounts()
+        return self._find_mount_points()
 
 
 class Hit:

@@ -148,7 +148,7 @@ def _blocked_actions(patterns: tuple[str, ...]) -> list[Rule]:
     root, filesystem, zero, bomb = patterns
     removal = actions.in_text_with(root, removals.removes_system)
     return [
-        action_rule("mycode-blocked-rm", _blocked_message(root), in_script=removal, instead=_PATHS),
+        action_rule("mycode-blocked-rm", _blocked_message(root), match_script=removal, instead=_PATHS),
         action_rule(
             "mycode-blocked-mkfs",
             _blocked_message(filesystem),
@@ -162,7 +162,7 @@ def _blocked_actions(patterns: tuple[str, ...]) -> list[Rule]:
             "mycode-blocked-bomb",
             _blocked_message(bomb),
             actions.forks_without_end,
-            in_script=actions.fork_bombs,
+            match_script=actions.fork_bombs,
             instead="a loop with a fixed number of rounds",
         ),
     ]
@@ -179,7 +179,7 @@ def _action_rules() -> list[Rule]:
         action_rule("mycode-dd", _DD, actions.copies(target="/dev/"), instead=_FILE),
         action_rule("mycode-etc", _ETC, actions.redirects_to("/etc"), instead=_FILE),
         action_rule(
-            "mycode-download", _DOWNLOAD, actions.runs_download, in_script=actions.pipes_download, instead=download
+            "mycode-download", _DOWNLOAD, actions.runs_download, match_script=actions.pipes_download, instead=download
         ),
     ]
 

@@ -82,7 +82,7 @@ def _block_rule(id: str, pattern: str, literal: bool) -> Rule:
         case "rm -rf /":
             return action_rule(id, words, in_any_case(removals.removes_system))
         case ":(){ :|:& };:":
-            return action_rule(id, words, actions.forks_without_end, in_script=actions.fork_bombs)
+            return action_rule(id, words, actions.forks_without_end, match_script=actions.fork_bombs)
         case "mkfs":
             return action_rule(id, words, in_any_case(actions.makes_filesystem))
         case "dd if=/dev/":
@@ -98,9 +98,9 @@ def _dangerous() -> tuple[Rule, ...]:
     return (
         action_rule("dangerous-rm", DANGEROUS, in_any_case(removals.removes_system)),
         action_rule("dangerous-dd", DANGEROUS, in_any_case(actions.copies_device)),
-        action_rule("dangerous-nc", DANGEROUS, in_any_case(actions.serves_program), in_script=actions.serves_shell),
-        action_rule("dangerous-base64", DANGEROUS, actions.runs_decoded, in_script=actions.pipes_base64),
-        action_rule("dangerous-base64-capitals", DANGEROUS, in_script=loudly),
+        action_rule("dangerous-nc", DANGEROUS, in_any_case(actions.serves_program), match_script=actions.serves_shell),
+        action_rule("dangerous-base64", DANGEROUS, actions.runs_decoded, match_script=actions.pipes_base64),
+        action_rule("dangerous-base64-capitals", DANGEROUS, match_script=loudly),
     )
 
 

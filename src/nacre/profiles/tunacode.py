@@ -145,7 +145,7 @@ def _action_rules() -> tuple[Rule, ...]:
         action_rule(
             "tunacode-fork-bomb",
             _dangerous(":(){ :|:& };:", "a fork bomb, which starts copies of itself without end"),
-            in_script=actions.fork_bombs,
+            match_script=actions.fork_bombs,
             instead="a loop with a known number of rounds",
         ),
         action_rule(
@@ -155,7 +155,7 @@ def _action_rules() -> tuple[Rule, ...]:
         action_rule(
             "tunacode-inject-substitution",
             _injection_message("$(rm)"),
-            in_script=actions.inside_substitution("rm"),
+            match_script=actions.inside_substitution("rm"),
             instead=_ALONE,
         ),
     )

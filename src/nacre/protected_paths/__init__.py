@@ -17,7 +17,7 @@ async def take_snapshot(plan: Plan) -> Protection | None:
     return await run_in_thread(Protection, plan) if looks else None
 
 
-async def restore_snapshot(protection: Protection, *, goes_on: bool = False) -> list[str]:
+async def restore_snapshot(protection: Protection, *, becomes_task: bool = False) -> list[str]:
     """Restore the protected paths in a new thread and return a sentence for each change. Once started it runs to the
-    end, even if the caller is cancelled. `goes_on`: the run continues as a task."""
-    return await run_in_thread(protection.restore, goes_on=goes_on)
+    end, even if the caller is cancelled. `becomes_task`: the run continues as a task."""
+    return await run_in_thread(protection.restore, becomes_task=becomes_task)

@@ -115,16 +115,16 @@ class Protection:
         with _lock:
             _of_tasks[self] = has_ended
 
-    def restore(self, *, goes_on: bool = False) -> list[str]:
-        """Undo every change that is not allowed and return a sentence for each. Releases the state, unless the run
-        `goes_on` as a task."""
+    def restore(self, *, becomes_task: bool = False) -> list[str]:
+        """Undo every change that is not allowed and return a sentence for each. Release the state unless the run
+        becomes a task (`becomes_task`)."""
         with _lock:
             said = [*self._compared_snapshot.restore(self._is_harmless_change), *self._settle_mounted()]
             for directory, before in self._git.items():
                 said += git_directories.undo(directory, before, self._repositories)
             if self._scope.repositories:
                 said += quarantine_new(self._scope.roots, self._scope.repositories, self._nested)
-            if not goes_on:
+            if not becomes_task:
                 self.release()
         return said
 

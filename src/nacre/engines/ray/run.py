@@ -157,8 +157,8 @@ class RayRun:
             self._stream.close()
         self._slot = self._stream = None
         self._lost = "its engine was closed" if self._slots.closed else lost.reason
-        goes_on = not (self._slots.closed or self._cancel.cancelled or isinstance(lost, LeftCluster))
-        if self._retries and goes_on:
+        may_retry = not (self._slots.closed or self._cancel.cancelled or isinstance(lost, LeftCluster))
+        if self._retries and may_retry:
             self._retries -= 1
             return
         self._emit_lost(self._lost)

@@ -29,30 +29,30 @@ Action: TypeAlias = Callable[[Command, CheckContext], bool]
 
 
 def action_rule(
-    id: str, wording: str, does: Action | None = None, *, in_script: MatchScript | None = None, instead: str = ""
+    id: str, wording: str, does: Action | None = None, *, match_script: MatchScript | None = None, instead: str = ""
 ) -> Rule:
     """Return a rule that refuses an action, with exactly this message."""
 
-    def finds(command: Command, around: CheckContext) -> Hit | None:
-        return Hit() if does is not None and does(command, around) else None
+    def match(command: Command, context: CheckContext) -> Hit | None:
+        return Hit() if does is not None and does(command, context) else None
 
     return Rule(
         id=id,
         decision=Decision.REFUSE,
         reason=wording,
         instead=instead,
-        match=None if does is None else finds,
-        match_script=in_script,
+        match=None if does is None else match,
+        match_script=match_script,
         exact_message=wording,
     )
 
 
-def adds_everything_after_all(command: Command, around: CheckContext) -> bool:
+def adds_everything_after_all(command: Command, context: CheckContext) -> bool:
     """Match `git add` of everything with a flag that git-add-blind allows (`-N`, `-u`), unless it adds nothing."""
     git = git_call(command, "add", "stage")
     if git is None or git.parsed.is_set("-n", "--dry-run") or git.parsed.is_set("--refresh"):
         return False
-    return git_add_blind.everything_in(git, command) is not None and git_add_blind.match(command, around) is None
+    return git_add_blind.everything_in(git, command) is not None and git_add_blind.match(command, context) is None
 
 
 def makes_filesystem(command: Command, _: CheckContext) -> bool:
@@ -83,10 +83,10 @@ def copies(source: str = "", target: str = "") -> Action:
     return does
 
 
-def copies_device(command: Command, around: CheckContext) -> bool:
+def copies_device(command: Command, context: CheckContext) -> bool:
     """Match `dd` from or to a device. Without `if=`, as at the end of a pipe, it may write to `/dev/null`."""
     onto = "/dev/" if any(word.startswith("if=") for word in command.args) else "/dev/sd"
-    return copies(source="/dev/")(command, around) or copies(target=onto)(command, around)
+    return copies(source="/dev/")(command, context) or copies(target=onto)(command, context)
 
 
 def redirects_to(*beginnings: str) -> Action:
@@ -99,9 +99,9 @@ def redirects_to(*beginnings: str) -> Action:
     return does
 
 
-def writes_disk(command: Command, around: CheckContext) -> bool:
+def writes_disk(command: Command, context: CheckContext) -> bool:
     """Match any write to a disk that bypasses its file system."""
-    return redirects_to("/dev/sd")(command, around) or disk_write.match(command, around) is not None
+    return redirects_to("/dev/sd")(command, context) or disk_write.match(command, context) is not None
 
 
 def fills(*beginnings: str) -> Action:
@@ -126,9 +126,9 @@ def opens_to_all(command: Command, _: CheckContext) -> bool:
 _WORLD_MODES = lazy_regex(r"[0-7]{0,2}777|(?:a|ugo)?[+=]rwx")
 
 
-def runs_download(command: Command, around: CheckContext) -> bool:
+def runs_download(command: Command, context: CheckContext) -> bool:
     """Match the execution of text from the network, as far as it can be followed."""
-    return download_to_shell.match(command, around) is not None
+    return download_to_shell.match(command, context) is not None
 
 
 def pipes_download(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
@@ -149,7 +149,7 @@ def chained_to(name: str, operator: str) -> Action:
 def inside_substitution(name: str) -> MatchScript:
     """Return a matcher of this program in another command's `$(…)`, `<(…)` or backquotes."""
 
-    def finds(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
+    def match(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
         open_: list[Command] = []
         for command in sorted(script.commands, key=lambda each: (each.start, -each.end)):
             while open_ and open_[-1].end < command.end:
@@ -160,11 +160,11 @@ def inside_substitution(name: str) -> MatchScript:
                 open_.append(command)
         return None
 
-    return finds
+    return match
 
 
-def _is_substituted(command: Command, script: Script, around: list[Command]) -> bool:
-    return _text_before(script, command).endswith(_OPENS) or any(not _wraps(each, command) for each in around)
+def _is_substituted(command: Command, script: Script, context: list[Command]) -> bool:
+    return _text_before(script, command).endswith(_OPENS) or any(not _wraps(each, command) for each in context)
 
 
 def _text_before(script: Script, command: Command) -> str:
@@ -189,41 +189,41 @@ fork_bombs = fork_bomb.match_script
 
 def except_program(program: str, does: Action) -> Action:
     """Return the same action, unless this program does it."""
-    return lambda command, around: not command.runs(program) and does(command, around)
+    return lambda command, context: not command.runs(program) and does(command, context)
 
 
 def in_text_with(piece: str, does: Action) -> MatchScript:
     """Return a matcher of the action in scripts whose text contains `piece` anywhere."""
 
-    def in_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+    def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
         if piece not in script.text:
             return None
-        done = (each for each in script.commands if not each.is_function_call and does(each, around))
+        done = (each for each in script.commands if not each.is_function_call and does(each, context))
         return next(((each.start, each.end, Hit()) for each in done), None)
 
-    return in_script
+    return match_script
 
 
-def forks_without_end(command: Command, around: CheckContext) -> bool:
+def forks_without_end(command: Command, context: CheckContext) -> bool:
     """Match a fork bomb in another language: `perl -e 'fork while fork'`."""
-    return fork_bomb.match(command, around) is not None
+    return fork_bomb.match(command, context) is not None
 
 
-def serves_program(command: Command, around: CheckContext) -> bool:
+def serves_program(command: Command, context: CheckContext) -> bool:
     """Match a netcat that serves its peer a shell, or any program with `/bin/` in its path: `nc -e /bin/…`."""
     if not command.runs(*netcat_shell.RULE.commands):
         return False
     named = command.name != "socat" and any("/bin/" in program for _, program in netcat_shell.started_programs(command))
-    return named or netcat_shell.match(command, around) is not None
+    return named or netcat_shell.match(command, context) is not None
 
 
 serves_shell = netcat_shell.match_script
 """Matches `sh -i | nc host port`."""
 
 
-def runs_decoded(command: Command, around: CheckContext) -> bool:
+def runs_decoded(command: Command, context: CheckContext) -> bool:
     """Match the execution of text decoded from base64 and the like."""
-    return decode_to_shell.match(command, around) is not None
+    return decode_to_shell.match(command, context) is not None
 
 
 def pipes_base64(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None:
@@ -231,27 +231,27 @@ def pipes_base64(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None
     return _fed_to_shell(script, lambda left: left.runs("base64", "gbase64"))
 
 
-def in_capitals(does: Action, in_script: MatchScript, *words: str) -> MatchScript:
+def in_capitals(does: Action, match_script: MatchScript, *words: str) -> MatchScript:
     """Return a matcher of the script's text in lower case, if that contains these words: `BASE64 -d x | bash`."""
 
-    def finds(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+    def match(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
         text = script.text.lower()
         if text == script.text or not all(word in text for word in words):
             return None
-        small = read(text, cwd=around.cwd, home=around.home)
-        done = in_script(small, around) or any(
-            not each.is_function_call and does(each, around) for each in small.commands
+        small = read(text, cwd=context.cwd, home=context.home)
+        done = match_script(small, context) or any(
+            not each.is_function_call and does(each, context) for each in small.commands
         )
         return (0, len(script.text), Hit()) if done else None
 
-    return finds
+    return match
 
 
 def in_any_case(does: Action) -> Action:
     """Return the same action, also matched in lower case: on some file systems `RM` is `rm`."""
 
-    def either(command: Command, around: CheckContext) -> bool:
-        if does(command, around):
+    def either(command: Command, context: CheckContext) -> bool:
+        if does(command, context):
             return True
         words = tuple(word.lower() for word in command.argv)
         targets = [each.target for each in command.redirects]
@@ -260,6 +260,6 @@ def in_any_case(does: Action) -> Action:
         opened = tuple(Redirection(each.descriptor, each.operator, each.target.lower()) for each in command.redirects)
         lower = Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
         lower.redirects, lower.cwd_certain = opened, command.cwd_certain
-        return does(lower, around)
+        return does(lower, context)
 
     return either

@@ -21,20 +21,20 @@ def removes_tree(command: Command, _: CheckContext) -> bool:
     return command.runs("rm") and command.has_flag("-r", "-R", "--recursive")
 
 
-def removes_root(command: Command, around: CheckContext) -> bool:
+def removes_root(command: Command, context: CheckContext) -> bool:
     """Match `rm -r` of the root directory."""
-    return removes_tree(command, around) and _names_root(command, around)
+    return removes_tree(command, context) and _names_root(command, context)
 
 
-def removes_system(command: Command, around: CheckContext) -> bool:
+def removes_system(command: Command, context: CheckContext) -> bool:
     """Match `rm -r` of the root, a system directory (`/etc`, `/usr`, `/var`), or anything in `_SYSTEM_DIRECTORIES`."""
-    if not removes_tree(command, around):
+    if not removes_tree(command, context):
         return False
-    return _names_root(command, around) or any(_is_system(target, command, around) for target in command.operands())
+    return _names_root(command, context) or any(_is_system(target, command, context) for target in command.operands())
 
 
-def _is_system(target: str, command: Command, around: CheckContext) -> bool:
-    place = protected_place(target, command, around)
+def _is_system(target: str, command: Command, context: CheckContext) -> bool:
+    place = protected_place(target, command, context)
     known = with_unknowns_empty(target) == target  # `$X/lib` is a system directory only if X is empty
     return (known and place is not None and place.kind is PlaceKind.SYSTEM) or lies_in(
         target, command, *_SYSTEM_DIRECTORIES
@@ -67,20 +67,20 @@ def removes_outside(*beginnings: str) -> Action:
     The working directory is the caller's, whatever `cd` the script runs; a system directory does not count as one.
     """
 
-    def does(command: Command, around: CheckContext) -> bool:
+    def does(command: Command, context: CheckContext) -> bool:
         if not command.runs("rm"):
             return False
         named = [absolute(target, command.cwd) for target in command.operands() if target.startswith("/")]
-        top = around.cwd.strip("/").partition("/")[0]
-        inside = (*beginnings, *([f"{around.cwd}/"] if top and top not in _SYSTEM_ONLY_NAMES else []))
-        return _names_root(command, around) or any(not path.startswith(inside) for path in named)
+        top = context.cwd.strip("/").partition("/")[0]
+        inside = (*beginnings, *([f"{context.cwd}/"] if top and top not in _SYSTEM_ONLY_NAMES else []))
+        return _names_root(command, context) or any(not path.startswith(inside) for path in named)
 
     return does
 
 
-def removes_by_force(command: Command, around: CheckContext) -> bool:
+def removes_by_force(command: Command, context: CheckContext) -> bool:
     """Match `rm -rf`."""
-    return removes_tree(command, around) and command.has_flag("-f", "--force")
+    return removes_tree(command, context) and command.has_flag("-f", "--force")
 
 
 def removes_as_root(command: Command, _: CheckContext) -> bool:
@@ -88,8 +88,8 @@ def removes_as_root(command: Command, _: CheckContext) -> bool:
     return command.runs("rm") and any(name in ("sudo", "doas", "su") for name in command.via)
 
 
-def _names_root(command: Command, around: CheckContext) -> bool:
-    places = [protected_place(target, command, around) for target in command.operands()]
+def _names_root(command: Command, context: CheckContext) -> bool:
+    places = [protected_place(target, command, context) for target in command.operands()]
     return any(place is not None and place.kind is PlaceKind.ROOT for place in places)
 
 
@@ -97,17 +97,17 @@ def removes_here(*globs: str) -> Action:
     """Return an action: `rm -r` of one of these globs in the directory where the command runs."""
     meant = {mark_globs(glob) for glob in globs}
 
-    def does(command: Command, around: CheckContext) -> bool:
-        if not removes_tree(command, around):
+    def does(command: Command, context: CheckContext) -> bool:
+        if not removes_tree(command, context):
             return False
         return any(_HERE.sub("", target).rstrip("/") in meant for target in command.operands())
 
     return does
 
 
-def removes_history(command: Command, around: CheckContext) -> bool:
+def removes_history(command: Command, context: CheckContext) -> bool:
     """Match `rm -r` of a `.git` directory, or of everything in it, at any path."""
-    return removes_tree(command, around) and any(map(_is_history, command.operands()))
+    return removes_tree(command, context) and any(map(_is_history, command.operands()))
 
 
 def _is_history(target: str) -> bool:

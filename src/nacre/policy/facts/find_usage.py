@@ -15,11 +15,11 @@ _DELETES = frozenset(("rm", "unlink", "shred", "srm"))
 _BELOW = f"/{ALL_FOUND}"
 
 
-def start_places(command: Command, around: CheckContext) -> Iterator[ProtectedPlace]:
+def start_places(command: Command, context: CheckContext) -> Iterator[ProtectedPlace]:
     """Yield the places that would be lost if everything in the start directories were deleted."""
     for start in starts(command):
         unknown = with_unknowns_empty(start) != start
-        if place := protected_place(start if unknown else f"{start.rstrip('/')}/{STAR}", command, around):
+        if place := protected_place(start if unknown else f"{start.rstrip('/')}/{STAR}", command, context):
             yield place
 
 
@@ -36,10 +36,10 @@ def starts(command: Command) -> list[str]:
     return found or ["."]
 
 
-def deletes_everything(command: Command, around: CheckContext) -> ProtectedPlace | None:
+def deletes_everything(command: Command, context: CheckContext) -> ProtectedPlace | None:
     """Return the place whose files a non-recursive deletion would delete, given all that was found there."""
     for target in command.operands():
-        if target.endswith(_BELOW) and not _is_text(command) and (place := protected_place(target, command, around)):
+        if target.endswith(_BELOW) and not _is_text(command) and (place := protected_place(target, command, context)):
             return place
     return None
 
@@ -55,12 +55,12 @@ def found_by(command: Command) -> Command | None:
     return parent
 
 
-def deletes_found(command: Command, around: CheckContext) -> ProtectedPlace | None:
+def deletes_found(command: Command, context: CheckContext) -> ProtectedPlace | None:
     """Return the place lost by a program that `find` runs for all it has found: `-exec sh -c 'rm "$1"' _ {}`."""
     finder = found_by(command)
     if finder is None or (finder is command.parent and deletes(finder)) or command.has_flag("-r", "-R", "--recursive"):
         return None
-    return deletes_everything(command, around)
+    return deletes_everything(command, context)
 
 
 def _is_text(command: Command) -> bool:

@@ -74,34 +74,34 @@ _MAX_SHOWN_CHARS = 32
 _MOUNT = lazy_regex(r"/mnt/[a-z]|/(?:media|Volumes)/[^/]+|(?:/run)?/media/[^/]+/[^/]+")
 
 
-def protected_place(target: str, command: Command, around: CheckContext) -> ProtectedPlace | None:
+def protected_place(target: str, command: Command, context: CheckContext) -> ProtectedPlace | None:
     """Return what would be lost if this target were deleted recursively; None if it is not protected."""
     key = "precious", target, command.cwd, command.home, command.cwd_certain
-    if key not in around.cache:
-        around.cache[key] = _place_lost_to(target, command, around)
-    known = around.cache[key]
+    if key not in context.cache:
+        context.cache[key] = _place_lost_to(target, command, context)
+    known = context.cache[key]
     return known if isinstance(known, ProtectedPlace) else None
 
 
-def _place_lost_to(target: str, command: Command, around: CheckContext) -> ProtectedPlace | None:
+def _place_lost_to(target: str, command: Command, context: CheckContext) -> ProtectedPlace | None:
     for text in each_unknown_empty(target):
         if text == target:
-            return _protected_place(text, command, around, guessed=False) if text else None
-        place = _protected_place(text, command, around, guessed=True) if text not in ("", ".") else None
+            return _protected_place(text, command, context, guessed=False) if text else None
+        place = _protected_place(text, command, context, guessed=True) if text not in ("", ".") else None
         if place is not None:
             return ProtectedPlace(place.kind, f"{place.what}, if what is unknown here is empty")
     return None
 
 
-def _protected_place(text: str, command: Command, around: CheckContext, *, guessed: bool) -> ProtectedPlace | None:
+def _protected_place(text: str, command: Command, context: CheckContext, *, guessed: bool) -> ProtectedPlace | None:
     stem, everything = _strip_globs(text)
     path = absolute(stem, command.cwd)
     return (
-        _working_directory(stem, everything, path, command, around)
-        or _system(path, everything, guessed, command, around)
-        or _history(stem, path, guessed, around)
-        or _mount_point(path, around)
-        or _own(path, around)
+        _working_directory(stem, everything, path, command, context)
+        or _system(path, everything, guessed, command, context)
+        or _history(stem, path, guessed, context)
+        or _mount_point(path, context)
+        or _own(path, context)
     )
 
 
@@ -131,36 +131,36 @@ def _strip_globs(text: str) -> tuple[str, bool]:
 
 
 def _working_directory(
-    stem: str, everything: bool, path: str, command: Command, around: CheckContext
+    stem: str, everything: bool, path: str, command: Command, context: CheckContext
 ) -> ProtectedPlace | None:
     what = ""
-    named = stem.startswith("/") or (".." not in stem and _has_changed_directory(command, around))
+    named = stem.startswith("/") or (".." not in stem and _has_changed_directory(command, context))
     if not named and not _DOTS.sub("", stem):
         if ".." in stem:
             what = "what holds the working directory"
         else:
             what = "everything in the working directory" if everything else "the working directory"
-    for cwd in (around.cwd,) if named else (around.cwd, command.cwd):
+    for cwd in (context.cwd,) if named else (context.cwd, command.cwd):
         if cwd == path:
             what = what or "the working directory"
         elif cwd.startswith(path + "/"):
             what = what or f"{shorten_path(path)}, which holds the working directory"
     if not what:
         return None
-    return _system(path, everything, False, command, around) or ProtectedPlace(PlaceKind.HERE, what)
+    return _system(path, everything, False, command, context) or ProtectedPlace(PlaceKind.HERE, what)
 
 
-def _has_changed_directory(command: Command, around: CheckContext) -> bool:
+def _has_changed_directory(command: Command, context: CheckContext) -> bool:
     """Return whether the command certainly runs in another directory than the caller's, as after `cd build && …`."""
     place = command.cwd
     if place.endswith(f"/{STAR}"):  # one of several directories, as in `cd "$x" && …`
         place = place[:-1]
-        return command.cwd_certain and not around.cwd.startswith(place) and is_literal(place)
-    return command.cwd_certain and place != around.cwd and is_literal(place)
+        return command.cwd_certain and not context.cwd.startswith(place) and is_literal(place)
+    return command.cwd_certain and place != context.cwd and is_literal(place)
 
 
 def _system(
-    path: str, everything: bool, guessed: bool, command: Command, around: CheckContext
+    path: str, everything: bool, guessed: bool, command: Command, context: CheckContext
 ) -> ProtectedPlace | None:
     name = path[1:] if path.startswith("/") else None
     if name is None:
@@ -169,7 +169,7 @@ def _system(
         return ProtectedPlace(PlaceKind.ROOT, "the whole file system")
     if name in ("home", "Users", "root"):
         return ProtectedPlace(PlaceKind.HOME, f"the home directories in {shorten_path(path)}")
-    if path in (around.home, command.home) or _HOME.fullmatch(path):
+    if path in (context.home, command.home) or _HOME.fullmatch(path):
         return (
             None
             if path.endswith("/" + UNKNOWN_NONEMPTY)
@@ -188,25 +188,27 @@ def _may_be_system(name: str) -> bool:
     return any(each.count("/") == name.count("/") and may_equal(name, each) for each in SYSTEM | _BELOW)
 
 
-def _history(stem: str, path: str, guessed: bool, around: CheckContext) -> ProtectedPlace | None:
+def _history(stem: str, path: str, guessed: bool, context: CheckContext) -> ProtectedPlace | None:
     """Protect `.git`, except that of a copy inside the working directory or in /tmp."""
     found = _GIT.fullmatch(path) if "/.git" in path else None
     if not found or guessed:
         return None
     by_name = "/" in stem.rstrip("/").removeprefix("./")
-    if found[1] != around.cwd and (found[1].startswith("/tmp/") or (by_name and found[1].startswith(around.cwd + "/"))):
+    if found[1] != context.cwd and (
+        found[1].startswith("/tmp/") or (by_name and found[1].startswith(context.cwd + "/"))
+    ):
         return None
     return ProtectedPlace(PlaceKind.HISTORY, "a repository's whole history")
 
 
-def _mount_point(path: str, around: CheckContext) -> ProtectedPlace | None:
-    if path != "/tmp" and (path in around.mounts or _MOUNT.fullmatch(path)):
+def _mount_point(path: str, context: CheckContext) -> ProtectedPlace | None:
+    if path != "/tmp" and (path in context.mount_points or _MOUNT.fullmatch(path)):
         return ProtectedPlace(PlaceKind.MOUNT, f"all that is mounted at {shorten_path(path)}")
     return None
 
 
-def _own(path: str, around: CheckContext) -> ProtectedPlace | None:
+def _own(path: str, context: CheckContext) -> ProtectedPlace | None:
     home, _, name = path.rpartition("/")
-    if home and home == around.home and _PERSONAL.fullmatch(name):
+    if home and home == context.home and _PERSONAL.fullmatch(name):
         return ProtectedPlace(PlaceKind.OWN, f"all that the user keeps in {shorten_path(path)}")
     return None

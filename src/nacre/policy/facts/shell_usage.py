@@ -81,8 +81,8 @@ def find_pipeline(
 
 def _span(first: Command, last: Command) -> tuple[int, int]:
     """Return the text range of two commands, each widened to its outermost parent that does not contain the other."""
-    around = [each.parent for each in _with_parents(first)]
-    common = next(each.parent for each in _with_parents(last) if each.parent in around)
+    context = [each.parent for each in _with_parents(first)]
+    common = next(each.parent for each in _with_parents(last) if each.parent in context)
     ends = [each for command in (first, last) for each in _with_parents(command) if each.parent is common]
     return min(each.start for each in ends), max(each.end for each in ends)
 

@@ -94,7 +94,7 @@ class Interpreter(FunctionCalls):
         before, given, after, here = state.cd_count, stdin, self._after, (state.cwd, state.cwd_certain, state.cd_count)
         guards: dict[str, list[Value] | None] | None = None
         chain: ChainStart | None = None
-        led_away = False
+        exits_early = False
         for index, item in enumerate(block.items):
             if self.script.gave_up:
                 return UNKNOWN
@@ -107,9 +107,9 @@ class Interpreter(FunctionCalls):
             if chain is not None and item.operator == ";":
                 self.charge(end_chain(chain, state, block.items[index - 2 : index]))
                 chain = None
-            if led_away and item.operator == ";":
+            if exits_early and item.operator == ";":
                 self._choose_found(state)
-                led_away = False
+                exits_early = False
             if item.operator == ";":
                 if state.cd_count != before:
                     alone = block.items[index - 1].operator == ";"  # `set -e` ignores `false && true`
@@ -135,7 +135,7 @@ class Interpreter(FunctionCalls):
             self._output_partial = self._output_partial or bool(printed[-1])
             chain = chain if item.operator == "&&" else None
             if exits(item.node):
-                led_away = True
+                exits_early = True
                 before = state.cd_count if item.operator == "||" else before
                 for name in nonempty_if(block.items[index - 1], succeeds=item.operator == "||"):
                     state.assume_nonempty(name)

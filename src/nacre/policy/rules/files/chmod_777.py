@@ -17,7 +17,7 @@ _OPENS = lazy_regex(r"[+=]?[0-7]*[2367]|[ug]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][
 """Matches a part of a mode that lets others write."""
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     spread = command.parent is not None and command.parent.name in ("find", "xargs") and command.argv[-1].endswith(STAR)
     if not (spread or command.has_flag("-R", "--recursive")) or command.has_flag("--reference"):
         return None

@@ -17,18 +17,18 @@ _OTHERS = (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM)
 """Kinds that `find-delete-root` handles."""
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if command.name in ("rm", "unlink"):
         if command.parent is None:
             return None
-        place = deletes_found(command, around)
+        place = deletes_found(command, context)
         if place is None or place.kind in _OTHERS:
             return None
         return Hit(reason=f"would delete every file of {place.what}")
     if not deletes_all(command):
         everywhere = "/" in starts(command) and deletes(command)
         return Hit(reason="would delete files all over the file system") if everywhere else None
-    for place in start_places(command, around):
+    for place in start_places(command, context):
         if place.kind not in _OTHERS:
             return Hit(reason=f"would delete {place.what}")
     return None

@@ -15,15 +15,15 @@ from nacre.shell import Command
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if command.name in ("rm", "unlink"):
         if command.parent is None:
             return None
-        place = deletes_found(command, around)
+        place = deletes_found(command, context)
         return None if place is None else _hit(place, "every file of ")
     if not deletes_all(command):
         return None
-    return next((hit for place in start_places(command, around) if (hit := _hit(place))), None)
+    return next((hit for place in start_places(command, context) if (hit := _hit(place))), None)
 
 
 def _hit(place: ProtectedPlace, what: str = "") -> Hit | None:

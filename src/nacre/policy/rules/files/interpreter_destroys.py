@@ -41,7 +41,7 @@ _HOME = lazy_regex(
 _BLANKS = lazy_regex(r"\s{2,}")
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     code = command.script
     if not code or command.name in SHELLS or not _CALLS.search(code):
         return None
@@ -53,7 +53,7 @@ def match(command: Command, around: CheckContext) -> Hit | None:
         for found in pattern.finditer(code):
             path = next((each for each in reversed(found.groups()) if each is not None), "")
             path = command.home + path[1:] if path[:1] == "~" and "expanduser" in found[0] else path
-            place = protected_place(mark_globs(path), command, around)
+            place = protected_place(mark_globs(path), command, context)
             if place is not None and not _is_inside(found.start(), quoted):
                 lost = place.kind in (PlaceKind.ROOT, PlaceKind.HOME)
                 return Hit(words=found[0] + "…)", reason=f"would delete {place.what}", mandatory=lost)

@@ -14,9 +14,9 @@ from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     for deed, target in changes(command):
-        if deed is WriteKind.REMOVE and ".git" in target and (place := protected_place(target, command, around)):
+        if deed is WriteKind.REMOVE and ".git" in target and (place := protected_place(target, command, context)):
             return Hit() if place.kind is PlaceKind.HISTORY else None
     return None
 

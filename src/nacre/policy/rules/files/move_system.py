@@ -18,15 +18,15 @@ from nacre.shell.symbolic import with_unknowns_empty
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
-    return hit_at(_moved_places(command, around), command)
+def match(command: Command, context: CheckContext) -> Hit | None:
+    return hit_at(_moved_places(command, context), command)
 
 
-def _moved_places(command: Command, around: CheckContext) -> Iterator[tuple[str, Hit]]:
+def _moved_places(command: Command, context: CheckContext) -> Iterator[tuple[str, Hit]]:
     for deed, target in changes(command):
         if deed is not WriteKind.REMOVE or with_unknowns_empty(target) != target:
             continue
-        place = protected_place(target, command, around)
+        place = protected_place(target, command, context)
         if place is None or place.kind not in (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM):
             continue
         if place.kind is not PlaceKind.HOME or target[:1] == "/":  # else it is `mv *` in a home directory

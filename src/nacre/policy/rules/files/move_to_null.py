@@ -14,7 +14,7 @@ from nacre.shell.paths import absolute
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     redirected = [each.target for each in command.redirects]
     for deed, target in changes(command):
         if deed is WriteKind.WRITE and target not in redirected and absolute(target, command.cwd) == "/dev/null":

@@ -14,14 +14,14 @@ from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if not command.has_flag("-R", "--recursive"):
         return None
     return hit_at(
         (
             (target, Hit(reason=f"would change, with all that is in it, {place.what}"))
             for _, target in changes(command)
-            if (place := protected_place(target, command, around))
+            if (place := protected_place(target, command, context))
             and place.kind in (PlaceKind.ROOT, PlaceKind.HOME, PlaceKind.SYSTEM)
         ),
         command,

@@ -22,18 +22,18 @@ from nacre.verdict import Decision
 _CHOOSE = "say which files: `find build -name '*.o' -delete`"
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if deletes_trees(command):
-        return hit_at(_targets(command, around), command)
-    place = deletes_everything(command, around)
+        return hit_at(_targets(command, context), command)
+    place = deletes_everything(command, context)
     if place is None or found_by(command) is not None:
         return None
     return Hit(reason=f"would delete every file of {place.what}", instead=_CHOOSE)
 
 
-def _targets(command: Command, around: CheckContext) -> Iterator[tuple[str, Hit]]:
+def _targets(command: Command, context: CheckContext) -> Iterator[tuple[str, Hit]]:
     for target in trees(command):
-        if place := protected_place(target, command, around):
+        if place := protected_place(target, command, context):
             if with_unknowns_empty(target) != target:
                 careful = 'let it stop when empty, as in `"${X:?}"/*`, or name the directory'
                 yield target, Hit(reason=f"would delete {place.what}", instead=careful)

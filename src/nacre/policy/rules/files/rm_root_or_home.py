@@ -16,13 +16,13 @@ from nacre.shell.symbolic import with_unknowns_empty
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if "--no-preserve-root" in command.args:
         return Hit()
     if not deletes_trees(command):
         return None
     for target in trees(command):
-        place = protected_place(target, command, around)
+        place = protected_place(target, command, context)
         if (
             place is not None
             and place.kind in (PlaceKind.ROOT, PlaceKind.HOME)

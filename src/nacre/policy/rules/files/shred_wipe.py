@@ -13,9 +13,9 @@ from nacre.shell import Command
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     for target in command.operands("-l", "-x", "-p", "-P", "-S"):
-        if place := protected_place(target, command, around):
+        if place := protected_place(target, command, context):
             return Hit(reason=f"would overwrite beyond recovery {place.what}")
     return None
 

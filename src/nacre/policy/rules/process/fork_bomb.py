@@ -22,14 +22,14 @@ _TIGHT = lazy_regex(r"(?<![\w:.])([\w:.]{1,40})[ \t]?\(\s?\)\s?\{\s?\1\s?\|\s?\1
 """Matches a fork bomb without the spaces that bash requires; other shells run it."""
 
 
-def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
     if script.fork_bombs:
         return (*script.fork_bombs[0], Hit())
     found = _TIGHT.search(script.text) if script.syntax_error or script.maybe_syntax_error else None
     return (*found.span(), Hit()) if found else None
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if not command.script or "fork" not in command.script:
         return None
     return Hit() if _FORKS.search(" ".join(command.script.split())) else None

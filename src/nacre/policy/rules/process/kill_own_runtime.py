@@ -25,7 +25,7 @@ _AFTER = ".*+?$) "
 """`_BEFORE` and `_AFTER`: what may surround the name in a pattern that still matches all processes of that name."""
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     call = by_name(command)
     if call is None or call.narrow:
         return None
@@ -33,7 +33,7 @@ def match(command: Command, around: CheckContext) -> Hit | None:
         for each in to_source(pattern).lower().split("|"):
             plain = re.sub(r"\[(\w)\]", r"\1", each).rstrip(_AFTER).removesuffix("\\b").removesuffix("\\>")
             name = _BEFORE.sub("", plain, count=1)
-            if name in around.runtimes or _RUNTIMES.fullmatch(name):
+            if name in context.own_runtime_names or _RUNTIMES.fullmatch(name):
                 return Hit(render(*command.argv), f"would kill every {name} process, the agent's own among them")
     return None
 

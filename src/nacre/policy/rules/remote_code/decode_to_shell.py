@@ -14,7 +14,7 @@ from nacre.shell.symbolic import DECODED
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     return executes(command, DECODED)
 
 

@@ -20,7 +20,7 @@ from nacre.verdict import Decision
 _ADDRESS = lazy_regex(r"/dev/(?:tcp|udp)/")
 
 
-def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
     lines: set[str] = set()
     """File descriptors of network connections."""
     for command in script.commands:

@@ -22,7 +22,7 @@ _NETWORK = lazy_regex(r"(?:tcp|udp|openssl|ssl|sctp|socks|proxy)\w*(?:-\w+)*:", 
 _EXECUTES = lazy_regex(r"(?:exec|system|shell):['\"]?([^\s,'\"]+)", re.IGNORECASE)
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if command.name == "socat":
         programs = [found[1] for word in command.args if (found := _EXECUTES.match(word))]
         return Hit() if any(map(is_shell, programs)) and any(map(_NETWORK.match, command.args)) else None
@@ -42,7 +42,7 @@ def started_programs(command: Command) -> Iterator[tuple[str, str]]:
             yield found[1] or found[3], "".join(value.split()[:1])
 
 
-def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
     """Match `sh -i | nc host port`, and the reverse, `nc | sh`: a shell that runs text from the network."""
     if not any(map(_connects, script.commands)):
         return None

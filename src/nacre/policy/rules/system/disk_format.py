@@ -53,7 +53,7 @@ _TRIES = dict.fromkeys(("mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"), ("-n",
 """Programs with a dry-run option."""
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     name = command.name
     if command.has_flag("--help", "--version") or not any(_device(each, command) for each in command.args):
         return Hit() if name == "format" and re.match(r"[A-Za-z]:", "".join(command.operands()[:1])) else None

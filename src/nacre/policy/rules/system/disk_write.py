@@ -27,7 +27,7 @@ _ERASERS = ("blkdiscard", "badblocks", "hdparm")
 _HDPARM = ("--security-erase", "--sanitize-", "--write-sector", "--make-bad-sector", "--trim-sector-ranges")
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if "/dev/" not in written_paths(command) and command.name not in _ERASERS:
         return None
     return hit_at(_targets(command), command)

@@ -15,7 +15,7 @@ _TABLES = ("iptables", "ip6tables", "iptables-legacy", "iptables-nft", "ip6table
 _SERVICES = ("ufw", "firewalld", "nftables", "iptables")
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     operands = command.operands()
     match command.name:
         case "ufw":

@@ -23,18 +23,18 @@ _SSH = lazy_regex(r"(.*)/\.ssh(?:/(?!known_hosts)(.*)|$)", re.DOTALL)
 _HOME = lazy_regex(r"/root|/(?:home|Users)/[^/]+")
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
-    return hit_at(_targets(command, around), command) if "/.ssh" in written_paths(command) else None
+def match(command: Command, context: CheckContext) -> Hit | None:
+    return hit_at(_targets(command, context), command) if "/.ssh" in written_paths(command) else None
 
 
-def _targets(command: Command, around: CheckContext) -> Iterator[tuple[str, Hit]]:
+def _targets(command: Command, context: CheckContext) -> Iterator[tuple[str, Hit]]:
     for deed, target in changes(command):
         found = _SSH.fullmatch(absolute(target, command.cwd))
         if found is None or deed not in (WriteKind.WRITE, WriteKind.REMOVE):
             continue
         owner, name = found.groups()
         guessed = owner.endswith(UNKNOWN) and (name or "").startswith("authorized_keys")
-        if owner in (around.home, command.home) or _HOME.fullmatch(owner) or guessed:
+        if owner in (context.home, command.home) or _HOME.fullmatch(owner) or guessed:
             yield target, Hit(reason=f"would change who may log in, or how: {shorten_path(target)}")
 
 

@@ -12,7 +12,7 @@ from nacre.shell import Command
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if command.has_flag("--help", "--version"):
         return None
     if command.name == "passwd":

@@ -15,7 +15,7 @@ from nacre.shell.command import Command
 from nacre.verdict import Decision
 
 
-def match(command: Command, around: CheckContext) -> Hit | None:
+def match(command: Command, context: CheckContext) -> Hit | None:
     if "/etc" not in written_paths(command):
         return None
     return hit_at(

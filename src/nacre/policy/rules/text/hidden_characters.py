@@ -23,7 +23,7 @@ _FLAG = lazy_regex("\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f")
 """Matches the flags of England, Scotland and Wales."""
 
 
-def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
     text = script.text
     if text.isascii():
         return None

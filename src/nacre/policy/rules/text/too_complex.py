@@ -14,7 +14,7 @@ from nacre.verdict import Decision
 _MAX_SHOWN_CHARS = 60
 
 
-def match_script(script: Script, around: CheckContext) -> tuple[int, int, Hit] | None:
+def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
     if not script.gave_up:
         return None
     words = " ".join(script.text[: 4 * _MAX_SHOWN_CHARS].split())
