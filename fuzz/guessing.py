@@ -27,10 +27,10 @@ _NESTS = (
 
 
 def _nested_strategy(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    def filled(form: str) -> st.SearchStrategy[str]:
+    def fill_form(form: str) -> st.SearchStrategy[str]:
         return st.tuples(*[inner] * form.count("%s")).map(lambda texts: form % texts)
 
-    return st.sampled_from(_NESTS).flatmap(filled)
+    return st.sampled_from(_NESTS).flatmap(fill_form)
 
 
 def _long(number: int) -> str:

@@ -104,8 +104,8 @@ def _texts(text: str) -> tuple[str, ...]:
     return _TEXTS[:-1] if "{}" in text else _TEXTS
 
 
-def _run(around: str, text: str) -> str:
-    return around.replace("run_", f"run_{len(text)}").replace("@@", quote(text))
+def _run(template: str, text: str) -> str:
+    return template.replace("run_", f"run_{len(text)}").replace("@@", quote(text))
 
 
 def _surroundings(text: str) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ _ANYWHERE = {
     "function": "functions",
     "method": "functions",
     "constant": "constants",
+    "parameter": "parameters",
 }
 """Kinds that have names banned everywhere. Fields and properties are values: only a module's section bans them."""
 _UNIT = re.compile(r"_(S|MS|BYTES|CHARS|LINES)$")

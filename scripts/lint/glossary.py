@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-KINDS = ("modules", "classes", "functions", "constants")
+KINDS = ("modules", "classes", "functions", "constants", "parameters")
 BARE_WORDS = "words that are no verb"
 VERBS_IN_ED = "verbs that end in -ed"
 VAGUE_WORDS = "vague words"

@@ -13,7 +13,9 @@ AREAS = ("src", "tests", "faults", "fuzz", "bench", "scripts", "examples")
 
 PACKAGE = "src/nacre/"
 
-Kind = Literal["module", "class", "function", "method", "property", "attribute", "constant", "alias", "variable"]
+Kind = Literal[
+    "module", "class", "function", "method", "property", "parameter", "attribute", "constant", "alias", "variable"
+]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _PROPERTIES = frozenset({"property", "cached_property", "setter", "getter", "deleter"})
 
@@ -84,6 +86,7 @@ def _definitions_in(body: Sequence[ast.stmt], owner: str, *, in_class: bool) -> 
             yield from _definitions_in(node.body, f"{name}.", in_class=True)
         elif isinstance(node, _Function):
             yield _function(node, owner, in_class=in_class)
+            yield from _definitions_inside(node, f"{owner}{node.name}.")
             if in_class:
                 for attribute in _assigned_to_self(node):
                     if attribute.attr not in attributes:
@@ -95,6 +98,16 @@ def _definitions_in(body: Sequence[ast.stmt], owner: str, *, in_class: bool) -> 
                     attributes.add(target.id)
                     kind = _kind_of(target.id, in_class=in_class)
                     yield Definition(kind, f"{owner}{target.id}", target.lineno, 0)
+
+
+def _definitions_inside(function: _Function, owner: str) -> Iterator[Definition]:
+    """Parameters of a function, and the functions and classes that it defines, with their parameters."""
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    yield from (Definition("parameter", f"{owner}{each.arg}", each.lineno, 0) for each in every)
+    for node in _flatten(function.body):
+        if isinstance(node, ast.ClassDef | _Function):
+            yield from _definitions_in([node], owner, in_class=False)
 
 
 def _kind_of(name: str, *, in_class: bool) -> Kind:

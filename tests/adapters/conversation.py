@@ -163,13 +163,13 @@ def plain(said: Sequence[str], ctx: ToolContext) -> list[str]:
     """Normalize the answers: replace task ids (distinct ids stay distinct), directories, PIDs and durations."""
     ids: dict[str, str] = {}
 
-    def named(match: re.Match[str]) -> str:
+    def number_id(match: re.Match[str]) -> str:
         return ids.setdefault(match[0], f"bash-ID{len(ids) or ''}")
 
     found = []
     for text in said:
         text = text.replace(str(ctx.output_dir), "STATE")
-        text = re.sub(r"bash-(?!0{8})[0-9a-f]{8}", named, text)
+        text = re.sub(r"bash-(?!0{8})[0-9a-f]{8}", number_id, text)
         text = re.sub(r"process \d+ of user \d+", "process N of user N", text)
         text = re.sub(r"left running: \d+ \([^)]*\)", "left running: N (it)", text)  # seen before or after its `exec`
         found.append(re.sub(r"\d+(\.\d+)? s\b", "N s", text))

@@ -61,7 +61,7 @@ async def test_command_that_needs_approval_is_refused_without_an_approver(tmp_pa
 async def test_command_that_needs_approval_runs_when_the_approver_approves(tmp_path: Path, awaited: bool) -> None:
     seen: list[Verdict] = []
 
-    async def later(verdict: Verdict) -> bool:
+    async def approve_later(verdict: Verdict) -> bool:
         seen.append(verdict)
         await turn_loop()
         return True
@@ -70,7 +70,7 @@ async def test_command_that_needs_approval_runs_when_the_approver_approves(tmp_p
         seen.append(verdict)
         return True
 
-    ctx = ToolContext(working_dir=tmp_path, approve=later if awaited else at_once)
+    ctx = ToolContext(working_dir=tmp_path, approve=approve_later if awaited else at_once)
     result = await ASKS.run("touch made", ctx)
     assert result.outcome == Exited(0)
     assert (tmp_path / "made").exists()

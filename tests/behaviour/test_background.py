@@ -164,12 +164,12 @@ async def test_task_that_floods_keeps_its_log_within_the_cap_and_can_be_killed(
         except FileNotFoundError:  # it vanished just now
             return 0
 
-    def flooded() -> bool:
+    def has_flooded() -> bool:
         nonlocal most
         most = max(most, sum(size(name) for name in os.listdir(place) if name.startswith("output")))
         return mine.get(task).bytes > 64 * cap
 
-    await until(flooded, "64 times the cap")
+    await until(has_flooded, "64 times the cap")
     ended = await mine.kill(task)
     assert isinstance(ended.outcome, Killed)
     most = max(most, (place / "output.log").stat().st_size)

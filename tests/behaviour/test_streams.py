@@ -127,7 +127,7 @@ async def test_paused_consumer_blocks_the_command_with_bounded_memory(bash: Bash
     progress = tmp_path / "progress"
     text = f"for ((i = 1; i <= 1000; i++)); do head -c 65536 /dev/zero; echo $i >'{progress}'; done"
 
-    def written() -> int:
+    def read_progress() -> int:
         content = progress.read_text() if progress.exists() else ""
         return int(content or 0)
 
@@ -138,7 +138,7 @@ async def test_paused_consumer_blocks_the_command_with_bounded_memory(bash: Bash
             if not stopped:
                 stopped = True
                 before, _ = memory(os.getpid())
-                blocks = await until_steady(written)
+                blocks = await until_steady(read_progress)
                 after, _ = memory(os.getpid())
                 assert 0 < blocks * 65536 < 16 * MIB
                 assert after - before < 16 * MIB

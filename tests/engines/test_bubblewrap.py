@@ -25,11 +25,11 @@ async def test_only_the_first_run_starts_a_thread(bwrap: Place, monkeypatch: pyt
     asked: list[str] = []
     start = threading.Thread.start
 
-    def counted(thread: threading.Thread) -> None:
+    def count_start(thread: threading.Thread) -> None:
         asked.append(thread.name)
         start(thread)
 
-    monkeypatch.setattr(threading.Thread, "start", counted)
+    monkeypatch.setattr(threading.Thread, "start", count_start)
     for _ in range(5):
         await bwrap.run("true", access="restricted")
     assert asked == ["nacre-beside"]

@@ -42,7 +42,7 @@ def test_shell_exits_though_its_status_pipe_has_no_reader(tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "told")
     (tmp_path / "text").write_text("echo done; exit 3")
     (tmp_path / "gate").write_text("go\n")
-    text = bootstrap_script(long=True, session=False, stages=False, startup=False, files=None, mark="told")
+    text = bootstrap_script(long=True, session=False, report_pipestatus=False, startup=False, files=None, mark="told")
     command = ["bash", "-c", 'exec bash -c "$1" 8<text 9<gate', "bash", text]
     shell = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=HANG_TIMEOUT_S, check=False)
     assert (shell.returncode, shell.stdout) == (3, b"done\n")

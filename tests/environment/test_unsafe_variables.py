@@ -54,7 +54,7 @@ def test_other_variables_are_not_unsafe(name: str) -> None:
 def test_variables_that_change_bash_behaviour_have_no_effect(
     spell: dict[str, str], command: str, tmp_path: os.PathLike[str]
 ) -> None:
-    def said(env: dict[str, str]) -> str:
+    def run_bash(env: dict[str, str]) -> str:
         return subprocess.run(
             ["bash", "-c", command],
             env=env,
@@ -67,8 +67,8 @@ def test_variables_that_change_bash_behaviour_have_no_effect(
         ).stdout
 
     inherited = {"PATH": os.environ["PATH"], **spell}
-    assert said(build_env(inherited, env={}).values) == "plain\n"
-    assert said(inherited) != "plain\n", "the spell has no power over this bash: nothing was tested"
+    assert run_bash(build_env(inherited, env={}).values) == "plain\n"
+    assert run_bash(inherited) != "plain\n", "the spell has no power over this bash: nothing was tested"
 
 
 def test_file_named_in_BASH_ENV_does_not_run_before_the_command(tmp_path: os.PathLike[str]) -> None:

@@ -40,12 +40,12 @@ def _is_found(name: str, most: int) -> bool:
 def _plant_decoder(change: Callable[[Any], None], parse: Callable[..., Any]) -> classmethod[Any, ..., Any]:
     """Return a decoder that alters what it has decoded."""
 
-    def changed(cls: type, message: bytes) -> Any:
+    def parse_and_change(cls: type, message: bytes) -> Any:
         value = parse(message)
         change(value)
         return value
 
-    return classmethod(changed)
+    return classmethod(parse_and_change)
 
 
 @pytest.mark.parametrize(
@@ -195,11 +195,11 @@ def test_fuzzer_detects_a_project_that_asks_where_the_user_refuses(monkeypatch: 
 
 
 def test_fuzzer_detects_project_rules_that_replace_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    def replaced(layers: Layers, key: Setting, value: Any, origin: Origin) -> None:
+    def replace_entries(layers: Layers, key: Setting, value: Any, origin: Origin) -> None:
         entries = tuple(Entry(each, origin) for each in (value if key.is_list else (value,)))
         layers._entries[key.name] = entries
 
-    monkeypatch.setattr(Layers, "_set", replaced)
+    monkeypatch.setattr(Layers, "_set", replace_entries)
     assert _is_found("config", 500)
 
 

@@ -18,7 +18,7 @@ import pytest
 
 import nacre
 from nacre.observe import Audit
-from tests.interface.snapshot import check_snapshot
+from tests.interface.snapshot import DIRECTORY, check_snapshot
 
 ROOT = Path(__file__).parents[2]
 DECISIONS = ROOT / "docs" / "decisions"
@@ -58,9 +58,12 @@ def find_dotted() -> set[str]:
 
     Span attributes and loggers look alike: only names below a package or a module count.
     """
+    return {name for name in find_names_in_pages() if resolves(name)}
+
+
+def find_names_in_pages() -> set[str]:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-    names = set(re.findall(r"`(nacre(?:\.\w+){2,})", text)) | set(re.findall(r"`(nacre\.\w+)`", text))
-    return {name for name in names if resolves(name)}
+    return set(re.findall(r"`(nacre(?:\.\w+){2,})", text)) | set(re.findall(r"`(nacre\.\w+)`", text))
 
 
 def resolves(name: str) -> bool:
@@ -75,6 +78,16 @@ def has_module(name: str) -> bool:
         return find_spec(name) is not None
     except ImportError:
         return False
+
+
+def test_names_below_a_module_in_the_docs_exist() -> None:
+    """A name that the docs give for something in a module of nacre must not have been renamed away."""
+    below = {
+        name for name in find_names_in_pages() if has_module(".".join(name.split(".")[:2])) and name.count(".") > 1
+    }
+    spans = (DIRECTORY / "spans.json").read_text(encoding="utf-8")  # an attribute of a span may look like such a name
+    assert below
+    assert {name for name in below if not resolves(name) and f'"{name}"' not in spans} == set()
 
 
 IMPORTS = sorted(set().union(*(find_imports(code) for code in read_sources())))

@@ -292,8 +292,8 @@ async def test_follower_continues_in_the_next_file(path: Path) -> None:
         """Run a command while the reader waits."""
         asyncio.run(bash.run(next(commands)))
 
-    def followed() -> list[str]:
+    def follow_records() -> list[str]:
         return [record["command"] for record in islice(AuditReader(str(path)).follow(write), 6)]
 
-    assert await asyncio.to_thread(followed) == [f"true {number}" for number in range(6)]
+    assert await asyncio.to_thread(follow_records) == [f"true {number}" for number in range(6)]
     assert len(AuditReader(str(path)).files()) > 2

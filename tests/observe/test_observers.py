@@ -92,12 +92,12 @@ async def test_approval_is_none_when_the_run_is_cancelled_first(
 ) -> None:
     cancel = Cancel()
 
-    async def undecided(_: Verdict) -> bool:
+    async def cancel_and_wait(_: Verdict) -> bool:
         cancel.cancel()
         await asyncio.Event().wait()
         return True
 
-    await watched.run("git stash drop", ToolContext(working_dir=tmp_path, approve=undecided, cancel=cancel))
+    await watched.run("git stash drop", ToolContext(working_dir=tmp_path, approve=cancel_and_wait, cancel=cancel))
     ended = ending(seen)
     assert ended.result is not None
     assert (ended.result.outcome, ended.approved) == (Cancelled(), None)

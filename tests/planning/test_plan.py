@@ -142,10 +142,10 @@ LOWERED = "The timeout of %s s is over the limit and was lowered to 3600 s."
     ],
 )
 def test_timeout_over_the_maximum_is_lowered_with_a_hint_at_milliseconds(
-    asked: float | None, given: float, remarks: tuple[str, ...]
+    asked: float | None, given: float, notes: tuple[str, ...]
 ) -> None:
     made = plan(timeout=asked)
-    assert (made.timeout, made.notes) == (given, remarks)
+    assert (made.timeout, made.notes) == (given, notes)
 
 
 @pytest.mark.parametrize("asked", [1e10, 10**400, math.inf])

@@ -98,15 +98,15 @@ async def test_command_that_outlasts_the_call_becomes_a_task(tmp_path: Path) -> 
 
 
 def test_wait_of_a_call_is_capped_at_the_maximum_of_the_profile() -> None:
-    def asked(**arguments: Any) -> Request:
+    def parse(**arguments: Any) -> Request:
         return parse_request({"command": "true", **arguments}, DEFAULT)
 
-    assert asked().yield_after == 120
-    assert asked(timeout_seconds=0).yield_after == 120
-    assert asked(mode="slow").yield_after == 900
-    assert asked(mode="slow", timeout_seconds=5).yield_after == 5
-    assert asked(timeout_seconds=10**9).yield_after == 3600
-    background = asked(mode="background", timeout_seconds=5)
+    assert parse().yield_after == 120
+    assert parse(timeout_seconds=0).yield_after == 120
+    assert parse(mode="slow").yield_after == 900
+    assert parse(mode="slow", timeout_seconds=5).yield_after == 5
+    assert parse(timeout_seconds=10**9).yield_after == 3600
+    background = parse(mode="background", timeout_seconds=5)
     assert (background.mode, background.yield_after, background.timeout) == ("background", None, None)
 
 

@@ -26,12 +26,12 @@ def test_recreated_directory_with_the_same_inode_is_detected(tmp_path: Path) -> 
     before = time.time_ns()
     (tmp_path / "clock").touch()
 
-    def ticked() -> bool:
+    def has_ticked() -> bool:
         (tmp_path / "clock").unlink()
         (tmp_path / "clock").touch()
         return birth_ns(str(tmp_path / "clock")) > before
 
-    wait_until(ticked, "the clock of the file system")
+    wait_until(has_ticked, "the clock of the file system")
     place.rmdir()
     place.mkdir()
     assert mounted.find_replaced() == [str(place)], f"inode {inode}, then {place.stat().st_ino}"
@@ -43,12 +43,12 @@ def tick(directory: Path) -> None:
     (directory / "first").touch()
     before = (directory / "first").stat().st_ctime_ns
 
-    def ticked() -> bool:
+    def has_ticked() -> bool:
         (directory / "next").unlink(missing_ok=True)
         (directory / "next").touch()
         return (directory / "next").stat().st_ctime_ns > before
 
-    wait_until(ticked, "the clock of the file system")
+    wait_until(has_ticked, "the clock of the file system")
 
 
 @pytest.mark.parametrize("moved", ["place/inner/key", "place/inner", "place"])

@@ -132,12 +132,12 @@ def test_large_directory_is_quarantined_without_being_read(place: Path, monkeypa
     opened: list[str] = []
     really_open = os.open
 
-    def counting(path: str, *rest: int, dir_fd: int | None = None) -> int:
+    def count_open(path: str, *rest: int, dir_fd: int | None = None) -> int:
         opened.append(path)
         return really_open(path, *rest, dir_fd=dir_fd)
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "open", counting)
+        patched.setattr(os, "open", count_open)
         guard.restore()
     (copy,) = quarantined_files(place)
     assert len(list(copy.iterdir())) == 1000

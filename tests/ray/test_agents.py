@@ -67,17 +67,17 @@ async def test_runs_lost_with_an_agent_are_released_by_a_single_thread(
     ended, given_back, at_once = list[object](), list[Lease](), set[int]()
     kill, remove = ClusterConnection.kill, Leases._remove
 
-    def killed(self: ClusterConnection, actor: object) -> None:
+    def record_kill(self: ClusterConnection, actor: object) -> None:
         ended.append(actor)
         kill(self, actor)
 
-    def removed(self: Leases, leases: list[Lease]) -> None:
+    def record_removal(self: Leases, leases: list[Lease]) -> None:
         given_back.extend(leases)
         at_once.add(sum(thread.name == "nacre-errands" for thread in threading.enumerate()))
         remove(self, leases)
 
-    monkeypatch.setattr(ClusterConnection, "kill", killed)
-    monkeypatch.setattr(Leases, "_remove", removed)
+    monkeypatch.setattr(ClusterConnection, "kill", record_kill)
+    monkeypatch.setattr(Leases, "_remove", record_removal)
     os.kill(agent, signal.SIGKILL)
     results = await asyncio.wait_for(asyncio.gather(*map(collect_result, streams)), _LONG)
     assert {type(result.outcome) for result in results} == {Lost}

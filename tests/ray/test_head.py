@@ -118,22 +118,22 @@ async def test_death_of_the_head_fails_calls_and_the_program_survives(life: Life
             assert driver.stdout is not None
             lines = driver.stdout
 
-            async def said() -> str:
+            async def read_line() -> str:
                 return (await asyncio.wait_for(lines.readline(), 2 * _LONG)).decode().strip()
 
-            assert await said() == "begun"
+            assert await read_line() == "begun"
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
             driver.stdin.write(b"\n")
             silent = f"The head of the Ray cluster ({address}) has not answered for "
             async with asyncio.timeout(_LONG / 2):  # Ray itself reports it after a minute
-                assert [silent in await said() for _ in range(3)] == [True] * 3
-                assert await said() == "told"
+                assert [silent in await read_line() for _ in range(3)] == [True] * 3
+                assert await read_line() == "told"
             gate.open()
-            assert [await said() for _ in range(3)] == ["Exited(code=3)", "Lost", "Lost"]
-            assert silent in await said()
-            assert f"There is no Ray cluster to be reached at {address}: " in await said()
-            assert await said() == "over"
+            assert [await read_line() for _ in range(3)] == ["Exited(code=3)", "Lost", "Lost"]
+            assert silent in await read_line()
+            assert f"There is no Ray cluster to be reached at {address}: " in await read_line()
+            assert await read_line() == "over"
             assert await asyncio.wait_for(driver.wait(), _LONG) == 0
         finally:
             if driver.returncode is None:

@@ -88,11 +88,11 @@ async def test_node_outside_the_cluster_is_an_error(made: Made) -> None:
 async def test_failed_placement_leaves_no_reservation(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = importlib.import_module("ray.util.placement_group")  # `ray.util` has a function of that name
 
-    def broken(group: object) -> object:
+    def fail_to_read(group: object) -> object:
         raise OSError("no table")
 
     before = set(groups.placement_group_table())
-    monkeypatch.setattr(groups, "placement_group_table", broken)
+    monkeypatch.setattr(groups, "placement_group_table", fail_to_read)
     with pytest.raises(EngineUnavailable, match="Ray gives no place: no table"):
         await Bash(engine=made(num_cpus=0.1)).run("true")
     monkeypatch.undo()

@@ -85,7 +85,7 @@ def test_ruleset_restricts_only_the_calling_thread(tmp_path: Path) -> None:
             return type(error).__name__
         return "made"
 
-    def confined() -> None:
+    def restrict_and_read() -> None:
         prctl(NO_NEW_PRIVS, 1)
         files, network, scopes = handled_rights(abi)
         files &= ~landlock.READING
@@ -100,7 +100,7 @@ def test_ruleset_restricts_only_the_calling_thread(tmp_path: Path) -> None:
         outcome["outside"] = attempt(tmp_path)
         outcome["inside"] = attempt(tmp_path / "open")
 
-    thread = threading.Thread(target=confined)
+    thread = threading.Thread(target=restrict_and_read)
     thread.start()
     thread.join(HANG_TIMEOUT_S)
     assert outcome == {"outside": "PermissionError", "inside": "made"}

@@ -341,7 +341,7 @@ MODES_X86 = {"open": (1, 2), "chmod": (None, 1), "creat": (None, 1), "mknod": (N
 def test_set_user_id_bit_is_refused_where_modes_may_change(machine: str, truncation: bool) -> None:
     asked = Filter(machine, metadata=False, truncation=truncation)
 
-    def given(name: str, flags_at: int | None, mode_at: int, *, flags: int, mode: int) -> str:
+    def call_with_mode(name: str, flags_at: int | None, mode_at: int, *, flags: int, mode: int) -> str:
         arguments = [0] * 6
         arguments[mode_at] = mode
         if flags_at is not None:
@@ -351,11 +351,13 @@ def test_set_user_id_bit_is_refused_where_modes_may_change(machine: str, truncat
     for name, places in {**MODES, **(MODES_X86 if machine == "x86_64" else {})}.items():
         for flags in (CREAT | WRONLY, CREAT | RDWR | TRUNC, CREAT, TMPFILE | RDWR):
             for mode in (0o4755, 0o6711, 0o4000):
-                assert given(name, *places, flags=flags, mode=mode) == "EPERM", name
+                assert call_with_mode(name, *places, flags=flags, mode=mode) == "EPERM", name
             for mode in (0o644, 0o2775, 0o1777):
-                assert given(name, *places, flags=flags, mode=mode) == "allow", name
+                assert call_with_mode(name, *places, flags=flags, mode=mode) == "allow", name
         if places[0] is not None:
-            assert given(name, *places, flags=WRONLY | TRUNC, mode=0o7777) == "allow", "a mode that nobody looks at"
+            assert call_with_mode(name, *places, flags=WRONLY | TRUNC, mode=0o7777) == "allow", (
+                "a mode that nobody looks at"
+            )
     assert asked("openat2") == "ENOSYS", "its mode is in memory; programs then use `openat`"
 
 

@@ -9,6 +9,11 @@ from textwrap import dedent
 
 import pytest
 
+from scripts.lint.baseline import entry_of, read_exceptions
+from scripts.lint.checks import find_banned_names
+from scripts.lint.glossary import read_glossary
+from scripts.lint.source import read_files
+
 PROJECT = Path(__file__).parents[2]
 
 GLOSSARY = """\
@@ -23,6 +28,9 @@ let_go -> detach
 
 [constants]
 NOBODY -> NO_APPROVER
+
+[parameters]
+heard -> on_verdict
 
 [keeper/care | keeper/server/supervisor]
 module -> supervisor
@@ -123,6 +131,13 @@ def lint(tmp_path: Path) -> Lint:
     return Lint(tmp_path)
 
 
+def test_no_name_of_the_glossary_is_defined_in_the_project() -> None:
+    """The baseline may hold known violations of other rules, but none of names."""
+    violations = find_banned_names(read_files(PROJECT), read_glossary(PROJECT / "scripts/lint/glossary.txt"))
+    allowed = read_exceptions(PROJECT / "scripts/lint/exceptions.txt")
+    assert [found.message for found in violations if entry_of(found) not in allowed] == []
+
+
 def test_lint_passes_for_plain_code(lint: Lint) -> None:
     lint.write("src/nacre/limiter.py", GOOD)
     lint.write("tests/test_limiter.py", "def test_told() -> None:\n    'It is told.'\n")
@@ -143,6 +158,16 @@ def test_lint_passes_for_plain_code(lint: Lint) -> None:
             "src/nacre/a.py",
             "if True:\n    class A:\n        def let_go(self): ...",
             "3: method `A.let_go` is not a plain name: use `detach`",
+        ),
+        (
+            "bench/a.py",
+            "def f():\n    async def _let_go(): ...",
+            "2: function `f._let_go` is not a plain name: use `detach`",
+        ),
+        (
+            "src/nacre/a.py",
+            "class A:\n    def f(self, a, *, heard=None): ...",
+            "2: parameter `A.f.heard` is not a plain name: use `on_verdict`",
         ),
         (
             "examples/a.py",

@@ -91,12 +91,12 @@ async def test_pattern_matches_anywhere_and_function_gets_the_request(scripted: 
 
 
 async def test_answer_can_be_computed_from_the_request(scripted: ScriptedBash) -> None:
-    async def later(request: Request) -> Reply:
+    async def answer_later(request: Request) -> Reply:
         await turn_loop()
         return Reply(stdout=request.command.upper(), exit_code=1)
 
     scripted.on(re.compile("^echo"), lambda request: request.command.removeprefix("echo "))
-    scripted.on(re.compile("^say"), later)
+    scripted.on(re.compile("^say"), answer_later)
     assert (await scripted.run("echo hello")).output == "hello"
     said = await scripted.run("say so")
     assert (said.output, said.exit_code) == ("SAY SO", 1)
@@ -306,10 +306,10 @@ def test_concurrent_threads_are_recorded_once_each(scripted: ScriptedBash) -> No
 
 @pytest.mark.parametrize("said", [None, b"bytes", ["ls"]])
 async def test_invalid_answer_error_names_the_command(said: Any, scripted: ScriptedBash) -> None:
-    async def later(_: Request) -> Any:
+    async def answer_later(_: Request) -> Any:
         return said
 
-    scripted.on("ls", lambda _: said).on("ls", later)
+    scripted.on("ls", lambda _: said).on("ls", answer_later)
     for _ in range(2):
         with pytest.raises(TypeError, match=r"is no answer to 'ls': a Reply, a Result or a text is"):
             await scripted.run("ls")

@@ -19,9 +19,11 @@ from nacre.views.console.escape import escape_command, to_ascii
 ASKS = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
 
 
-def verdict(matter: ApprovalRequest, words: str = "rm x") -> Verdict:
+def verdict(approval_request: ApprovalRequest, words: str = "rm x") -> Verdict:
     return Verdict(
-        Decision.ASK, (Finding("some-rule", Decision.ASK, 0, 4, words, "is odd", "do not"),), approval_request=matter
+        Decision.ASK,
+        (Finding("some-rule", Decision.ASK, 0, 4, words, "is odd", "do not"),),
+        approval_request=approval_request,
     )
 
 

@@ -212,7 +212,7 @@ PIECES = st.text(st.sampled_from(ODD + "abc"), max_size=60)
     st.sampled_from([0, 5, 20]),
 )
 def test_model_text_stays_within_limits_and_survives_json(
-    data: bytes, remarks: list[str], kind: type, apart: bool, most: int | None, errors: int
+    data: bytes, notes: list[str], kind: type, apart: bool, most: int | None, errors: int
 ) -> None:
     endings: dict[type, Outcome] = {
         Exited: Exited(1),
@@ -234,7 +234,7 @@ def test_model_text_stays_within_limits_and_survives_json(
         out=both,
         err=both,
         both=both,
-        notes=tuple(remarks),
+        notes=tuple(notes),
         task=TaskRef(ODD, 1, 1, ODD * 100),
         spill=Spill(ODD * 100, 5, complete=True),
     )

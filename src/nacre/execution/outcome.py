@@ -122,18 +122,20 @@ def _is_negative_answer(stage: PipelineStatus) -> bool:
     return stage.status == 1 and stage.name in _QUESTION_COMMANDS
 
 
-def notes_on_pipestatus(stages: tuple[PipelineStatus, ...], outcome: Outcome) -> list[str]:
+def notes_on_pipestatus(pipe_statuses: tuple[PipelineStatus, ...], outcome: Outcome) -> list[str]:
     """Note failed commands of a pipeline that the exit status of its last command hides, be that 0 or the 1 of a "no".
     A command killed by SIGPIPE, because the next one stopped reading, has not failed."""
     failed = [
-        stage for stage in stages[:-1] if stage.status not in (0, _BROKEN_PIPE) and not _is_negative_answer(stage)
+        stage
+        for stage in pipe_statuses[:-1]
+        if stage.status not in (0, _BROKEN_PIPE) and not _is_negative_answer(stage)
     ]
-    if not failed or outcome != Exited(stages[-1].status):
+    if not failed or outcome != Exited(pipe_statuses[-1].status):
         return []
-    if outcome != Exited(0) and not _is_negative_answer(stages[-1]):
+    if outcome != Exited(0) and not _is_negative_answer(pipe_statuses[-1]):
         return []  # the last command failed as well: the reader will look at the pipeline anyway
     names = ", ".join(f"`{stage.name}` exited with {stage.status}" for stage in failed)
-    return [f"In the pipeline {names}; the exit code is that of `{stages[-1].name}`."]
+    return [f"In the pipeline {names}; the exit code is that of `{pipe_statuses[-1].name}`."]
 
 
 _SHORTAGE_PATTERNS = {

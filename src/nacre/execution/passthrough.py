@@ -28,7 +28,7 @@ _POLL_INTERVAL_MS = 100
 def pass_through(stream: Stream) -> Stream:
     """Wrap a stream function so that its output is passed through."""
 
-    async def passing(request: Request, ctx: ToolContext) -> AsyncGenerator[Event, None]:
+    async def forward_stream(request: Request, ctx: ToolContext) -> AsyncGenerator[Event, None]:
         ctx = replace(ctx, limits=replace(ctx.limits, spill=0))  # output that is not kept needs no file
         through = StdioForwarder()
         try:
@@ -42,7 +42,7 @@ def pass_through(stream: Stream) -> Stream:
         finally:
             through.stopped = True
 
-    return passing
+    return forward_stream
 
 
 def _drop_output(result: Result, notes: Iterable[str]) -> Result:

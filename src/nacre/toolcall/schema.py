@@ -20,7 +20,7 @@ def tool_with_times(profile: Profile) -> Tool:
     words = {f"{{{name}}}": _number(value) for name, value in times.items()}
     words |= {f"{{{name} spoken}}": _format_seconds(value) for name, value in times.items()}
 
-    def filled(text: str) -> str:
+    def fill_in(text: str) -> str:
         for token, word in words.items():
             text = text.replace(token, word)
         return text
@@ -29,7 +29,7 @@ def tool_with_times(profile: Profile) -> Tool:
     if not any("{" in parameter.description for parameter in tool.parameters):
         return tool
     return replace(
-        tool, parameters=tuple(replace(each, description=filled(each.description)) for each in tool.parameters)
+        tool, parameters=tuple(replace(each, description=fill_in(each.description)) for each in tool.parameters)
     )
 
 

@@ -43,10 +43,12 @@ def proxy(
 
         def _pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            headers = {name: self._named(text) for name, text in self.headers.items() if name.lower() not in _OURS}
+            headers = {
+                name: self._rename_host(text) for name, text in self.headers.items() if name.lower() not in _OURS
+            }
             if meant:
-                body = self._taken(body, headers, meant)
-            headers |= {"Host": self._named(self.headers.get("host", "")), "Authorization": f"Bearer {token}"}
+                body = self._apply_meant(body, headers, meant)
+            headers |= {"Host": self._rename_host(self.headers.get("host", "")), "Authorization": f"Bearer {token}"}
             upstream = http.client.HTTPConnection(there, timeout=HANG_TIMEOUT_S)
             try:
                 upstream.request(self.command, self.path, body, {**headers, "Content-Length": str(len(body))})
@@ -68,12 +70,12 @@ def proxy(
 
         do_GET = do_POST = do_DELETE = do_OPTIONS = do_PUT = _pass_on
 
-        def _named(self, text: str) -> str:
+        def _rename_host(self, text: str) -> str:
             for name in ("localhost", "127.0.0.1"):
                 text = text.replace(f"{name}:{server.server_port}", there)
             return text
 
-        def _taken(self, body: bytes, headers: dict[str, str], meant: Meant) -> bytes:
+        def _apply_meant(self, body: bytes, headers: dict[str, str], meant: Meant) -> bytes:
             try:
                 message = json.loads(body)
                 name = message["params"]["name"]

@@ -49,8 +49,8 @@ def test_listed_mistakes_are_refused_with_an_alternative(command: str) -> None:
 
 @pytest.mark.req("P-007")
 @pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
-def test_listed_mistakes_are_refused_in_every_part_of_a_command(around: str) -> None:
-    texts = [around.format(command) for command in LISTED]
+def test_listed_mistakes_are_refused_in_every_part_of_a_command(template: str) -> None:
+    texts = [template.format(command) for command in LISTED]
     verdicts = {
         text: check(text, policy=PHOENIX.policy, cwd="/home/dev/project", env={"HOME": "/home/dev"}) for text in texts
     }

@@ -92,9 +92,9 @@ async def test_parsing_the_plain_text_gives_the_data_of_the_report(command: str)
 @example("", 0, "/", "x", "[nacre: the line above is the command's own]", ["r"])
 @example("", 0, "/", "x", "(no errors)\n[nacre: y]", [])
 def test_parsing_is_exact_when_no_stream_contains_a_heading(
-    command: str, code: int, cwd: str, out: str, err: str, remarks: list[str]
+    command: str, code: int, cwd: str, out: str, err: str, notes: list[str]
 ) -> None:
-    text = layout(command, code, cwd, out, err, remarks)
+    text = layout(command, code, cwd, out, err, notes)
     assert parse(text, timeout=None) == BashData(command, code, cwd, out, err, False, None)
 
 

@@ -213,13 +213,13 @@ class Containers(Engine):
         self._close_idle()
         self._drop_outdated(made)
 
-        async def opened() -> Container:
+        async def open_container() -> Container:
             container = Container(self._program, made)
             await container.open()
             return container
 
         while True:
-            container = await self._containers.get(made, opened)
+            container = await self._containers.get(made, open_container)
             if await container.is_running() and container.acquire():
                 return container
             self._containers.drop(made, container)

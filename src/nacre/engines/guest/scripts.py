@@ -34,7 +34,7 @@ def start_script(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: 
     shell = bootstrap_script(
         long=True,
         session=plan.reports_state,
-        stages=bool(plan.pipeline_commands),
+        report_pipestatus=bool(plan.pipeline_commands),
         startup=False,
         files=None,
         waits=plan.wait_for_jobs,

@@ -104,7 +104,7 @@ def bootstrap_script(
     *,
     long: bool,
     session: bool,
-    stages: bool,
+    report_pipestatus: bool,
     startup: bool,
     files: int | None,
     waits: bool = False,
@@ -113,10 +113,10 @@ def bootstrap_script(
     """Return the script.
 
     `long`: the command is passed as a file, and the pipe only carries the start signal. `session`: report the final
-    state. `stages`: report the exit status of each command of the last pipeline. `startup`: BASH_ENV is set. `files`:
-    soft limit of file descriptors, where only the shell itself can set it. `waits`: wait for the shell's jobs before
-    exit. `mark`: path of a FIFO, quoted for bash, to which the shell writes its exit status; after a signal, it may
-    write another one, or none. The FIFO is opened for reading and writing: its reader may have been killed a moment
+    state. `report_pipestatus`: report the exit status of each command of the last pipeline. `startup`: BASH_ENV is set.
+    `files`: soft limit of file descriptors, where only the shell itself can set it. `waits`: wait for the shell's jobs
+    before exit. `mark`: path of a FIFO, quoted for bash, to which the shell writes its exit status; after a signal, it
+    may write another one, or none. The FIFO is opened for reading and writing: its reader may have been killed a moment
     before, and opening a FIFO without a reader would block.
     """
     before = (_READ_COMMAND_FROM_FILE if long else _READ_COMMAND) + _limit(files) + (_STARTUP if startup else "")
@@ -128,9 +128,9 @@ def bootstrap_script(
         inner = last.replace("'", "'\\''")
         before += f"trap '{inner}' EXIT;"
     if session:
-        run = f"{_RUN_WITH_PIPESTATUS};{_SAVE_PIPESTATUS}" if stages else f"{_RUN};{_SAVE_STATUS}"
+        run = f"{_RUN_WITH_PIPESTATUS};{_SAVE_PIPESTATUS}" if report_pipestatus else f"{_RUN};{_SAVE_STATUS}"
         return f"{before}{run}{wait}{_AND_WRITE_STATE}{_EXIT}"
     # While the command runs, bash itself holds a copy of the descriptor, which no command inherits.
-    if stages:
+    if report_pipestatus:
         return f"{before}{_RUN_WITH_PIPESTATUS} 63>&-;{_SAVE_PIPESTATUS}{wait}{_EXIT}"
     return f"{before}{_RUN};{_SAVE_STATUS}{wait}{_EXIT}" if waits else before + _RUN

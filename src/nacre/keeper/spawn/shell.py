@@ -154,7 +154,7 @@ def spawn(
         text_of_bash = bootstrap_script(
             long=start.text is None,
             session=start.reports_state,
-            stages=asked,
+            report_pipestatus=asked,
             waits=start.wait_for_jobs,
             startup=startup,
             files=most_files,

@@ -73,11 +73,11 @@ def replace_pattern(value: str, operator: str, searched: str, replacement: str, 
     regex = {"#": f"\\A(?:{regex})", "%": f"(?:{regex})\\Z"}.get(anchor, regex)
     text = to_source(replacement)
 
-    def by(found: re.Match[str]) -> str:
+    def replacement_for(found: re.Match[str]) -> str:
         return text if literally else text.replace("&", found[0])
 
     try:
-        return re.sub(regex, by, value, count=0 if operator == "//" else 1, flags=re.DOTALL)
+        return re.sub(regex, replacement_for, value, count=0 if operator == "//" else 1, flags=re.DOTALL)
     except re.error:
         return UNKNOWN
 

@@ -82,7 +82,7 @@ class Slots:
         the agent as lost."""
         held = [lease]
 
-        def done(future: Future[Any] | None = None) -> None:
+        def on_answer(future: Future[Any] | None = None) -> None:
             with contextlib.suppress(IndexError):  # already done
                 lease = held.pop()
                 if future is not None and future.exception() is None:
@@ -90,8 +90,8 @@ class Slots:
                 else:  # in another thread: this one may have to receive Ray's answer
                     self.leases.jobs.add(lambda: self.on_lost(lease, AgentEnded(agent.node), agent))
 
-        answer.future().add_done_callback(done)
-        return done
+        answer.future().add_done_callback(on_answer)
+        return on_answer
 
     def on_lost(self, lease: Lease, lost: NodeLost, agent: AgentConnection | None = None) -> None:
         """Drop the agent and return the lease to Ray. Place nothing on the node for a while, unless only the agent has

@@ -35,10 +35,10 @@ def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] 
             elif (address or (opened.operator in ("<&", ">&") and opened.target in lines)) and _reads_commands(command):
                 return command.start, command.end, Hit()
 
-    def connected(command: Command) -> bool:
+    def is_connected(command: Command) -> bool:
         return any(_ADDRESS.match(each.target) or each.target in lines for each in command.redirects)
 
-    return find_pipeline(script, connected, reads_commands_from_pipe)
+    return find_pipeline(script, is_connected, reads_commands_from_pipe)
 
 
 def _redirections(command: Command) -> Iterator[Redirection]:
