@@ -22,7 +22,7 @@ from nacre import Bash, Request
 from nacre.engines.ray import RayEngine
 from nacre.errors import EngineUnavailable
 from nacre.result import Chunk, Running
-from nacre.bash import ending
+from nacre.execution.finish import collect_result
 
 address = sys.argv[1]
 join = lambda: ray.init(address, log_to_driver=False, logging_level="ERROR")
@@ -47,7 +47,7 @@ async def main():
     await asyncio.wait([queued], timeout=2)
     ray.shutdown()
     for stream in streams:
-        result = await ending(stream)
+        result = await collect_result(stream)
         print(result.outcome.reason, result.out.text, end="")
     try:
         await queued
@@ -70,7 +70,7 @@ async def main():
     stream = await begun(Bash(engine=used).stream("echo part; sleep 300"))
     ray.shutdown()
     join()
-    result = await ending(stream)
+    result = await collect_result(stream)
     print(result.outcome.reason, result.out.text, end="")
     for word in ("one", "two"):
         print((await Bash(engine=used).run(f"echo {word}")).out.text, end="")

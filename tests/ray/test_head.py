@@ -38,7 +38,7 @@ from nacre import Bash
 from nacre.engines.ray import RayEngine, RayTasks
 from nacre.errors import EngineUnavailable
 from nacre.result import Chunk
-from nacre.bash import ending
+from nacre.execution.finish import collect_result
 
 address, minute, stays, ends = sys.argv[1:]
 
@@ -69,9 +69,9 @@ async def main():
     await told(queued)
     await told(RayTasks(other).list())
     print("told", flush=True)
-    print((await ending(short)).outcome)
+    print((await collect_result(short)).outcome)
     for stream in streams:
-        await told(ending(stream))
+        await told(collect_result(stream))
     await asyncio.wait([asyncio.create_task(told(Bash(engine=other).run("true")))])
     await asyncio.wait([asyncio.Future()], timeout=max(0, since + float(minute) - time.monotonic()))
     for engine in (on_head, other, full):

@@ -252,7 +252,7 @@ async def test_unreachable_node_does_not_hide_tasks_of_other_nodes(
             raise EngineUnavailable(f"There is no nacre on node {asked}.")
         return await on(self, asked)
 
-    monkeypatch.setattr(type(agents), "on", without_nacre)
+    monkeypatch.setattr(type(agents), "agent_on", without_nacre)
     assert result.outcome.task in [placed.task.id for placed in await tasks.list()]
     other = next(each.node_id for each in machines.nodes if each.node_id != node)
     with pytest.raises(EngineUnavailable, match="no nacre"):
