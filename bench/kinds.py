@@ -27,7 +27,9 @@ class Soaked:
     def judge(self, result: Result, right: bool) -> bool:
         """Return `right`, and record the outcome and notes of a wrong result."""
         if not right:
-            remarks = [remark for remark in result.notes if "goes on as task" not in remark]  # that note contains an id
+            remarks = [
+                remark for remark in result.notes if "keeps running as task" not in remark
+            ]  # that note contains an id
             self.reasons.append(" ".join([f"{result.outcome}", *remarks]))
         return right
 

@@ -14,7 +14,7 @@ async def main() -> None:
     print(answer.text.splitlines())  # ['[nacre: exit 3]', 'hello']
 
     answer = await bash.call({"command": "ls", "timeout": 30}, ctx)
-    print(answer.text)  # Error (unknown_argument): There is no argument 'timeout'. Did you mean `timeout_seconds`?
+    print(answer.text)  # Error (unknown_argument): Unknown argument: 'timeout'. Did you mean `timeout_seconds`?
 
     answer = await Bash("mycode").call({"command": "echo hello", "timeout": 30_000}, ctx)
     print(answer.data["stdout"].strip(), answer.data["exit_code"])  # hello 0

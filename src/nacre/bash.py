@@ -92,7 +92,7 @@ class Bash:
         if self.profile.container and engine.is_local:
             raise InvalidRequest(
                 "no_container",
-                f"The profile {self.profile.name!r} wants a container, and the engine is {engine.name!r}.",
+                f"The profile {self.profile.name!r} needs a container, but the engine is {engine.name!r}.",
                 field="engine",
                 hint="Give one: Bash(…, engine=Containers(IMAGE)), from nacre.engines.",
             )
@@ -342,7 +342,7 @@ def _split_options(command: str, options: Mapping[str, Any]) -> tuple[Request, T
     for name in options:
         if name not in _OF_REQUEST | _OF_CONTEXT:
             near = difflib.get_close_matches(name, _OF_REQUEST | _OF_CONTEXT, n=1)
-            raise TypeError(f"run() has no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            raise TypeError(f"run() got an unknown option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     if options.get("cwd") is not None and options.get("workspace") is None:
         # Here a programmer gives the directory, not a model: so it may be the workspace, too.
         options = {**options, "workspace": os.path.join(options.get("working_dir") or "", options["cwd"])}

@@ -155,7 +155,7 @@ def amount(limit: str, value: float) -> str:
     """Format an amount of a limited resource with its unit."""
     match limit:
         case "cpu":
-            return f"{value:g} s of computing"
+            return f"{value:g} s of CPU time"
         case "processes":
             return f"{value:g} processes"
         case "threads":

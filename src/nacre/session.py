@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 _PER_RUN_VARIABLES = frozenset({"_", "PWD", "SHLVL", TAG_VARIABLE})
 """Variables that bash and the keeper set for each shell."""
-_STILL_RUNNING_NOTE = "The session is as before: what goes on as a task changes nothing in it."
+_STILL_RUNNING_NOTE = "The session is unchanged: a command that keeps running as a task does not change it."
 _STATE_UNKNOWN_NOTE = (
-    "The shell did not tell its directory and variables (`exec`, or `exit` with a trap on EXIT): "
-    "the session is as before."
+    "The shell did not report its directory and variables (`exec`, or `exit` with a trap on EXIT): "
+    "the session is unchanged."
 )
-_VARIABLES_UNKNOWN_NOTE = "The shell could not tell all its variables: those of the session are as before."
+_VARIABLES_UNKNOWN_NOTE = "The shell could not report all its variables: those of the session are unchanged."
 
 
 class Session:

@@ -6,7 +6,9 @@ from enum import StrEnum
 
 from nacre.base.frozen import frozen
 
-NOT_PROVEN_HARMLESS = "The command is not provably plain, and this policy lets only plain commands run unasked"
+NOT_PROVEN_HARMLESS = (
+    "The command is not provably harmless, and this policy runs only provably harmless commands without approval"
+)
 
 
 NOT_PROVEN_HARMLESS_ID = "not-plain"
@@ -130,7 +132,7 @@ class Verdict:
         """Suggested alternative of the strictest finding; empty if allowed."""
         if self.findings:
             return self.findings[0].instead
-        return "use plain commands of the allowed list, or ask the user" if not self.allowed else ""
+        return "use commands of the allowed list, or ask the user" if not self.allowed else ""
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data."""

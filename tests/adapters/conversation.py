@@ -75,14 +75,14 @@ TEXTS = [
         "others pushed there would be lost. Instead: `git push --force-with-lease`, which stops if the remote has "
         "moved]"
     ),
-    "Error (unknown_argument): There is no argument 'timeout'. Did you mean `timeout_seconds`?",
+    "Error (unknown_argument): Unknown argument: 'timeout'. Did you mean `timeout_seconds`?",
     (
-        "[nacre: it runs as task bash-ID; what it prints is in STATE/bash-ID/output.log; TaskOutput reads it and waits "
+        "[nacre: it runs as task bash-ID; its output is in STATE/bash-ID/output.log; TaskOutput reads it and waits "
         "for it, KillShell ends it]"
     ),
     (
         "[nacre: bash-ID running for N s, last output N s ago]\nlistening on port 8000\n"
-        "[nacre: cursor 23: pass since=23 for what comes after this]"
+        "[nacre: cursor 23: pass since=23 for later output]"
     ),
     "[nacre: bash-ID killed by process N of user N after N s]",
     "No task is running. Pass all=true for those that have ended.",
@@ -108,7 +108,7 @@ STREAMS = [
     CommandStreams(
         "started\n",
         "[nacre: 1 process left running: N (it).]\n"
-        "[nacre: It goes on as task bash-ID; what it prints is in STATE/bash-ID/output.log.]\n",
+        "[nacre: It keeps running as task bash-ID; its output is in STATE/bash-ID/output.log.]\n",
         0,
     ),
 ]

@@ -166,7 +166,7 @@ async def test_session_keeps_its_state_after_a_cancelled_call(tmp_path: Path, li
     assert await tool.call({"command": "echo $COLOUR"}) == "blue"
 
 
-RESTARTED = "The shell was restarted: its directory and variables are those of the beginning."
+RESTARTED = "The shell was restarted with its initial directory and variables."
 
 
 async def test_working_directory_and_variables_persist_until_a_restart(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ async def test_restart_kills_running_leftovers(tmp_path: Path, life: Lifeline) -
     ctx = ToolContext(working_dir=tmp_path, output_dir=tmp_path / "state")
     started = {"command": f"({life.hold} setsid sleep 600) & echo started"}
     said = await Api(bash(started, {"command": "true"}, {"restart": True})).converse(BashTool(ctx=ctx))
-    assert said[2] == f"{RESTARTED} What still ran in it was ended: {task_in(said[0])}."
+    assert said[2] == f"{RESTARTED} Its running tasks were killed: {task_in(said[0])}."
     assert life.over
     assert Tasks(ctx.output_dir).list(all=False) == []
 
@@ -226,7 +226,7 @@ async def test_cancel_of_the_context_still_works_after_a_restart(tmp_path: Path,
 async def test_command_passed_with_a_restart_is_not_run(tmp_path: Path) -> None:
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     said = await tool.call({"command": "touch made", "restart": True})
-    assert said == f"{RESTARTED} The command beside `restart` was not run."
+    assert said == f"{RESTARTED} The command given with `restart` was not run."
     assert not (tmp_path / "made").exists()
 
 
@@ -234,7 +234,7 @@ async def test_approval_is_requested_from_the_approve_of_the_context(tmp_path: P
     asking = Bash(replace(DEFAULT, policy=Policy(default_decision=Decision.ASK)))
     ctx = ToolContext(working_dir=tmp_path)
     (nobody,) = await Api(bash({"command": "touch made"})).converse(BashTool(asking, ctx))
-    assert "nobody was asked" in nobody
+    assert "no person was asked" in nobody
     assert not (tmp_path / "made").exists()
     await Api(bash({"command": "touch made"})).converse(BashTool(asking, replace(ctx, approve=lambda _: True)))
     assert (tmp_path / "made").exists()

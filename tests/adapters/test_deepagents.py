@@ -195,7 +195,7 @@ def test_download_over_the_size_limit_is_an_error_without_content(
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
     most, more = backend.download_files([str(tmp_path / "most"), str(tmp_path / "more")])
     assert (most.error, len(most.content or b"")) == (None, 2**20)
-    assert (more.error, more.content) == ("the file has more than 1 MB", None)
+    assert (more.error, more.content) == ("the file is larger than 1 MB", None)
 
 
 def test_truncated_output_is_marked(tmp_path: Path) -> None:

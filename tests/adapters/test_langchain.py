@@ -198,7 +198,7 @@ async def test_finished_calls_are_not_repeated_after_an_interrupt(tmp_path: Path
 async def test_command_that_needs_approval_is_refused_without_an_approver(tmp_path: Path) -> None:
     agent = create_agent(Model(messages=messages_for_calls(RISKY)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
     (told,) = heard_by(await agent.ainvoke({"messages": [("user", "Drop it.")]}))
-    assert "nobody was asked" in str(told.content)
+    assert "no person was asked" in str(told.content)
     assert told.status == "success"
 
 

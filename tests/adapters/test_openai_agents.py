@@ -235,7 +235,7 @@ async def test_command_that_needs_approval_is_refused_when_called_directly(tmp_p
     assert isinstance(function, FunctionTool)
     given = json.dumps({"command": "touch made"})
     call = CallContext(None, tool_name="Bash", tool_call_id="c0", tool_arguments=given)
-    assert "nobody was asked" in await function.on_invoke_tool(call, given)
+    assert "no person was asked" in await function.on_invoke_tool(call, given)
 
     execute: Any = shell_tool(make_asking_bash(), ctx).executor
     data = ShellCallData(call_id="c0", action=ShellActionRequest(commands=["touch made"]))

@@ -226,7 +226,7 @@ async def test_approve_of_the_context_takes_precedence_over_deferral(tmp_path: P
 
 async def test_command_that_needs_approval_is_refused_without_approvals(tmp_path: Path) -> None:
     agent = Agent(runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path))])
-    assert "nobody was asked" in (await agent.run("Go.")).output
+    assert "no person was asked" in (await agent.run("Go.")).output
     assert not (tmp_path / "made").exists()
 
 

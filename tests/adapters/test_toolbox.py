@@ -228,7 +228,7 @@ def test_install_hint_keeps_the_name_of_the_missing_module() -> None:
     error = missing_extra("langchain", ImportError("No module named 'langchain_core'", name="langchain_core"))
     assert (error.name, str(error)) == (
         "langchain_core",
-        "No module named 'langchain_core'. This adapter needs what comes with: pip install 'nacre[langchain]'",
+        "No module named 'langchain_core'. This adapter needs: pip install 'nacre[langchain]'",
     )
 
 

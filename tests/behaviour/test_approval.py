@@ -53,7 +53,7 @@ async def test_the_default_policy_refuses_to_delete_everything(tmp_path: Path) -
 async def test_command_that_needs_approval_is_refused_without_an_approver(tmp_path: Path) -> None:
     result = await ASKS.run("touch made", ToolContext(working_dir=tmp_path))
     assert isinstance(result.outcome, Refused)
-    assert result.outcome.reason.endswith("It needs a person's word, and nobody was asked")
+    assert result.outcome.reason.endswith("It needs approval, and no person was asked")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -80,7 +80,7 @@ async def test_command_that_needs_approval_runs_when_the_approver_approves(tmp_p
 async def test_command_that_the_approver_denies_is_refused(tmp_path: Path) -> None:
     result = await ASKS.run("touch made", ToolContext(working_dir=tmp_path, approve=lambda verdict: False))
     assert isinstance(result.outcome, Refused)
-    assert "said no" in result.outcome.reason
+    assert "asked and refused" in result.outcome.reason
     assert list(tmp_path.iterdir()) == []
 
 

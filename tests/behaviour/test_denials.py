@@ -138,13 +138,14 @@ async def test_denied_change_of_a_protected_path_is_reported(command: str, tmp_p
 async def test_denial_without_a_path_to_test_is_reported_as_likely(tmp_path: Path) -> None:
     result = await run_restricted("echo > /dev/tcp/127.0.0.1/9", tmp_path)
     likely = "Likely blocked by access='restricted' (network): the network (there is none). "
-    assert result.notes == (f"{likely}{POINTLESS}work with what is here, or say what you need from where.",)
+    assert result.notes == (f"{likely}{POINTLESS}work with what is here, or say what you need and from where.",)
 
 
 async def test_denied_signal_to_an_outside_process_is_reported(tmp_path: Path) -> None:
     result = await run_restricted(f"kill {os.getpid()}", tmp_path)
     assert result.notes[0].startswith(
-        f"Blocked by access='restricted' (signals): signalling process {os.getpid()}, which is not of this command."
+        f"Blocked by access='restricted' (signals): signalling process {os.getpid()}, which does not belong to this "
+        "command."
     )
 
 
@@ -262,7 +263,7 @@ def test_hostile_error_lines_do_not_slow_the_search_for_denials(mark: str, tmp_p
 
 async def test_third_denied_attempt_in_a_conversation_is_pointed_out(tmp_path: Path) -> None:
     said = [(await run_restricted("touch new", tmp_path, "one")).notes[0] for _ in range(3)]
-    assert ["This is attempt 3 at the same thing." in each for each in said] == [False, False, True]
+    assert ["This is attempt 3 at the same action." in each for each in said] == [False, False, True]
     assert "This is attempt" not in (await run_restricted("touch new", tmp_path, "another")).notes[0]
 
 
@@ -290,7 +291,7 @@ def test_constraints_text_describes_each_access_mode(tmp_path: Path) -> None:
     assert strict.startswith("Commands can read and write nothing.")
     workspace = bash.constraints(ToolContext(access="workspace", working_dir=tmp_path, network=(443,)))
     assert f"only below {tmp_path}" in workspace
-    assert "only TCP to port 443" in workspace
+    assert "Only TCP to port 443" in workspace
     assert all(len(each) < 900 for each in (restricted, strict, workspace))
 
 
@@ -312,7 +313,7 @@ def test_constraints_text_describes_only_what_is_enforced(tmp_path: Path) -> Non
     assert "put back" not in as_root
     assert "files outside cannot be changed" in as_root
     assert "These cannot be read" in as_root
-    assert as_user.endswith(f"Say what you need instead. {orders} are put back if changed.")
+    assert as_user.endswith(f"Say what you need instead. {orders} are restored if changed.")
     assert "only be read" not in as_user
     assert "files outside" not in as_user
     assert "These cannot be read" not in as_user  # inside a writable directory only a mount can hide a path
@@ -326,14 +327,14 @@ def test_constraints_text_for_an_old_kernel_claims_only_what_it_enforces(tmp_pat
     wanted = SandboxRequest(access="restricted", partial=True)
     assert describe_sandbox(wanted, OLD) == (
         "Processes outside cannot be traced. The kernel enforces this. When something is denied, do not retry and do "
-        "not look for a way round: there is none. Say what you need instead."
+        "not look for a workaround: there is none. Say what you need instead."
     )
     assert "Commands have no TCP." in describe_sandbox(wanted, replace(OLD, landlock=4))
     loopback = SandboxRequest(
         access="workspace", network="loopback", partial=True, workspace=Workspace(roots=(str(tmp_path),))
     )
     assert "Commands have no network." in describe_sandbox(loopback, USER)
-    assert "Commands have a loopback of their own" in describe_sandbox(loopback, FULL)
+    assert "Commands have a private loopback" in describe_sandbox(loopback, FULL)
 
 
 async def test_session_can_be_sandboxed(tmp_path: Path) -> None:

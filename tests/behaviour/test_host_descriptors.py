@@ -266,7 +266,7 @@ def test_hard_fd_limit_too_low_for_a_keeper_raises_an_error_with_the_fix() -> No
             print(error, error.errno)
     """
     assert run_host(program) == (
-        "nacre's keeper needs 96 descriptors, and the hard limit is 60. "
+        "nacre's keeper needs 96 file descriptors, and the hard limit is 60. "
         "Raise it where this program is started: ulimit -Hn. 0\n"
     )
 
@@ -311,10 +311,13 @@ def test_task_that_exits_at_once_is_reported_even_if_its_log_cannot_be_read(tmp_
 @pytest.mark.parametrize(
     ("attempts", "remark"),
     [
-        ("Request('sleep 300 & exit 7'),", "What it left running is no task: Too many open files."),
+        (
+            "Request('sleep 300 & exit 7'),",
+            "The processes it left running could not become a task: Too many open files.",
+        ),
         (
             "Request('sleep 4; exit 7', yield_after=1), Request('sleep 60; exit 7', yield_after=8)",
-            "It could not go on as a task: Too many open files.",
+            "It could not become a background task: Too many open files.",
         ),
     ],
     ids=["leftovers", "yielding"],

@@ -172,7 +172,7 @@ def test_deleted_directory_for_spill_files_gets_a_note(tmp_path: Path) -> None:
     """
     (tmp_path / "gone").mkdir()
     shown = run_host(program, tmp_path / "gone", env={"TMPDIR": str(tmp_path / "gone")})
-    assert shown.startswith("exit 0 3893 None ('The output that is left out could not be written to a file: ")
+    assert shown.startswith("exit 0 3893 None ('The output left out could not be written to a file: ")
 
 
 def test_session_recovers_after_a_moment_without_free_fds() -> None:

@@ -127,10 +127,13 @@ def test_keeper_without_free_fds_kills_all_processes_on_timeout() -> None:
 @pytest.mark.parametrize(
     ("attempts", "remark"),
     [
-        ({"({wait}) & exit 7": "leftovers='detach'"}, "What it left running is no task: Too many open files."),
+        (
+            {"({wait}) & exit 7": "leftovers='detach'"},
+            "The processes it left running could not become a task: Too many open files.",
+        ),
         (
             {"sleep 4; exit 7": "yield_after=1", "sleep 60; exit 7": "yield_after=8"},
-            "It could not go on as a task: A task cannot be kept in ",
+            "It could not become a background task: Cannot create a task in ",
         ),
     ],
     ids=["leftovers", "yielding"],

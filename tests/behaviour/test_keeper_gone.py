@@ -119,7 +119,7 @@ async def test_host_gives_up_after_five_keepers_die_before_the_request(
         raise ConnectionResetError
 
     monkeypatch.setattr(KeeperConnection, "start", dies)
-    with pytest.raises(KeeperFailed, match=r"5 keepers died before they could be asked: nacre's keeper process was"):
+    with pytest.raises(KeeperFailed, match=r"5 keepers died before they got the request: nacre's keeper process was"):
         await bash.run("true")
     assert len(set(asked)) == len(asked) == 5
 

@@ -104,7 +104,7 @@ async def test_result_names_the_killed_leftovers(bash: Bash) -> None:
     result = await bash.run(Request("sleep 60 & echo $!", leftovers="end"))
     sleeper = int(result.stdout)
     assert result.killed_leftovers == (Process(sleeper, result.pid or 0, "sleep 60"),)
-    assert result.notes == (f"1 process left running and ended: {sleeper} (sleep 60).",)
+    assert result.notes == (f"1 process left running and killed: {sleeper} (sleep 60).",)
 
 
 async def test_exit_code_is_the_shells_own_when_leftovers_are_killed(bash: Bash) -> None:

@@ -147,7 +147,7 @@ async def test_cpu_limit_kills_the_run_and_is_named(access: Access, tmp_path: Pa
     result = await run(f"({busy}) & ({busy}) & wait", access, tmp_path, Limits(cpu=1))
     assert isinstance(result.outcome, OverLimit)
     assert (result.outcome.limit, result.outcome.allowed) == ("cpu", 1)
-    assert "over its limit of 1 s of computing" in result.summary
+    assert "over its limit of 1 s of CPU time" in result.summary
     assert result.running == ()
     await works_again(access, tmp_path)
 

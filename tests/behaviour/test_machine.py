@@ -94,7 +94,7 @@ def test_a_machine_without_proc_is_refused(tmp_path: Path) -> None:
     kind, text, _ = run_on(no_proc(), "unrestricted", tmp_path, "echo hi")
     assert (kind, text) == (
         "KeeperFailed",
-        "There is no /proc, in which nacre finds the processes of a command. Mount it: `mount -t proc proc /proc`.",
+        "/proc is not mounted; nacre finds the processes of a command there. Mount it: `mount -t proc proc /proc`.",
     )
 
 
@@ -167,7 +167,7 @@ async def test_run_in_a_directory_below_a_covered_dev_shm_gets_a_hint(
 ) -> None:
     ctx = ToolContext(access="workspace", workspace=tmp_path, working_dir=in_memory)
     result = await bash.run("echo hi", ctx)
-    hint = "With access='workspace' a command has a /dev/shm of its own: start it in the workspace."
+    hint = "With access='workspace' a command has a private /dev/shm: start it in the workspace."
     assert result.outcome == NotStarted("No such file or directory", hint)
 
 
@@ -187,10 +187,8 @@ def test_unrestricted_commands_run_without_a_temporary_directory(tmp_path: Path)
 def test_sandboxed_commands_are_refused_without_a_temporary_directory(tmp_path: Path, access: str) -> None:
     kind, text, hint = run_on(no_temporary_directory(), access, tmp_path, "echo hi")
     assert kind == "AccessUnavailable"
-    assert text.startswith(
-        f"Access {access!r} gives a command a private TMPDIR, and no directory for temporary files can"
-    )
-    assert hint == "Set TMPDIR to a directory that this user can write."
+    assert text.startswith(f"Access {access!r} gives a command a private TMPDIR, and no temporary directory")
+    assert hint == "Set TMPDIR to a directory that this user can write to."
 
 
 @pytest.mark.linux
@@ -206,8 +204,8 @@ def test_deleted_temporary_directory_is_named_in_the_outcome(tmp_path: Path, yie
         print(asyncio.run(nacre.Bash().run(request, ctx)).outcome)
     """
     outcome = NotStarted(
-        f"the directory for temporary files, {gone}, cannot be written: No such file or directory",
-        "Set TMPDIR to a directory that this user can write.",
+        f"the temporary directory {gone} is not writable: No such file or directory",
+        "Set TMPDIR to a directory that this user can write to.",
     )
     assert run_host(program, gone, yield_after or 0) == f"{outcome}\n"
 
@@ -243,8 +241,8 @@ def test_error_without_memfd_create_and_temporary_directory_names_the_fix(tmp_pa
     through = (*no_temporary_directory(), *deny_calls("memfd_create=EPERM"))
     kind, text, _ = run_on(through, "unrestricted", tmp_path, "echo hi")
     assert kind == "KeeperFailed"
-    assert text.startswith("nacre's keeper could not be started: no directory for temporary files can be written, of ")
-    assert text.endswith(". Set TMPDIR to a directory that this user can write.")
+    assert text.startswith("nacre's keeper could not be started: no temporary directory is writable, of ")
+    assert text.endswith(". Set TMPDIR to a directory that this user can write to.")
 
 
 @pytest.mark.parametrize("access", MODES)

@@ -141,7 +141,7 @@ async def test_run_that_cannot_become_a_task_completes_with_a_note(
     (below / ".live").touch()  # a file in place of the directory
     result = await bash.run(Request(f"echo a; {gate.wait}; echo b", yield_after=0.1), ToolContext(output_dir=below))
     assert (result.outcome, result.output, result.task) == (Exited(0), "a\nb\n", None)
-    assert "could not go on as a task" in result.notes[0]
+    assert "could not become a background task" in result.notes[0]
 
 
 async def test_session_state_is_unchanged_when_its_command_becomes_a_task(tmp_path: Path, tasks: Tasks) -> None:

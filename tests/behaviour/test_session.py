@@ -290,7 +290,7 @@ async def test_shell_that_cannot_report_its_state_gets_a_note(home: Path) -> Non
     session = Session(ctx=ToolContext(working_dir=home))
     for text in ("exec true", "trap : EXIT; cd /; exit 0"):
         (remark,) = (await session.run(text)).notes
-        assert remark.startswith("The shell did not tell its directory and variables")
+        assert remark.startswith("The shell did not report its directory and variables")
         assert session.cwd == str(home)
 
 
@@ -321,7 +321,7 @@ async def test_session_with_a_thrown_cancel_switch_starts_nothing(home: Path) ->
 async def test_session_does_not_read_an_oversized_state_file() -> None:
     session = Session()
     result = await session.run("python3 -IS -c 'import os; os.ftruncate(63, 1 << 44)'; exit 0")
-    assert result.notes[-1].startswith("The shell did not tell")
+    assert result.notes[-1].startswith("The shell did not report")
 
 
 @pytest.mark.linux

@@ -122,7 +122,7 @@ async def test_idle_timed_out_command_gets_a_note_about_waiting_for_input(bash: 
             break
     (remark,) = result.notes
     assert re.sub(r"for \S+ s", "for N s", remark) == (
-        "No output for N s and nothing was computing; it may have been waiting for input "
+        "No output for N s and all processes were sleeping; it may have been waiting for input "
         "(stdin is empty: pass answers by flags or `stdin`)."
     )
 

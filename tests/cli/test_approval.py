@@ -84,8 +84,8 @@ def test_command_that_needs_approval_is_refused_without_a_terminal(nacre: Nacre)
     done = nacre("run", ASKED)
     assert (done.code, done.out) == (126, b"")
     assert done.err.decode().startswith("nacre: refused by git-stash-drop: `git stash drop` ")
-    assert "nobody was asked" in done.err.decode()
-    assert done.err.decode().endswith("\nnacre: --yes answers for you\n")
+    assert "no person was asked" in done.err.decode()
+    assert done.err.decode().endswith("\nnacre: pass --yes to approve\n")
 
 
 def test_yes_option_approves_prompts_but_not_refusals(nacre: Nacre) -> None:
@@ -129,7 +129,7 @@ def test_approval_prompt_escapes_and_marks_every_line_of_the_command(nacre: Nacr
         assert lines[-1] == "Run it? [y/N] "
         assert all(line.startswith(("nacre: ", "       ")) for line in lines[5:-1])
         person.type(b"n\n")
-        person.shows(b"said no")
+        person.shows(b"asked and refused")
 
 
 @pytest.mark.req("P-011")
@@ -163,7 +163,7 @@ def test_input_typed_before_the_prompt_does_not_answer_it(nacre: Nacre) -> None:
         person.type(b"y\ny\n")
         person.shows(b"Run it? [y/N] ")
         person.type(b"n\n")
-        assert person.shows(b"said no").startswith(b"n\r\n")
+        assert person.shows(b"asked and refused").startswith(b"n\r\n")
         assert person.ends() == Done(126)
 
 
@@ -171,7 +171,7 @@ def test_message_after_eof_at_the_prompt_starts_on_a_new_line(nacre: Nacre) -> N
     with terminal(nacre, ASKED) as person:
         person.shows(b"Run it? [y/N] ")
         person.type(b"\x04")
-        assert b"\r\nnacre: refused" in person.shows(b"said no")
+        assert b"\r\nnacre: refused" in person.shows(b"asked and refused")
 
 
 @pytest.mark.parametrize("answer", [b"\n", b"n\n", b"yes please\n", b"\x04"])
@@ -179,7 +179,7 @@ def test_answer_other_than_yes_refuses_the_command(nacre: Nacre, answer: bytes) 
     with terminal(nacre, ASKED) as person:
         person.shows(b"Run it? [y/N] ")
         person.type(answer)
-        assert b"A person was asked, and said no." in person.shows(b"Instead: ")
+        assert b"A person was asked and refused." in person.shows(b"Instead: ")
         assert person.ends() == Done(126)
 
 

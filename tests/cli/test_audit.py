@@ -71,7 +71,7 @@ def test_audit_without_a_trail_names_the_setting_that_starts_one(nacre: Nacre) -
     nacre("run", "true")
     done = nacre("audit")
     assert (done.code, done.out) == (0, b"")
-    assert done.err.startswith(b"nacre: There is no audit trail at ")
+    assert done.err.startswith(b"nacre: No audit trail at ")
     assert b"NACRE_AUDIT=1" in done.err
 
 
@@ -86,13 +86,13 @@ def test_foreign_audit_lines_are_shown_or_counted_as_unreadable(nacre: Nacre, tm
     odd.write_text("[" * 100_000 + '\n{"duration": ' + "9" * 400 + ', "command": "make"}\n')
     done = nacre("audit", "--file", str(odd))
     assert (done.code, done.out.split()[-1]) == (0, b"make")
-    assert done.err == b"nacre: 1 lines could not be read.\n"
+    assert done.err == b"nacre: 1 lines are unreadable.\n"
 
 
 def test_unreadable_audit_path_gives_125_without_a_traceback(nacre: Nacre, tmp_path: Path) -> None:
     done = nacre("audit", "--file", str(tmp_path))
     assert (done.code, done.out) == (125, b"")
-    assert done.err.startswith(f"nacre: No audit trail can be read at {tmp_path}: Is a directory.".encode())
+    assert done.err.startswith(f"nacre: Cannot read the audit trail at {tmp_path}: Is a directory.".encode())
     (tmp_path / "file").touch()
     done = nacre("audit", "--file", str(tmp_path / "file" / "audit.jsonl"))
     assert (done.code, done.err.count(b"Traceback")) == (125, 0)

@@ -92,15 +92,15 @@ def test_check_and_explain_escape_control_characters(nacre: Nacre) -> None:
     [
         (["check", " "], "The command is empty. Give a shell command."),
         (["check"], "The command is empty. Give a shell command."),
-        (["check", "ls", "-la"], "The command is one argument, and 2 were given. Quote it: nacre check 'ls -la'"),
-        (["check", "--jsno", "ls"], "There is no option --jsno. Did you mean: --json"),
-        (["check", "-x", "ls"], "There is no option -x. Try: nacre check --help"),
+        (["check", "ls", "-la"], "The command must be one argument, got 2. Quote it: nacre check 'ls -la'"),
+        (["check", "--jsno", "ls"], "Unknown option: --jsno. Did you mean: --json"),
+        (["check", "-x", "ls"], "Unknown option: -x. Try: nacre check --help"),
         (["check", "ls", "--cwd"], "--cwd needs a value. Write: --cwd=VALUE"),
         (["check", "--env", "A", "ls"], "--env 'A' sets nothing. Write --env NAME=VALUE."),
         (["explain", "rm", "-rf", "x y"], "Quote it: nacre explain 'rm -rf '\"'\"'x y'\"'\"''"),
-        (["rules", "a", "b"], "One rule at a time, and 2 were given. Write: nacre rules ID"),
-        (["rules", "git-stash-drp"], "There is no rule 'git-stash-drp'. Did you mean: nacre rules git-stash-drop"),
-        (["rules", "qqq"], "There is no rule 'qqq'. `nacre rules` lists all of them."),
+        (["rules", "a", "b"], "Expected one rule, got 2. Write: nacre rules ID"),
+        (["rules", "git-stash-drp"], "Unknown rule 'git-stash-drp'. Did you mean: nacre rules git-stash-drop"),
+        (["rules", "qqq"], "Unknown rule 'qqq'. `nacre rules` lists all of them."),
     ],
 )
 def test_usage_errors_of_the_checker_exit_3_and_name_the_fix(nacre: Nacre, words: list[str], said: str) -> None:
@@ -112,7 +112,7 @@ def test_usage_errors_of_the_checker_exit_3_and_name_the_fix(nacre: Nacre, words
 
 def test_unknown_command_near_check_exits_125(nacre: Nacre) -> None:
     done = nacre("chek", "ls")
-    assert done == Done(125, err=b"nacre: There is no command 'chek'. Did you mean: nacre check\n")
+    assert done == Done(125, err=b"nacre: Unknown command 'chek'. Did you mean: nacre check\n")
 
 
 def test_check_json_prints_errors_as_json(nacre: Nacre) -> None:
@@ -135,7 +135,7 @@ def test_help_of_checker_commands_goes_to_stdout_and_exits_0(nacre: Nacre, name:
 def test_check_exits_3_when_its_answer_cannot_be_written(nacre: Nacre) -> None:
     with open("/dev/full", "wb") as full, nacre.start("check", "ls", stdout=full.fileno()) as program:
         done = finish(program)
-    assert done == Done(3, err=b"nacre: The output could not be written: No space left on device.\n")
+    assert done == Done(3, err=b"nacre: Cannot write the output: No space left on device.\n")
 
 
 class TestLines:
@@ -172,14 +172,14 @@ class TestLines:
             (b"ls -la", None),
             (b'"\xff"', None),
             (b"[" * 100_000, None),
-            (b"17", "This is neither a string nor an object."),
+            (b"17", "The line must be a string or an object."),
             (b'""', "The command is empty."),
-            (b'"a\\u0000b"', "`command` holds a NUL byte, which no shell can take."),
-            (b"{}", "There is no `command`."),
-            (b'{"comand": "ls"}', "There is no field 'comand'."),
-            (b'{"command": 1}', "`command` is no string."),
-            (b'{"command": "ls", "cwd": []}', "`cwd` is no string."),
-            (b'{"command": "ls", "env": {"A": 1}}', "`env` is no object of strings."),
+            (b'"a\\u0000b"', "`command` contains a NUL byte, which a shell cannot read."),
+            (b"{}", "`command` is missing."),
+            (b'{"comand": "ls"}', "Unknown field: 'comand'."),
+            (b'{"command": 1}', "`command` must be a string."),
+            (b'{"command": "ls", "cwd": []}', "`cwd` must be a string."),
+            (b'{"command": "ls", "env": {"A": 1}}', "`env` must be an object of strings."),
         ],
     )
     def test_jsonl_bad_line_gets_an_error_and_the_others_their_verdicts(

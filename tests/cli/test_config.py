@@ -56,13 +56,13 @@ def test_config_json_includes_default_values(nacre: Nacre, project: Path) -> Non
 
 
 def test_config_without_settings_prints_a_message(nacre: Nacre) -> None:
-    assert nacre("config").out == b"Nothing is configured here. (--all: what there is to configure)\n"
+    assert nacre("config").out == b"Nothing is configured here. (--all lists all settings)\n"
     assert nacre("config", "--all").out.startswith(b"profile           default       default\n")
 
 
 def test_config_error_is_reported_with_file_and_line(nacre: Nacre) -> None:
     nacre.config.write_text("\nacess = 'restricted'\n")
-    said = f"nacre: {nacre.config}:2: There is no setting 'acess'. Did you mean 'access'?\n".encode()
+    said = f"nacre: {nacre.config}:2: Unknown setting 'acess'. Did you mean 'access'?\n".encode()
     assert nacre("config") == Done(125, b"", said)
     assert nacre("run", "true") == Done(125, b"", said)
     assert nacre("check", "true") == Done(3, b"", said)

@@ -22,4 +22,4 @@ def test_demo_script_exits_with_0_and_shows_the_expected_output(nacre: Nacre, tm
     done = subprocess.run(["bash", DEMO], env=env, capture_output=True, text=True, timeout=3 * HANG_TIMEOUT_S)
     assert (done.returncode, done.stderr) == (0, "")
     assert "blue in project\n" in done.stdout
-    assert "nacre: 1 process left running and ended: " in done.stdout
+    assert "nacre: 1 process left running and killed: " in done.stdout

@@ -35,7 +35,7 @@ def test_doctor_fails_with_the_reason_where_no_sandbox_is_possible(nacre: Nacre)
     (last,) = (check for check in json.loads(done.out)["checks"] if check["name"] == "confinement")
     assert (done.code, last["status"]) == (1, "missing")
     assert last["detail"] == "only access='unrestricted' is offered"
-    assert last["remedy"] == "NACRE_PORTABLE is set, which switches confinement off."
+    assert last["remedy"] == "NACRE_PORTABLE is set, which disables the sandbox."
 
 
 @pytest.mark.linux
@@ -91,13 +91,13 @@ def test_doctor_detects_a_missing_dev_fd(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     _, checks = checks_on(nacre, no_dev_fd(tmp_path / "dev"))
     assert (checks["keeper"]["status"], checks["dev fd"]["status"]) == ("ok", "missing")
-    assert checks["dev fd"]["remedy"] == "Make it: ln -s /proc/self/fd /dev/fd"
+    assert checks["dev fd"]["remedy"] == "Create it: ln -s /proc/self/fd /dev/fd"
 
 
 def test_doctor_detects_that_no_temporary_directory_is_writable(nacre: Nacre) -> None:
     code, checks = checks_on(nacre, no_temporary_directory())
     assert (code, checks["temporary files"]["status"]) == (1, "missing")
-    assert checks["temporary files"]["remedy"] == "Set TMPDIR to a directory that this user can write."
+    assert checks["temporary files"]["remedy"] == "Set TMPDIR to a directory that this user can write to."
     if not PORTABLE and "restricted" in checks:
         assert (checks["keeper"]["status"], checks["restricted"]["status"]) == ("ok", "missing")
 

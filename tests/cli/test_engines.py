@@ -20,8 +20,8 @@ from tests.support.quoting import quote
     [
         (["--engine", "moon"], "Use one of local, bwrap, podman, docker"),
         (["--engine", "podman"], "podman needs an image"),
-        (["--image", "debian"], "An image has no meaning with engine='local'"),
-        (["--engine", "bwrap", "--image", "debian"], "An image has no meaning with engine='bwrap'"),
+        (["--image", "debian"], "`image` has no effect with engine='local'"),
+        (["--engine", "bwrap", "--image", "debian"], "`image` has no effect with engine='bwrap'"),
     ],
     ids=" ".join,
 )
@@ -35,7 +35,7 @@ def test_missing_engine_program_is_reported(nacre: Nacre, tmp_path: Path) -> Non
     (tmp_path / "bash").symlink_to("/bin/bash")
     done = nacre("run", "--engine", "docker", "--image", "debian", "true", env={"PATH": str(tmp_path)})
     assert done.code == 125
-    assert "There is no docker here. Install docker" in done.err.decode()
+    assert "docker was not found. Install docker" in done.err.decode()
 
 
 @pytest.mark.linux
@@ -69,7 +69,7 @@ def test_session_workspace_stays_at_its_first_directory(nacre: Nacre, tmp_path: 
     assert (sorted(path.name for path in work.iterdir()), (elsewhere / "file").exists()) == (["first"], True)
 
 
-ABOUT = "a container for each conversation, from an image with bash"
+ABOUT = "one container per conversation, from an image with bash"
 
 
 @pytest.mark.parametrize("program", ["podman", "docker"])
@@ -97,7 +97,7 @@ def test_doctor_does_not_run_podman_as_an_ordinary_user(tmp_path: Path, monkeypa
     (tmp_path / "podman").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    said = f"{ABOUT}; it is here, and was asked nothing"
+    said = f"{ABOUT}; installed, not queried"
     assert Check("engine podman", "untested", said, "See `podman info`.") in engines()
     assert not (tmp_path / "asked").exists()
 
@@ -125,11 +125,11 @@ def test_task_commands_for_a_cluster_report_that_ray_is_missing(
 def test_tasks_engine_option_rejects_engines_without_their_own_tasks(nacre: Nacre) -> None:
     assert b"lists the others" in nacre("tasks", "--engine", "local").err
     done = nacre("tasks", "--engine", "podman")
-    assert (done.code, b"'podman' keeps no tasks of its own. Write --engine ray" in done.err) == (125, True)
+    assert (done.code, b"'podman' has no separate tasks. Write --engine ray" in done.err) == (125, True)
 
 
 def test_text_written_to_a_task_may_contain_an_at_sign(nacre: Nacre) -> None:
-    assert b"There is no task 'bash-3f9c2a17'" in nacre("write", "bash-3f9c2a17", "a@b").err
+    assert b"No such task: 'bash-3f9c2a17'" in nacre("write", "bash-3f9c2a17", "a@b").err
 
 
 def test_task_commands_do_not_import_ray_for_local_tasks(nacre: Nacre, tmp_path: Path) -> None:

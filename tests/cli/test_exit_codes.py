@@ -46,7 +46,7 @@ def test_bash_that_cannot_start_exits_125(nacre: Nacre, tmp_path: Path) -> None:
     (tmp_path / "bash").write_text("#!/no/such/interpreter\n")
     (tmp_path / "bash").chmod(0o755)
     done = nacre("run", "echo never", env={"PATH": str(tmp_path)})
-    remedy = b"Check that the working directory and bash are there."
+    remedy = b"Check that the working directory and bash exist."
     assert done == Done(125, err=b"nacre: could not start: No such file or directory. " + remedy + b"\n")
 
 
@@ -72,7 +72,7 @@ def test_unenforceable_access_mode_exits_126_and_runs_nothing(nacre: Nacre, acce
     assert (done.code, done.out) == (126, b"")
     assert done.err.decode() == (
         f"nacre: Access '{access}' cannot be enforced here, so the command was not run. NACRE_PORTABLE is set, which "
-        "switches confinement off. Use access='unrestricted' where the command may do anything.\n"
+        "disables the sandbox. Use access='unrestricted' if the command may do anything.\n"
     )
 
 

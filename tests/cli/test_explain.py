@@ -131,7 +131,7 @@ def test_explain_names_unknown_words() -> None:
 
 
 def test_explain_reports_a_syntax_error() -> None:
-    assert "syntax: bash would stumble over this text, after having run what stands before" in draw_lines("ls; if")
+    assert "syntax: bash would report a syntax error here, after running what comes before" in draw_lines("ls; if")
 
 
 def test_explain_marks_findings_in_text_built_at_run_time() -> None:

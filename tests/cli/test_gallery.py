@@ -29,7 +29,7 @@ def test_gallery_draws_one_scene_by_name(nacre: Nacre) -> None:
 
 def test_gallery_lists_names_and_suggests_one_for_a_typo(nacre: Nacre) -> None:
     assert b"\nfailed " in nacre("gallery", "--list").out
-    assert nacre("gallery", "faild") == Done(125, b"", b"nacre: There is no view 'faild'. Did you mean: failed\n")
+    assert nacre("gallery", "faild") == Done(125, b"", b"nacre: Unknown view 'faild'. Did you mean: failed\n")
 
 
 @pytest.mark.req("M-10")

@@ -45,7 +45,7 @@ ASKED = json.dumps(payload_of("claude-code", "asked")).encode()
 def test_hook_refuses_invalid_input(nacre: Nacre, stdin: bytes) -> None:
     done = nacre("hook", stdin=stdin)
     assert (done.code, done.out) == (2, b"")
-    assert done.err.startswith(b"nacre hook was given something that it cannot read: ")
+    assert done.err.startswith(b"nacre hook cannot read its input: ")
 
 
 def test_hook_with_no_ask_refuses_instead_of_prompting(nacre: Nacre) -> None:
@@ -118,7 +118,7 @@ def test_hook_audit_masks_secrets_and_its_failure_changes_no_answer(nacre: Nacre
     configure(nacre, f'audit = "{tmp_path}"\n')  # a directory where a file is expected
     done = nacre("hook", stdin=asked)
     assert (done.code, done.out) == (0, b"")
-    assert b"cannot be written" in done.err
+    assert b"Cannot write the audit trail" in done.err
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -260,7 +260,7 @@ def test_hook_install_and_remove_restore_the_settings_file(nacre: Nacre, agent: 
     assert b"nacre hook" in done.out.replace(b"' hook", b" hook")
     assert f"Written: {file}".encode() in done.err
     installed = file.read_bytes()
-    assert nacre("hook", "install", agent) == Done(0, err=f"nacre: It is there already: {file}\n".encode())
+    assert nacre("hook", "install", agent) == Done(0, err=f"nacre: Already installed: {file}\n".encode())
     assert file.read_bytes() == installed
 
     command = command_in(file)
@@ -281,7 +281,7 @@ def test_hook_install_and_remove_restore_the_settings_file(nacre: Nacre, agent: 
     assert sorted(path.name for path in file.parent.iterdir()) == ([file.name] if there else [])
     if there:
         assert file.stat().st_mode & 0o777 == 0o600
-    assert nacre("hook", "install", agent, "--remove").err.startswith(b"nacre: There is no hook of nacre's in ")
+    assert nacre("hook", "install", agent, "--remove").err.startswith(b"nacre: No nacre hook found in ")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -317,7 +317,7 @@ def test_hook_install_leaves_an_unreadable_settings_file_unchanged(nacre: Nacre,
     for words in ([], ["--remove"]):
         done = nacre("hook", "install", agent, *words)
         assert (done.code, done.out) == (125, b"")
-        assert f"{file} is left as it is: ".encode() in done.err
+        assert f"{file} was not changed: ".encode() in done.err
     assert file.read_bytes() == data
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
@@ -416,10 +416,13 @@ def test_installed_hook_command_refuses_when_its_program_is_missing(nacre: Nacre
     ("words", "said"),
     [
         ([], "nacre hook install needs the name of an agent. One of: claude-code, codex, gemini, cursor"),
-        (["claude"], "nacre knows no agent 'claude'. Did you mean: nacre hook install claude-code"),
-        (["x"], "nacre knows no agent 'x'. One of: claude-code, codex, gemini, cursor"),
-        (["codex", "--user", "--project"], "--user and --project are two places. Choose one, or do it twice."),
-        (["codex", "--dry"], "There is no option --dry. Did you mean: --dry-run"),
+        (["claude"], "Unknown agent 'claude'. Did you mean: nacre hook install claude-code"),
+        (["x"], "Unknown agent 'x'. One of: claude-code, codex, gemini, cursor"),
+        (
+            ["codex", "--user", "--project"],
+            "--user and --project exclude each other. Choose one, or run the command twice.",
+        ),
+        (["codex", "--dry"], "Unknown option: --dry. Did you mean: --dry-run"),
     ],
 )
 def test_hook_install_usage_error_exits_125_and_names_the_fix(nacre: Nacre, words: list[str], said: str) -> None:

@@ -119,7 +119,7 @@ def error(code: str, message: str, field: str | None, hint: str) -> dict[str, An
             125,
             error(
                 "usage",
-                "The command is one argument, and 2 were given.",
+                "The command must be one argument, got 2.",
                 "command",
                 "Quote it: nacre run 'echo hi'",
             ),
@@ -129,7 +129,7 @@ def error(code: str, message: str, field: str | None, hint: str) -> dict[str, An
             125,
             error(
                 "bad_network",
-                "`network` has no meaning with access='restricted'.",
+                "`network` has no effect with access='restricted'.",
                 "network",
                 "Leave it out, or use access='workspace'. `restricted` has no network at all.",
             ),

@@ -15,14 +15,14 @@ def test_single_leftover_is_named_and_killed(nacre: Nacre, life: Lifeline) -> No
     done = nacre("run", f"{life.hold} sleep 60 & echo done")
     assert life.over
     assert (done.code, done.out) == (0, b"done\n")
-    assert re.fullmatch(rb"nacre: 1 process left running and ended: \d+ \(sleep 60\)\.\n", done.err)
+    assert re.fullmatch(rb"nacre: 1 process left running and killed: \d+ \(sleep 60\)\.\n", done.err)
 
 
 def test_many_leftovers_are_all_killed_and_three_are_named(nacre: Nacre, life: Lifeline) -> None:
     done = nacre("run", f"{life.hold} for i in 1 2 3 4 5; do (setsid sleep 60 &) done; exit 3")
     assert life.over
     assert done.code == 3
-    named = rb"nacre: 5 processes left running and ended: (\d+ \(sleep 60\), ){3}and 2 more\.\n"
+    named = rb"nacre: 5 processes left running and killed: (\d+ \(sleep 60\), ){3}and 2 more\.\n"
     assert re.fullmatch(named, done.err)
 
 
@@ -38,7 +38,7 @@ def test_json_result_lists_killed_leftovers(nacre: Nacre, life: Lifeline) -> Non
     assert result["running"] == []
     (process,) = result["killed_leftovers"]
     assert process["command"] == "sleep 60"
-    assert result["notes"] == [f"1 process left running and ended: {process['pid']} (sleep 60)."]
+    assert result["notes"] == [f"1 process left running and killed: {process['pid']} (sleep 60)."]
     assert done.err == b""
 
 

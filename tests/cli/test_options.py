@@ -18,16 +18,16 @@ RUN_HELP = "Try: nacre run --help"
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run"], "There is no command to run. Give it as one argument: nacre run 'ls -la'"),
-        (["run", "echo", "hi there"], "2 were given. Quote it: nacre run 'echo '\"'\"'hi there'\"'\"''"),
-        (["run", "ls", "-la"], "The command is one argument, and 2 were given. Quote it: nacre run 'ls -la'"),
+        (["run"], "The command is missing. Give it as one argument: nacre run 'ls -la'"),
+        (["run", "echo", "hi there"], "got 2. Quote it: nacre run 'echo '\"'\"'hi there'\"'\"''"),
+        (["run", "ls", "-la"], "The command must be one argument, got 2. Quote it: nacre run 'ls -la'"),
         (["run", "--json", "ls", "--all", "x"], None),
         (
             ["run", "echo", "-n", "hi"],
-            "The command is one argument, and 3 were given. Quote it: nacre run 'echo -n hi'",
+            "The command must be one argument, got 3. Quote it: nacre run 'echo -n hi'",
         ),
-        (["run", "--timout", "3", "ls"], "There is no option --timout. Did you mean: --timeout"),
-        (["run", "--zzz", "ls"], f"There is no option --zzz. {RUN_HELP}"),
+        (["run", "--timout", "3", "ls"], "Unknown option: --timout. Did you mean: --timeout"),
+        (["run", "--zzz", "ls"], f"Unknown option: --zzz. {RUN_HELP}"),
         (
             ["run", "--timeout", "5m", "ls"],
             f"Argument --timeout: '5m' is not a number of seconds; write 300. {RUN_HELP}",
@@ -40,20 +40,20 @@ RUN_HELP = "Try: nacre run --help"
             ["run", "--env", "FOO", "ls"],
             f"Argument --env: write FOO=VALUE; to let FOO through from here: --pass-env FOO. {RUN_HELP}",
         ),
-        (["run", "--env", "=x", "ls"], "'' cannot name a variable. Use a name without '='."),
+        (["run", "--env", "=x", "ls"], "'' is not a valid variable name. Use a name without '='."),
         (
             ["run", "--stdin", "-x", "ls"],
             "expected one argument. A value that begins with '-' is written --stdin=VALUE.",
         ),
         (["run", "--mode", "background", "ls"], None),
-        (["run", "--stdin", "-", "-"], "Standard input cannot be both the command and the command's input."),
+        (["run", "--stdin", "-", "-"], "Standard input cannot be both the command and its input."),
         (["run", " "], "The command is empty. Give a shell command."),
-        (["rnu", "ls"], "There is no command 'rnu'. Did you mean: nacre run"),
-        (["doktor"], "There is no command 'doktor'. Did you mean: nacre doctor"),
-        (["git", "status"], "There is no command 'git'. To run it in a shell: nacre run 'git status'"),
+        (["rnu", "ls"], "Unknown command 'rnu'. Did you mean: nacre run"),
+        (["doktor"], "Unknown command 'doktor'. Did you mean: nacre doctor"),
+        (["git", "status"], "Unknown command 'git'. To run it in a shell: nacre run 'git status'"),
         (["--json", "run", "ls"], None),
-        (["--frobnicate"], "There is no option --frobnicate before the name of a command. Try: nacre --help"),
-        (["doctor", "now"], "nacre doctor does not take 'now'. Its one option is --json."),
+        (["--frobnicate"], "Unknown option before the command name: --frobnicate. Try: nacre --help"),
+        (["doctor", "now"], "nacre doctor does not take 'now'. The only option is --json."),
     ],
 )
 def test_usage_error_exits_125_and_names_the_fix(nacre: Nacre, words: list[str], said: str | None) -> None:
@@ -109,7 +109,7 @@ def test_stdin_of_the_command_is_empty_by_default(nacre: Nacre) -> None:
 
 def test_unreadable_stdin_is_reported(nacre: Nacre) -> None:
     with nacre.start("run", "--stdin", "-", "cat", through=("sh", "-c", 'exec "$@" <&-', "sh")) as program:
-        assert finish(program) == Done(125, err=b"nacre: Standard input cannot be read: Bad file descriptor.\n")
+        assert finish(program) == Done(125, err=b"nacre: Cannot read standard input: Bad file descriptor.\n")
 
 
 @pytest.mark.req("K-02")
@@ -143,9 +143,7 @@ def test_login_env_option_uses_the_environment_of_the_login_shell(nacre: Nacre) 
 
 def test_lowered_timeout_is_reported(nacre: Nacre) -> None:
     done = nacre("run", "--timeout", "60000", "--mode", "slow", "echo done")
-    remark = (
-        "The timeout of 60000 s is over the limit and was lowered to 3600 s. If milliseconds were meant, ask for 60."
-    )
+    remark = "The timeout of 60000 s is over the limit and was lowered to 3600 s. If you meant milliseconds, pass 60."
     assert done == Done(0, b"done\n", f"nacre: {remark}\n".encode())
 
 

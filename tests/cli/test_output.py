@@ -86,7 +86,7 @@ def test_full_disk_kills_the_command_and_is_reported(nacre: Nacre, life: Lifelin
         os.close(full)
         done = finish(program)
     assert life.over
-    assert done == Done(125, err=b"nacre: The output could not be written: No space left on device.\n")
+    assert done == Done(125, err=b"nacre: Cannot write the output: No space left on device.\n")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
@@ -95,7 +95,7 @@ def test_full_disk_fails_commands_that_print_their_own_output(nacre: Nacre, word
     full = os.open("/dev/full", os.O_WRONLY)
     with nacre.start(*words, stdout=full) as program:
         os.close(full)
-        assert finish(program) == Done(125, err=b"nacre: The output could not be written: No space left on device.\n")
+        assert finish(program) == Done(125, err=b"nacre: Cannot write the output: No space left on device.\n")
 
 
 def test_closed_stdout_is_an_error_only_when_it_is_written_to(nacre: Nacre) -> None:
@@ -103,7 +103,7 @@ def test_closed_stdout_is_an_error_only_when_it_is_written_to(nacre: Nacre) -> N
     with nacre.start("run", "echo said >&2; exit 3", through=closing) as program:
         assert finish(program) == Done(3, err=b"said\n")
     with nacre.start("run", "echo lost; sleep 60", through=closing) as program:
-        assert finish(program) == Done(125, err=b"nacre: The output could not be written: Bad file descriptor.\n")
+        assert finish(program) == Done(125, err=b"nacre: Cannot write the output: Bad file descriptor.\n")
 
 
 def test_message_of_nacre_starts_on_a_new_line(nacre: Nacre) -> None:

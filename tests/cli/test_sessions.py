@@ -109,7 +109,7 @@ def test_session_names_that_could_be_paths_are_refused(nacre: Nacre, name: str) 
     done = nacre("run", f"--session={name}", "echo never")
     assert (done.code, done.out) == (125, b"")
     assert done.err.startswith(b"nacre: ")
-    assert b"cannot name a session. Use up to 100 letters" in done.err
+    assert b"is not a valid session name. Use up to 100 letters" in done.err
     assert not nacre.state.exists()
 
 
@@ -136,8 +136,8 @@ def test_invalid_session_file_is_named_and_left_unchanged(nacre: Nacre, content:
     path.write_bytes(content)
     done = nacre("run", "--session", "work", "echo never")
     said = (
-        f"nacre: The session's file {path} cannot be understood; it was left as it is. "
-        "Mend it, or move it away to start the session anew.\n"
+        f"nacre: The session file {path} is invalid; it was not changed. "
+        "Fix it, or move it away to start a new session.\n"
     )
     assert done == Done(125, err=said.encode())
     assert path.read_bytes() == content
@@ -147,7 +147,7 @@ def test_unwritable_session_directory_is_reported_before_the_command_runs(nacre:
     nacre.state.write_text("a file is in the way")
     done = nacre("run", "--session", "work", "echo never")
     assert (done.code, done.out) == (125, b"")
-    assert done.err.startswith(f"nacre: The session cannot be kept in {nacre.state}/nacre/sessions: ".encode())
+    assert done.err.startswith(f"nacre: Cannot save the session in {nacre.state}/nacre/sessions: ".encode())
 
 
 def test_interrupted_session_can_be_used_again(nacre: Nacre, life: Lifeline) -> None:

@@ -24,7 +24,7 @@ def test_background_run_prints_only_the_id_and_saves_both_streams(nacre: Nacre, 
     assert found is not None
     task = tasks.get(found[1].decode())
     assert task.alive
-    said = f"nacre: {task.id} runs (process {task.pid}); its output is in {task.output_file}\n"
+    said = f"nacre: {task.id} is running (process {task.pid}); its output is in {task.output_file}\n"
     assert (done.code, done.err.decode()) == (0, said)
     gate.open()
     assert tasks.wait_sync(task.id).tasks[0].outcome == Exited(7)
@@ -57,7 +57,7 @@ def test_background_run_reports_pgid_and_file_and_records_an_outside_kill(
 def test_background_command_that_fails_at_once_is_reported_at_once(nacre: Nacre, tasks: Tasks) -> None:
     done = nacre("run", "--background", "echo too soon; exit 3")
     (task,) = tasks.list()
-    said = f"too soon\nnacre: {task.id} has ended at once: exit 3; its output is in {task.output_file}\n"
+    said = f"too soon\nnacre: {task.id} ended at once: exit 3; its output is in {task.output_file}\n"
     assert (done.code, done.out.decode(), done.err.decode()) == (3, f"{task.id}\n", said)
 
 
@@ -95,13 +95,13 @@ def test_write_sends_to_the_stdin_of_a_task_and_closes_it(nacre: Nacre, tasks: T
     assert nacre("output", id).out == b"one\nt\xffo\0\n-three\nend\n"
     late = nacre("write", id, "late")
     assert late.code == 125
-    assert late.err.decode().startswith(f"nacre: {id} does not run any more: exit 0. ")
+    assert late.err.decode().startswith(f"nacre: {id} is no longer running: exit 0. ")
 
 
 def test_write_to_a_task_without_open_stdin_fails(nacre: Nacre, tasks: Tasks) -> None:
     done = nacre("write", background(nacre, "sleep 60"), "text")
     assert done.code == 125
-    assert b"cannot be written to" in done.err
+    assert b"Cannot write to" in done.err
 
 
 class TestYielding:
@@ -113,7 +113,9 @@ class TestYielding:
             done = finish(program)
         (task,) = tasks.list(all=False)
         assert (done.code, done.out) == (75, b"")
-        assert done.err.decode() == (f"nacre: It goes on as task {task.id}; what it prints is in {task.output_file}.\n")
+        assert done.err.decode() == (
+            f"nacre: It keeps running as task {task.id}; its output is in {task.output_file}.\n"
+        )
         gate.open()
         assert nacre("wait", task.id).code == 7
         assert nacre("output", task.id).out == b"first\nsecond\n"
@@ -136,7 +138,9 @@ class TestYielding:
         done = nacre("run", "--yield-after", "60", f"{life.hold} sleep 60 & echo done")
         assert (done.code, done.out) == (0, b"done\n")
         (task,) = tasks.list()
-        assert done.err.decode().endswith(f"nacre: {task.id} ends now, with this nacre; --detach lets it go on\n")
+        assert done.err.decode().endswith(
+            f"nacre: {task.id} is killed now, as nacre exits; --detach keeps it running\n"
+        )
         life.wait_over()
         assert isinstance(tasks.wait_sync(task.id).tasks[0].outcome, Killed)
 
@@ -154,34 +158,34 @@ def test_detach_keeps_leftovers_as_a_task(nacre: Nacre, tasks: Tasks, life: Life
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run", "--background", "--yield-after", "3", "ls"], "--yield-after has no meaning with --background"),
-        (["run", "--background", "--detach", "ls"], "--detach has no meaning with --background"),
-        (["run", "--open-stdin", "ls"], "--open-stdin is for --background"),
+        (["run", "--background", "--yield-after", "3", "ls"], "--yield-after has no effect with --background"),
+        (["run", "--background", "--detach", "ls"], "--detach has no effect with --background"),
+        (["run", "--open-stdin", "ls"], "--open-stdin needs --background"),
         (["run", "--background", "--open-stdin", "--stdin", "x", "cat"], "exclude each other"),
         (["run", "--yield-after", "5m", "ls"], "'5m' is not a number of seconds; write 300."),
         (["run", "--yield-after", "0", "ls"], "`yield_after` is 0.0."),
         (["run", "--backgroud", "ls"], "Did you mean: --background"),
         (["output"], "nacre output needs the id of a task. `nacre tasks` lists them."),
         (["output", "a", "b"], "nacre output does not take 'b'. Try: nacre output --help"),
-        (["output", "nonesuch"], "There is no task 'nonesuch'. There are no tasks in "),
-        (["output", "--since", "soon", "bash-00000000"], "--since 'soon' is no whole number."),
-        (["output", "../../etc"], "There is no task '../../etc'."),
+        (["output", "nonesuch"], "No such task: 'nonesuch'. There are no tasks in "),
+        (["output", "--since", "soon", "bash-00000000"], "--since 'soon' is not an integer."),
+        (["output", "../../etc"], "No such task: '../../etc'."),
         (["tasks", "bash-00000000"], "nacre tasks does not take 'bash-00000000'."),
-        (["tasks", "--al"], "There is no option --al. Did you mean: --all"),
+        (["tasks", "--al"], "Unknown option: --al. Did you mean: --all"),
         (["wait", "0000", "--until", "rain"], "Write exit, text:REGEX, port:[HOST:]N or quiet:SECONDS."),
-        (["wait", "0000", "--until", "port:x"], "--until 'port:x' is nothing to wait for."),
+        (["wait", "0000", "--until", "port:x"], "--until 'port:x' is not a condition."),
         (["wait", "0000", "--until", "port:99999"], "Port(number=99999"),
-        (["wait", "0000", "--until", "text:("], "is no regular expression"),
-        (["wait", "0000", "--timeout", "soon"], "--timeout 'soon' is no time. Write seconds, or 30s, 5m, 1h."),
+        (["wait", "0000", "--until", "text:("], "is not a valid regular expression"),
+        (["wait", "0000", "--timeout", "soon"], "--timeout 'soon' is not a duration. Write seconds, or 30s, 5m, 1h."),
         (["kill", "0000", "--signal", "LOUD"], "`signal` is 'LOUD'. Use a name (TERM, INT, KILL) or its number."),
-        (["kill", "0000", "--sginal", "9"], "There is no option --sginal. Did you mean: --signal"),
+        (["kill", "0000", "--sginal", "9"], "Unknown option: --sginal. Did you mean: --signal"),
         (["write", "0000"], "There is nothing to write."),
-        (["clean", "--older-than", "old"], "--older-than 'old' cannot be understood. Write 7d, 12h, 90m or seconds."),
-        (["clean", "--keep-size", "much"], "--keep-size 'much' cannot be understood."),
+        (["clean", "--older-than", "old"], "--older-than 'old' is invalid. Write 7d, 12h, 90m or seconds."),
+        (["clean", "--keep-size", "much"], "--keep-size 'much' is invalid."),
         (["clean", "--keep", "-1"], "`keep` is -1."),
-        (["tasks", "--dir", "/dev/null"], "Tasks cannot be looked for in '/dev/null': Not a directory."),
-        (["kill", "0000", "--dir", "/dev/null"], "Tasks cannot be looked for in '/dev/null': Not a directory."),
-        (["taks"], "There is no command 'taks'. Did you mean: nacre tasks"),
+        (["tasks", "--dir", "/dev/null"], "Cannot read tasks in '/dev/null': Not a directory."),
+        (["kill", "0000", "--dir", "/dev/null"], "Cannot read tasks in '/dev/null': Not a directory."),
+        (["taks"], "Unknown command 'taks'. Did you mean: nacre tasks"),
     ],
 )
 def test_usage_errors_about_tasks_exit_125_and_name_the_fix(nacre: Nacre, words: list[str], said: str) -> None:

@@ -53,13 +53,13 @@ def test_broken_task_directories_are_listed_with_the_reason(nacre: Nacre, tasks:
     (store / "not\x1b[2J\nours").mkdir()
     rows = sorted(" ".join(line.split()) for line in nacre("tasks", "--all").out.decode().splitlines()[1:])
     assert rows == [
-        "'not\\x1b[2J\\nours' broken - - - - [its name is not of a task]",
+        "'not\\x1b[2J\\nours' broken - - - - [its name is not a task id]",
         "bash-0badcafe broken - - - - [it is not a directory]",
         "bash-deadbeef broken - - - - [task.json is not JSON]",
     ]
     done = nacre("output", "bash-deadbeef")
     assert done.code == 125
-    assert b"cannot be read: task.json is not JSON" in done.err
+    assert b"Cannot read bash-deadbeef: task.json is not JSON" in done.err
 
 
 def test_control_characters_in_commands_are_escaped_in_the_task_table(nacre: Nacre, tasks: Tasks) -> None:
@@ -118,13 +118,13 @@ class TestKill:
         assert nacre("output", id).out == b"begun\ntidy\n"
         again = nacre("kill", id)
         assert again.code == 0
-        assert b"; it was over before\n" in again.err
+        assert b"; it had already ended\n" in again.err
 
     def test_kill_with_an_unknown_id_kills_nothing(self, nacre: Nacre, tasks: Tasks) -> None:
         id = background(nacre, "sleep 60")
         wrong = id[:-1] + ("0" if id[-1] != "0" else "1")
         done = nacre("kill", id, wrong)
-        assert done == Done(125, err=f"nacre: There is no task '{wrong}'. Did you mean {id}?\n".encode())
+        assert done == Done(125, err=f"nacre: No such task: '{wrong}'. Did you mean {id}?\n".encode())
         assert tasks.get(id).alive
 
     def test_kill_ends_processes_whose_keeper_died(self, nacre: Nacre, tasks: Tasks, life: Lifeline) -> None:

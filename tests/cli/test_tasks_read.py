@@ -176,7 +176,7 @@ class TestWait:
         id = background(nacre, "sleep 60")
         done = nacre("wait", id, "--timeout", "100ms")
         assert done.code == 124
-        assert done.err.decode().splitlines()[1] == "nacre: waited 0.1s in vain"
+        assert done.err.decode().splitlines()[1] == "nacre: timed out after 0.1s"
         assert tasks.get(id).alive
 
     def test_wait_until_text_prints_the_matching_line(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
@@ -187,7 +187,7 @@ class TestWait:
         gate.open()
         done = nacre("wait", id, "--until", "text:never")
         assert done.code == 1
-        assert done.err.startswith(f"nacre: it ended without that; {id}: exit 0 after ".encode())
+        assert done.err.startswith(f"nacre: it ended first; {id}: exit 0 after ".encode())
 
     def test_wait_until_port_returns_when_it_accepts_connections(self, nacre: Nacre, tasks: Tasks, gate: Gate) -> None:
         with socket.socket() as kept:  # so that no other process takes the port meanwhile

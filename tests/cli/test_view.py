@@ -247,7 +247,9 @@ def test_hints_and_json_output_mask_secrets(nacre: Nacre) -> None:
     (nacre.home / "hunter2hunter2hunter2xyz").mkdir()
     (nacre.home / "hunter2hunter2hunter2xyz" / "main.py").write_text("")
     done = nacre("run", "--plain", "cat hunter2hunter2hunter2xyz/mian.py", env=TOKEN)
-    assert done.err.decode().splitlines()[1:] == ["nacre: There is no '[secret]/mian.py'; there is '[secret]/main.py'."]
+    assert done.err.decode().splitlines()[1:] == [
+        "nacre: There is no '[secret]/mian.py'; did you mean '[secret]/main.py'?"
+    ]
     told = nacre("run", "--json", "echo hunter2hunter2hunter2xyz", env=TOKEN)
     assert b"hunter2" not in told.out
 

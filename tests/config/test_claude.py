@@ -68,7 +68,7 @@ def test_claude_config_dir_variable_selects_the_user_settings(place: Place, monk
 def test_duplicate_key_is_an_error(place: Place, text: str) -> None:
     """Claude Code would use the last one, although the user may have meant the first."""
     file = place.write(place.home / ".claude" / "settings.json", text)
-    with pytest.raises(InvalidConfig, match="is said a second time") as caught:
+    with pytest.raises(InvalidConfig, match="duplicate key") as caught:
         place.load()
     assert (caught.value.file, caught.value.line) == (str(file), 3)
 
@@ -85,12 +85,12 @@ def test_user_can_turn_claude_settings_off(place: Place) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ('{\n  "permissions": ,\n}', 2, "This is no JSON: here a value is missing."),
-        ("[" * 9000, 1, "This is no JSON: this is nested too deep."),
-        ('{\n  "permissions": []\n}', 2, "`permissions` is no object."),
-        ('{"permissions": {\n"deny": "Bash(x)"}}', 2, "`permissions.deny` is no list of texts."),
+        ('{\n  "permissions": ,\n}', 2, "Invalid JSON: a value is missing."),
+        ("[" * 9000, 1, "Invalid JSON: nested too deeply."),
+        ('{\n  "permissions": []\n}', 2, "`permissions` must be an object."),
+        ('{"permissions": {\n"deny": "Bash(x)"}}', 2, "`permissions.deny` must be a list of strings."),
         ('{"permissions": {"deny": [\n"Bash(x"]}}', 2, "The permission rule 'Bash(x' has no closing parenthesis."),
-        ("[]", 0, "`permissions` is no object."),
+        ("[]", 0, "`permissions` must be an object."),
     ],
 )
 def test_invalid_settings_file_is_an_error_with_file_and_line(place: Place, text: str, line: int, message: str) -> None:

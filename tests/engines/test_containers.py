@@ -193,7 +193,7 @@ async def test_adopted_task_keeps_its_container(made: Any, directory: Path, gate
 
 
 async def test_strict_mode_is_refused(made: Any, directory: Path) -> None:
-    with pytest.raises(AccessUnavailable, match="memory that can be written"):
+    with pytest.raises(AccessUnavailable, match="has writable memory"):
         await made().run("true", ToolContext(working_dir=directory, access="restricted", strict=True))
 
 
@@ -205,7 +205,7 @@ async def test_single_ports_are_refused(made: Any, directory: Path) -> None:
 
 async def test_tool_description_names_the_container(made: Any, directory: Path) -> None:
     described = made().definition(ToolContext(working_dir=directory))["description"]
-    assert f"container made from {IMAGE}: of this machine it has only {directory}." in described
+    assert f"container from image {IMAGE}: of this machine it has only {directory}." in described
     assert "They have no network." in described
 
 
@@ -256,7 +256,7 @@ async def test_command_that_survives_out_of_memory_gets_a_note(made: Any, direct
         f"bash -c {shlex.quote(first)}; exit 3", ToolContext(working_dir=directory)
     )
     assert result.outcome == Exited(3)
-    assert result.notes == ("Its container ran out of memory, and the kernel ended something there.",)
+    assert result.notes == ("Its container ran out of memory, and the kernel killed a process there.",)
 
 
 async def test_killed_command_is_not_blamed_on_another_containers_memory(
@@ -276,11 +276,11 @@ async def test_process_limit_of_the_container_holds_and_is_noted(made: Any, dire
     command = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 5 & done 2>&1; echo end"
     result = await bash.run(Request(command, leftovers="end"), ToolContext(working_dir=directory))
     assert "Resource temporarily unavailable" in result.both.text
-    assert "Its container could not have more processes: 12 at once." in result.notes
+    assert "Its container reached its limit on processes: 12 at once." in result.notes
 
 
 async def test_cpu_limit_of_a_call_is_refused(made: Any, directory: Path) -> None:
-    with pytest.raises(AccessUnavailable, match="does not count how long"):
+    with pytest.raises(AccessUnavailable, match="does not measure a command's CPU time"):
         await made().run("true", ToolContext(working_dir=directory, limits=Limits(cpu=1)))
 
 
@@ -289,7 +289,7 @@ async def test_cpu_limit_of_a_profile_applies_per_process_and_is_noted(program: 
     profile = replace(DEFAULT, limits={"unrestricted": Limits(cpu=1)})
     result = await Bash(profile, engine=engine).run("while :; do :; done", ToolContext(working_dir=directory))
     assert result.outcome == Signalled(signal.SIGXCPU)
-    assert result.notes == ("Over the limit of 1 s of computing, for each process.",)
+    assert result.notes == ("Over the limit of 1 s of CPU time, for each process.",)
     await engine.aclose()
 
 

@@ -317,11 +317,11 @@ def test_old_workspace_copy_stays_while_it_is_used(tmp_path: Path, shipped: Call
 def test_workspace_that_cannot_be_shipped_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "large").write_bytes(bytes(1000))
     monkeypatch.setattr(workspaces, "MAX_ARCHIVE_BYTES", 999)
-    with pytest.raises(EngineUnavailable, match=r"has more than .* Put it where every node sees it"):
+    with pytest.raises(EngineUnavailable, match=r"is larger than .* Put it on storage that every node shares"):
         pack(str(tmp_path))
-    with pytest.raises(EngineUnavailable, match=r"cannot be packed: .*No such file"):
+    with pytest.raises(EngineUnavailable, match=r"Cannot pack the workspace .*No such file"):
         pack(str(tmp_path / "none"))
-    with pytest.raises(InvalidRequest, match="no directory"):
+    with pytest.raises(InvalidRequest, match="not a directory"):
         workspaces.check_workspace(tmp_path / "large")
 
 
@@ -353,7 +353,7 @@ def test_hidden_path_outside_the_workspace_is_left_to_the_node(tmp_path: Path) -
 
 
 def test_working_directory_outside_the_shipped_workspace_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match="outside of the workspace"):
+    with pytest.raises(InvalidRequest, match="outside the shipped workspace"):
         real_directory("/home/me/workshop", "/home/me/work")
 
 
@@ -474,13 +474,13 @@ def test_failing_close_does_not_keep_other_values_open() -> None:
     [
         ({}, "off", "ray 2.60.0, no cluster given"),
         ({"RAY_ADDRESS": "ray://head:1"}, "off", "ray 2.60.0, ray://head:1 cannot stream"),
-        ({"RAY_ADDRESS": "127.0.0.1:1"}, "off", "ray 2.60.0, nobody answers at 127.0.0.1:1: Connection refused"),
+        ({"RAY_ADDRESS": "127.0.0.1:1"}, "off", "ray 2.60.0, no answer at 127.0.0.1:1: Connection refused"),
         ({"RAY_ADDRESS": "HERE"}, "ok", "ray 2.60.0, HERE, without authentication"),
         ({"RAY_ADDRESS": "HERE", "RAY_AUTH_MODE": "token"}, "ok", "ray 2.60.0, HERE, with token authentication"),
         (
             {"RAY_ADDRESS": "HERE", "RAY_AUTH_TOKEN": "t"},
             "ok",
-            "ray 2.60.0, HERE, without authentication: there is a token, but RAY_AUTH_MODE does not say so",
+            "ray 2.60.0, HERE, without authentication: a token is set, but RAY_AUTH_MODE is not",
         ),
     ],
 )
@@ -504,7 +504,7 @@ def test_doctor_reports_which_ray_cluster_is_configured(
 
 @pytest.mark.parametrize(
     ("address", "said"),
-    [("local", "that is none yet, Ray would start it"), ("ray://head:1", "Ray's client cannot stream")],
+    [("local", "no cluster is running there; Ray would start one"), ("ray://head:1", "Ray's client cannot stream")],
 )
 def test_unusable_cluster_address_is_refused_without_starting_ray(
     monkeypatch: pytest.MonkeyPatch, address: str, said: str
@@ -522,7 +522,7 @@ def test_unusable_cluster_address_is_refused_without_starting_ray(
 
     monkeypatch.setattr(connect, "load", lambda: Unconnected)
     monkeypatch.setenv("RAY_ADDRESS", address)
-    with pytest.raises(EngineUnavailable, match=f"no Ray cluster to be reached at {address}: {said}"):
+    with pytest.raises(EngineUnavailable, match=f"Cannot reach a Ray cluster at {address}: {said}"):
         connect.connect(None, HANG_TIMEOUT_S)
 
 

@@ -265,7 +265,7 @@ def test_own_code_refusal_says_what_to_do(project: Project) -> None:
     said = json.loads(project.python_says(program + HOST, "echo ran >ran", str(project.place), "{}"))
     assert said["refused"] == "own_code_in_workspace", said
     assert str(project.place / ".venv") in said["message"]
-    assert "environment of its own" in said["hint"]
+    assert "separate environment" in said["hint"]
     assert "unprotected=('nacre',)" in said["hint"]
     assert not (project.place / "ran").exists()
 

@@ -112,7 +112,7 @@ def test_task_store_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
     assert Tasks(real).get(name).id == name
     link.symlink_to(real)
     for look in (Tasks(link).list, Tasks(link).clean, lambda: Tasks(link).get(name)):
-        with pytest.raises(InvalidRequest, match="it is a link") as caught:
+        with pytest.raises(InvalidRequest, match="it is a symlink") as caught:
             look()
         assert caught.value.code == "bad_store"
     with pytest.raises(NotADirectoryError):
@@ -140,7 +140,7 @@ def test_control_socket_that_is_a_symlink_is_refused(tmp_path: Path) -> None:
     try:
         with (
             TaskDirectory(str(tmp_path), store, name) as folder,
-            pytest.raises(InvalidTaskDirectory, match="not a socket of ours"),
+            pytest.raises(InvalidTaskDirectory, match="not nacre's socket"),
         ):
             connect(folder)
     finally:

@@ -19,7 +19,7 @@ SAID: list[tuple[str, int, str, bool]] = [
     ("cat f | sort | grep x", 1, "grep found no match", True),
     ("sudo -u me grep x y", 1, "grep found no match", True),
     ("timeout 5 env A=1 nice grep x y", 1, "grep found no match", True),
-    ("timeout 5 grep x y", 124, "timeout ended it when its time was up", False),
+    ("timeout 5 grep x y", 124, "timeout killed it at its time limit", False),
     ("bash -c 'cd a; grep x y'", 1, "grep found no match", True),
     ("(cd d && grep x y)", 1, "grep found no match", True),
     ("false || grep x y", 1, "grep found no match", True),
@@ -30,7 +30,7 @@ SAID: list[tuple[str, int, str, bool]] = [
     ("git -C d grep x", 1, "git grep found no match", True),
     ("git diff --quiet", 1, "there are differences", True),
     ("git config --get user.name", 1, "it is not set", True),
-    ("git log", 128, "git met a fatal error", False),
+    ("git log", 128, "git had a fatal error", False),
     ("diff a b", 1, "they differ", True),
     ("diff <(sort a) <(sort b)", 1, "they differ", True),
     ("cmp a b", 2, "the comparison itself failed", False),
@@ -60,10 +60,10 @@ SAID: list[tuple[str, int, str, bool]] = [
     ("systemctl status x", 4, "there is no such unit", True),
     ("which x", 1, "not found on PATH", True),
     ("command -v x", 1, "not found on PATH", True),
-    ("jq . f", 5, "jq failed on its input: it is no JSON, or the program does not fit it", False),
+    ("jq . f", 5, "jq failed on its input: it is not valid JSON, or the program does not fit it", False),
     ("jq -e .a f", 1, "the last value was false or null", True),
     ("npm outdated", 1, "some packages are outdated", True),
-    ("find . | xargs grep x", 123, "some of what xargs ran failed", False),
+    ("find . | xargs grep x", 123, "some commands that xargs ran failed", False),
     ("work", 137, "ended by SIGKILL (out of memory, or `kill -9`)", False),
     ("work", 139, "ended by SIGSEGV (invalid memory access)", False),
     ("work", 130, "most likely ended by SIGINT", False),
@@ -83,7 +83,7 @@ def test_known_exit_code_is_explained(command: str, code: int, text: str, normal
 def test_output_can_change_the_meaning_of_an_exit_code() -> None:
     said = "find: '/root': Permission denied"
     assert explain("find / -name x", 1, output=said) == Meaning(
-        "find could not read some directories; what it found is printed"
+        "find could not read some directories; it printed the rest"
     )
     assert explain("cargo test", 101, output="test result: FAILED. 1 passed") == Meaning("a test failed")
     assert explain("cargo check", 101, output="error: could not compile `x`") == Meaning("it did not compile")
@@ -199,7 +199,7 @@ REAL: list[tuple[str, str]] = [
     ("cd / && grep x /dev/null", "[nacre: exit 1: grep found no match; no output]"),
     ("echo a >a; echo b >b; diff a b >/dev/null", "[nacre: exit 1: they differ; no output]"),
     ("[ -f none ]", "[nacre: exit 1: the test is false; no output]"),
-    ("timeout 0.05 sleep 60", "[nacre: exit 124: timeout ended it when its time was up; no output]"),
+    ("timeout 0.05 sleep 60", "[nacre: exit 124: timeout killed it at its time limit; no output]"),
     ("sh -c 'kill -9 $$'; exit $?", "[nacre: exit 137: ended by SIGKILL (out of memory, or `kill -9`)]"),
     ("timeout -s KILL 0.05 sleep 60", "[nacre: exit 137: ended by SIGKILL, most likely from timeout]"),
     ("{ cd /nosuch && grep x /dev/null; } 2>/dev/null", "[nacre: exit 1; no output]"),

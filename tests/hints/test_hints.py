@@ -48,53 +48,56 @@ def hints_after(here: Path, text: str, command: str = "work", *, stdin: bool = F
 
 
 TOLD: list[tuple[str, str]] = [
-    ("bash: line 1: gti: command not found", "There is no 'gti' on PATH; did you mean 'git'?"),
-    ("bash: pyhton3: command not found", "There is no 'pyhton3' on PATH; did you mean 'python3'?"),
-    ("bash: line 3: sl: command not found", "There is no 'sl' on PATH; did you mean 'ls'?"),
-    ("bash: ehco: command not found", "There is no 'ehco' on PATH; did you mean 'echo'?"),
-    ("sh: 1: gti: not found", "There is no 'gti' on PATH; did you mean 'git'?"),
-    ("make: gti: No such file or directory", "There is no 'gti' on PATH; did you mean 'git'?"),
-    ("env: \u2018gti\u2019: No such file or directory", "There is no 'gti' on PATH; did you mean 'git'?"),
-    ("/usr/bin/env: 'python': No such file or directory", "There is no 'python' on PATH; 'python3' is installed."),
-    ("\x1b[31mbash: gti: command not found\x1b[0m", "There is no 'gti' on PATH; did you mean 'git'?"),
-    ("cat: src/mian.py: No such file or directory", "There is no 'src/mian.py'; there is 'src/main.py'."),
-    ("cat: scr/main.py: No such file or directory", "There is no 'scr/main.py'; there is 'src/main.py'."),
-    ("cat: readme.md: No such file or directory", "There is no 'readme.md'; there is 'README.md'."),
-    ("ls: cannot access 'deep.py': No such file or directory", "There is no 'deep.py'; there is 'src/pkg/deep.py'."),
-    ("ERROR: file or directory not found: src/mian.py", "There is no 'src/mian.py'; there is 'src/main.py'."),
+    ("bash: line 1: gti: command not found", "'gti' is not on PATH; did you mean 'git'?"),
+    ("bash: pyhton3: command not found", "'pyhton3' is not on PATH; did you mean 'python3'?"),
+    ("bash: line 3: sl: command not found", "'sl' is not on PATH; did you mean 'ls'?"),
+    ("bash: ehco: command not found", "'ehco' is not on PATH; did you mean 'echo'?"),
+    ("sh: 1: gti: not found", "'gti' is not on PATH; did you mean 'git'?"),
+    ("make: gti: No such file or directory", "'gti' is not on PATH; did you mean 'git'?"),
+    ("env: \u2018gti\u2019: No such file or directory", "'gti' is not on PATH; did you mean 'git'?"),
+    ("/usr/bin/env: 'python': No such file or directory", "'python' is not on PATH; 'python3' is installed."),
+    ("\x1b[31mbash: gti: command not found\x1b[0m", "'gti' is not on PATH; did you mean 'git'?"),
+    ("cat: src/mian.py: No such file or directory", "There is no 'src/mian.py'; did you mean 'src/main.py'?"),
+    ("cat: scr/main.py: No such file or directory", "There is no 'scr/main.py'; did you mean 'src/main.py'?"),
+    ("cat: readme.md: No such file or directory", "There is no 'readme.md'; did you mean 'README.md'?"),
+    (
+        "ls: cannot access 'deep.py': No such file or directory",
+        "There is no 'deep.py'; did you mean 'src/pkg/deep.py'?",
+    ),
+    ("ERROR: file or directory not found: src/mian.py", "There is no 'src/mian.py'; did you mean 'src/main.py'?"),
     (
         "FileNotFoundError: [Errno 2] No such file or directory: 'src/Main.py'",
-        "There is no 'src/Main.py'; there is 'src/main.py'.",
+        "There is no 'src/Main.py'; did you mean 'src/main.py'?",
     ),
     (
         "Error: ENOENT: no such file or directory, open 'src/main.pyy'",
-        "There is no 'src/main.pyy'; there is 'src/main.py'.",
+        "There is no 'src/main.pyy'; did you mean 'src/main.py'?",
     ),
-    ("bash: line 1: ./src/main: No such file or directory", "There is no './src/main'; there is 'src/main.py'."),
-    ("fatal: pathspec 'REDME.md' did not match any files", "There is no 'REDME.md'; there is 'README.md'."),
+    ("bash: line 1: ./src/main: No such file or directory", "There is no './src/main'; did you mean 'src/main.py'?"),
+    ("fatal: pathspec 'REDME.md' did not match any files", "There is no 'REDME.md'; did you mean 'README.md'?"),
     (
         "EOFError: EOF when reading a line",
-        "It asked a question, and its input is empty: pass answers by flags (such as --yes) or as `stdin`.",
+        "It asked a question, and its stdin is empty: pass answers by flags (such as --yes) or as `stdin`.",
     ),
     (
         "Aborting commit due to empty commit message.",
-        "Editors are switched off here: give the text with -m or -F (`git commit -m`, `git tag -m`).",
+        "Editors are disabled here: pass the text with -m or -F (`git commit -m`, `git tag -m`).",
     ),
     (
         "sudo: a terminal is required to read the password; either use the -S option",
-        "It wanted a password, and nobody can type one here: do without, or use what asks for none (`sudo -n`).",
+        "It needs a password, which cannot be typed here: avoid it, or use a command that never asks (`sudo -n`).",
     ),
     (
         "fatal: could not read Username for 'https://github.com': terminal prompts disabled",
-        "git wanted a login, and nobody can type one here: set up a credential helper, a token or ssh first.",
+        "git needs a login, which cannot be typed here: set up a credential helper, a token or ssh first.",
     ),
     (
         "the input device is not a TTY",
-        "It wants a terminal, and there is none: leave out -t or --tty, or use its non-interactive options.",
+        "It needs a terminal, and there is none: leave out -t or --tty, or use its non-interactive options.",
     ),
     (
         "error: externally-managed-environment",
-        "The system's Python may not be changed: `python3 -m venv .venv`, then `.venv/bin/pip install …`.",
+        "The system Python is externally managed: use `python3 -m venv .venv`, then `.venv/bin/pip install …`.",
     ),
     ("ModuleNotFoundError: No module named 'pkg'", "'pkg' is in 'src': set PYTHONPATH=src, or `pip install -e .`."),
     ("ModuleNotFoundError: No module named 'yaml.x'", "The module 'yaml' is in the package 'PyYAML'."),
@@ -140,8 +143,8 @@ def test_unverifiable_error_message_gets_no_hint(here: Path, text: str) -> None:
 def test_two_hints_are_given_with_the_last_error_first(here: Path) -> None:
     text = "\n".join(f"bash: {name}: command not found" for name in ("gti", "sl", "pyhton3", "gti"))
     assert hints_after(here, text) == [
-        "There is no 'gti' on PATH; did you mean 'git'?",
-        "There is no 'pyhton3' on PATH; did you mean 'python3'?",
+        "'gti' is not on PATH; did you mean 'git'?",
+        "'pyhton3' is not on PATH; did you mean 'python3'?",
     ]
 
 
@@ -149,19 +152,19 @@ def test_hint_names_a_program_outside_path(here: Path) -> None:
     program(here / ".venv/bin/pytest")
     program(here / "home/.cargo/bin/cargo")
     assert hints_after(here, "bash: pytest: command not found") == [
-        "There is no 'pytest' on PATH, but there is './.venv/bin/pytest'."
+        "'pytest' is not on PATH, but './.venv/bin/pytest' exists."
     ]
     assert hints_after(here, "bash: cargo: command not found") == [
-        f"There is no 'cargo' on PATH, but there is '{here}/home/.cargo/bin/cargo'."
+        f"'cargo' is not on PATH, but '{here}/home/.cargo/bin/cargo' exists."
     ]
 
 
 def test_hint_searches_paths_in_the_directory_that_the_command_entered(here: Path) -> None:
     line = "cat: mian.py: No such file or directory"
-    assert hints_after(here, line, "cd src && cat mian.py") == ["There is no 'mian.py'; there is 'main.py'."]
+    assert hints_after(here, line, "cd src && cat mian.py") == ["There is no 'mian.py'; did you mean 'main.py'?"]
     line = "cat: src/main.py: No such file or directory"
     assert hints_after(here, line, "cd src && cat src/main.py") == [
-        f"There is no 'src/main.py'; there is '{here}/src/main.py'."
+        f"There is no 'src/main.py'; did you mean '{here}/src/main.py'?"
     ]
 
 
@@ -176,10 +179,10 @@ def test_hint_names_why_a_file_cannot_be_executed(here: Path) -> None:
         "'./run.sh' is not executable (mode 644): `chmod +x` it, or run it as `bash ./run.sh`."
     ]
     assert hints_after(here, "bash: ./dos.sh: cannot execute: required file not found") == [
-        "'./dos.sh' has the line ends of Windows: `sed -i 's/\\r$//' FILE` repairs it."
+        "'./dos.sh' has Windows line endings: `sed -i 's/\\r$//' FILE` repairs it."
     ]
     assert hints_after(here, "bash: ./lost: /no/such: bad interpreter: No such file or directory") == [
-        "'./lost' wants '/no/such', which is not there."
+        "'./lost' needs '/no/such', which does not exist."
     ]
     assert hints_after(here, "bash: ./foreign: cannot execute binary file: Exec format error") == [
         f"'./foreign' is built for {built}, and this is {os.uname().machine}."
@@ -222,13 +225,13 @@ def test_hint_names_a_virtual_environment_with_the_module(here: Path) -> None:
     ]
     assert hints_after(here, "ModuleNotFoundError: No module named 'other'", ".venv/bin/python x.py") == []
     assert hints_after(here, "error: externally-managed-environment") == [
-        "The system's Python may not be changed, but there is '.venv': `.venv/bin/python -m pip install …`."
+        "The system Python is externally managed; use '.venv': `.venv/bin/python -m pip install …`."
     ]
 
 
 def test_hint_names_git_repositories_below_the_directory(here: Path) -> None:
     assert hints_after(here, "fatal: not a git repository (or any of the parent directories): .git") == [
-        f"'{here}' is in no repository; 'repo' is one."
+        f"'{here}' is not in a repository; 'repo' is one."
     ]
 
 
@@ -239,16 +242,16 @@ def test_hints_name_similar_make_targets_npm_scripts_and_git_branches(here: Path
     (here / ".git/refs/heads/feature/login").touch()
     (here / ".git/packed-refs").write_text("# pack-refs\n" + "0" * 40 + " refs/heads/main\n")
     assert hints_after(here, "make: *** No rule to make target 'tset'.  Stop.") == [
-        "There is no target 'tset'; there is 'test'."
+        "There is no target 'tset'; did you mean 'test'?"
     ]
     assert hints_after(here, 'npm error Missing script: "biuld"') == ["There is no script 'biuld'; there is 'build'."]
     assert hints_after(here, "npm ERR! missing script: serve") == [
         "There is no script 'serve'; there is 'build', 'lint'."
     ]
     line = "error: pathspec '%s' did not match any file(s) known to git"
-    assert hints_after(here, line % "mian") == ["There is no branch 'mian'; there is 'main'."]
+    assert hints_after(here, line % "mian") == ["There is no branch 'mian'; did you mean 'main'?"]
     assert hints_after(here, line % "feature/logni") == [
-        "There is no branch 'feature/logni'; there is 'feature/login'."
+        "There is no branch 'feature/logni'; did you mean 'feature/login'?"
     ]
     assert hints_after(here, line % "else") == []
     for name in ("Makefile", "package.json"):
@@ -259,7 +262,7 @@ def test_hints_name_similar_make_targets_npm_scripts_and_git_branches(here: Path
 
 def test_eof_hint_says_when_the_given_stdin_was_too_short(here: Path) -> None:
     assert hints_after(here, "EOFError: EOF when reading a line", stdin=True) == [
-        "It asked for more input than it was given: its `stdin` was at its end."
+        "It read past the end of its `stdin`."
     ]
     assert hints_after(here, "Aborting commit due to empty commit message.", GIT_EDITOR="vi") == []
 
@@ -316,23 +319,23 @@ async def ran(bash: Bash, here: Path, command: str) -> Result:
 
 
 async def test_only_a_failed_command_gets_a_hint(bash: Bash, here: Path) -> None:
-    assert (await ran(bash, here, "cat READM.md")).notes == ("There is no 'READM.md'; there is 'README.md'.",)
+    assert (await ran(bash, here, "cat READM.md")).notes == ("There is no 'READM.md'; did you mean 'README.md'?",)
     assert (await ran(bash, here, "cat READM.md; true")).notes == ()
     assert (await ran(bash, here, "exit 3")).notes == ()
     path = f"PATH={quote(here)}/bin:$PATH"
     assert (await ran(bash, here, f"{path}; sevre")).notes == ()  # the command had another PATH
     result = await bash.run(Request("sevre", cwd=here, env={"PATH": f"{here}/bin:{os.environ['PATH']}"}))
-    assert result.notes == ("There is no 'sevre' on PATH; did you mean 'serve'?",)
+    assert result.notes == ("'sevre' is not on PATH; did you mean 'serve'?",)
 
 
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
         ("./run.sh", "'./run.sh' is not executable (mode 644): `chmod +x` it, or run it as `sh ./run.sh`."),
-        (f"{quote(sys.executable)} -c 'input()'", "It asked a question, and its input is empty"),
-        ("git init -q g; cd g; git -c user.name=a -c user.email=b commit --allow-empty", "Editors are switched off"),
-        ("git init -q g; cd g; git add nothign; cat ../REDME.md", "There is no '../REDME.md'; there is"),
-        (f"{quote(sys.executable)} srcc/main.py", "/src/main.py'."),
+        (f"{quote(sys.executable)} -c 'input()'", "It asked a question, and its stdin is empty"),
+        ("git init -q g; cd g; git -c user.name=a -c user.email=b commit --allow-empty", "Editors are disabled"),
+        ("git init -q g; cd g; git add nothign; cat ../REDME.md", "There is no '../REDME.md'; did you mean"),
+        (f"{quote(sys.executable)} srcc/main.py", "/src/main.py'?"),
     ],
 )
 async def test_error_messages_of_real_programs_get_hints(bash: Bash, here: Path, command: str, hint: str) -> None:
@@ -346,7 +349,7 @@ async def test_hint_names_the_process_that_holds_a_port(bash: Bash, here: Path) 
         port = server.getsockname()[1]
         command = f"{quote(sys.executable)} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
         result = await ran(bash, here, command)
-    assert result.notes[-1].startswith(f"Port {port} is held by process {os.getpid()} (")
+    assert result.notes[-1].startswith(f"Port {port} is used by process {os.getpid()} (")
 
 
 async def test_hint_names_the_task_that_holds_a_port(bash: Bash, here: Path) -> None:
@@ -363,7 +366,7 @@ async def test_hint_names_the_task_that_holds_a_port(bash: Bash, here: Path) -> 
         port = int(tasks.output(started.task.id).data)
         command = f"{quote(sys.executable)} -c 'import socket; socket.create_server((\"127.0.0.1\", {port}))'"
         result = await bash.run(Request(command, cwd=here), ctx)
-        assert result.notes[-1].startswith(f"Port {port} is held by task {started.task.id}, which is yours to end (")
+        assert result.notes[-1].startswith(f"Port {port} is used by task {started.task.id}, which you may kill (")
     finally:
         await tasks.kill(started.task.id)
 
@@ -371,9 +374,9 @@ async def test_hint_names_the_task_that_holds_a_port(bash: Bash, here: Path) -> 
 def test_hint_path_is_relative_to_where_the_file_was_missing(here: Path) -> None:
     text = "cat: mian.py: No such file or directory"
     assert hints_after(here, text, "cat mian.py; cd src; false") == []  # no similar file where the command looked
-    assert hints_after(here, text, "cd src && cat mian.py") == ["There is no 'mian.py'; there is 'main.py'."]
+    assert hints_after(here, text, "cd src && cat mian.py") == ["There is no 'mian.py'; did you mean 'main.py'?"]
     assert hints_after(here, text, "cd src && ./work") == [
-        f"There is no 'mian.py'; there is {str(here / 'src/main.py')!r}."
+        f"There is no 'mian.py'; did you mean {str(here / 'src/main.py')!r}?"
     ]
 
 
@@ -414,7 +417,7 @@ async def test_port_hint_shows_no_arguments_of_the_process(bash: Bash, here: Pat
         port = int(await server.stdout.readline())
         [hint] = hints_after(here, f"bind: address already in use: port {port}")
         name = Path(f"/proc/{server.pid}/comm").read_text().strip()
-        assert hint == f"Port {port} is held by process {server.pid} ({name!r})."
+        assert hint == f"Port {port} is used by process {server.pid} ({name!r})."
     finally:
         server.stdin.close()
         await server.wait()

@@ -55,7 +55,7 @@ def test_hook_reason_names_rule_and_alternative(fixture: dict[str, Any]) -> None
 def test_hook_that_cannot_prompt_says_that_the_user_must_run_the_command(fixture: dict[str, Any]) -> None:
     case = next(case for case in fixture["cases"] if case["name"].startswith("not asked"))
     reply = answer(json.dumps(case["payload"]).encode())
-    assert reply.err.endswith("It needs a person's word, which this hook cannot get: ask the user to run it.\n")
+    assert reply.err.endswith("It needs approval, which this hook cannot request: ask the user to run it.\n")
 
 
 @pytest.mark.parametrize("fixture", FIXTURES.values(), ids=FIXTURES)

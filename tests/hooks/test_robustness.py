@@ -23,21 +23,21 @@ GOOD = payload_of("claude-code", "no opinion")
     [
         (b"", "it is empty"),
         (b" \n\t", "it is empty"),
-        (b"{", "it is no JSON"),
-        (b"ls -la", "it is no JSON"),
-        (b'{"timeout": NaN}', "it is no JSON (NaN"),
-        (b"[]", "it is no JSON object"),
-        (b'"ls"', "it is no JSON object"),
-        (b"null", "it is no JSON object"),
+        (b"{", "it is not valid JSON"),
+        (b"ls -la", "it is not valid JSON"),
+        (b'{"timeout": NaN}', "it is not valid JSON (NaN"),
+        (b"[]", "it is not a JSON object"),
+        (b'"ls"', "it is not a JSON object"),
+        (b"null", "it is not a JSON object"),
         (b"\xff\xfe{}", "it is not UTF-8"),
-        (b"\xef\xbb\xbf{}", "it is no JSON"),
+        (b"\xef\xbb\xbf{}", "it is not valid JSON"),
         (json.dumps(GOOD).encode("utf-16"), "it is not UTF-8"),
-        (json.dumps(GOOD).encode() + b"\0", "it is no JSON"),
-        (json.dumps(GOOD).encode() * 2, "it is no JSON"),
-        (b"[" * 200_000, "it is nested too deep"),
-        (b'{"a":' * 100_000, "it is nested too deep"),
-        (b'{"hook_event_name":"PostToolUse","hook_event_name":"PreToolUse"}', "it says 'hook_event_name' twice"),
-        (b'{"tool_input":{"command":"ls","command":"rm -rf /"}}', "it says 'command' twice"),
+        (json.dumps(GOOD).encode() + b"\0", "it is not valid JSON"),
+        (json.dumps(GOOD).encode() * 2, "it is not valid JSON"),
+        (b"[" * 200_000, "it is nested too deeply"),
+        (b'{"a":' * 100_000, "it is nested too deeply"),
+        (b'{"hook_event_name":"PostToolUse","hook_event_name":"PreToolUse"}', "it contains 'hook_event_name' twice"),
+        (b'{"tool_input":{"command":"ls","command":"rm -rf /"}}', "it contains 'command' twice"),
         (b" " * (MAX_PAYLOAD_BYTES + 1), "it is larger than 16 MiB"),
     ],
 )
@@ -51,7 +51,7 @@ def test_invalid_hook_payload_is_refused_with_the_reason(payload: bytes, why: st
 def test_payload_of_an_unknown_agent_is_refused(fields: dict[str, str]) -> None:
     reply = answer(json.dumps(fields).encode())
     assert reply.code == 2
-    assert reply.err.startswith("nacre hook does not know which agent this is.")
+    assert reply.err.startswith("nacre hook does not recognise the agent.")
 
 
 @pytest.mark.parametrize("event", ["BeforeShellExecution", "beforeshellexecution"])

@@ -353,9 +353,9 @@ def test_secret_across_the_gap_is_masked_in_its_error_line() -> None:
 
 def test_shape_options_reject_limits_that_are_too_small() -> None:
     for chars, lines, most in ((MIN_CHARS - 1, 10, None), (MIN_CHARS, 1, None), (MIN_CHARS, 10, 3)):
-        with pytest.raises(ValueError, match="so little"):
+        with pytest.raises(ValueError, match="too small"):
             ShapeOptions(chars=chars, lines=lines, tokens=most)
-    with pytest.raises(ValueError, match=r"share, from 0 to 1, not 2\.0"):
+    with pytest.raises(ValueError, match=r"fraction from 0 to 1, not 2\.0"):
         ShapeOptions(head=2.0)
     with pytest.raises(ValueError, match="not -1"):
         ShapeOptions(errors=-1)

@@ -81,7 +81,7 @@ def test_texts_rule_needs_all_its_texts_in_any_order_and_case() -> None:
     assert refusal_of("echo one", rule) == ""
     verdict = check("echo two one", policy=Policy(custom_rules=(texts_rule("x", "one", "two"),)))
     assert (verdict.what, verdict.span) == (
-        "`one` is a text that this policy does not let into a command",
+        "`one` is text that this policy forbids in commands",
         (9, 12),
     )
 

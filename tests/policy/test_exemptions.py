@@ -57,9 +57,9 @@ def test_exemption_path_must_be_absolute_and_normal(path: str) -> None:
 
 
 def test_exemption_must_name_one_rule() -> None:
-    with pytest.raises(InvalidPolicy, match=r"for one rule.*decisions="):
+    with pytest.raises(InvalidPolicy, match=r"to one rule.*decisions="):
         Exemption("*", "/opt")
-    with pytest.raises(InvalidPolicy, match="for one rule"):
+    with pytest.raises(InvalidPolicy, match="to one rule"):
         Exemption("*")
 
 

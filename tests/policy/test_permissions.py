@@ -455,12 +455,12 @@ def test_malformed_permission_rule_is_an_error(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", ["bash(rm:*)", "BASH(rm:*)", "rm", "rm:*", "git push:*", "Shell(rm)", "~/bin/x"])
 def test_deny_rule_that_names_no_tool_is_an_error(rule: str) -> None:
-    with pytest.raises(InvalidPolicy, match="is about no tool"):
+    with pytest.raises(InvalidPolicy, match="names no tool"):
         Permissions(deny=(rule,))
 
 
 def test_string_instead_of_a_rule_list_is_an_error() -> None:
-    with pytest.raises(InvalidPolicy, match="is one text"):
+    with pytest.raises(InvalidPolicy, match="is one string"):
         Permissions(deny="Bash(ls)")  # type: ignore[arg-type]
 
 

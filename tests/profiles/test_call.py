@@ -134,7 +134,7 @@ async def test_secret_in_invalid_arguments_is_masked(tmp_path: Path) -> None:
 
 async def test_answer_does_not_tell_the_model_how_to_approve(bash: Bash) -> None:
     answer = await bash.call({"command": "git reset --hard"})
-    assert "It needs a person's word, and nobody was asked. Instead:" in answer.text
+    assert "It needs approval, and no person was asked. Instead:" in answer.text
     assert "--yes" not in answer.text
     assert "approve" not in answer.text
 
@@ -237,7 +237,7 @@ async def test_access_mode_of_a_profile_confines_its_runs(tmp_path: Path) -> Non
     assert result.enforced
     assert not (tmp_path / "here").exists()
     assert "Commands have no network." in bash.definition()["description"]
-    with pytest.raises(Exception, match="has no meaning"):
+    with pytest.raises(Exception, match="has no effect"):
         await bash.run("true", ToolContext(network=True))
 
 

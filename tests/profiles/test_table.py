@@ -48,7 +48,7 @@ def test_default_profile_has_the_expected_facts() -> None:
         "slow timeout": "900 s",
         "maximum": "3600 s",
         "unit of the parameter": "seconds",
-        "when the time is up": "a call: goes on as a task; a run: ended",
+        "when the time is up": "a call: keeps running as a task; a run: killed",
         "from TERM to KILL": "1.5 s",
         "jobs left running": "kept as a task",
         "streams": "two",
@@ -79,7 +79,7 @@ def test_facts_describe_unusual_profile_values() -> None:
     )
     told = facts(other)
     assert [told[label] for label in ("maximum", "unit of the parameter", "when the time is up", "streams")] == [
-        "none", "milliseconds", "goes on as a task", "one",
+        "none", "milliseconds", "keeps running as a task", "one",
     ]  # fmt: skip
     assert [told[label] for label in ("jobs left running", "spill file", "log of a task", "rules", "parameters")] == [
         "waited for", "none", "64 MB, x-{id}.log", "1 of its own and the floor; the rest: ask", "t?",

@@ -207,7 +207,7 @@ def test_change_to_a_file_too_large_to_record_is_only_reported(place: Path, monk
     (place / "large").write_bytes(b"changed")
     assert briefly(guard.restore()) == [
         f"{place}/small is protected: it was changed, and has been put back.",
-        f"{place}/large is protected, was changed, and could not be put back: it was too large to be remembered.",
+        f"{place}/large is protected, was changed, and could not be put back: it was too large for the snapshot.",
     ]
     assert state(place)["large"][2] == b"changed"
     assert state(place)["small"][2] == b"s" * 600
@@ -396,7 +396,7 @@ def test_change_to_an_oversized_directory_is_only_reported(place: Path, monkeypa
     assert guard.restore() == []
     (place / "large" / "new").touch()
     assert briefly(guard.restore()) == [
-        f"{place}/large is protected, was changed, and could not be put back: it was too large to be remembered."
+        f"{place}/large is protected, was changed, and could not be put back: it was too large for the snapshot."
     ]
 
 

@@ -103,7 +103,7 @@ def test_hard_link_to_another_file_is_replaced_and_not_quarantined(place: Path) 
     (place / "other").write_text("same")
     os.link(place / "other", place / "config")
     (said,) = guard.restore()
-    assert said.endswith("and has been put back. What was there was another name of a file, which stays.")
+    assert said.endswith("and has been put back. What was there was a hard link to a file, which remains.")
     assert sorted(os.listdir(place)) == ["config", "other"]
     assert (place / "config").stat().st_nlink == 1
 

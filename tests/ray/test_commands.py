@@ -70,7 +70,7 @@ def test_cluster_task_can_be_written_to_and_followed(door: Door) -> None:
 
 def test_unknown_cluster_task_is_reported(door: Door) -> None:
     done = door("kill", "bash-00000000@" + "0" * 8)
-    assert (done.returncode, "No node has a task 'bash-00000000@00000000'" in done.stderr) == (125, True)
+    assert (done.returncode, "No node has task 'bash-00000000@00000000'" in done.stderr) == (125, True)
 
 
 async def test_model_reads_and_kills_a_cluster_task_by_its_id(shared: RayEngine, gate: Gate, life: Lifeline) -> None:

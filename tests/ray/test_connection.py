@@ -127,7 +127,7 @@ print("over")
 
 async def test_refused_connection_is_reported_as_no_cluster() -> None:
     told = await run_program(_PROGRAM + _POLL_PROGRAM, "127.0.0.1:1", "50", "50")
-    assert "There is no Ray cluster to be reached at 127.0.0.1:1: " in told[0]
+    assert "Cannot reach a Ray cluster at 127.0.0.1:1: " in told[0]
     assert "Connection refused" in told[0]
 
 
@@ -140,7 +140,7 @@ def mute() -> Iterator[str]:
 
 async def test_silent_cluster_is_reported_after_the_patience_timeout(mute: str) -> None:
     told = await run_program(_PROGRAM + _POLL_PROGRAM, mute, "1", "50")
-    assert f"There is no Ray cluster to be reached at {mute}: no answer in 1 seconds." in told[0]
+    assert f"Cannot reach a Ray cluster at {mute}: no answer in 1 seconds." in told[0]
     assert told[1] == "over"
 
 

@@ -60,5 +60,5 @@ async def test_forked_child_cannot_use_the_connection_of_its_parent(machines: Ma
 
 def test_cluster_without_authentication_gives_a_warning(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    with pytest.warns(RuntimeWarning, match="no authentication: whoever reaches its ports can run anything"):
+    with pytest.warns(RuntimeWarning, match="no authentication: anyone who reaches its ports can run code"):
         connect.connect(machines.address, _LONG)

@@ -132,7 +132,7 @@ async def test_death_of_the_head_fails_calls_and_the_program_survives(life: Life
             gate.open()
             assert [await read_line() for _ in range(3)] == ["Exited(code=3)", "Lost", "Lost"]
             assert silent in await read_line()
-            assert f"There is no Ray cluster to be reached at {address}: " in await read_line()
+            assert f"Cannot reach a Ray cluster at {address}: " in await read_line()
             assert await read_line() == "over"
             assert await asyncio.wait_for(driver.wait(), _LONG) == 0
         finally:

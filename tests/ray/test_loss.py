@@ -147,13 +147,13 @@ async def test_run_of_a_closed_engine_is_not_retried(machines: Machines, life: L
     [
         (
             {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64},
-            " does not know the token that this process has from ",
+            " rejected the token of this process, from ",
         ),
-        ({}, " asks for a token, and this process has none."),
-        ({"RAY_AUTH_MODE": "token"}, " asks for a token, and this process has none."),
+        ({}, " requires a token, and this process has none."),
+        ({"RAY_AUTH_MODE": "token"}, " requires a token, and this process has none."),
         (
             {"RAY_AUTH_MODE": "disabled", "RAY_AUTH_TOKEN": "0" * 64},
-            " but RAY_AUTH_MODE does not say that it ",
+            " but RAY_AUTH_MODE is not set to send it.",
         ),
     ],
     ids=["wrong", "none", "none to show", "not shown"],

@@ -75,13 +75,13 @@ async def test_unused_reservation_is_released(made: Made) -> None:
 
 async def test_request_that_fits_no_node_is_an_error(made: Made) -> None:
     bash = Bash(engine=made(num_cpus=1000, patience=0.5))
-    with pytest.raises(EngineUnavailable, match=r"No node .* could ever hold .* 1000 CPU.* Ask for less"):
+    with pytest.raises(EngineUnavailable, match=r"No node .* can ever run .* 1000 CPU.* Request less"):
         await bash.run("true")
 
 
 async def test_node_outside_the_cluster_is_an_error(made: Made) -> None:
     bash = Bash(engine=made(num_cpus=0.1, node="0" * 56))
-    with pytest.raises(EngineUnavailable, match=r"is not in the Ray cluster, or not any more"):
+    with pytest.raises(EngineUnavailable, match=r"is not, or no longer, in the Ray cluster"):
         await bash.run("true")
 
 
@@ -93,7 +93,7 @@ async def test_failed_placement_leaves_no_reservation(made: Made, monkeypatch: p
 
     before = set(groups.placement_group_table())
     monkeypatch.setattr(groups, "placement_group_table", fail_to_read)
-    with pytest.raises(EngineUnavailable, match="Ray gives no place: no table"):
+    with pytest.raises(EngineUnavailable, match="Ray cannot place the run: no table"):
         await Bash(engine=made(num_cpus=0.1)).run("true")
     monkeypatch.undo()
     new = {id: row["state"] for id, row in groups.placement_group_table().items() if id not in before}

@@ -65,7 +65,7 @@ async def test_tasks_outlive_their_driver_and_are_found_by_another(
 
 
 async def test_unknown_task_id_raises_no_such_task(shared: RayEngine) -> None:
-    with pytest.raises(NoSuchTask, match="No node has a task"):
+    with pytest.raises(NoSuchTask, match="No node has task"):
         await RayTasks(shared).get("bash-00000000")
 
 
@@ -88,7 +88,7 @@ async def test_promoted_task_is_reported_by_its_id_with_the_node(shared: RayEngi
     assert isinstance(result.outcome, Running)
     id = result.outcome.task
     assert re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}", id)
-    assert [f"It goes on as task {id}; " in remark for remark in result.notes] == [True]
+    assert [f"It keeps running as task {id}; " in remark for remark in result.notes] == [True]
     gate.open()
     assert (await RayTasks(shared).wait(id, timeout=HANG_TIMEOUT_S)).tasks[0].outcome == Exited(0)
 
@@ -110,7 +110,7 @@ async def test_tasks_of_a_lost_node_are_forgotten(machines: Machines, made: Made
             with contextlib.suppress(EngineUnavailable):
                 await tasks.get(id)
 
-    with pytest.raises(NoSuchTask, match="No node has a task"):
+    with pytest.raises(NoSuchTask, match="No node has task"):
         await asyncio.wait_for(ask(), 3 * _LONG)
     assert tasks._known == {}
 
@@ -192,7 +192,7 @@ async def test_command_starts_in_the_workspace_by_default(
     assert (await session.run("cat f; cd src")).out.text == "shipped\n"
     assert session.cwd == str(tmp_path / "project" / "src")
     assert bash.constraints(ToolContext(access="unrestricted")) == ""
-    with pytest.raises(InvalidRequest, match="outside of the workspace"):
+    with pytest.raises(InvalidRequest, match="outside the shipped workspace"):
         await bash.run(Request("true", cwd="/"))
 
 
@@ -249,13 +249,13 @@ async def test_unreachable_node_does_not_hide_tasks_of_other_nodes(
 
     async def without_nacre(self: AgentPool, asked: str) -> AgentConnection:
         if asked != node:
-            raise EngineUnavailable(f"There is no nacre on node {asked}.")
+            raise EngineUnavailable(f"nacre is not installed on node {asked}.")
         return await on(self, asked)
 
     monkeypatch.setattr(type(agents), "agent_on", without_nacre)
     assert result.outcome.task in [placed.task.id for placed in await tasks.list()]
     other = next(each.node_id for each in machines.nodes if each.node_id != node)
-    with pytest.raises(EngineUnavailable, match="no nacre"):
+    with pytest.raises(EngineUnavailable, match="nacre is not installed"):
         await tasks.list(node=other)
     monkeypatch.undo()
     gate.open()

@@ -38,7 +38,7 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 MISSING_BY_ERRNO = {
     errno.ENOSYS: ("Linux 5.13 or newer", "CONFIG_SECURITY_LANDLOCK", os.uname().release, "container"),
     errno.EOPNOTSUPP: ("switched off", "`lsm=`", "command line"),
-    errno.EPERM: ("does not answer", os.strerror(errno.EPERM), "container"),
+    errno.EPERM: ("not usable", os.strerror(errno.EPERM), "container"),
 }
 
 
@@ -60,7 +60,7 @@ def test_missing_landlock_is_logged_once(
         assert kernel() is kernel()
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("nacre", "WARNING")
-    assert record.getMessage() == f"Commands cannot be confined here. {probe().missing}"
+    assert record.getMessage() == f"Commands cannot be sandboxed here. {probe().missing}"
 
 
 def test_nothing_is_logged_when_landlock_works(
@@ -75,7 +75,7 @@ def test_other_platforms_are_reported_as_unsupported(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "platform", "darwin")
     found = probe()
     assert (found.confines, found.seccomp) == (False, False)
-    assert found.missing == "Confinement needs Linux with Landlock; this is darwin."
+    assert found.missing == "The sandbox needs Linux with Landlock; this is darwin."
 
 
 def test_portable_mode_disables_the_sandbox_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,7 +203,7 @@ def test_refusal_names_the_promises_that_cannot_be_kept(want: SandboxRequest, ke
         resolve(want, kernel, Limits())
     machine_, missing = names.split(" * ")
     assert machine_ in caught.value.message
-    assert caught.value.message.endswith(f" cannot keep what it promises: {missing}.")
+    assert caught.value.message.endswith(f" cannot enforce everything promised: {missing}.")
     assert "allow_partial" in caught.value.hint
     assert "doctor" in caught.value.hint
 

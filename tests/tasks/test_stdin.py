@@ -46,7 +46,7 @@ async def test_write_with_close_accepts_a_task_that_has_just_ended(
 
     monkeypatch.setattr("nacre.tasks.stdin.write", write)
     await asyncio.wait_for(tasks.write(keeper.id, "\n", close=True), HANG_TIMEOUT_S)
-    with pytest.raises(InvalidRequest, match="does not run any more"):
+    with pytest.raises(InvalidRequest, match="is no longer running"):
         await tasks.close_stdin(keeper.id)
 
 
@@ -100,7 +100,7 @@ async def test_write_to_a_task_without_an_open_stdin_is_refused_with_the_reason(
     for keeper, code, why in (
         (without, "stdin_not_open", "started without an open standard input"),
         (closed, "stdin_not_open", "has closed its standard input"),
-        (odd, "stdin_not_open", "not a pipe"),
+        (odd, "stdin_not_open", "not nacre's pipe"),
         (over, "task_ended", "exit 3"),
     ):
         with pytest.raises(InvalidRequest, match=why) as refusal:

@@ -41,7 +41,7 @@ def test_tool_definitions_fit_the_format_of_model_apis() -> None:
 async def test_task_output_of_an_ended_task_shows_status_output_and_cursor(tasks: Tasks, store: Path) -> None:
     id = ended_task(store, Exited(0), b"one\ntwo\n")
     assert await call("TaskOutput", {"task_id": id}, tasks) == (
-        f"[nacre: {id} exited with 0 after 1.5 s]\none\ntwo\n[nacre: cursor 8: pass since=8 for what comes after this]"
+        f"[nacre: {id} exited with 0 after 1.5 s]\none\ntwo\n[nacre: cursor 8: pass since=8 for later output]"
     )
     assert await call("TaskOutput", {"task_id": id, "since": 8}, tasks) == (
         f"[nacre: {id} exited with 0 after 1.5 s]\n[nacre: no output after cursor 8]"
@@ -62,7 +62,7 @@ async def test_task_output_of_a_running_task_shows_its_output_so_far(tasks: Task
     keeper.prints(b"Listening\n")
     assert mask_varying(await call("TaskOutput", options, tasks)) == (
         "[nacre: bash-ID running for N s, last output N s ago]\nListening\n"
-        "[nacre: cursor 10: pass since=10 for what comes after this]"
+        "[nacre: cursor 10: pass since=10 for later output]"
     )
 
 
@@ -75,9 +75,9 @@ async def test_task_output_waits_for_the_end_by_default(tasks: Tasks, serve: Ser
     assert (await asyncio.wait_for(waiting, HANG_TIMEOUT_S)).splitlines() == [
         f"[nacre: {keeper.id} exited with 2 after 1.5 s]",
         "[nacre: it ran out of memory]",
-        "[nacre: 1 of its processes could not be ended: 5 (stuck)]",
+        "[nacre: 1 of its processes could not be killed: 5 (stuck)]",
         "done",
-        "[nacre: cursor 5: pass since=5 for what comes after this]",
+        "[nacre: cursor 5: pass since=5 for later output]",
     ]
     other = serve()
     assert "running" in await call("TaskOutput", {"task_id": other.id, "timeout": 0.05}, tasks)
@@ -87,7 +87,7 @@ def split(text: str) -> tuple[str, int, str, int]:
     """Return head, count of what is left out, tail, and the offset at which to continue."""
     match = re.fullmatch(
         r"[^\n]*\n(.*?)\n?\[… (?:[\d,]+ lines, )?([\d,]+) (?:bytes|characters)(?: of line \d+)?(?: left out)?\]\n(.*)\n"
-        r"\[nacre: since=(\d+) reads what is left out\]\n\[nacre: cursor [^\n]*\]",
+        r"\[nacre: since=(\d+) reads the part left out\]\n\[nacre: cursor [^\n]*\]",
         text,
         re.DOTALL,
     )
@@ -126,7 +126,7 @@ async def test_task_output_with_folded_or_erased_lines_names_the_log(tasks: Task
     id = ended_task(store, Exited(0), data)
     lines = (await call("TaskOutput", {"task_id": id}, tasks)).split("\n")
     assert lines[2] == "[… 98 similar lines]"
-    path = lines[-2].removeprefix("[nacre: all of it, as it was printed, is in ").removesuffix("]")
+    path = lines[-2].removeprefix("[nacre: the full unmodified output is in ").removesuffix("]")
     assert Path(*shlex.split(path)).read_bytes().startswith(data)
 
 
@@ -191,8 +191,8 @@ async def test_task_output_names_gaps_in_the_log(tasks: Tasks, serve: Serve) -> 
         "0123",
         "[… 1,000 bytes left out]",
         "end",
-        "[nacre: 1,000 of the bytes that are left out are gone]",
-        "[nacre: cursor 1008: pass since=1008 for what comes after this]",
+        "[nacre: 1,000 of the bytes left out were not kept]",
+        "[nacre: cursor 1008: pass since=1008 for later output]",
     ]
 
 
@@ -200,7 +200,7 @@ async def test_kill_shell_kills_a_task_once_and_reports_its_end(tasks: Tasks, se
     keeper = serve()
     assert await call("KillShell", {"shell_id": keeper.id}, tasks) == f"[nacre: {keeper.id} killed by you after 1.5 s]"
     assert await call("KillShell", {"task_id": keeper.id, "signal": "INT"}, tasks) == (
-        f"[nacre: {keeper.id} killed by you after 1.5 s]\n[nacre: it had ended before; nothing was done]"
+        f"[nacre: {keeper.id} killed by you after 1.5 s]\n[nacre: it had already ended; nothing was done]"
     )
     assert keeper.kills == [(15, 5.0)]
     lost = serve()
@@ -224,7 +224,7 @@ async def test_task_list_of_many_tasks_shows_the_newest(tasks: Tasks, store: Pat
     for n in range(130):
         ended_task(store, Exited(0), created=float(n), command=f"task {n}", description="d" * 400)
     text = await call("TaskList", {"all": True}, tasks)
-    assert text.startswith("[nacre: 30 older ones left out]\n")
+    assert text.startswith("[nacre: 30 older tasks left out]\n")
     assert "task 129 " in text
     assert len(text) <= MAX_REPLY_CHARS
 
@@ -265,7 +265,7 @@ async def test_unknown_task_id_is_answered_with_the_running_tasks(tasks: Tasks, 
     assert "No task is running" in await call("TaskOutput", {"task_id": "bash-00000000"}, tasks)
     keeper = serve(command="npm run dev", description="")
     assert await call("KillShell", {"shell_id": "bash-00000000"}, tasks) == (
-        f"Error (no_such_task): There is no task 'bash-00000000'. Running: {keeper.id}: npm run dev"
+        f"Error (no_such_task): No such task: 'bash-00000000'. Running: {keeper.id}: npm run dev"
     )
 
 
@@ -273,8 +273,8 @@ async def test_broken_task_is_reported_not_raised(tasks: Tasks, store: Path) -> 
     id = ended_task(store, Exited(0))
     (store / id / "status.json").write_text("[]")
     assert await call("TaskOutput", {"task_id": id}, tasks) == (
-        f"Error (task_broken): {id} cannot be read: status.json is no JSON object. "
-        f"Look at '{store / id}'; nacre removes nothing that it did not write."
+        f"Error (task_broken): Cannot read {id}: status.json is not a JSON object. "
+        f"Inspect '{store / id}'; nacre removes only files that it wrote."
     )
     assert "cannot be read" in await call("TaskList", {"all": True}, tasks)
 
@@ -322,5 +322,5 @@ async def test_kill_shell_reports_a_task_that_could_not_be_killed(
     monkeypatch.setattr("nacre.tasks.kill._KEEPER_MARGIN_S", -4.9)
     with FakeKeeper(store) as keeper:
         keeper.on_kill = lambda: None
-        assert "could not be ended" in await call("KillShell", {"shell_id": keeper.id}, tasks)
+        assert "could not be killed" in await call("KillShell", {"shell_id": keeper.id}, tasks)
         keeper.ends(Killed("me"))

@@ -171,7 +171,7 @@ def test_unambiguous_prefix_of_a_task_id_is_accepted(tasks: Tasks, store: Path) 
         (store / LIVE / made).rename(store / LIVE / name)
     for id in ("bash-12345678", "12345678", "bash-12345", "12345"):
         assert tasks.get(id).id == "bash-12345678"
-    with pytest.raises(NoSuchTask, match="Say which: bash-12345678, bash-12349999") as ambiguous:
+    with pytest.raises(NoSuchTask, match="Use one of: bash-12345678, bash-12349999") as ambiguous:
         tasks.get("1234")
     assert ambiguous.value.code == "no_such_task"
     with pytest.raises(NoSuchTask, match="Did you mean bash-12345678"):
@@ -198,8 +198,8 @@ NESTED = b"[" * 100_000 + b"]" * 100_000
     [
         (b"", "is not JSON"),
         (b'{"version": 1', "is not JSON"),
-        (b"{} {}", "is no JSON object"),
-        (b"[]", "is no JSON object"),
+        (b"{} {}", "is not a JSON object"),
+        (b"[]", "is not a JSON object"),
         (b"{}", "is not as nacre writes it"),
         (b"\xff\xfe", "is not JSON"),
         (b'{"version": NaN}', "is not JSON"),
@@ -307,7 +307,7 @@ def test_malformed_log_pieces_are_read_or_reported_as_broken(tasks: Tasks, store
 def test_task_of_a_newer_nacre_version_is_reported_as_such(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     put(directory, TASK, {"version": 2, "id": name})
-    assert tasks.get(name).problem == "task.json is of a newer nacre (version 2)"
+    assert tasks.get(name).problem == "task.json was written by a newer nacre (version 2)"
 
 
 @pytest.mark.parametrize("name", [TASK, STATUS, PROCESS, LOG])
@@ -328,7 +328,7 @@ def test_symlink_fifo_or_directory_in_place_of_a_task_file_is_not_read(tasks: Ta
 def test_control_path_that_is_not_a_socket_breaks_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(begin=False)
     Path(keeper.directory, CONTROL).symlink_to("/dev/null")
-    assert tasks.get(keeper.id).problem == "control is not a socket of ours"
+    assert tasks.get(keeper.id).problem == "control is not nacre's socket"
 
 
 def test_task_directory_that_is_a_symlink_file_or_fifo_is_broken(tasks: Tasks, store: Path) -> None:

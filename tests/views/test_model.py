@@ -72,7 +72,10 @@ ENDINGS: dict[str, tuple[Result, str]] = {
     "signal": (result(Signalled(1)), "[nacre: ended by SIGHUP; no output]"),
     "timeout": (
         result(TimedOut(120), "a\n"),
-        "[nacre: timed out after 120 s, and ended; for longer work ask for more time, or run it in the background]\na",
+        (
+            "[nacre: timed out after 120 s and was killed; for longer work set a longer timeout, or run it in the "
+            "background]\na"
+        ),
     ),
     "limit": (
         result(OverLimit("memory", 2**30, 2**31), "a\n"),
@@ -92,23 +95,23 @@ ENDINGS: dict[str, tuple[Result, str]] = {
     ),
     "background": (
         result(Running(TASK.id), task=TASK),
-        f"[nacre: it runs as task bash-1234abcd; what it prints is in /state/bash-1234abcd/output.log; {HELP}]",
+        f"[nacre: it runs as task bash-1234abcd; its output is in /state/bash-1234abcd/output.log; {HELP}]",
     ),
     "promoted": (
         result(
             Running(TASK.id, promoted=True),
             "so far\n",
             task=TASK,
-            notes=(f"It goes on as task {TASK.id}; what it prints is in {TASK.output_file}.",),
+            notes=(f"It keeps running as task {TASK.id}; its output is in {TASK.output_file}.",),
         ),
-        f"[nacre: not ended after 2.5 s: it goes on as task {TASK.id}; what it prints is in {FILE}; {HELP}]\nso far",
+        f"[nacre: not ended after 2.5 s: it keeps running as task {TASK.id}; its output is in {FILE}; {HELP}]\nso far",
     ),
     "left running": (
         result(
             Exited(0),
             "a\n",
             task=TASK,
-            notes=("1 process left running: 5 (sleep 60).", f"It goes on as task {TASK.id}; what it prints is in x."),
+            notes=("1 process left running: 5 (sleep 60).", f"It keeps running as task {TASK.id}; its output is in x."),
         ),
         "a\n[nacre: 1 process left running: 5 (sleep 60).]\n" + LEFT,
     ),
@@ -432,7 +435,7 @@ async def test_separate_streams_name_the_file_with_both(bash: Bash, tmp_path: Pa
     )
     assert Path(*shlex.split(path)).read_text().count("\n") == 40_002
     assert [line for line in lines if "Error: mid" in line] == (
-        ["[… 20001: Error: mid]"] if held is None else ["[nacre: its line 20001 tells of an error: Error: mid]"]
+        ["[… 20001: Error: mid]"] if held is None else ["[nacre: its line 20001 has an error: Error: mid]"]
     )
     small = await bash.run(Request("echo a; echo e >&2", cwd=tmp_path), ctx)
     assert for_model(small, ModelOptions(separate_streams=True)) == "a\n[nacre: stderr]\ne"

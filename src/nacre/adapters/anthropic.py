@@ -30,7 +30,7 @@ except ImportError as error:
     raise missing_extra("anthropic", error) from error
 
 CALLER = "anthropic"
-_RESTARTED = "The shell was restarted: its directory and variables are those of the beginning."
+_RESTARTED = "The shell was restarted with its initial directory and variables."
 
 
 class BashTool(BetaAsyncBuiltinFunctionTool):
@@ -81,9 +81,9 @@ class BashTool(BetaAsyncBuiltinFunctionTool):
             ended = [id for id in begun if await self._ends(id)]
         said = [_RESTARTED]
         if ended:
-            said.append(f"What still ran in it was ended: {', '.join(ended)}.")
+            said.append(f"Its running tasks were killed: {', '.join(ended)}.")
         if beside:
-            said.append("The command beside `restart` was not run.")
+            said.append("The command given with `restart` was not run.")
         return " ".join(said)
 
     async def _ends(self, id: str) -> bool:

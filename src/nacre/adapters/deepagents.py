@@ -97,7 +97,7 @@ class _Sandbox(BaseSandbox):
         try:
             result = await self._run(read_request(_absolute(path)), MAX_DOWNLOAD_BYTES)
             if result.out.total_bytes > MAX_DOWNLOAD_BYTES:
-                return FileDownloadResponse(path=path, error=f"the file has more than {MAX_DOWNLOAD_BYTES // MIB} MB")
+                return FileDownloadResponse(path=path, error=f"the file is larger than {MAX_DOWNLOAD_BYTES // MIB} MB")
             check(result, path)
         except (OSError, InvalidRequest) as error:
             return FileDownloadResponse(path=path, error=_code(error))
@@ -175,7 +175,9 @@ class NacreBackend(_Sandbox):
 
 def _absolute(path: str) -> str:
     if not path.startswith("/"):
-        raise InvalidRequest("bad_path", f"{path!r} is no absolute path.", field="path", hint="Begin with a slash.")
+        raise InvalidRequest(
+            "bad_path", f"{path!r} is not an absolute path.", field="path", hint="Start it with a slash."
+        )
     return path
 
 

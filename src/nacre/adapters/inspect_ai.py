@@ -155,7 +155,7 @@ class NacreSandboxEnvironment(SandboxEnvironment):
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE_STR, beginning)
         match result.outcome:
             case TimedOut(after):
-                late = TimeoutError(f"the command did not end in {after:g} s, and was ended")
+                late = TimeoutError(f"the command timed out after {after:g} s and was killed")
                 late.truncated_output = said.stdout + said.stderr  # type: ignore[attr-defined]  # inspect_ai shows it
                 raise late
             case NotStarted() | Lost():
@@ -267,7 +267,7 @@ def _account(user: str | None, access: Access) -> pwd.struct_passwd | None:
     if os.geteuid() != 0:
         raise SandboxUserUnsupportedError(f"only root can run commands as {user!r}")
     if access != "unrestricted":
-        raise SandboxUserUnsupportedError(f"a confined command has no privileges, and cannot become {user!r}")
+        raise SandboxUserUnsupportedError(f"a sandboxed command has no privileges, and cannot become {user!r}")
     return found
 
 
@@ -285,5 +285,5 @@ def _changes_user() -> str:
     it."""
     found = shutil.which("setpriv", path=_SYSTEM)
     if found is None:
-        raise SandboxUserUnsupportedError("setpriv (of util-linux) is needed to run commands as somebody else")
+        raise SandboxUserUnsupportedError("setpriv (of util-linux) is needed to run commands as another user")
     return found

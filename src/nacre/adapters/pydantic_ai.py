@@ -166,7 +166,7 @@ class NacreWorkspace:
             self._explicit_directory = tempfile.mkdtemp(prefix="nacre-workspace-")
         self._resolved = self._resolved or os.path.realpath(self._explicit_directory)
         if not os.path.isdir(self._resolved):
-            raise WorkspaceUnavailableError(f"there is no directory {self._explicit_directory}")
+            raise WorkspaceUnavailableError(f"no such directory: {self._explicit_directory}")
         return self._resolved
 
     async def run(
@@ -201,14 +201,15 @@ def _to_command_result(result: Result, most: int) -> CommandResult:
     """Convert a result as the contract demands: exit status and whole output, or an exception."""
     if max(result.out.total_bytes, result.err.total_bytes) > most:
         text = (
-            f"the command was ended: it printed more than {most:,} bytes. Let it print to a file, and read parts of it"
+            f"the command was killed: it printed more than {most:,} bytes. Write its output to a file, and read parts "
+            "of it"
         )
         begun = {"stdout": _beginning(result.out, result.redactor), "stderr": _beginning(result.err, result.redactor)}
         raise WorkspaceOutputLimitError(text, limit=most, **begun)
     said = read_streams(result)
     match result.outcome:
         case TimedOut(after):
-            text = f"the command timed out after {after:g} s, and was ended with all that it had started"
+            text = f"the command timed out after {after:g} s and was killed with everything it had started"
             raise WorkspaceTimeoutError(text, stdout=said.stdout, stderr=said.stderr)
         case Exited() | Signalled():
             return CommandResult(

@@ -16,10 +16,10 @@ from nacre.result import Cancelled, NotStarted, Refused
 from nacre.types import Plan, Request, ToolContext
 from nacre.verdict import Decision, Verdict
 
-NO_APPROVER = "It needs a person's word, and nobody was asked"
+NO_APPROVER = "It needs approval, and no person was asked"
 _THREAD_PROMPT_MIN_CHARS = 4000
 """Longer scripts are checked in a thread: checking them inline would block the event loop too long."""
-_DENIED = "A person was asked, and said no"
+_DENIED = "A person was asked and refused"
 
 
 async def approve(

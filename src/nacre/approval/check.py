@@ -67,7 +67,7 @@ def _validate(command: object, env: Mapping[str, str] | None, stdin: object) -> 
         )
     if "\0" in command:
         raise InvalidRequest(
-            "nul_byte", "`command` holds a NUL byte, which no shell can take.", field="command", hint="Remove it."
+            "nul_byte", "`command` contains a NUL byte, which a shell cannot read.", field="command", hint="Remove it."
         )
     if stdin is not None and not isinstance(stdin, str):
         raise InvalidRequest(

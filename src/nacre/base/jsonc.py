@@ -77,7 +77,7 @@ def parse(text: str) -> JsoncNode:
     node = _value(text, at, 0)
     at, _ = _blank(text, node.end)
     if at < len(text):
-        raise _syntax_error(text, at, "there is something after the end")
+        raise _syntax_error(text, at, "extra text after the end")
     return node
 
 
@@ -94,7 +94,7 @@ def to_python(node: JsoncNode) -> object:
 
 def _value(text: str, at: int, depth: int) -> JsoncNode:
     if depth > _MAX_DEPTH:
-        raise _syntax_error(text, at, "this is nested too deep")
+        raise _syntax_error(text, at, "nested too deeply")
     sign = text[at : at + 1]
     if sign in ("{", "["):
         return _parse_container(text, at, depth)
@@ -103,11 +103,11 @@ def _value(text: str, at: int, depth: int) -> JsoncNode:
         return JsoncValue(at, end, said)
     found = _LITERAL.match(text, at)
     if found is None:
-        raise _syntax_error(text, at, "here a value is missing")
+        raise _syntax_error(text, at, "a value is missing")
     try:
         return JsoncValue(at, found.end(), json.loads(found[0]))
     except ValueError as error:  # Python does not parse numbers of thousands of digits
-        raise _syntax_error(text, at, "this number is too long") from error
+        raise _syntax_error(text, at, "the number is too long") from error
 
 
 def _parse_container(text: str, start: int, depth: int) -> JsoncContainer:
@@ -117,10 +117,10 @@ def _parse_container(text: str, start: int, depth: int) -> JsoncContainer:
     at, before = _blank(text, start + 1)
     while text[at : at + 1] != close:
         if many.items and many.items[-1].comma < 0:
-            raise _syntax_error(text, at, f"here a comma or `{close}` is missing")
+            raise _syntax_error(text, at, f"a comma or `{close}` is missing")
         item = _item(text, at, before, keyed, depth)
         if keyed and many.get(item.key) is not None:
-            raise _syntax_error(text, at, f"{item.key!r} is said a second time")
+            raise _syntax_error(text, at, f"duplicate key {item.key!r}")
         many.items.append(item)
         at, before = _blank(text, item.end)
         if text[at : at + 1] == ",":
@@ -135,11 +135,11 @@ def _item(text: str, at: int, before: int, keyed: bool, depth: int) -> Item:
     if not keyed:
         return Item(at, "", _value(text, at, depth + 1), before)
     if text[at : at + 1] != '"':
-        raise _syntax_error(text, at, "here a name in quotes is missing")
+        raise _syntax_error(text, at, "a quoted key is missing")
     key, end = _string(text, at)
     colon, _ = _blank(text, end)
     if text[colon : colon + 1] != ":":
-        raise _syntax_error(text, colon, "here a colon is missing")
+        raise _syntax_error(text, colon, "a colon is missing")
     place, _ = _blank(text, colon + 1)
     return Item(at, key, _value(text, place, depth + 1), before)
 
@@ -147,11 +147,11 @@ def _item(text: str, at: int, before: int, keyed: bool, depth: int) -> Item:
 def _string(text: str, at: int) -> tuple[str, int]:
     found = _TEXT.match(text, at)
     if found is None:
-        raise _syntax_error(text, at, "this text has no end, or a sign in it that must be escaped")
+        raise _syntax_error(text, at, "the string is unterminated or has an unescaped control character")
     try:
         return str(json.loads(found[0])), found.end()
     except json.JSONDecodeError as error:
-        raise _syntax_error(text, at + error.pos, "this escape means nothing") from error
+        raise _syntax_error(text, at + error.pos, "invalid escape sequence") from error
 
 
 def _blank(text: str, at: int) -> tuple[int, int]:
@@ -165,7 +165,7 @@ def _blank(text: str, at: int) -> tuple[int, int]:
         elif text.startswith("/*", at):
             close = text.find("*/", at + 2)
             if close < 0:
-                raise _syntax_error(text, at, "this comment has no end")
+                raise _syntax_error(text, at, "the comment is unterminated")
             at = last = close + 2
         else:
             return at, last

@@ -21,7 +21,7 @@ _UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL)
 class NoTemporaryDirectory(FileNotFoundError):
     """Temporary files cannot be created; `hint` has the remedy."""
 
-    hint = "Set TMPDIR to a directory that this user can write."
+    hint = "Set TMPDIR to a directory that this user can write to."
 
     def __init__(self, reason: str) -> None:
         super().__init__(errno.ENOENT, reason)
@@ -43,9 +43,7 @@ def make_directory(path: str) -> None:
         if error.errno not in _OF_THE_PLACE:
             raise
         place = os.path.dirname(path)
-        raise NoTemporaryDirectory(
-            f"the directory for temporary files, {place}, cannot be written: {error.strerror}"
-        ) from error
+        raise NoTemporaryDirectory(f"the temporary directory {place} is not writable: {error.strerror}") from error
 
 
 def is_own_directory(path: str) -> bool:
@@ -90,7 +88,7 @@ def _first_usable(candidates: list[str]) -> str:
     for path in candidates:
         if _can_hold_files(path):
             return path
-    raise NoTemporaryDirectory(f"no directory for temporary files can be written, of {', '.join(candidates)}")
+    raise NoTemporaryDirectory(f"no temporary directory is writable, of {', '.join(candidates)}")
 
 
 def _can_hold_files(path: str) -> bool:

@@ -85,7 +85,7 @@ class Collector:
         """Return a note if output is missing from the spill file because of an error."""
         if self._spill is None or not self._spill.problem:
             return []
-        return [f"The output that is left out could not be written to {self._spill.path}: {self._spill.problem}."]
+        return [f"The output left out could not be written to {self._spill.path}: {self._spill.problem}."]
 
     def close(self) -> Spill | None:
         """Close the spill file and return it; None if there is none."""

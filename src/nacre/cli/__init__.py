@@ -27,34 +27,34 @@ if TYPE_CHECKING:
 
 _HELP = """\
 usage: nacre run [options] 'command'     run a shell command, supervised
-       nacre check [options] 'command'   may it run? allow, ask or refuse; nothing is run
-       nacre explain 'command'           what it would run, and what the checker says of it
+       nacre check [options] 'command'   may it run? allow, ask or refuse; runs nothing
+       nacre explain 'command'           what it would run, and the checker's verdict
        nacre rules [ID]                  what the checker looks for, and why
-       nacre hook                        the checker as the guard of Claude Code, Codex, Gemini CLI and Cursor
-       nacre hook install AGENT          write it into the agent's settings
+       nacre hook                        check the commands of Claude Code, Codex, Gemini CLI and Cursor
+       nacre hook install AGENT          add the hook to the agent's settings
        nacre doctor [--json]             what this machine supports
        nacre config [--json]             what is configured here, and where each value came from
 
-       nacre run --background 'command'  start a task, which goes on by itself
-       nacre tasks [--all] [--watch]     tasks that run, or have ended
+       nacre run --background 'command'  start a background task
+       nacre tasks [--all] [--watch]     list running tasks, or all
        nacre output [-f] ID              what a task has printed
-       nacre wait ID…                    until tasks have ended, say something, listen on a port, fall silent
-       nacre kill ID…                    end tasks, with everything they have started
-       nacre write ID TEXT               to the standard input of a task
+       nacre wait ID…                    until tasks end, print a line, listen on a port or go quiet
+       nacre kill ID…                    kill tasks and every process they started
+       nacre write ID TEXT               write to the standard input of a task
        nacre clean                       remove tasks that have ended
 
-       nacre audit [-f]                  what was run, refused or failed, if NACRE_AUDIT=1 has kept it
-       nacre profiles                    every flavour of the tool, side by side
-       nacre schema [--profile NAME]     the tool for a model, as an API takes it
-       nacre mcp                         the tool as an MCP server, for agents that speak that
-       nacre gallery                     what a person gets to see, of everything that can happen
+       nacre audit [-f]                  what was run, refused or failed, if NACRE_AUDIT=1 was set
+       nacre profiles                    compare the variants of the tool
+       nacre schema [--profile NAME]     the tool definition for a model API
+       nacre mcp                         serve the tool over MCP
+       nacre gallery                     show every view with recorded results
        nacre --version
-       nacre COMMAND --help              the options of one of them
+       nacre COMMAND --help              the options of one command
 
 nacre runs shell commands for AI agents: each is checked before it runs, output passes through unchanged,
-every process has an owner, and nothing of a command outlives it unseen.
+every process has an owner, and no process outlives its command unnoticed.
 
-exit codes of `nacre run`: the command's own; 128+n ended by signal n; 75 goes on as a task; 124 timed out;
+exit codes of `nacre run`: the command's own; 128+n killed by signal n; 75 keeps running as a task; 124 timed out;
 125 nacre itself failed; 126 refused; 130 Ctrl-C. Of `nacre check` and `explain`: 0 allow; 1 ask;
 2 refuse; 3 nacre itself failed. `nacre COMMAND --help` has those of the others.
 """
@@ -82,7 +82,7 @@ def _run_command(words: list[str], *, own: bool) -> int:
     except BrokenPipeError:
         return EXIT_BLOCK if _is_hook(words) else EXIT_SIGPIPE
     except WriteFailed as error:
-        notice(f"The output could not be written: {error}.")
+        notice(f"Cannot write the output: {error}.")
         return _error_code(words)
 
 

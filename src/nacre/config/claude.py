@@ -24,13 +24,13 @@ def rules_in(file: File) -> list[tuple[str, str, int, str]]:
     settings = _parse_json(text, file.path)
     table = settings.get("permissions", {}) if isinstance(settings, dict) else None
     if not isinstance(table, dict):
-        raise InvalidConfig("`permissions` is no object.", file=file.path, line=_line(text, "permissions"))
+        raise InvalidConfig("`permissions` must be an object.", file=file.path, line=_line(text, "permissions"))
     found = []
     for name in LISTS:
         rules = table.get(name, [])
         if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
             raise InvalidConfig(
-                f"`permissions.{name}` is no list of texts.",
+                f"`permissions.{name}` must be a list of strings.",
                 file=file.path,
                 line=_line(text, name),
                 key=f"permissions.{name}",
@@ -53,7 +53,7 @@ def _parse_json(text: str, path: str) -> object:
     try:
         return to_python(parse(text))
     except JsoncSyntaxError as error:
-        raise InvalidConfig(f"This is no JSON: {error.what}.", file=path, line=error.line) from error
+        raise InvalidConfig(f"Invalid JSON: {error.what}.", file=path, line=error.line) from error
 
 
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

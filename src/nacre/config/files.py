@@ -49,13 +49,13 @@ def _read(path: str, kind: str, project: bool) -> File | None:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError) as error:
         if any(os.path.islink(each) and not os.path.exists(each) for each in (path, os.path.dirname(path))):
-            raise InvalidConfig("It is a link to what is not there.", "Mend or remove it.", file=path) from error
+            raise InvalidConfig("The file is a dangling symlink.", "Fix or remove it.", file=path) from error
         return None
     except OSError as error:
         raise InvalidConfig(f"It cannot be read: {error.strerror}.", file=path) from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise InvalidConfig("It is no file.", "Move it away.", file=path)
+            raise InvalidConfig("This is not a regular file.", "Move or remove it.", file=path)
         data = b""
         while len(data) <= MAX_FILE_BYTES and (more := os.read(fd, MAX_FILE_BYTES)):
             data += more
@@ -64,5 +64,5 @@ def _read(path: str, kind: str, project: bool) -> File | None:
     finally:
         os.close(fd)
     if len(data) > MAX_FILE_BYTES:
-        raise InvalidConfig(f"It is larger than {MAX_FILE_BYTES >> 20} MB.", file=path)
+        raise InvalidConfig(f"The file is larger than {MAX_FILE_BYTES >> 20} MB.", file=path)
     return File(path, data, kind, project)

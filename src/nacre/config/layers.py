@@ -32,9 +32,9 @@ from nacre.verdict import Decision
 
 _TIGHTENS = "a project can only make it stricter"
 _USERS = "a project cannot set it"
-_LOOSENS = "the access is not the project's, which it belongs to"
-_ASKS = "what is not plain is refused, and would be asked about"
-_NO_SECRET = "what every program needs is no secret"
+_LOOSENS = "it applies only with the project's own `access`, which is overridden"
+_ASKS = "commands not known to be harmless are refused here; this would ask instead"
+_NO_SECRET = "variables that every program needs cannot be secret"
 _NEEDED = frozenset("PATH HOME USER LOGNAME SHELL PWD TMPDIR LANG TERM".split())
 """Variables that every program needs. Without PATH, bash also searches the working directory."""
 _CONFINES = frozenset(("network", "unix_sockets", "writable"))
@@ -105,7 +105,7 @@ class Layers:
                 return False
             table = tool["nacre"]
             if not isinstance(table, dict):
-                raise InvalidConfig("`tool.nacre` is no table.", file=file.path, line=_line(text, *path))
+                raise InvalidConfig("`tool.nacre` must be a table.", file=file.path, line=_line(text, *path))
         self._files.append(file.path)
         found, keys = [], []
         for key, names, value in _flat(table, file, text, path):
@@ -164,7 +164,7 @@ class Layers:
             key = SETTINGS.get(suffix.lower())
             if key is None or key.variable != name:
                 if hint := _nearest_name(suffix):
-                    raise InvalidConfig(f"There is no setting {name}.", hint, file=f"${name}", key=suffix.lower())
+                    raise InvalidConfig(f"Unknown setting {name}.", hint, file=f"${name}", key=suffix.lower())
                 continue
             try:
                 self._set(key, value_from(key, text), Origin("environment", f"${name}"))
@@ -175,7 +175,7 @@ class Layers:
         """Add values in the library's own types; the library validates them."""
         for name, value in given.items():
             if name not in SETTINGS:
-                raise InvalidConfig(f"There is no setting {name!r}.", nearest(name, tuple(SETTINGS)), key=name)
+                raise InvalidConfig(f"Unknown setting {name!r}.", nearest(name, tuple(SETTINGS)), key=name)
             self._set(SETTINGS[name], value, Origin("argument", f"--{name.replace('_', '-')}"))
 
     # one value
@@ -265,8 +265,8 @@ def _parse_toml(file: File) -> tuple[str, dict[str, Any]]:
     except (ValueError, RecursionError) as error:  # a number may have too many digits for Python
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         line = int(place[1]) if place and place[1] else text.count("\n") + 1 if place else 0
-        message = str(error)[: place.start()] if place else str(error) or "It is nested too deeply"
-        raise InvalidConfig(f"This is no TOML: {message}.", file=file.path, line=line) from error
+        message = str(error)[: place.start()] if place else str(error) or "nested too deeply"
+        raise InvalidConfig(f"Invalid TOML: {message}.", file=file.path, line=line) from error
 
 
 def _flat(
@@ -279,7 +279,7 @@ def _flat(
             value = value_of(key, raw)
             for rule in value if key.kind == "rules" else ():
                 if pattern_of(rule) is None and nearest(rule.partition("(")[0], (TOOL,)):
-                    raise InvalidValue(f"The permission rule {rule!r} is about no command.", f"Did you mean {TOOL!r}?")
+                    raise InvalidValue(f"The permission rule {rule!r} matches no command.", f"Did you mean {TOOL!r}?")
             yield key, names, value
         except (InvalidValue, InvalidPolicy) as error:
             message, hint = (error.message, error.hint) if isinstance(error, InvalidValue) else (str(error), "")
@@ -300,19 +300,19 @@ def _key(names: tuple[str, ...], path: tuple[str, ...]) -> Setting:
         case (name,) if name in SETTINGS:
             return SETTINGS[name]
         case (name,) if name in TABLES:
-            raise InvalidValue(f"`{name}` is no table.", f"Write: [{'.'.join((*path, name))}]")
+            raise InvalidValue(f"`{name}` must be a table.", f"Write: [{'.'.join((*path, name))}]")
         case (name,):
-            raise InvalidValue(f"There is no setting {name!r}.", nearest(name, (*SETTINGS, *TABLES)))
+            raise InvalidValue(f"Unknown setting {name!r}.", nearest(name, (*SETTINGS, *TABLES)))
         case ("permissions", name):
             if name in LISTS:
                 return LISTS[name]
-            raise InvalidValue(f"There is no list {name!r} of permissions.", nearest(name, tuple(LISTS)))
+            raise InvalidValue(f"Unknown permission list {name!r}.", nearest(name, tuple(LISTS)))
         case (_, id):
             if id in MODULES_BY_ID or id == "*":
                 say: ProjectMay = "never" if id == "*" else "stricter"
                 return Setting(name=RULE + id, kind="choice", project_may=say, choices=DECISIONS)
             raise InvalidValue(
-                f"There is no rule {id!r}.", nearest(id, tuple(MODULES_BY_ID)) or "`nacre rules` lists them."
+                f"Unknown rule {id!r}.", nearest(id, tuple(MODULES_BY_ID)) or "`nacre rules` lists them."
             )
     raise AssertionError(names)
 

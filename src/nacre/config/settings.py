@@ -103,7 +103,7 @@ _EXAMPLES = {
 _WANTED = {
     "seconds": "a number of seconds above 0",
     "size": "a size",
-    "count": "a whole number above 0",
+    "count": "an integer above 0",
     "flag": "true or false",
     "network": "true, false, 'loopback' or a list of ports",
     "file": "true, false or an absolute path",

@@ -67,7 +67,7 @@ class Bubblewrap(Engine):
         if isinstance(wanted.network, tuple):
             raise AccessUnavailable(
                 "access_unavailable",
-                "Bubblewrap opens the whole network or none of it, not single ports.",
+                "Bubblewrap can allow the whole network or none, not single ports.",
                 field="network",
                 hint="Use network=True or False, or the local engine.",
             )
@@ -120,7 +120,7 @@ class Bubblewrap(Engine):
             others = {"filter": seccomp, "options": _join_options(options), "front": FOREGROUND.encode()}
             letter = RunDir(path, plan.text, script, others, pipes=(OWN,))
             reply = GuestStatus(
-                letter, state, cwd=plan.cwd, unstarted="bubblewrap could not set it up; the output says why"
+                letter, state, cwd=plan.cwd, unstarted="bubblewrap failed to set up the sandbox; see its output"
             )
         except OSError as error:
             return failed_start(error)
@@ -240,11 +240,11 @@ def check(program: str) -> str:
     path = shutil.which(program)
     if words is None or path is None:
         raise EngineUnavailable(
-            f"There is no bubblewrap here ({program}).", "Install it: the package is called bubblewrap."
+            f"bubblewrap was not found ({program}).", "Install it: the package is called bubblewrap."
         )
     if words:
         raise EngineUnavailable(
-            f"Bubblewrap cannot make namespaces here: {words}",
-            "It needs user namespaces, or root; inside a container the engine has to allow them.",
+            f"Bubblewrap cannot create namespaces here: {words}",
+            "It needs user namespaces, or root; inside a container the engine must allow them.",
         )
     return os.path.abspath(path)

@@ -17,7 +17,7 @@ def engine_named(name: str, *, image: str | None = None) -> Engine:
     if image is not None and name not in _OF_CONTAINERS:
         raise InvalidRequest(
             "bad_image",
-            f"An image has no meaning with engine={name!r}.",
+            f"`image` has no effect with engine={name!r}.",
             field="image",
             hint="Use podman or docker, or leave it out.",
         )
@@ -25,9 +25,9 @@ def engine_named(name: str, *, image: str | None = None) -> Engine:
         if not image:
             raise InvalidRequest(
                 "no_image",
-                f"{name} needs an image to make a container from.",
+                f"{name} needs an image for its container.",
                 field="image",
-                hint=f"Name one that has bash; `{name} images` lists those that are here.",
+                hint=f"Name one that has bash; `{name} images` lists the local ones.",
             )
         from nacre.engines.containers.engine import Containers
 

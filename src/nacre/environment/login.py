@@ -83,8 +83,8 @@ def _take(program: str, base: dict[str, str], timeout: float) -> dict[str, str]:
     listing, end, _ = rest.partition(mark.encode())
     if not end:
         raise _failure(
-            f"{program} ended without telling its environment",
-            f"One of its start files may run `exit` or `exec`: have it return early when {GUARD} is set.",
+            f"{program} exited without reporting its environment",
+            f"One of its startup files may run `exit` or `exec`: have it return early when {GUARD} is set.",
         )
     return _parse(listing, base)
 
@@ -141,8 +141,8 @@ def _run(program: str, mark: str, env: dict[str, str], timeout: float) -> bytes:
     if complete:
         return bytes(output)
     raise _failure(
-        f"{program} did not tell its environment within {timeout:g} s",
-        f"A start file waits or prints without end: have it return early when {GUARD} is set, or leave login_env off.",
+        f"{program} did not report its environment within {timeout:g} s",
+        f"A startup file waits or prints forever: have it return early when {GUARD} is set, or leave login_env off.",
     )
 
 

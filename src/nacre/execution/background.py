@@ -95,7 +95,7 @@ async def start_background(
                 try:
                     seen = _read_output(folder, plan)
                 except OSError as error:  # no file descriptor left to read with
-                    notes.append(f"What it printed could not be read: {error.strerror}.")
+                    notes.append(f"Its output could not be read: {error.strerror}.")
             if protection is not None and isinstance(happening, KeeperLost):
                 notes += await restore_snapshot(protection)
             elif protection is not None and pid is not None:

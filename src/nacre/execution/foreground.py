@@ -25,8 +25,8 @@ from nacre.types import Plan, Request, ToolContext
 _SLEEPS = lazy_regex(r"\s*sleep\s+[\d.]+[smh]?\s*(?:;|&&|\n)")
 _MIN_SLEEP_S = 1.0
 _WAIT_HINT = (
-    "If that `sleep` was to wait for a task: reading it with `block`, or `nacre wait ID`, returns as soon as it has "
-    "ended, or has printed what you wait for."
+    "To wait for a task, use no `sleep`: reading it with `block`, or `nacre wait ID`, returns as soon as it ends or "
+    "prints what you wait for."
 )
 
 
@@ -96,7 +96,7 @@ class ForegroundRun:
             task, meanwhile = await promote(self._run, self._collector, *self._call, self._began[0], self._protection)
         except (InvalidRequest, OSError) as error:
             why = error.message if isinstance(error, InvalidRequest) else _not_loaded(error)
-            self.notes.append(f"It could not go on as a task: {why}")
+            self.notes.append(f"It could not become a background task: {why}")
             self._run.resume()
             return await self._next_event()
         self._waiting.extend(meanwhile)
@@ -128,7 +128,7 @@ class ForegroundRun:
             if isinstance(become, TaskRef):
                 self._take(become)
             elif become:
-                self.notes.append(f"What it left running is no task: {become}")
+                self.notes.append(f"The processes it left running could not become a task: {become}")
 
     async def restore(self) -> list[str]:
         """Undo changes to protected paths; return a note for each. Nothing is undone while the shell runs. A task may
@@ -167,4 +167,4 @@ def _not_loaded(error: OSError) -> str:
 
 
 def running_note(task: TaskRef) -> str:
-    return f"It goes on as task {task.id}; what it prints is in {task.output_file}."
+    return f"It keeps running as task {task.id}; its output is in {task.output_file}."

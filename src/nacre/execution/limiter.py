@@ -30,7 +30,7 @@ class RunLimiter:
 
     def __init__(self, capacity: int | None = None) -> None:
         if capacity is not None and capacity < 1:
-            raise ValueError(f"max_running is {capacity}; it must be at least 1")
+            raise ValueError(f"max_running must be at least 1, not {capacity}")
         self._capacity = default_capacity() if capacity is None else capacity
         self._reset()
 

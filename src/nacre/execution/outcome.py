@@ -64,7 +64,7 @@ def _hint_for(number: int, plan: Plan) -> str:
         from nacre.sandbox.workspace import is_below
 
         if is_below(os.path.realpath(plan.cwd), SHARED_MEMORY):
-            return f"With access='workspace' a command has a {SHARED_MEMORY} of its own: start it in the workspace."
+            return f"With access='workspace' a command has a private {SHARED_MEMORY}: start it in the workspace."
     return _HINTS.get(number, "")
 
 
@@ -80,10 +80,10 @@ def _seconds(count: float) -> str:
 
 _HINTS = SHORTAGE_HINTS | {
     errno.E2BIG: "The environment or the command is too large for this system; pass less in `env`.",
-    errno.ENOENT: "Check that the working directory and bash are there.",
+    errno.ENOENT: "Check that the working directory and bash exist.",
     errno.EACCES: "Check that this user may enter the working directory and run bash.",
-    errno.EPERM: "A seccomp profile or a security module denies it; `nacre doctor` looks for what.",
-    errno.ENOSPC: "The disk is full: remove something, or set TMPDIR to a directory on another one.",
+    errno.EPERM: "A seccomp profile or a security module denies it; `nacre doctor` looks for the cause.",
+    errno.ENOSPC: "The disk is full: remove something, or set TMPDIR to a directory on another disk.",
 }
 
 
@@ -93,22 +93,18 @@ def notes_on(last: FinalEvent, outcome: Outcome, plan: Plan, silence: float) -> 
     quiet = isinstance(outcome, TimedOut) and silence >= min(_SILENCE_NOTE_S, outcome.after / 2)
     if quiet and isinstance(last, RunStopped) and last.all_sleeping:
         notes.append(
-            f"No output for {_seconds(silence)} s and nothing was computing; it may have been waiting for input "
-            + (
-                "(stdin is empty: pass answers by flags or `stdin`)."
-                if plan.stdin is None
-                else "(stdin is at its end)."
-            )
+            f"No output for {_seconds(silence)} s and all processes were sleeping; it may have been waiting for input "
+            + ("(stdin is empty: pass answers by flags or `stdin`)." if plan.stdin is None else "(stdin is at EOF).")
         )
     if isinstance(last, RunStopped) and last.out_of_memory:
-        notes.append("It was killed, most likely because the machine, or its share of it, ran out of memory.")
+        notes.append("It was killed, most likely because the machine or its memory cgroup ran out of memory.")
     if isinstance(last, RunStopped):
         notes += last.notes
     if last.killed_leftovers:
-        notes.append(f"{_count(last.killed_leftovers)} left running and ended: {_names(last.killed_leftovers)}.")
+        notes.append(f"{_count(last.killed_leftovers)} left running and killed: {_names(last.killed_leftovers)}.")
     if last.running:
         was_to_end = isinstance(outcome, TimedOut | OverLimit | Cancelled | Lost) or plan.leftovers == "end"
-        verb = "could not be ended" if was_to_end else "left running"
+        verb = "could not be killed" if was_to_end else "left running"
         notes.append(f"{_count(last.running)} {verb}: {_names(last.running)}.")
     return notes
 

@@ -78,7 +78,7 @@ class StdioForwarder:
             self._give_up(chunk.stream, error.strerror or str(error))
 
     def _give_up(self, stream: StreamName, why: str) -> None:
-        self.errors[stream] = f"Its {stream} could not be passed on: {why}."
+        self.errors[stream] = f"Its {stream} could not be forwarded: {why}."
 
     def _write(self, fd: int, data: bytes) -> None:
         ready, rest = select.poll(), memoryview(data)

@@ -58,7 +58,7 @@ def not_found(complaint: Complaint, failure: Failure) -> str | None:
         return None
     name = next(filter(None, match.groups()))
     if name.strip("\r") != name:
-        return "The name ends in a carriage return: the script has the line ends of Windows."
+        return "The name ends in a carriage return: the script has Windows line endings."
     path = [each for each in failure.env.get("PATH", "").split(os.pathsep) if each]
     if not path or any(_runs(os.path.join(each, name)) for each in path):
         return None
@@ -67,13 +67,13 @@ def not_found(complaint: Complaint, failure: Failure) -> str | None:
         for inner in _IN_PROJECTS:
             if _runs(os.path.join(place, inner, name)):
                 there = quote_text(os.path.join(".", inner, name))
-                return f"There is no {quote_text(name)} on PATH, but there is {there}."
+                return f"{quote_text(name)} is not on PATH, but {there} exists."
     for other in _ELSEWHERE:
         found = os.path.join(other.replace("~", home, 1), name)
         if _runs(found):
-            return f"There is no {quote_text(name)} on PATH, but there is {quote_text(found)}."
+            return f"{quote_text(name)} is not on PATH, but {quote_text(found)} exists."
     if known := [each for each in _OTHER_NAMES.get(name, ()) if any(_runs(os.path.join(d, each)) for d in path)]:
-        return f"There is no {quote_text(name)} on PATH; {quote_text(known[0])} is installed."
+        return f"{quote_text(name)} is not on PATH; {quote_text(known[0])} is installed."
     return _near(name, path)
 
 
@@ -88,7 +88,7 @@ def _near(name: str, path: list[str]) -> str | None:
     near = [each for each in nearest(name, [*names, *_BUILTINS]) if each in _BUILTINS or _runs(f"{names[each]}/{each}")]
     if not near or len(near) > 4:
         return None
-    return f"There is no {quote_text(name)} on PATH; did you mean {' or '.join(quote_text(each) for each in near[:2])}?"
+    return f"{quote_text(name)} is not on PATH; did you mean {' or '.join(quote_text(each) for each in near[:2])}?"
 
 
 _BUILTINS = ("cd", "echo", "export", "source", "alias", "printf", "pushd", "popd", "unset", "ulimit", "umask")

@@ -42,7 +42,7 @@ def missing(complaint: Complaint, failure: Failure) -> str | None:
             if near := _near(path, word, place):
                 if len(places) > 1 and place != failure.cwd and not os.path.isabs(near):
                     near = os.path.join(place, near)  # the command may have meant another directory
-                return f"There is no {quote_text(word)}; there is {quote_text(near)}."
+                return f"There is no {quote_text(word)}; did you mean {quote_text(near)}?"
     return None
 
 
@@ -152,7 +152,7 @@ def _barrier(path: str, word: str, status: os.stat_result, line: str) -> str | N
             return f"{quote_text(word)} is not executable (mode {mode}): `chmod +x` it."
         return f"{quote_text(word)} is not executable (mode {mode}), and has no `#!` line."
     if stat.S_ISREG(status.st_mode) and os.statvfs(path).f_flag & os.ST_NOEXEC and _RUNNERS.search(line):
-        return f"{quote_text(word)} is on a file system that executes nothing (noexec): run it as `bash FILE`."
+        return f"{quote_text(word)} is on a file system mounted noexec: run it as `bash FILE`."
     if os.geteuid() and status.st_uid != os.geteuid() and not os.access(path, os.R_OK | os.W_OK):
         return f"{quote_text(word)} belongs to {_user(status.st_uid)} (mode {mode}), and you are {_user(os.geteuid())}."
     return None
@@ -201,11 +201,11 @@ def unrunnable(complaint: Complaint, failure: Failure) -> str | None:
             start = _first_line(path)
             line = start.partition(b"\n")[0]
             if start.startswith(b"#!") and line.endswith(b"\r"):
-                return f"{quote_text(word)} has the line ends of Windows: `sed -i 's/\\r$//' FILE` repairs it."
+                return f"{quote_text(word)} has Windows line endings: `sed -i 's/\\r$//' FILE` repairs it."
             if start.startswith(b"#!"):
                 wanted = line[2:].decode("utf-8", "replace").split()[:1]
                 if wanted and is_name(wanted[0]) and not os.path.exists(wanted[0]):
-                    return f"{quote_text(word)} wants {quote_text(wanted[0])}, which is not there."
+                    return f"{quote_text(word)} needs {quote_text(wanted[0])}, which does not exist."
             elif start.startswith(b"\x7fELF") and (built := _built_for(start)) and built != os.uname().machine:
                 return f"{quote_text(word)} is built for {built}, and this is {os.uname().machine}."
     return None

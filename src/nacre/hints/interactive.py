@@ -22,16 +22,18 @@ def prompt(complaint: Complaint, failure: Failure) -> str | None:
     line = complaint.line
     if _EOF.search(line):
         if failure.stdin:
-            return "It asked for more input than it was given: its `stdin` was at its end."
-        return "It asked a question, and its input is empty: pass answers by flags (such as --yes) or as `stdin`."
+            return "It read past the end of its `stdin`."
+        return "It asked a question, and its stdin is empty: pass answers by flags (such as --yes) or as `stdin`."
     if _LOGIN.search(line):
-        return "git wanted a login, and nobody can type one here: set up a credential helper, a token or ssh first."
+        return "git needs a login, which cannot be typed here: set up a credential helper, a token or ssh first."
     if _HOST_KEY.search(line):
-        return "ssh does not know this host, and nobody can answer its question: add the key with ssh-keyscan first."
+        return "ssh does not know this host and cannot ask: add the key with ssh-keyscan first."
     if _PASSWORD.search(line):
-        return "It wanted a password, and nobody can type one here: do without, or use what asks for none (`sudo -n`)."
+        return (
+            "It needs a password, which cannot be typed here: avoid it, or use a command that never asks (`sudo -n`)."
+        )
     if _TTY.search(line):
-        return "It wants a terminal, and there is none: leave out -t or --tty, or use its non-interactive options."
+        return "It needs a terminal, and there is none: leave out -t or --tty, or use its non-interactive options."
     return None
 
 
@@ -40,7 +42,7 @@ def editor(complaint: Complaint, failure: Failure) -> str | None:
         return None
     if failure.env.get("GIT_EDITOR") != "true" and failure.env.get("EDITOR") != "true":
         return None
-    return "Editors are switched off here: give the text with -m or -F (`git commit -m`, `git tag -m`)."
+    return "Editors are disabled here: pass the text with -m or -F (`git commit -m`, `git tag -m`)."
 
 
 PROVIDERS = (editor, prompt)

@@ -59,11 +59,11 @@ def _port_hint(port: int, inode: str, failure: Failure) -> str:
     pid = _owner(inode)
     task = "" if pid is None else _task_of(pid, failure)
     if pid is None or (failure.confined and not task):
-        return f"Port {port} is held by a process that cannot be seen from here; use another port."
+        return f"Port {port} is used by a process that is not visible from here; use another port."
     # Do not show its arguments: those of another user's process may contain anything.
     name = _read(f"/proc/{pid}/comm").decode("utf-8", "replace").strip()
-    what = f"task {task}, which is yours to end" if task else f"process {pid}"
-    return f"Port {port} is held by {what}{f' ({quote_text(name)})' if is_name(name) else ''}."
+    what = f"task {task}, which you may kill" if task else f"process {pid}"
+    return f"Port {port} is used by {what}{f' ({quote_text(name)})' if is_name(name) else ''}."
 
 
 def _owner(inode: str) -> int | None:

@@ -71,7 +71,9 @@ def module(complaint: Complaint, failure: Failure) -> str | None:
                 return f"{quote_text(name)} is in {quote_text(inner)}: set PYTHONPATH={inner}, or `pip install -e .`."
     if name in _PACKAGES:
         return f"The module {quote_text(name)} is in the package {quote_text(_PACKAGES[name])}."
-    return f"There is an environment in {quote_text(shown)}: its python is {python}." if venv and not used else None
+    return (
+        f"There is a virtual environment in {quote_text(shown)}: its Python is {python}." if venv and not used else None
+    )
 
 
 def _holds(venv: str, name: str) -> bool:
@@ -84,9 +86,9 @@ def externally_managed(complaint: Complaint, failure: Failure) -> str | None:
         return None
     venv, shown = ("", "") if failure.paths_hidden else _venv(failure)
     if not venv:
-        return "The system's Python may not be changed: `python3 -m venv .venv`, then `.venv/bin/pip install …`."
+        return "The system Python is externally managed: use `python3 -m venv .venv`, then `.venv/bin/pip install …`."
     python = os.path.join(shown, "bin", "python")
-    return f"The system's Python may not be changed, but there is {quote_text(shown)}: `{python} -m pip install …`."
+    return f"The system Python is externally managed; use {quote_text(shown)}: `{python} -m pip install …`."
 
 
 def repository(complaint: Complaint, failure: Failure) -> str | None:
@@ -96,7 +98,7 @@ def repository(complaint: Complaint, failure: Failure) -> str | None:
         found = [name for name in names_in(place, 500) if os.path.exists(os.path.join(place, name, ".git"))]
         if found:
             names = " and ".join(quote_text(name) for name in sorted(found)[:3])
-            return f"{quote_text(place)} is in no repository; {names} {'is one' if len(found) == 1 else 'are some'}."
+            return f"{quote_text(place)} is not in a repository; {names} {'is one' if len(found) == 1 else 'are some'}."
     return None
 
 
@@ -108,7 +110,7 @@ def target(complaint: Complaint, failure: Failure) -> str | None:
         for name in ("GNUmakefile", "makefile", "Makefile"):
             text = _text(os.path.join(place, name))
             if near := nearest(match[1], [each[1] for each in _TARGETS.finditer(text)]):
-                return f"There is no target {quote_text(match[1])}; there is {quote_text(near[0])}."
+                return f"There is no target {quote_text(match[1])}; did you mean {quote_text(near[0])}?"
     return None
 
 
@@ -140,7 +142,7 @@ def branch(complaint: Complaint, failure: Failure) -> str | None:
         names = [os.path.relpath(os.path.join(where, name), heads) for where, _, all in os.walk(heads) for name in all]
         names += [each[1] for each in _PACKED.finditer(_text(os.path.join(git, "packed-refs")))]
         if near := nearest(match[1], list(dict.fromkeys(name for name in names[:5000] if is_name(name)))):
-            return f"There is no branch {quote_text(match[1])}; there is {quote_text(near[0])}."
+            return f"There is no branch {quote_text(match[1])}; did you mean {quote_text(near[0])}?"
     return None
 
 

@@ -48,7 +48,7 @@ def full(complaint: Complaint, failure: Failure) -> str | None:
         mount = _mount(where)
         if quota:
             free = _size(there.f_bavail * there.f_frsize)
-            return f"This user's quota on {quote_text(mount)} is used up, while {free} of the file system are free."
+            return f"This user's quota on {quote_text(mount)} is used up, although {free} of the file system are free."
         if there.f_blocks and there.f_bavail * there.f_frsize < _MIN_FREE_DISK_BYTES:
             return f"The file system at {quote_text(mount)} ({_size(there.f_blocks * there.f_frsize)}) is full."
         if there.f_files and not there.f_favail:
@@ -81,8 +81,11 @@ def memory(complaint: Complaint, failure: Failure) -> str | None:
     most = min(known["MemTotal"], limit) if limit else known["MemTotal"]
     free = min(most, known["MemAvailable"])
     if free > most // 4:
-        return f"It lacked memory, while {_size(free)} are free: it asked for too much, or has a limit (`ulimit -v`)."
-    return f"It lacked memory: this machine has {_size(most)}, of which {_size(free)} are free now."
+        return (
+            f"It ran out of memory, although {_size(free)} are free: it requested too much, or has a limit "
+            "(`ulimit -v`)."
+        )
+    return f"It ran out of memory: this machine has {_size(most)}, of which {_size(free)} are free now."
 
 
 def _number(path: str) -> int:
@@ -98,7 +101,7 @@ def _number(path: str) -> int:
 def unreachable(complaint: Complaint, failure: Failure) -> str | None:
     if failure.confined or not _UNRESOLVED.search(complaint.line) or _has_route():
         return None
-    return "This machine has no way to the network: no default route. Work with what is here."
+    return "This machine has no network: there is no default route. Work with what is here."
 
 
 def _has_route() -> bool:

@@ -24,7 +24,7 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (cursor, gemini, codex, claude_code)
 """Most specific first: Claude Code's payload is a subset of Codex's."""
 MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 """Maximum size of a payload; no command line is as long."""
-_HELP = "Nothing was run. `nacre hook --help` says what it understands"
+_HELP = "Nothing was run. `nacre hook --help` lists the supported agents"
 
 
 def answer(payload: bytes, *, ask: bool = True) -> HookReply:
@@ -32,11 +32,11 @@ def answer(payload: bytes, *, ask: bool = True) -> HookReply:
     try:
         fields = decode_payload(payload)
         if isinstance(fields, BadPayload):
-            return refusal(f"nacre hook was given something that it cannot read: {fields.reason}. {_HELP}.")
+            return refusal(f"nacre hook cannot read its input: {fields.reason}. {_HELP}.")
         for dialect in PROTOCOLS:
             if dialect.recognises(fields):
                 return _answer_as(dialect, fields, ask=ask)
-        return refusal(f"nacre hook does not know which agent this is. {_HELP}.")
+        return refusal(f"nacre hook does not recognise the agent. {_HELP}.")
     except Exception as error:
         return refusal(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
 
@@ -67,7 +67,7 @@ def _answer_as(dialect: AgentProtocol, fields: dict[str, Any], *, ask: bool) -> 
             keep_record(config, dialect.NAME, _conversation(fields), parsed, verdict, reply)
         return reply
     except InvalidConfig as error:
-        return dialect.refuse(f"nacre's settings cannot be used, so the command is refused until they can. {error}")
+        return dialect.refuse(f"nacre's settings cannot be used; the command is refused until they are fixed. {error}")
     except Exception as error:
         return dialect.refuse(f"nacre hook failed ({type(error).__name__}: {error}), so the command is refused.")
 
@@ -91,17 +91,17 @@ def decode_payload(payload: bytes) -> dict[str, Any] | BadPayload:
     except UnicodeDecodeError:
         return BadPayload("it is not UTF-8")
     except RecursionError:
-        return BadPayload("it is nested too deep")
+        return BadPayload("it is nested too deeply")
     except _DuplicateKey as error:
-        return BadPayload(f"it says {error.args[0]!r} twice")
+        return BadPayload(f"it contains {error.args[0]!r} twice")
     except ValueError as error:
-        return BadPayload(f"it is no JSON ({error})")
-    return fields if isinstance(fields, dict) else BadPayload("it is no JSON object")
+        return BadPayload(f"it is not valid JSON ({error})")
+    return fields if isinstance(fields, dict) else BadPayload("it is not a JSON object")
 
 
 def _reject_constant(name: str) -> None:
     """Reject `NaN` and `Infinity`, which Python accepts and JSON does not have."""
-    raise ValueError(f"{name} is no number there")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 class _DuplicateKey(Exception):

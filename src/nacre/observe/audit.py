@@ -41,7 +41,7 @@ class Audit:
         """Create an audit trail. `max_bytes`: size limit of one file. `keep`: number of full files kept in addition to
         the current one."""
         if max_bytes < 1 or keep < 0:
-            raise ValueError(f"max_bytes is {max_bytes} and keep is {keep}; at least 1 and 0 are needed")
+            raise ValueError(f"max_bytes must be at least 1, and keep at least 0, not {max_bytes} and {keep}")
         self.path = os.path.abspath(default_path() if path is None else path)
         self._max, self._keep = max_bytes, keep
         self._lock, self._process = threading.Lock(), os.getpid()
@@ -79,7 +79,7 @@ class Audit:
                 self._missing += 1
                 self.problem = error.strerror or str(error)
                 if not told:
-                    _warn("The audit trail %s cannot be written: %s", self.path, self.problem)
+                    _warn("Cannot write the audit trail %s: %s", self.path, self.problem)
             else:
                 self._missing, self.problem = 0, ""
 
@@ -169,7 +169,7 @@ def from_environment() -> Audit | None:
             "bad_audit",
             f"{VARIABLE} is {wanted!r}.",
             field=VARIABLE,
-            hint="Give an absolute path, 1 for the usual place, or 0 for none.",
+            hint="Give an absolute path, 1 for the default, or 0 for none.",
         )
     return audit_at(wanted)
 

@@ -126,8 +126,8 @@ class AuditReader:
 
 
 def _unreadable(path: str, error: OSError) -> InvalidRequest:
-    problem = f"No audit trail can be read at {path}: {error.strerror}."
-    return InvalidRequest("unreadable_trail", problem, field="file", hint="Name the file that is written, of yours.")
+    problem = f"Cannot read the audit trail at {path}: {error.strerror}."
+    return InvalidRequest("unreadable_trail", problem, field="file", hint="Name your own audit file.")
 
 
 def _line(file: BinaryIO) -> bytes:

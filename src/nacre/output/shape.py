@@ -43,13 +43,13 @@ class ShapeOptions:
 
     def __post_init__(self) -> None:
         if not 0 <= self.head <= 1:
-            raise ValueError(f"head is a share, from 0 to 1, not {self.head}")
+            raise ValueError(f"head must be a fraction from 0 to 1, not {self.head}")
         if self.errors < 0:
-            raise ValueError(f"errors is a number of lines, not {self.errors}")
+            raise ValueError(f"errors must be a number of lines, not {self.errors}")
         if self.chars < MIN_CHARS or self.lines < MIN_LINES:
-            raise ValueError(f"no text can be made of so little: {self.chars} characters, {self.lines} lines")
+            raise ValueError(f"limits too small: {self.chars} characters, {self.lines} lines")
         if self.tokens is not None and self.tokens * 4 < MIN_CHARS:
-            raise ValueError(f"no text can be made of so little: {self.tokens} tokens")
+            raise ValueError(f"limit too small: {self.tokens} tokens")
 
 
 DEFAULT = ShapeOptions()

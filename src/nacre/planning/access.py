@@ -104,9 +104,9 @@ def _build_sandbox_request(ctx: ToolContext, env: Mapping[str, str]) -> SandboxR
         except OSError as error:  # a link changed while it was followed
             raise InvalidRequest(
                 "bad_workspace",
-                f"The workspace cannot be made out: {error}.",
+                f"The workspace cannot be resolved: {error}.",
                 field="working_dir",
-                hint="Something changes it just now: end that, and try again.",
+                hint="Another process may be changing it: stop that process and try again.",
             ) from error
     return SandboxRequest(
         access="workspace" if access == "workspace" else "restricted",
@@ -140,11 +140,13 @@ def _own_code(roots: tuple[str, ...], unprotected: tuple[str, ...], *, partial: 
         return ()  # `_check_roots` refuses "/" in any case, because of what it contains
     own = find_own_code(tops)
     if own.links and not partial:
-        raise own_code_exposed(own.links[0], "That is a link, which no mount can hold: name its target instead.")
+        raise own_code_exposed(
+            own.links[0], "That is a symlink, which cannot be a mount point: name its target instead."
+        )
     if own.bytecode and not partial:
         raise own_code_exposed(
             own.bytecode[0],
-            "Python loads bytecode from there, and no mount can hold it: set PYTHONPYCACHEPREFIX to a directory "
+            "Python loads bytecode from there, which no mount can protect: set PYTHONPYCACHEPREFIX to a directory "
             "outside the workspace.",
         )
     return own.paths
@@ -177,15 +179,15 @@ def _check_roots(wanted: SandboxRequest, ctx: ToolContext) -> None:
             if is_below(real, root):
                 held = "everything" if root == "/" else f"{what}, {real}"
             elif link is not None:
-                held = f"a link on the way to {what}, {link}"
+                held = f"a symlink on the path to {what}, {link}"
             else:
                 continue
             raise InvalidRequest(
                 "bad_workspace",
-                f"The workspace {root!r} would hold {held}.",
+                f"The workspace {root!r} would contain {held}.",
                 field="working_dir",
-                hint=f"Start in a directory of its own, or set {variable} to a place outside it"
-                f"{'' if link is None else ', not by way of a link in it'}.",
+                hint=f"Start in a separate directory, or set {variable} to a directory outside the workspace"
+                f"{'' if link is None else ', without a symlink in it on the path'}.",
             )
 
 
@@ -231,10 +233,10 @@ def _check_directories(wanted: SandboxRequest, ctx: ToolContext, roots: tuple[st
             if any(is_below(place, root) for root in roots) and place not in wanted.own_directories:
                 raise InvalidRequest(
                     f"bad_{field}",
-                    f"`{field}` is {path!r}, where commands could change it: {place!r} is in the workspace.",
+                    f"`{field}` is {path!r}, which commands could change: {place!r} is in the workspace.",
                     field=field,
-                    hint="Name a directory outside the workspace, or none for the usual one; or make one in the "
-                    "workspace first, no link: then it is protected.",
+                    hint="Name a directory outside the workspace, or none for the default; or create one in the "
+                    "workspace first (not a symlink), which is then protected.",
                 )
 
 
@@ -251,7 +253,7 @@ def _check_fits(ctx: ToolContext) -> None:
         if getattr(ctx, name):
             raise InvalidRequest(
                 f"bad_{name}",
-                f"`{name}` has no meaning with access={ctx.access!r}.",
+                f"`{name}` has no effect with access={ctx.access!r}.",
                 field=name,
                 hint="Leave it out, or use "
                 + ("access='restricted'." if name == "strict" else "access='workspace'.")
@@ -291,7 +293,7 @@ def _mounts(*, needed: bool) -> list[Mount]:
             return []
         raise InvalidRequest(
             "bad_hidden",
-            f"It cannot be told whether what is hidden is mounted elsewhere, too: {error}.",
+            f"Cannot check whether the hidden paths are also mounted elsewhere: {error}.",
             field="hidden",
             hint="Mount /proc, or leave `hidden` out.",
         ) from error
@@ -313,11 +315,11 @@ def _with_other_names(
     if exposed and not ctx.allow_partial:
         raise AccessUnavailable(
             "hidden_has_other_names",
-            f"{exposed[0]!r} is to be hidden and has another name (a hard link), which was not found: the file could "
-            "be read by it.",
+            f"Cannot hide {exposed[0]!r}: another hard link to it was not found, and the file could be read through "
+            "that.",
             field="hidden",
-            hint="Name the others in `hidden`, too (`find / -xdev -samefile` lists them), or replace the file by a "
-            "copy of itself; allow_partial=True hides the names that are known.",
+            hint="Add its other hard links to `hidden` (`find / -xdev -samefile` lists them), or replace the file by "
+            "a copy of itself; allow_partial=True hides only the known names.",
         )
     return (*hidden, *found), exposed
 
@@ -332,7 +334,7 @@ def _other_mount_paths(hidden: tuple[str, ...], root: str, mounts: list[Mount]) 
         if is_below(os.path.realpath(root), path):
             raise InvalidRequest(
                 "bad_hidden",
-                f"What `hidden` names is also mounted as {path!r}, which holds the workspace {root!r}.",
+                f"A path in `hidden` is also mounted as {path!r}, which contains the workspace {root!r}.",
                 field="hidden",
                 hint="Hide less of it, or unmount one of the two.",
             )
@@ -350,7 +352,7 @@ def _check_unprotected(names: tuple[str, ...]) -> tuple[str, ...]:
             near = get_close_matches(str(name), known, n=1, cutoff=0.75)
             raise InvalidRequest(
                 "bad_unprotected",
-                f"`unprotected` names {name!r}, which is not among the names that are protected.",
+                f"`unprotected` names {name!r}, which is not a protected name.",
                 field="unprotected",
                 hint=f"Did you mean {near[0]!r}?" if near else "docs/sandbox.md lists them: '.git', 'AGENTS.md', …",
             )
@@ -364,7 +366,7 @@ def _writable(path: StrPath, root: str) -> str:
             "writable_missing",
             f"`writable` names {placed!r}, which does not exist.",
             field="writable",
-            hint="Make it first, or name the directory above it.",
+            hint="Create it first, or name its parent directory.",
         )
     return placed
 
@@ -380,7 +382,7 @@ def limits_for(ctx: ToolContext, profile: Profile) -> Limits:
                 "bad_limit",
                 f"`limits.{name}` is {value!r}.",
                 field=f"limits.{name}",
-                hint="Give a number above 0." if name == "cpu" else "Give a whole number above 0.",
+                hint="Give a number above 0." if name == "cpu" else "Give an integer above 0.",
             )
     mixed = {name: getattr(given, name) for name in field_names(Limits)}
     return Limits(**{name: getattr(own, name) if value is None else value for name, value in mixed.items()})

@@ -31,7 +31,7 @@ def resolve_cwd(request: Request, ctx: ToolContext, *, here: bool = True) -> str
     if here and not os.access(path, os.X_OK):
         raise InvalidRequest(
             "cwd_denied",
-            f"The working directory {path!r} may not be entered by this user.",
+            f"This user may not enter the working directory {path!r}.",
             field=field,
             hint="Give a directory you may enter.",
         )
@@ -77,7 +77,7 @@ def output_directory(path: StrPath, field: str = "output_dir") -> str:
             f"bad_{field}",
             f"`{field}` is {directory!r}, which is not a directory.",
             field=field,
-            hint="Give a directory, or a path where one can be made.",
+            hint="Give a directory, or a path where one can be created.",
         )
     return directory
 

@@ -162,7 +162,7 @@ def _check_lists(ctx: ToolContext) -> None:
         if isinstance(value, str | bytes | os.PathLike):
             raise InvalidRequest(
                 f"bad_{field}",
-                f"`{field}` is {value!r}, where several are meant.",
+                f"`{field}` is {value!r}, not a sequence.",
                 field=field,
                 hint=f"Pass ({value!r},).",
             )
@@ -182,7 +182,7 @@ def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]
     shown = f"{min(asked, 10.0**300):g}" if asked != float("inf") else "inf"
     remark = f"The timeout of {shown} s is over the limit and was lowered to {profile.max_timeout:g} s."
     if _SUSPICIOUS_TIMEOUT_S <= asked < _MAX_PRINTED_NUMBER:
-        remark += f" If milliseconds were meant, ask for {asked / 1000:g}."
+        remark += f" If you meant milliseconds, pass {asked / 1000:g}."
     return profile.max_timeout, (remark,)
 
 
@@ -194,9 +194,9 @@ def _yield_after(request: Request) -> float | None:
     if request.mode == "background":
         raise InvalidRequest(
             "bad_yield_after",
-            "`yield_after` has no meaning with mode='background': that is a task from the start.",
+            "`yield_after` has no effect with mode='background', which starts a task at once.",
             field="yield_after",
-            hint="Leave one of them out.",
+            hint="Leave out one of them.",
         )
     return float(asked)
 
@@ -210,9 +210,9 @@ def _check_grace(profile: Profile) -> None:
     if not 0 <= profile.grace <= _NO_TIMEOUT_FROM_S:  # NaN fails, too
         raise InvalidRequest(
             "bad_grace",
-            f"The profile {profile.name!r} gives commands {profile.grace!r} seconds between TERM and KILL.",
+            f"The grace period of profile {profile.name!r} is {profile.grace!r} seconds.",
             field="grace",
-            hint="Give it seconds from 0 up: Profile(grace=1.5).",
+            hint="Give seconds from 0 up: Profile(grace=1.5).",
         )
 
 
@@ -221,7 +221,7 @@ def _check_stdin(request: Request) -> None:
         what = "with `stdin`" if request.mode == "background" else "without mode='background'"
         raise InvalidRequest(
             "bad_open_stdin",
-            f"`open_stdin` has no meaning {what}.",
+            f"`open_stdin` has no effect {what}.",
             field="open_stdin",
             hint="Start a task with open_stdin=True, and write to it with Tasks.write.",
         )
@@ -245,7 +245,7 @@ def _check_env(env: Mapping[str, str]) -> None:
             )
         if not name or "=" in name:
             raise InvalidRequest(
-                "bad_env_name", f"{name!r} cannot name a variable.", field="env", hint="Use a name without '='."
+                "bad_env_name", f"{name!r} is not a valid variable name.", field="env", hint="Use a name without '='."
             )
         encode_text(name, "env")
         encode_text(value, "env")
@@ -262,7 +262,7 @@ def bash_path() -> str:
     path = _find_bash(os.environ.get("PATH", os.defpath))
     if path is None:
         raise InvalidRequest(
-            "no_bash", "There is no bash on PATH.", field="command", hint="Install bash, or put it on PATH."
+            "no_bash", "bash was not found on PATH.", field="command", hint="Install bash, or put it on PATH."
         )
     return path
 

@@ -13,7 +13,7 @@ def encode_text(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
     if "\0" in text and not nul_allowed:
         raise InvalidRequest(
             "nul_byte",
-            f"`{field}` holds a NUL byte, which no shell can take.",
+            f"`{field}` contains a NUL byte, which a shell cannot read.",
             field=field,
             hint="Remove it; use printf '\\0' in the command to produce one.",
         )
@@ -22,7 +22,7 @@ def encode_text(text: str, field: str, *, nul_allowed: bool = False) -> bytes:
     except UnicodeEncodeError as error:
         raise InvalidRequest(
             "bad_text",
-            f"`{field}` holds a lone surrogate at position {error.start}, which is no character.",
+            f"`{field}` contains a lone surrogate at position {error.start}, which is not a character.",
             field=field,
             hint="Decode the text properly before passing it on.",
         ) from error

@@ -29,8 +29,8 @@ def rule(
     prefix: str | Sequence[str] = (),
     words: str = "",
     predicate: Callable[[Command], bool] | None = None,
-    reason: str = "is stopped by a rule of this project",
-    instead: str = "ask the user how to go on",
+    reason: str = "is blocked by a rule of this project",
+    instead: str = "ask the user how to continue",
     hits: Sequence[str] = (),
     passes: Sequence[str] = (),
 ) -> Rule:
@@ -59,15 +59,15 @@ def rule(
     if len(reason) + len(instead) > MAX_MESSAGE_CHARS - 60:
         raise InvalidRule(f"the reason of rule {id!r} and what to do instead are too long for a message")
     if not hits:
-        raise InvalidRule(f"rule {id!r} needs an example in hits= that it stops")
+        raise InvalidRule(f"rule {id!r} needs an example in hits= that it matches")
     for example in _ANY if predicate else ():
         _matches_example(made, example)
     for example in hits:
         if not _matches_example(made, example):
-            raise InvalidRule(f"rule {id!r} does not find its own example {example!r}")
+            raise InvalidRule(f"rule {id!r} does not match its own example {example!r}")
     for example in passes:
         if _matches_example(made, example):
-            raise InvalidRule(f"rule {id!r} finds {example!r}, which it should let pass")
+            raise InvalidRule(f"rule {id!r} matches {example!r}, which it should not")
     return made
 
 
@@ -131,8 +131,8 @@ def _about_text(id: str, match_script: MatchScript, wording: str) -> Rule:
     return Rule(
         id=id,
         decision=Decision.REFUSE,
-        reason="is a text that this policy does not let into a command",
-        instead="" if wording else "leave it out, or ask the user how to go on",
+        reason="is text that this policy forbids in commands",
+        instead="" if wording else "leave it out, or ask the user how to continue",
         match_script=match_script,
         exact_message=wording,
     )

@@ -74,7 +74,7 @@ def _blocked_by_permission(script: Script, policy: Policy) -> Finding | None:
         start=0 if command is None else command.start,
         end=len(script.text) if command is None else command.end,
         words=words if len(words) <= MAX_COMMAND_CHARS else words[: MAX_COMMAND_CHARS - 1] + "…",
-        reason=f"is {'denied' if denied else 'to be asked about'} by the permission rule `{found.rule}`",
+        reason=f"is {'denied' if denied else 'subject to approval'} by the permission rule `{found.rule}`",
         instead="do without it, or ask the user" if denied else "do without it, or let the user decide",
         via=() if command is None else command.via,
     )

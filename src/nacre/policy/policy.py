@@ -24,10 +24,10 @@ class Exemption:
 
     def __post_init__(self) -> None:
         if self.rule == "*":
-            raise InvalidPolicy("An exemption is for one rule. For all of them: Policy(decisions={'*': 'allow'}).")
+            raise InvalidPolicy("An exemption applies to one rule. For all rules: Policy(decisions={'*': 'allow'}).")
         if not self.path.startswith(("/", "**")) or normpath(self.path) != self.path:
             raise InvalidPolicy(
-                f"The path of an exemption is absolute, without `..` or a slash at its end: {self.path!r}."
+                f"The path of an exemption must be absolute, without `..` or a trailing slash: {self.path!r}."
             )
 
 
@@ -53,13 +53,13 @@ class Policy:
         known = set(MODULES_BY_ID)
         for rule in self.custom_rules:
             if rule.id in known or rule.id in ("", "*", NOT_PROVEN_HARMLESS_ID, ASKED_ID, DENIED_ID):
-                raise InvalidPolicy(f"There is a rule {rule.id!r} already. Give yours another id.")
+                raise InvalidPolicy(f"A rule {rule.id!r} already exists. Give yours another id.")
             known.add(rule.id)
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
             if name not in known and name != "*":
-                raise InvalidPolicy(f"There is no rule {name!r}.{_nearest(name, known)}")
+                raise InvalidPolicy(f"Unknown rule {name!r}.{_nearest(name, known)}")
         if isinstance(self.plain, str):
-            raise InvalidPolicy(f"plain={self.plain!r} is one text. Give a set of names: plain={{'ls', 'cat'}}")
+            raise InvalidPolicy(f"plain={self.plain!r} is one string. Give a set of names: plain={{'ls', 'cat'}}")
         decisions = {name: decision_of(decision) for name, decision in self.decisions.items()}
         own = tuple(replace(rule, decision=decision_of(rule.decision)) for rule in self.custom_rules)
         object.__setattr__(self, "decisions", decisions)

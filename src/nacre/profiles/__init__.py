@@ -20,7 +20,7 @@ def profile_named(name: str) -> Profile:
         near = get_close_matches(str(name), NAMES, n=1)
         raise InvalidRequest(
             "unknown_profile",
-            f"There is no profile {name!r}.",
+            f"Unknown profile {name!r}.",
             field="profile",
             hint=f"Did you mean {near[0]!r}?" if near else f"Use one of: {', '.join(NAMES)}.",
         )

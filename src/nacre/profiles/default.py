@@ -10,10 +10,10 @@ DEFAULT = Profile(
         description=(
             "Run a shell command with bash, in a fresh shell: `cd` and variables do not carry over to the next call. "
             "stdin is empty and there is no terminal, so pass answers by flags. A command that has not ended after "
-            "`timeout_seconds` goes on as a task, and so does what it leaves running; the answer then names the task's "
-            "id and its output file. Long output is cut in the middle and kept in a file that the answer names. "
-            "Commands are checked first: one that would destroy what cannot be brought back is not run, and the answer "
-            "says what to do instead."
+            "`timeout_seconds` keeps running as a task, and so do processes it leaves running; the answer then names "
+            "the task's id and its output file. Long output is cut in the middle and kept in a file that the answer "
+            "names. Commands are checked first: one that would destroy data for good is not run, and the answer says "
+            "what to do instead."
         ),
         parameters=(
             Parameter(
@@ -21,13 +21,13 @@ DEFAULT = Profile(
                 kind="string",
                 to="command",
                 required=True,
-                description="Shell text. Quote paths that hold blanks.",
+                description="Shell text. Quote paths that contain spaces.",
             ),
             Parameter(
                 name="description",
                 kind="string",
                 to="description",
-                description="What it is for, in a few words, for the person who watches.",
+                description="Its purpose in a few words, for the user.",
             ),
             Parameter(
                 name="mode",

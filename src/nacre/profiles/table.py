@@ -62,7 +62,7 @@ def size(count: int) -> str:
 
 _LEFTOVERS = {
     "keep": "kept as a task",
-    "end": "ended",
+    "end": "killed",
     "detach": "kept as a task, also beyond the program's end",
     "wait": "waited for",
 }
@@ -77,8 +77,8 @@ def _unit(parameters: tuple[Parameter, ...]) -> str:
 
 def _deadline(profile: Profile) -> str:
     if profile.on_timeout == "promote":
-        return "goes on as a task"
-    return "a call: goes on as a task; a run: ended" if profile.tool.deadline == "yield_after" else "ended"
+        return "keeps running as a task"
+    return "a call: keeps running as a task; a run: killed" if profile.tool.deadline == "yield_after" else "killed"
 
 
 def _rules(policy: Policy) -> str:

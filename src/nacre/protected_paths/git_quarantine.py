@@ -63,13 +63,13 @@ def separate_file(path: str) -> str:
             if status.st_nlink < 2:  # the other name was removed meanwhile
                 return ""
             if content is None or len(content) > _COPIED_MAX_BYTES:
-                return rename_beside(path, f"{path} was made another name of a large file: git would write there")
+                return rename_beside(path, f"{path} was made a hard link to a large file: git would write there")
             replace_file(name, parent, content, stat.S_IMODE(status.st_mode) & 0o777)
     except FileNotFoundError:
         return ""
     except OSError as error:
-        return f"{path} was made another name of a file, and could not be separated: {error.strerror}."
-    return f"{path} was made another name of a file, and is one of its own again: git would write there."
+        return f"{path} was made a hard link to a file, and could not be separated: {error.strerror}."
+    return f"{path} was made a hard link to a file, and is a separate file again: git would write there."
 
 
 class QuarantineDirectory:

@@ -146,7 +146,10 @@ class Protection:
         for path in self._mounted.find_changed():
             if path in self._scope.own_code:
                 continue  # nacre itself writes there
-            said.append(f"{path} was changed from outside while the command ran, which could not; it stays so.")
+            said.append(
+                f"{path} was changed from outside while the command ran (the command could not change it), and was "
+                "not restored."
+            )
         for path in self._covered.find_replaced():
             unheld.add("hidden")
             said.append(f"{path} was replaced from outside while the command ran, and not hidden from then on.")

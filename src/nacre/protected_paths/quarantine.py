@@ -35,7 +35,7 @@ def quarantine(moved: str, name: str, parent: int) -> str:
         return f"What was there was a link to {target}."
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         os.unlink(moved, dir_fd=parent)
-        return "What was there was another name of a file, which stays."
+        return "What was there was a hard link to a file, which remains."
     if stat.S_ISREG(status.st_mode) and not status.st_size:
         os.unlink(moved, dir_fd=parent)
         return "What was there was empty."

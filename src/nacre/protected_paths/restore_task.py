@@ -46,7 +46,7 @@ def restore(folder: int, digest: str | None = None) -> bool:
         if len(data) > _MAX_BYTES:
             raise ValueError("it is too large")
         if digest is not None and digest_of(data) != digest:
-            raise ValueError("somebody has changed it")
+            raise ValueError("it was changed")
         write_notes(folder, Protection.load(data).restore())
         os.unlink(PROTECTION, dir_fd=folder)
     return True

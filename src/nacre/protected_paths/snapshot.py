@@ -299,7 +299,7 @@ def _restore(name: str, before: PathEntry | None, parent: int) -> tuple[PathEntr
     """Restore an entry. The new one is created under a temporary name first: readers see the old one or the new one.
     Return the new entry, and a sentence about the replaced one, if any."""
     if before is not None and not before.whole:
-        raise OSError(27, "it was too large to be remembered")
+        raise OSError(27, "it was too large for the snapshot")
     spare = f".nacre-{os.getpid()}-{os.urandom(4).hex()}"
     made = None if before is None else _make(spare, before, parent)
     gone = f"{spare}-gone"

@@ -114,7 +114,7 @@ class _Context(NamedTuple):
 
 _NEEDS = "say what you need and why."
 _INSTEAD = {
-    "network": "work with what is here, or say what you need from where.",
+    "network": "work with what is here, or say what you need and from where.",
     "metadata": "run a script as `bash FILE`, make a file with `>`, use `cp` without -p, `tar` with -m.",
 }
 
@@ -137,7 +137,7 @@ def denials(plan: Plan, outcome: Outcome, output: Captured, conversation: str) -
                     found[denial] = None
                     break
     if outcome in (Signalled(_SIGSYS), Exited(128 + _SIGSYS)):
-        found[Denial("kernel", "a system call that no confined command may make", likely=True)] = None
+        found[Denial("kernel", "a system call that sandboxed commands may not make", likely=True)] = None
     said = sorted(found, key=lambda each: each.likely)[:_MAX_DENIALS]
     return [_describe_denial(denial, wanted, conversation, scratch=plan.private_tmpdir) for denial in said]
 
@@ -175,7 +175,7 @@ def _in_line(line: str, scene: _Context) -> Iterator[Denial]:
     """Yield the denials that one line of output may report."""
     if _DENIED.search(line):
         if match := _KILL.search(line):
-            yield Denial("signals", f"signalling process {match[1]}, which is not of this command")
+            yield Denial("signals", f"signalling process {match[1]}, which does not belong to this command")
         named = [(word, path) for word in _words(line) if (path := _path(word.text, scene.plan.cwd)) is not None]
         if _PERM.search(line) or (_METADATA.search(line) and _CLOSED.search(line)):
             yield from _denial_of_metadata(line, [path for _, path in named], scene)
@@ -358,7 +358,7 @@ def _network(network: Network) -> str:
         if len(network) > _MAX_LISTED_PORTS:
             return "only TCP to some ports is open"
         return f"only TCP to port {' or '.join(map(str, network))} is open"
-    return "only a loopback of its own is open" if network == "loopback" else "there is none"
+    return "only a private loopback is open" if network == "loopback" else "there is none"
 
 
 _counts: OrderedDict[tuple[str, str], int] = OrderedDict()
@@ -375,4 +375,4 @@ def _repeat_note(conversation: str, deed: str) -> str:
         _counts[key] = count = _counts.pop(key, 0) + 1
         while len(_counts) > _MAX_CONVERSATIONS:
             _counts.popitem(last=False)
-    return f"This is attempt {count} at the same thing. " if count >= _REPEAT_NOTE_COUNT else ""
+    return f"This is attempt {count} at the same action. " if count >= _REPEAT_NOTE_COUNT else ""

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from nacre.sandbox.resolve import SandboxRequest, network_rules
 
 _POINTLESS = (
-    "The kernel enforces this. When something is denied, do not retry and do not look for a way round: there is none. "
+    "The kernel enforces this. When something is denied, do not retry and do not look for a workaround: there is none. "
     "Say what you need instead."
 )
 AGENT_CONFIG = (
-    "git's hooks and configuration, and what steers agents, editors and shells (AGENTS.md, CLAUDE.md, .claude, "
-    ".cursor, .vscode, .envrc, .husky and the like)"
+    "git's hooks and configuration, and the configuration of agents, editors and shells (AGENTS.md, CLAUDE.md, "
+    ".claude, .cursor, .vscode, .envrc, .husky and the like)"
 )
 _REMOVED_NOTE = "; new ones are removed afterwards"
 
@@ -30,7 +30,7 @@ def describe(wanted: SandboxRequest, enforced: Collection[str], *, scratch: bool
     if "protected" in enforced or "protected-existing" in enforced:
         parts.append(f"{AGENT_CONFIG} can only be read{_REMOVED_NOTE if 'protected-existing' in enforced else ''}.")
     elif workspace is not None:  # compared and restored by nacre, not enforced by the kernel
-        unheld = f"{AGENT_CONFIG} are put back if changed."
+        unheld = f"{AGENT_CONFIG} are restored if changed."
     if "hidden" in enforced:
         parts.append(f"These cannot be read: {', '.join(wanted.hidden)}.")
     deeds = [deed for rule, deed in (("signals", "signalled"), ("tracing", "traced")) if rule in enforced]
@@ -50,7 +50,7 @@ def _writes(wanted: SandboxRequest, *, scratch: bool) -> str:
 def _metadata(wanted: SandboxRequest, *, scratch: bool) -> str:
     if wanted.workspace is not None:
         return "Permissions, owners and times of files outside cannot be changed."
-    also = ", in $TMPDIR neither: touch, chmod, cp -p and plain tar x fail there" if scratch else ""
+    also = ", not even in $TMPDIR: touch, chmod, cp -p and plain tar x fail there" if scratch else ""
     return f"Permissions, owners and times of files cannot be changed{also}."
 
 
@@ -64,6 +64,6 @@ def _network(wanted: SandboxRequest, enforced: Collection[str]) -> list[str]:
     if rule == "tcp":
         return ["Commands have no TCP."]
     if rule == "network-loopback":
-        return ["Commands have a loopback of their own and no other network."]
+        return ["Commands have a private loopback and no other network."]
     ports = network if isinstance(network, tuple) else ()
-    return [f"Of the network, only TCP to port {' or '.join(map(str, ports))} can be reached."] if rule else []
+    return [f"Only TCP to port {' or '.join(map(str, ports))} is allowed on the network."] if rule else []

@@ -50,7 +50,7 @@ def kernel() -> Kernel:
     """Return the features of this kernel, probed once; log a warning if it cannot sandbox commands."""
     found = probe()
     if not found.confines:
-        logging.getLogger("nacre").warning("Commands cannot be confined here. %s", found.missing)
+        logging.getLogger("nacre").warning("Commands cannot be sandboxed here. %s", found.missing)
     return found
 
 
@@ -58,9 +58,9 @@ def probe() -> Kernel:
     """Return the features of this kernel. Does not look for user namespaces: see `with_user_namespace`."""
     machine = os.uname().machine
     if sys.platform != "linux":
-        return Kernel(machine=machine, missing=f"Confinement needs Linux with Landlock; this is {sys.platform}.")
+        return Kernel(machine=machine, missing=f"The sandbox needs Linux with Landlock; this is {sys.platform}.")
     if not system.LINUX:
-        return Kernel(machine=machine, missing=f"{system.PORTABLE_FLAG} is set, which switches confinement off.")
+        return Kernel(machine=machine, missing=f"{system.PORTABLE_FLAG} is set, which disables the sandbox.")
     try:
         abi = landlock.abi()
     except OSError as error:
@@ -119,10 +119,10 @@ def _missing(error: OSError) -> str:
         return "Landlock is built into this kernel but switched off: add `landlock` to `lsm=` on its command line."
     if error.errno == errno.ENOSYS:
         return (
-            f"This kernel ({os.uname().release}) has no Landlock, or a container's filter hides it: Linux 5.13 or "
-            "newer with CONFIG_SECURITY_LANDLOCK has, from 6.12 on all of it."
+            f"This kernel ({os.uname().release}) has no Landlock, or a container's seccomp filter hides it: it needs "
+            "Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, 6.12 or newer for all features."
         )
-    return f"Landlock does not answer: {error.strerror}. A container's filter may forbid it."
+    return f"Landlock is not usable: {error.strerror}. A container's seccomp filter may deny it."
 
 
 def _has_seccomp(machine: str) -> bool:

@@ -25,15 +25,15 @@ class ProtectedName(NamedTuple):
 
 
 _GIT = "git runs the hooks, and the programs that the configuration names"
-_BARE = "with objects and refs beside it the directory is a repository, by whose configuration git runs programs"
-_OWN_CODE = "nacre's own code, where it runs from inside the workspace: it is loaded unconfined"
-_CLAUDE = "Claude Code takes orders, permissions, hooks and servers from it"
-_CODEX = "Codex takes orders, permissions, hooks and servers from it"
-_GEMINI = "Gemini CLI takes orders, hooks and servers from it"
-_QWEN = "Qwen Code takes orders, hooks and servers from it"
-_CURSOR = "Cursor takes orders, hooks and servers from it"
-_AGENTS = "agents take orders from it"
-_AGENT_PROGRAMS = "agents take orders from it, and the names of programs to run"
+_BARE = "next to objects and refs it makes the directory a repository, whose configuration lets git run programs"
+_OWN_CODE = "nacre's own code, if it runs from inside the workspace: it is loaded outside the sandbox"
+_CLAUDE = "Claude Code reads instructions, permissions, hooks and servers from it"
+_CODEX = "Codex reads instructions, permissions, hooks and servers from it"
+_GEMINI = "Gemini CLI reads instructions, hooks and servers from it"
+_QWEN = "Qwen Code reads instructions, hooks and servers from it"
+_CURSOR = "Cursor reads instructions, hooks and servers from it"
+_AGENTS = "agents read instructions from it"
+_AGENT_PROGRAMS = "agents read instructions and the names of programs to run from it"
 _EDITOR = "the editor runs tasks and programs that it names"
 _VIM = "vim and neovim run it when they start in the directory, where the user has set 'exrc'"
 _EMACS = "emacs sets the variables that it names when it opens a file below"
@@ -56,7 +56,7 @@ _LEFTHOOK = [
 ]
 
 AT_ROOTS = (
-    ProtectedName(".nacre", "nacre takes its settings from it"),
+    ProtectedName(".nacre", "nacre reads its settings from it"),
     ProtectedName(".claude", _CLAUDE),
     ProtectedName(".mcp.json", "agents start the servers that it names"),
     ProtectedName("CLAUDE.md", _CLAUDE),
@@ -73,7 +73,7 @@ AT_ROOTS = (
     ProtectedName(".windsurfrules", _AGENTS),
     ProtectedName(".clinerules", _AGENTS),
     ProtectedName(".roo", _AGENT_PROGRAMS),
-    ProtectedName(".roomodes", "Roo Code takes orders and permissions from it"),
+    ProtectedName(".roomodes", "Roo Code reads instructions and permissions from it"),
     ProtectedName(".kiro", _AGENT_PROGRAMS),
     ProtectedName(".junie", _AGENTS),
     ProtectedName(".goosehints", _AGENTS),

@@ -119,29 +119,27 @@ def resolve(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> SandboxPl
     """Return the restrictions for a request. Raises AccessUnavailable if the kernel enforces less than the mode
     promises and the caller does not allow that."""
     if not kernel.confines:
-        raise _unavailable(
-            wanted.access, kernel.missing, "Use access='unrestricted' where the command may do anything."
-        )
+        raise _unavailable(wanted.access, kernel.missing, "Use access='unrestricted' if the command may do anything.")
     enforced = _enforced_parts(wanted, kernel)
     missing = [name for name in _required_parts(wanted) if name not in enforced]
     if missing and not wanted.partial:
         raise _unavailable(
             wanted.access,
             f"This kernel (Landlock ABI {kernel.landlock}{'' if kernel.seccomp else ', no seccomp'}"
-            f"{'' if kernel.mounts else ', no namespaces'}) cannot keep what it promises: {', '.join(missing)}.",
-            "`nacre doctor` shows what is missing; allow_partial=True takes what there is.",
+            f"{'' if kernel.mounts else ', no namespaces'}) cannot enforce everything promised: {', '.join(missing)}.",
+            "`nacre doctor` shows what is missing; allow_partial=True enforces the rest.",
         )
     if wanted.own_code and not kernel.mounts and not wanted.partial:
         raise own_code_exposed(
             wanted.own_code[0],
-            "Nothing here can keep a command from changing that: it takes root, or user namespaces for everybody.",
+            "Protecting it needs root or unprivileged user namespaces.",
         )
     if wanted.own_directories and not kernel.mounts and not wanted.partial:
         raise _unavailable(
             wanted.access,
-            f"nacre writes tasks and output to {wanted.own_directories[0]!r}, inside the workspace, and nothing keeps "
-            "a command here from forging some: it takes root, or user namespaces for everybody.",
-            "Name an `output_dir` and `spill_dir` outside the workspace, or none for the usual ones.",
+            f"nacre writes tasks and output to {wanted.own_directories[0]!r}, inside the workspace, where a command "
+            "could forge some: protecting it needs root or unprivileged user namespaces.",
+            "Name an `output_dir` and `spill_dir` outside the workspace, or none for the defaults.",
         )
     confinement = _build_ruleset(wanted, kernel, limits)
     add_limits(confinement, limits)
@@ -171,10 +169,10 @@ def own_code_exposed(path: str, reason: str) -> AccessUnavailable:
     """Return the error for a workspace that contains nacre's own code. `reason` ends the message."""
     return AccessUnavailable(
         "own_code_in_workspace",
-        f"nacre itself runs from {path!r}, inside the workspace, so the command was not run: it could change the code "
-        f"that confines it. {reason}",
+        f"nacre itself runs from {path!r}, inside the workspace, so the command was not run: it could change the "
+        f"code of its own sandbox. {reason}",
         field="access",
-        hint="Install nacre in an environment of its own outside the workspace. To let commands change it, "
+        hint="Install nacre in a separate environment outside the workspace. To let commands change it, "
         "as `pip install` into its environment does: "
         f"unprotected=({OWN_CODE!r},).",
     )

@@ -45,9 +45,9 @@ def no_such_task(store: str, id: object) -> NoSuchTask:
             "no_such_task",
             f"{len(several)} tasks begin with {shown}.",
             field="task",
-            hint=f"Say which: {_some(several)}.",
+            hint=f"Use one of: {_some(several)}.",
         )
-    return NoSuchTask("no_such_task", f"There is no task {shown}.", field="task", hint=_hint(store, wanted, ids))
+    return NoSuchTask("no_such_task", f"No such task: {shown}.", field="task", hint=_hint(store, wanted, ids))
 
 
 def _hint(store: str, wanted: str, ids: list[str]) -> str:
@@ -59,7 +59,7 @@ def _hint(store: str, wanted: str, ids: list[str]) -> str:
     live = sorted(set(live_names(store)) & set(ids))
     if near:
         return f"Did you mean {_some(near)}?"
-    return f"Running: {_some(live)}." if live else "None is running; list them all to see which there are."
+    return f"Running: {_some(live)}." if live else "No task is running; list them all to see the others."
 
 
 def _some(names: list[str]) -> str:

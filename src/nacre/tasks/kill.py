@@ -126,7 +126,7 @@ async def _kill_remaining(place: TaskHandle, task: Task, number: int, grace: flo
     if problem := proc_problem():
         raise InvalidRequest(
             "no_proc",
-            "The task's keeper is dead, and what it left cannot be found here.",
+            "The task's keeper is dead, and its processes cannot be found here.",
             field="task",
             hint=problem,
         )

@@ -28,14 +28,14 @@ class Match:
         try:
             compiled = re.compile(self.pattern)
             if not isinstance(compiled.pattern, str):
-                raise TypeError("it is for bytes, and lines are text")
+                raise TypeError("it is a bytes pattern, and lines are text")
             return compiled
         except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise InvalidRequest(
                 "bad_pattern",
-                f"`pattern` is no regular expression: {error}.",
+                f"`pattern` is not a valid regular expression: {error}.",
                 field="pattern",
-                hint="Use Python's syntax; re.escape() makes a pattern of a plain text.",
+                hint="Use Python's syntax; re.escape() turns plain text into a pattern.",
             ) from error
 
 

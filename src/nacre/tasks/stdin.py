@@ -36,7 +36,7 @@ async def write(place: TaskHandle, data: bytes) -> None:
                 finally:
                     loop.remove_writer(fd)
             except BrokenPipeError:
-                _refuse(place, f"It closed its standard input when {len(data) - len(view)} bytes had been written.")
+                _refuse(place, f"It closed its standard input after {len(data) - len(view)} bytes.")
     finally:
         os.close(fd)
 
@@ -81,7 +81,7 @@ async def _open(place: TaskHandle) -> int:
             if task.pid is not None:  # if there is no PID yet, the task has not opened it yet
                 _refuse(place, "It has closed its standard input.")
         except InvalidTaskDirectory:
-            _refuse(place, "Its standard input is not a pipe of nacre's.")
+            _refuse(place, "Its standard input is not nacre's pipe.")
         await asyncio.sleep(_POLL_INTERVAL_S)
 
 
@@ -90,13 +90,13 @@ def _refuse(place: TaskHandle, why: str) -> NoReturn:
     if not task.alive:
         raise InvalidRequest(
             "task_ended",
-            f"{task.id} does not run any more: {task.summary}.",
+            f"{task.id} is no longer running: {task.summary}.",
             field="task",
             hint="Start it again; its output can still be read.",
         )
     raise InvalidRequest(
         "stdin_not_open",
-        f"{task.id} cannot be written to. {why or 'It was started without an open standard input.'}",
+        f"Cannot write to {task.id}. {why or 'It was started without an open standard input.'}",
         field="task",
-        hint="Start the command with its standard input open, or give it its input at the start.",
+        hint="Start the command with open_stdin, or pass its input at the start.",
     )

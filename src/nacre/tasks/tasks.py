@@ -218,7 +218,7 @@ def _check_reading(since: int, lines: int | None, limit: int) -> None:
 def _refuse(task: Task, problem: str) -> NoReturn:
     raise InvalidRequest(
         "task_broken",
-        f"{task.id} cannot be read: {problem}.",
+        f"Cannot read {task.id}: {problem}.",
         field="task",
-        hint=f"Look at {task.directory!r}; nacre removes nothing that it did not write.",
+        hint=f"Inspect {task.directory!r}; nacre removes only files that it wrote.",
     )

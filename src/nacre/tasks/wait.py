@@ -74,7 +74,7 @@ def validate(until: WaitCondition, timeout: float | None) -> None:
     """Check a wait's arguments. InvalidRequest: invalid condition or timeout."""
     if timeout is not None and not is_seconds(timeout):
         raise InvalidRequest(
-            "bad_timeout", f"`timeout` is {timeout!r}.", field="timeout", hint="Give seconds, or None for no end."
+            "bad_timeout", f"`timeout` is {timeout!r}.", field="timeout", hint="Give seconds, or None for no limit."
         )
     match until:
         case Exit():

@@ -49,7 +49,7 @@ def _ran(call: RecordedCall) -> bool:
 
 
 def _unexpected_text(call: RecordedCall) -> str:
-    return "nobody has waited for its end" if call.expected else "unexpected"
+    return "its end was not waited for" if call.expected else "unexpected"
 
 
 def _times_text(times: int) -> str:

@@ -134,7 +134,7 @@ class ScriptedBash(Bash):
             until_cancelled=until_cancelled,
         )
         if answer is not None and reply != Reply():
-            raise TypeError("give an answer, or the words that make one, not both")
+            raise TypeError("give an answer or the keywords that make one, not both")
         self._script.add(command, reply if answer is None else answer, times)
         return self
 
@@ -210,7 +210,7 @@ class ScriptedBash(Bash):
         if inspect.isawaitable(said):
             said = await said
         if not isinstance(said, Reply | Result | str):
-            raise TypeError(f"{said!r} is no answer to {request.command!r}: a Reply, a Result or a text is")
+            raise TypeError(f"{said!r} is not an answer to {request.command!r}: use a Reply, a Result or a string")
         return said
 
 

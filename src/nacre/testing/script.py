@@ -83,11 +83,13 @@ class ReplyScript:
 
     def add(self, matcher: Matcher, answer: Answer, times: int | None) -> None:
         if times is not None and times < 1:
-            raise ValueError(f"times is {times}; it must be at least 1")
+            raise ValueError(f"times must be at least 1, not {times}")
         if not (isinstance(matcher, str | re.Pattern) or callable(matcher)):
-            raise TypeError(f"{matcher!r} is no command: a text, a pattern or a function of the request is")
+            raise TypeError(f"{matcher!r} is not a command: use a string, a pattern or a function of the request")
         if not (isinstance(answer, Reply | Result | str) or callable(answer)):
-            raise TypeError(f"{answer!r} is no answer: a Reply, a Result, a text or a function of the request is")
+            raise TypeError(
+                f"{answer!r} is not an answer: use a Reply, a Result, a string or a function of the request"
+            )
         self._lines.append(Expectation(matcher, answer, 1 if times is None and self._in_order else times))
 
     def answer_to(self, request: Request, before: list[str]) -> Answer:
@@ -114,9 +116,9 @@ class ReplyScript:
         left = [line for line in self._lines if not line.spent]
         lines = [f"Unexpected command: {command!r}"]
         if not self._lines:
-            lines.append("Nothing is scripted: bash.on(COMMAND, stdout=…) says what is answered.")
+            lines.append("Nothing is scripted: bash.on(COMMAND, stdout=…) sets an answer.")
         elif not left:
-            lines.append("Everything that was scripted has come already.")
+            lines.append("All scripted commands have already run.")
         elif self._in_order:
             lines.append(f"Next in the script: {left[0]}")
         else:

@@ -21,7 +21,7 @@ class ArgumentReader:
         if not isinstance(arguments, Mapping):
             raise InvalidRequest(
                 "bad_arguments",
-                "The arguments are no object.",
+                "The arguments must be an object.",
                 field="",
                 hint='Pass an object, such as {"command": "ls"}.',
             )
@@ -82,7 +82,7 @@ class ArgumentReader:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**64:
-            raise bad_argument(name, value, "Give a whole number.")
+            raise bad_argument(name, value, "Give an integer.")
         return value
 
     def string_map(self, name: str) -> dict[str, str]:
@@ -106,7 +106,7 @@ class ArgumentReader:
         known = ", ".join(self._known)
         raise InvalidRequest(
             "unknown_argument",
-            f"There is no argument {name!r:.60}.",
+            f"Unknown argument: {name!r:.60}.",
             field=name[:_MAX_PREVIEW_CHARS],
             hint=f"Did you mean `{near[0]}`?" if near else f"Use: {known}.",
         )

@@ -68,7 +68,7 @@ def _read_object(arguments: object) -> object:
         return json.loads(arguments)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(
-            "bad_json", f"The arguments are no JSON: {error}.", field="", hint='Pass an object: {"command": "ls"}'
+            "bad_json", f"Invalid JSON in the arguments: {error}.", field="", hint='Pass an object: {"command": "ls"}'
         ) from error
 
 
@@ -97,9 +97,9 @@ def _to_seconds(parameter: Parameter, value: float) -> float | None:
     low, high = parameter.minimum, parameter.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         span = f"from {low or 0:g} to {high:g}" if high is not None else f"of at least {low:g}"
-        kind = "whole number" if parameter.kind == "integer" else "number"
+        kind = "an integer" if parameter.kind == "integer" else "a number"
         unlimited = ", or null for no limit" if parameter.null_is_unlimited else ""
-        raise bad_argument(parameter.name, value, f"Give a {kind} {span}{unlimited}.")
+        raise bad_argument(parameter.name, value, f"Give {kind} {span}{unlimited}.")
     if parameter.clamped is not None:
         value = min(max(value, parameter.clamped[0]), parameter.clamped[1])
     if parameter.zero_is_default and value == 0:

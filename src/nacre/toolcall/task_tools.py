@@ -54,27 +54,27 @@ def definitions() -> list[dict[str, Any]]:
         {
             "name": "TaskOutput",
             "description": (
-                "Read what a background task has printed, and whether it still runs. By default this waits until the "
-                "task has ended, for at most `timeout` seconds: one call with a long timeout is better than many "
-                "short ones. Pass `block: false` for a look at something that does not end by itself, such as a "
-                "server. The answer names a cursor; pass it as `since` to get only what is new."
+                "Read the output of a background task, and whether it is still running. By default this waits until "
+                "the task has ended, for at most `timeout` seconds: one call with a long timeout is better than many "
+                "short ones. Pass `block: false` to read at once from something that keeps running, such as a "
+                "server. The answer contains a cursor; pass it as `since` to get only new output."
             ),
             "input_schema": _schema(
                 {
                     "task_id": {"type": "string", "description": "The task's id, such as bash-3f9c2a17."},
-                    "block": {"type": "boolean", "default": True, "description": "Wait for the end of the task."},
+                    "block": {"type": "boolean", "default": True, "description": "Wait until the task has ended."},
                     "timeout": {
                         "type": "number",
                         "default": _DEFAULT_TIMEOUT_S,
                         "minimum": 0,
                         "maximum": _MAX_TIMEOUT_S,
-                        "description": "Seconds to wait at most.",
+                        "description": "Maximum time to wait, in seconds.",
                     },
                     "since": {
                         "type": "integer",
                         "description": "Read from this byte on: the cursor of the last answer, or -N for the last N.",
                     },
-                    "lines": {"type": "integer", "minimum": 0, "description": "Only the last so many lines."},
+                    "lines": {"type": "integer", "minimum": 0, "description": "Only the last N lines."},
                 },
                 "task_id",
             ),
@@ -82,8 +82,8 @@ def definitions() -> list[dict[str, Any]]:
         {
             "name": "KillShell",
             "description": (
-                "End a background task and everything that it has started. Use it when the task is no longer needed, "
-                "or hangs. Its output can still be read afterwards."
+                "Kill a background task and everything it started. Use it when the task is no longer needed, or "
+                "hangs. Its output can still be read afterwards."
             ),
             "input_schema": _schema(
                 {
@@ -91,7 +91,7 @@ def definitions() -> list[dict[str, Any]]:
                     "signal": {
                         "type": "string",
                         "default": "TERM",
-                        "description": "What to ask it with; KILL follows after 5 seconds.",
+                        "description": "The first signal; KILL follows after 5 seconds.",
                     },
                 },
                 "shell_id",
@@ -100,11 +100,11 @@ def definitions() -> list[dict[str, Any]]:
         {
             "name": "TaskList",
             "description": (
-                "List the background tasks that run, with their ids. Use it when you do not know an id; to wait for a "
+                "List the running background tasks, with their ids. Use it when you do not know an id; to wait for a "
                 "task, use TaskOutput instead of listing again and again."
             ),
             "input_schema": _schema(
-                {"all": {"type": "boolean", "default": False, "description": "Those that have ended, too."}}
+                {"all": {"type": "boolean", "default": False, "description": "Also list tasks that have ended."}}
             ),
         },
     ]
@@ -148,7 +148,7 @@ async def reply(name: str, arguments: Mapping[str, Any], tasks: Tasks, *, secret
             case _:
                 hint = "Use TaskOutput, KillShell or TaskList."
                 failed = "no_such_tool"
-                text = _error(failed, f"There is no tool {name!r:.60}.", hint)
+                text = _error(failed, f"Unknown tool: {name!r:.60}.", hint)
     except NoSuchTask as error:
         failed, text = (
             error.code,
@@ -176,7 +176,7 @@ async def _task_output(given: ArgumentReader, tasks: Tasks, redactor: Redactor) 
     text, last = await run_in_thread(_excerpt, tasks, id, since or 0, lines, redactor.values())
     parts = [_status(last.task, redactor), *text]
     if text:
-        parts.append(nacre_note(f"cursor {last.cursor}: pass since={last.cursor} for what comes after this"))
+        parts.append(nacre_note(f"cursor {last.cursor}: pass since={last.cursor} for later output"))
     else:
         parts.append(nacre_note(f"no output after cursor {last.cursor}" if last.cursor else "no output"))
     return "\n".join(parts)
@@ -191,9 +191,9 @@ async def _kill_shell(given: ArgumentReader, tasks: Tasks, redactor: Redactor) -
         raise bad_argument("signal", signal, "Use a name such as TERM, INT or KILL.")
     task = await tasks.kill(id, signal=signal)
     if before.state == "ended":
-        return f"{_status(task, redactor)}\n{nacre_note('it had ended before; nothing was done')}"
+        return f"{_status(task, redactor)}\n{nacre_note('it had already ended; nothing was done')}"
     if task.alive:
-        return f"{_status(task, redactor)}\n{nacre_note('it could not be ended; try signal KILL')}"
+        return f"{_status(task, redactor)}\n{nacre_note('it could not be killed; try signal KILL')}"
     return _status(task, redactor)
 
 
@@ -205,7 +205,7 @@ def _task_list(given: ArgumentReader, tasks: Tasks, redactor: Redactor) -> str:
         return "There are no tasks." if everything else "No task is running. Pass all=true for those that have ended."
     rows = [f"{_status(task, redactor, brief=True)}: {_name(task, redactor)}" for task in found[-MAX_LISTED_TASKS:]]
     if len(found) > MAX_LISTED_TASKS:
-        rows.insert(0, nacre_note(f"{len(found) - MAX_LISTED_TASKS} older ones left out"))
+        rows.insert(0, nacre_note(f"{len(found) - MAX_LISTED_TASKS} older tasks left out"))
     return "\n".join(rows)
 
 
@@ -220,18 +220,18 @@ def _excerpt(
         read += _gather(tasks, id, -_WINDOW_BYTES if far else after, None, _WINDOW_BYTES)
     captured, gone = _to_captured(read)
     notes = [f"{read[0].skipped:,} bytes left out before this"] if read[0].skipped else []
-    notes += [f"{read[0].dropped:,} bytes before this are gone"] if read[0].dropped else []
+    notes += [f"{read[0].dropped:,} bytes before this were not kept"] if read[0].dropped else []
     middle = None if gone else _middle(tasks, id, read[0].start + len(captured.head), captured.dropped_bytes)
     shaped = shape(captured, _OPTIONS, secrets=secrets, middle=middle)
     # the output read here may begin and end in the middle of a secret
     text = mask(shaped.text, secrets, starts_cut=read[0].start > 0, ends_cut=True)
     parts = [*map(nacre_note, notes), text]
     if shaped.omitted_bytes > gone and not shaped.binary:
-        parts.append(nacre_note(f"since={read[0].start + shaped.omitted_from} reads what is left out"))
+        parts.append(nacre_note(f"since={read[0].start + shaped.omitted_from} reads the part left out"))
     if shaped.similar or shaped.erased:
-        parts.append(nacre_note(f"all of it, as it was printed, is in {quote_path(read[-1].task.output_file)}"))
+        parts.append(nacre_note(f"the full unmodified output is in {quote_path(read[-1].task.output_file)}"))
     if gone:
-        parts.append(nacre_note(f"{gone:,} of the bytes that are left out are gone"))
+        parts.append(nacre_note(f"{gone:,} of the bytes left out were not kept"))
     return [part for part in parts if part], read[-1]
 
 
@@ -285,7 +285,7 @@ def _status(task: Task, redactor: Redactor, *, brief: bool = False) -> str:
         text += f"\n{nacre_note('it ran out of memory')}"
     if task.running:
         left = ", ".join(f"{process.pid} ({_short(process.command, redactor)})" for process in task.running[:5])
-        text += f"\n{nacre_note(f'{len(task.running)} of its processes could not be ended: {left}')}"
+        text += f"\n{nacre_note(f'{len(task.running)} of its processes could not be killed: {left}')}"
     text += "".join(f"\n{nacre_note(_on_one_line(each, redactor))}" for each in task.notes[:_NOTES])
     if len(task.notes) > _NOTES:
         text += f"\n{nacre_note(f'{len(task.notes) - _NOTES} more notes are in its status.json')}"
@@ -330,7 +330,7 @@ def _running_tasks_hint(error: NoSuchTask, tasks: Tasks, redactor: Redactor) -> 
     except (OSError, NacreError):
         return error.hint
     if not live:
-        return "No task is running. TaskList with all=true names those that have ended."
+        return "No task is running. TaskList with all=true lists those that have ended."
     return "Running: " + "; ".join([f"{task.id}: {_name(task, redactor)}" for task in live[-10:]])
 
 
@@ -343,7 +343,7 @@ def id_in(given: ArgumentReader) -> str:
     id = given.pop(_IDS[0], aliases=_IDS[1:])
     if id is None:
         raise InvalidRequest(
-            "missing_argument", "`task_id` is missing.", field="task_id", hint="TaskList names the tasks."
+            "missing_argument", "`task_id` is missing.", field="task_id", hint="TaskList lists the tasks."
         )
     if not isinstance(id, str):
         raise bad_argument("task_id", id, "Give an id such as bash-3f9c2a17.")

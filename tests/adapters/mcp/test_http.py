@@ -197,7 +197,7 @@ async def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(tmp_path
             answer = await http.post(url, content=body % b'{"command": "touch made; echo \\ud800"}')
     result = message_in(answer)["result"]
     assert (result["isError"], result["_meta"]) == (True, {"nacre/error": "bad_text"})
-    assert "`command` holds a lone surrogate" in result["content"][0]["text"]
+    assert "`command` contains a lone surrogate" in result["content"][0]["text"]
     assert not (tmp_path / "made").exists()
 
 

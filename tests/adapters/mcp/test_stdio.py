@@ -73,9 +73,9 @@ async def test_invalid_call_is_an_error_with_a_code(mode: str, tmp_path: Path) -
         missing = await client.call_tool("TaskOutput", {"task_id": "bash-00000000"})
         nothing = await client.call_tool("TaskWait", {})
         two = await client.call_tool("TaskWait", {"task_ids": ["bash-00000000"], "text": "x", "port": 1})
-        with pytest.raises(MCPError, match="There is no tool 'Bush'"):
+        with pytest.raises(MCPError, match="Unknown tool: 'Bush'"):
             await client.call_tool("Bush", {"command": "ls"})
-    assert text_of(wrong).startswith("Error (unknown_argument): There is no argument 'timeout'.")
+    assert text_of(wrong).startswith("Error (unknown_argument): Unknown argument: 'timeout'.")
     assert text_of(missing).startswith("Error (no_such_task)")
     assert text_of(nothing).startswith("Error (bad_task_ids)")
     assert text_of(two).startswith("Error (bad_until)")
@@ -199,7 +199,7 @@ async def test_removing_the_home_directory_is_refused_with_the_reason(mode: str,
 
 
 @modes
-@pytest.mark.parametrize(("action", "said"), [("accept", "not a git repository"), ("decline", "said no")])
+@pytest.mark.parametrize(("action", "said"), [("accept", "not a git repository"), ("decline", "asked and refused")])
 async def test_approval_is_requested_from_the_person_at_the_client(
     mode: str, action: Any, said: str, tmp_path: Path
 ) -> None:
@@ -236,7 +236,7 @@ async def test_client_without_elicitation_gets_a_refusal(mode: str, tmp_path: Pa
         result = await client.call_tool("Bash", {"command": ASKS})
     assert not result.is_error
     assert result.structured_content["outcome"]["kind"] == "refused"
-    assert "needs a person's word, and nobody was asked" in text_of(result)
+    assert "needs approval, and no person was asked" in text_of(result)
 
 
 async def test_call_cancelled_during_elicitation_runs_nothing(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_lone_surrogate_in_a_command_is_answered_and_nothing_runs(half: bytes, t
         answer = client.answer(1)["result"]
         assert (answer["isError"], answer["_meta"]) == (True, {"nacre/error": "bad_text"})
         assert answer["content"][0]["text"] == (
-            "Error (bad_text): `command` holds a lone surrogate, which is no character. "
+            "Error (bad_text): `command` contains a lone surrogate, which is not a character. "
             "Send whole characters: both halves of a surrogate pair, or UTF-8."
         )
         client.call(2, "Bash", command="echo \U0001f600; ls")  # one character, although its JSON is a surrogate pair

@@ -76,7 +76,7 @@ async def test_busy_loop_is_killed_and_stderr_names_the_cpu_limit(life: Lifeline
     ctx = ToolContext(limits=Limits(cpu=0.2))
     got = (await BASH.call({"command": f"{life.hold} while :; do :; done"}, ctx)).data
     assert (got["success"], got["exit_code"]) == (False, 1)
-    assert got["stderr"].startswith("Command went over its limit of 0.2 s of computing: it used ")
+    assert got["stderr"].startswith("Command went over its limit of 0.2 s of CPU time: it used ")
     await life.wait_until_ended()
 
 
@@ -131,7 +131,7 @@ async def test_cwd_argument_applies_to_its_own_call_only(tmp_path: Path) -> None
         ("../..", "The working directory '{above}' is outside the allowed paths."),
         ("out", "The working directory '{place}/out' is outside the allowed paths."),
         ("/", "The working directory '/' is outside the allowed paths."),
-        ("x\0y", "`cwd` holds a NUL byte, which no shell can take."),
+        ("x\0y", "`cwd` contains a NUL byte, which a shell cannot read."),
     ],
 )
 async def test_invalid_working_directory_gets_an_error_and_nothing_runs(tmp_path: Path, cwd: str, said: str) -> None:

@@ -189,10 +189,10 @@ async def test_listing_shows_tasks_and_task_output_reads_from_a_cursor(executor:
     )
     await until(lambda: "first" in Path(got["output_file"]).read_text(), "its first line")
     look = await executor.task_manager.task_output({"task_id": id, "block": False})
-    assert look.splitlines()[1:] == ["first", "[nacre: cursor 6: pass since=6 for what comes after this]"]
+    assert look.splitlines()[1:] == ["first", "[nacre: cursor 6: pass since=6 for later output]"]
     gate.open()
     rest = await executor.task_manager.task_output({"task_id": id, "since": 6})
-    assert rest.splitlines()[1:] == ["second", "[nacre: cursor 13: pass since=13 for what comes after this]"]
+    assert rest.splitlines()[1:] == ["second", "[nacre: cursor 13: pass since=13 for later output]"]
     assert re.match(rf"\[nacre: {id} exited with 0 after ", rest)
     assert f"{id} exited with 0 after " in await listing(executor)
 
@@ -235,7 +235,7 @@ async def test_task_of_another_program_can_be_registered_and_completed(tmp_path:
 async def test_unknown_task_id_raises_or_gives_an_error_text(tmp_path: Path) -> None:
     manager = TaskManager(tmp_path)
     for ask in (manager.get, lambda id: manager.complete(id, 0)):
-        with pytest.raises(NacreError, match="There is no task"):
+        with pytest.raises(NacreError, match="No such task"):
             ask("bash-00000000")
     assert (await manager.task_output({"task_id": "bash-00000000"})).startswith("Error (no_such_task): ")
     assert (await manager.task_output({})).startswith("Error (missing_argument): ")

@@ -67,13 +67,13 @@ class TestWhereTheKernelCan:
         assert "limits" in made.result.enforced
         assert "unlimited" not in made.data["output"]
         made = await ask(phoenix, "while :; do :; done", place, limits=Limits(cpu=0.2))
-        assert made.text.startswith("[nacre: over its limit of 0.2 s of computing")
+        assert made.text.startswith("[nacre: over its limit of 0.2 s of CPU time")
 
     def test_restricted_description_states_the_constraints(self, phoenix: Bash, place: Path) -> None:
         told = phoenix.definition(ToolContext(working_dir=place, access="restricted"))["description"]
         assert told.startswith(f"{PHOENIX.tool.description}\n\nWorking directory: {place}\n\nCommands can read, and ")
         assert "Commands have no network." in told
-        assert "do not retry and do not look for a way round" in told
+        assert "do not retry and do not look for a workaround" in told
 
     async def test_blocked_restricted_command_is_not_retried(self, phoenix: Bash, place: Path) -> None:
         """Its output appears once: the command was not retried."""
@@ -142,15 +142,15 @@ HOST = """
 @pytest.mark.parametrize(
     ("platform", "reason"),
     [
-        ("linux", "NACRE_PORTABLE is set, which switches confinement off."),
-        ("darwin", "Confinement needs Linux with Landlock; this is darwin."),
+        ("linux", "NACRE_PORTABLE is set, which disables the sandbox."),
+        ("darwin", "The sandbox needs Linux with Landlock; this is darwin."),
     ],
     ids=["switched-off", "not-linux"],
 )
 def test_missing_confinement_is_logged_once_with_its_reason(place: Path, platform: str, reason: str) -> None:
     said = json.loads(run_host(HOST, place, platform, env={"NACRE_PORTABLE": "1"}))
     modes, records, error, text, refused, count = said
-    assert (modes, records) == (["unrestricted"], [["WARNING", f"Commands cannot be confined here. {reason}"]])
+    assert (modes, records) == (["unrestricted"], [["WARNING", f"Commands cannot be sandboxed here. {reason}"]])
     assert (error, reason in text) == ("access_unavailable", True)
     assert "refused by git-push-force" in refused
     assert (count, os.listdir(place)) == (1, [])

@@ -115,22 +115,24 @@ def test_profile_has_a_default_timeout_of_30_s_and_no_maximum() -> None:
     [
         pytest.param({"command": ""}, "The command is empty. Give a shell command.", id="empty"),
         pytest.param({"command": " \n\t"}, "The command is empty. Give a shell command.", id="blank"),
-        pytest.param({"command": "a\0b"}, "`command` holds a NUL byte", id="nul"),
+        pytest.param({"command": "a\0b"}, "`command` contains a NUL byte", id="nul"),
         pytest.param({"command": 5}, "`command` is 5. Pass a string.", id="no-text"),
-        pytest.param({"timeout": 0}, "`timeout` is 0. Give a whole number from 1 to 300, or null", id="zero"),
-        pytest.param({"timeout": 301}, "`timeout` is 301. Give a whole number from 1 to 300, or null", id="301"),
-        pytest.param({"timeout": -1}, "`timeout` is -1. Give a whole number from 1 to 300", id="negative"),
-        pytest.param({"timeout": 1.5}, "`timeout` is 1.5. Give a whole number.", id="half"),
-        pytest.param({"timeout": True}, "`timeout` is true. Give a whole number.", id="true"),
-        pytest.param({"timeout": "soon"}, '`timeout` is "soon". Give a whole number.', id="word"),
-        pytest.param({"timeout": 10**400}, "Give a whole number.", id="huge"),
+        pytest.param({"timeout": 0}, "`timeout` is 0. Give an integer from 1 to 300, or null", id="zero"),
+        pytest.param({"timeout": 301}, "`timeout` is 301. Give an integer from 1 to 300, or null", id="301"),
+        pytest.param({"timeout": -1}, "`timeout` is -1. Give an integer from 1 to 300", id="negative"),
+        pytest.param({"timeout": 1.5}, "`timeout` is 1.5. Give an integer.", id="half"),
+        pytest.param({"timeout": True}, "`timeout` is true. Give an integer.", id="true"),
+        pytest.param({"timeout": "soon"}, '`timeout` is "soon". Give an integer.', id="word"),
+        pytest.param({"timeout": 10**400}, "Give an integer.", id="huge"),
         pytest.param({"cwd": "/no/such/place"}, "'/no/such/place' does not exist. Give a directory", id="missing"),
         pytest.param({"cwd": "/dev/null"}, "'/dev/null' is not a directory. Give a directory", id="file"),
         pytest.param({"cwd": 7}, "`cwd` is 7. Pass a string.", id="cwd-number"),
         pytest.param({"env": {"A": 1}}, "`env.A` is 1. Pass strings only.", id="env-number"),
         pytest.param({"env": {1: "a"}}, '`env.1` is "a". Pass strings only.', id="env-name"),
         pytest.param({"env": {"A": None}}, "`env.A` is null. Pass strings only.", id="env-null"),
-        pytest.param({"env": {"A=B": "c"}}, "'A=B' cannot name a variable. Use a name without '='.", id="env-equals"),
+        pytest.param(
+            {"env": {"A=B": "c"}}, "'A=B' is not a valid variable name. Use a name without '='.", id="env-equals"
+        ),
         pytest.param({"env": ["A=1"]}, "Pass an object of strings", id="env-list"),
         pytest.param({"capture_output": "perhaps"}, "Use true or false.", id="capture"),
     ],
@@ -161,9 +163,9 @@ async def test_invalid_host_setting_is_not_a_model_retry() -> None:
 async def test_tool_call_answers_with_the_same_error_messages() -> None:
     answer = await Bash("tunacode").call('{"command": "ls", "timeout": 301}')
     assert answer.error == "bad_timeout"
-    assert answer.text == "Invalid argument. `timeout` is 301. Give a whole number from 1 to 300, or null for no limit."
+    assert answer.text == "Invalid argument. `timeout` is 301. Give an integer from 1 to 300, or null for no limit."
     assert (await Bash("tunacode").call({"command": "ls", "tiemout": 3})).text == (
-        "Invalid argument. There is no argument 'tiemout'. Did you mean `timeout`?"
+        "Invalid argument. Unknown argument: 'tiemout'. Did you mean `timeout`?"
     )
 
 

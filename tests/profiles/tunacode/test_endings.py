@@ -88,7 +88,7 @@ def test_missing_bash_raises_shell_not_found(tmp_path: Path) -> None:
             print(error, isinstance(error, FileNotFoundError), isinstance(error, NacreError))
             print(isinstance(error, ModelRetry))
     """
-    said = "There is no bash on PATH. Install bash, or put it on PATH. True True\nFalse\n"
+    said = "bash was not found on PATH. Install bash, or put it on PATH. True True\nFalse\n"
     assert run_host(program, env={"PATH": str(tmp_path)}) == said
     assert issubclass(ShellNotFound, FileNotFoundError)
 
@@ -239,7 +239,7 @@ def test_closed_stdout_of_the_host_does_not_end_the_command(tmp_path: Path, wher
     done = subprocess.run(
         ["bash", "-c", f"{words} {where}"], capture_output=True, text=True, check=True, timeout=HANG_TIMEOUT_S
     )
-    assert done.stderr.endswith(f"(no errors)\n[nacre: Its stdout could not be passed on: {why}.]\n")
+    assert done.stderr.endswith(f"(no errors)\n[nacre: Its stdout could not be forwarded: {why}.]\n")
     assert (tmp_path / "made").read_text() == "done\n"
 
 

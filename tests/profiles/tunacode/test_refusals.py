@@ -338,7 +338,7 @@ def test_check_of_100_kb_of_text_finishes(text: str, policy: object) -> None:
 async def test_restricted_character_is_refused_and_named(command: str, character: str) -> None:
     with pytest.raises(ModelRetry) as caught:
         await bash(command)
-    assert f"`{character}` is a character that this policy does not let into a command" in caught.value.message
+    assert f"`{character}` is a character that this policy forbids in commands" in caught.value.message
     assert "Instead: run one command at a time" in caught.value.message
 
 

@@ -109,7 +109,7 @@ async def test_missing_bash_raises_execution_failed(
     tool: BashTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ExecutionFailed, match=r"^spawn bash: There is no bash on PATH"):
+    with pytest.raises(ExecutionFailed, match=r"^spawn bash: bash was not found on PATH"):
         await tool.execute('{"command": "true"}')
 
 

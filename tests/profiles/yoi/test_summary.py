@@ -59,7 +59,7 @@ async def test_nonzero_exit_code_is_in_the_summary(execute: Execute, code: int, 
     [
         (Exited(2), "$ x (exit 2)", None),
         (Signalled(9), "$ x (terminated by signal)", None),
-        (OverLimit("cpu", 1, 2), "$ x (over its limit of 1 s of computing: it used 2 s of computing)", None),
+        (OverLimit("cpu", 1, 2), "$ x (over its limit of 1 s of CPU time: it used 2 s of CPU time)", None),
         (Killed("a friend"), "$ x (killed by a friend)", None),
         (Running("bash-1"), "$ x (running as bash-1)", None),
         (Lost("gone"), "$ x (lost: gone)", None),

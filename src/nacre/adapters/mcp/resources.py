@@ -28,7 +28,7 @@ _NOT_FOUND = -32002
 
 def templates() -> list[ResourceTemplate]:
     """Return the URI template for task logs."""
-    about = "What a background task has printed, by the id of the task."
+    about = "Output of a background task, by task id."
     return [ResourceTemplate(name="task log", uri_template=TEMPLATE, description=about, mime_type=_KIND)]
 
 
@@ -53,13 +53,13 @@ def log(uri: str, tasks: Tasks, redactor: Redactor, version: str) -> TextResourc
     found = _URI.fullmatch(uri)
     missing = INVALID_PARAMS if version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND
     if found is None:
-        raise MCPError(missing, f"There is no resource {uri!r:.200}. Logs are {TEMPLATE}.", {"uri": uri})
+        raise MCPError(missing, f"Unknown resource: {uri!r:.200}. Logs are {TEMPLATE}.", {"uri": uri})
     try:
         task = tasks.get(found[1])
     except NacreError as error:
         raise MCPError(missing, str(error), {"uri": uri}) from error
     if task.outcome is None:
-        raise MCPError(missing, f"{task.id} cannot be read: {task.problem}", {"uri": uri})
+        raise MCPError(missing, f"Cannot read {task.id}: {task.problem}", {"uri": uri})
     both = result_from(task, tasks, _MAX_LOG_BYTES, redactor).both
     return TextResourceContents(uri=uri, mime_type=_KIND, text=clean(both.masked_text(redactor)))
 

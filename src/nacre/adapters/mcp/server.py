@@ -47,8 +47,8 @@ def server_for(settings: ServerSettings, *, max_running: int | None = None) -> S
         title="nacre",
         description="Runs shell commands, supervised.",
         instructions=(
-            "Runs shell commands. Each is checked before it runs; one that takes long goes on as a task, which has an "
-            "id: TaskOutput reads it, TaskWait waits for it, KillShell ends it, TaskList finds it again."
+            "Runs shell commands. Each is checked before it runs; one that takes long keeps running as a background "
+            "task with an id: TaskOutput reads it, TaskWait waits for it, KillShell kills it, TaskList lists it."
         ),
         get_tool_input_schema=tools.schema_of,
         on_list_tools=list_tools,

@@ -40,7 +40,7 @@ def check_text(meta: Mapping[str, Any] | None) -> None:
     if isinstance(field, str):
         raise InvalidRequest(
             "bad_text",
-            f"`{field}` holds a lone surrogate, which is no character.",
+            f"`{field}` contains a lone surrogate, which is not a character.",
             field=field,
             hint="Send whole characters: both halves of a surrogate pair, or UTF-8.",
         )

@@ -68,7 +68,7 @@ def check(result: Result, path: str) -> None:
         case Exited():
             said = result.stderr.strip().rpartition("\n")[2]
             reason = said.rpartition(": ")[2]
-            raise OSError(_ERROR_PATTERN.get(reason, errno.EIO), reason or "it could not be done", path)
+            raise OSError(_ERROR_PATTERN.get(reason, errno.EIO), reason or "the operation failed", path)
         case Refused():
             raise PermissionError(errno.EACCES, read_streams(result).stderr.strip(), path)
         case TimedOut(after):

@@ -5,4 +5,4 @@ from __future__ import annotations
 
 def missing_extra(extra: str, error: ImportError) -> ImportError:
     """Return the error for a framework that is missing or has another version. It names the extra to install."""
-    return ImportError(f"{error}. This adapter needs what comes with: pip install 'nacre[{extra}]'", name=error.name)
+    return ImportError(f"{error}. This adapter needs: pip install 'nacre[{extra}]'", name=error.name)

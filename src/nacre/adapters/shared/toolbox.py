@@ -61,7 +61,7 @@ class Toolbox:
             return await self.bash.call(arguments, self.ctx if approve is None else replace(self.ctx, approve=approve))
         names = [each.name for each in self.definitions]
         if name not in names:
-            text = f"Error (no_such_tool): There is no tool {name!r:.60}. Use {' or '.join(names)}."
+            text = f"Error (no_such_tool): Unknown tool: {name!r:.60}. Use {' or '.join(names)}."
             return Answer(text=text, data={"text": text}, error="no_such_tool")
         given: Any = _parse_arguments(arguments)
         said = await task_tools.reply(name, given, self.tasks, secrets=self.ctx.secrets)

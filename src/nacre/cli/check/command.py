@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from nacre.verdict import Verdict
 
 _HELP = """\
-usage: nacre check [options] 'command'     may it run? nothing is run
+usage: nacre check [options] 'command'     may it run? runs nothing
 
   'command'           shell text, as one argument; without it, or with -, it is read from stdin
   --json              print the verdict as one JSON object
-  --jsonl             many at once: each line of stdin is a JSON string, or an object with "command" and
-                      perhaps "cwd", "env", "stdin"; each is answered by one line, in order
+  --jsonl             check many: each line of stdin is a JSON string, or an object with "command" and
+                      optionally "cwd", "env", "stdin"; prints one line for each, in order
   --cwd DIR           where it would run (default: here)
   --env NAME=VALUE    a variable that it would get (may be repeated)
   --stdin TEXT        the input that it would get: a script, where a shell would read it
-  --no-config         by nacre's own rules alone, whatever is configured (see: nacre config)
+  --no-config         use only nacre's built-in rules; ignore the configuration (see: nacre config)
 
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed, or a line could not be read.
 With --jsonl the highest of all lines. `nacre explain` draws what would run, `nacre rules` lists the rules.

@@ -11,16 +11,16 @@ from nacre.cli.common.stdin import command_of
 from nacre.cli.common.terminal import has_colour
 
 _HELP = """\
-usage: nacre explain [options] 'command'     what would run, and what the checker says; nothing is run
+usage: nacre explain [options] 'command'     what would run, and the verdict; runs nothing
 
   'command'           shell text, as one argument; without it, or with -, it is read from stdin
   --json              the tree and the verdict as one JSON object
   --cwd DIR           where it would run (default: here)
   --env NAME=VALUE    a variable that it would get (may be repeated)
   --stdin TEXT        the input that it would get: a script, where a shell would read it
-  --no-config         by nacre's own rules alone, whatever is configured
+  --no-config         use only nacre's built-in rules; ignore the configuration
 
-Each command stands below the one that would run it. Colour on a terminal only, and not with NO_COLOR.
+Each command is drawn below the one that would run it. Colour on a terminal only, and not with NO_COLOR.
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
 """
 

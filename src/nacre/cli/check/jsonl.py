@@ -23,7 +23,7 @@ _KNOWN = ("command", "cwd", "env", "stdin")
 def check_lines(args: ParsedArgs) -> int:
     """Check every line and return the highest exit code. `--cwd`, `--env` and `--stdin` are defaults for the lines."""
     if args.operands and args.operands != ["-"]:
-        raise UsageError("With --jsonl the commands are read from stdin.", "Leave the argument out.", field="command")
+        raise UsageError("--jsonl reads the commands from stdin.", "Leave the argument out.", field="command")
     cwd, env, stdin = args.last("--cwd"), variables(args), args.last("--stdin")
     policies: dict[str | None, Policy] = {}
     code = 0
@@ -65,7 +65,7 @@ def _lines() -> Iterator[bytes]:
         with open(0, "rb", closefd=False) as file:
             yield from file
     except OSError as error:
-        raise UsageError(f"Standard input cannot be read: {error.strerror}.", field="stdin") from error
+        raise UsageError(f"Cannot read standard input: {error.strerror}.", field="stdin") from error
 
 
 class _CheckLine:
@@ -86,23 +86,23 @@ def _parse_line(line: bytes) -> _CheckLine:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _bad_line(f"This is no JSON value: {error}.", "Write a string, or an object with `command`.") from error
+        raise _bad_line(f"Invalid JSON: {error}.", "Write a string, or an object with `command`.") from error
     if isinstance(value, str):
         return _CheckLine(value)
     if not isinstance(value, dict):
-        raise _bad_line("This is neither a string nor an object.", "Write the command as a JSON string.")
+        raise _bad_line("The line must be a string or an object.", "Write the command as a JSON string.")
     for name in value:
         if name not in _KNOWN:
             near = nearest(name, _KNOWN)
-            raise _bad_line(f"There is no field {name!r}.", f"Did you mean: {near}" if near else "", name)
+            raise _bad_line(f"Unknown field: {name!r}.", f"Did you mean: {near}" if near else "", name)
     for name in ("command", "cwd", "stdin"):
         if not isinstance(value.get(name), str | None):
-            raise _bad_line(f"`{name}` is no string.", field=name)
+            raise _bad_line(f"`{name}` must be a string.", field=name)
     if not isinstance(value.get("command"), str):
-        raise _bad_line("There is no `command`.", field="command")
+        raise _bad_line("`command` is missing.", field="command")
     env = value.get("env")
     if env is not None and not (isinstance(env, dict) and all(isinstance(each, str) for each in env.values())):
-        raise _bad_line("`env` is no object of strings.", field="env")
+        raise _bad_line("`env` must be an object of strings.", field="env")
     return _CheckLine(value["command"], value.get("cwd"), env, value.get("stdin"))
 
 

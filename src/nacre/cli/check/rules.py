@@ -8,10 +8,10 @@ from nacre.cli.common.usage import UsageError, nearest
 from nacre.policy.rule_pages import Page, pages
 
 _HELP = """\
-usage: nacre rules [--json]        every rule: its id, its decision, what it is about
-       nacre rules [--json] ID     one rule: why it is there, what to do instead, what it misses, examples
+usage: nacre rules [--json]        every rule: its id, decision and purpose
+       nacre rules [--json] ID     one rule: its reason, the alternative, what it misses, examples
 
-exit codes: 0; 3 there is no such rule, or nacre itself failed.
+exit codes: 0; 3 unknown rule, or nacre itself failed.
 """
 
 
@@ -41,7 +41,7 @@ def _find(id: str, known: list[Page]) -> Page:
             return page
     near = nearest(id, (page.id for page in known))
     hint = f"Did you mean: nacre rules {near}" if near else "`nacre rules` lists all of them."
-    raise UsageError(f"There is no rule {id!r}.", hint, field="id")
+    raise UsageError(f"Unknown rule {id!r}.", hint, field="id")
 
 
 def _lines(known: list[Page]) -> list[str]:

@@ -48,7 +48,7 @@ def draw(script: Script, verdict: Verdict, roots: list[Branch], *, colour: bool)
     if not verdict.findings:
         yield paint(verdict.decision) + (f": {verdict.reason}" if verdict.reason else ": no rule stops it")
     if script.syntax_error:
-        yield "syntax: bash would stumble over this text, after having run what stands before"
+        yield "syntax: bash would report a syntax error here, after running what comes before"
     if script.gave_up:
         yield f"unread: {script.gave_up}"
     yield "unknown: " + (

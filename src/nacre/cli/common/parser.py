@@ -75,7 +75,7 @@ def parse_args(
         else:
             near = nearest(option, (*flags, *valued, "--help"))
             hint = f"Did you mean: {near}" if near else f"Try: nacre {name} --help"
-            raise UsageError(f"There is no option {option}.", hint)
+            raise UsageError(f"Unknown option: {option}.", hint)
     if "--help" not in found:
         if takes is not None:
             _check_count(name, found.operands, *takes)
@@ -119,7 +119,7 @@ def int_option(found: ParsedArgs, option: str) -> int | None:
     try:
         return None if word is None else int(word)
     except ValueError:
-        raise UsageError(f"{option} {word!r} is no whole number.", field=option.lstrip("-")) from None
+        raise UsageError(f"{option} {word!r} is not an integer.", field=option.lstrip("-")) from None
 
 
 def _check_count(name: str, operands: list[str], least: int, most: int | None) -> None:
@@ -131,9 +131,9 @@ def _check_count(name: str, operands: list[str], least: int, most: int | None) -
 
 def _too_many(name: str, given: list[str]) -> UsageError:
     if name == "rules":
-        return UsageError(f"One rule at a time, and {len(given)} were given.", "Write: nacre rules ID")
+        return UsageError(f"Expected one rule, got {len(given)}.", "Write: nacre rules ID")
     return UsageError(
-        f"The command is one argument, and {len(given)} were given.",
+        f"The command must be one argument, got {len(given)}.",
         f"Quote it: nacre {name} {quote_words(given)}",
         field="command",
     )

@@ -18,7 +18,7 @@ def command_of(name: str, args: ParsedArgs) -> str:
     if args.operands and args.operands[0] != "-":
         return usable(args.operands[0])
     if not args.operands and os.isatty(0):
-        notice(f"reading the command from the terminal, up to Ctrl-D; else: nacre {name} 'command'")
+        notice(f"reading the command from the terminal until Ctrl-D; or pass it: nacre {name} 'command'")
     return usable(read_input().decode("utf-8", "surrogateescape"))
 
 
@@ -27,7 +27,7 @@ def usable(command: str) -> str:
     if not command.strip():
         raise UsageError("The command is empty.", "Give a shell command.", field="command")
     if "\0" in command:
-        raise UsageError("`command` holds a NUL byte, which no shell can take.", field="command")
+        raise UsageError("`command` contains a NUL byte, which a shell cannot read.", field="command")
     return command
 
 
@@ -37,4 +37,4 @@ def read_input() -> bytes:
         with open(0, "rb", closefd=False) as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"Standard input cannot be read: {error.strerror}.", field="stdin") from error
+        raise UsageError(f"Cannot read standard input: {error.strerror}.", field="stdin") from error

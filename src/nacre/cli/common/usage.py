@@ -49,12 +49,12 @@ def unknown_command(word: str, rest: list[str]) -> UsageError:
     """Return the error for an unknown command, with a suggestion."""
     if word.startswith("-"):
         return UsageError(
-            f"There is no option {word} before the name of a command.",
-            f"Options come after it: nacre run {word} …" if rest else "Try: nacre --help",
+            f"Unknown option before the command name: {word}.",
+            f"Options follow the command name: nacre run {word} …" if rest else "Try: nacre --help",
         )
     if near := nearest(word, COMMANDS):
-        return UsageError(f"There is no command {word!r}.", f"Did you mean: nacre {near}")
-    return UsageError(f"There is no command {word!r}.", f"To run it in a shell: nacre run {quote_words([word, *rest])}")
+        return UsageError(f"Unknown command {word!r}.", f"Did you mean: nacre {near}")
+    return UsageError(f"Unknown command {word!r}.", f"To run it in a shell: nacre run {quote_words([word, *rest])}")
 
 
 def quote_words(words: list[str]) -> str:

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _HELP = f"""\
-usage: nacre audit [options] [TEXT]     runs in an audit trail, oldest first; TEXT: only those whose command holds it
+usage: nacre audit [options] [TEXT]     runs in an audit trail, oldest first; TEXT: only those whose command contains it
 
-  -n N, --last N      so many, the latest (default: 50; 0: all)
-  -f, --follow        and those to come, until Ctrl-C
+  -n N, --last N      only the latest N (default: 50; 0: all)
+  -f, --follow        print new ones until Ctrl-C
   --outcome KIND      exited, timed_out, refused, cancelled, running, …; of a hook passed, asked, refused;
-                      failed: whatever did not succeed
-  --rule ID           about which this rule had something to say
-  --caller NAME       that this program or adapter asked for
+                      failed: everything that did not succeed
+  --rule ID           with a finding of this rule
+  --caller NAME       started by this program or adapter
   --conversation ID   of this conversation
-  --json              each as it was kept, one JSON object on a line
-  --file PATH         the trail (default: what the setting names, or audit.jsonl in nacre's state directory)
+  --json              each as recorded, one JSON object on a line
+  --file PATH         the trail (default: the file in the setting, or audit.jsonl in nacre's state directory)
 
-A trail is kept where {VARIABLE} or the setting `audit` says so, or by `Bash(observers=(Audit(),))`. Older files,
+{VARIABLE}, the setting `audit` or `Bash(observers=(Audit(),))` keeps a trail. Older files,
 .1 and so on, are read as well.
 
   TIME OUTCOME DURATION BYTES CALLER COMMAND
@@ -57,15 +57,15 @@ def audit(words: list[str]) -> int:
     trail = AuditReader(_path(args))
     last = int_option(args, "--last")
     if last is not None and last < 0:
-        raise UsageError(f"--last {last} is no number of records.", "Give 0 for all of them.", field="last")
+        raise UsageError(f"--last {last} is not a number of records.", "Give 0 for all of them.", field="last")
     as_json = "--json" in args
     found = (record for record in trail.records() if _fits(record, args))
     for record in found if last == 0 else deque(found, maxlen=_DEFAULT_RECORDS if last is None else last):
         _show(record, as_json=as_json)
     if trail.unreadable:
-        notice(f"{trail.unreadable} lines could not be read.")
+        notice(f"{trail.unreadable} lines are unreadable.")
     if not trail.files():
-        notice(f"There is no audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
+        notice(f"No audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
     if "--follow" in args:
         for record in trail.follow():
             if _fits(record, args):

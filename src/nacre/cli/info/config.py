@@ -11,17 +11,17 @@ from nacre.config.config import Config, Entry, Note, Origin
 from nacre.config.settings import LISTS, SETTINGS
 
 _HELP = """\
-usage: nacre config [options]     what is configured here, and where each value came from
+usage: nacre config [options]     the settings here, and where each value came from
 
-  --all        also what nobody has set
+  --all        also settings that are not set
   --cwd DIR    for commands that would run there (default: here)
   --json       as one JSON object
 
-Each place over the ones before: the user's nacre/config.toml (of $XDG_CONFIG_HOME, or ~/.config) and
+Later places override earlier ones: the user's nacre/config.toml (of $XDG_CONFIG_HOME, or ~/.config) and
 ~/.claude/settings.json; the project's [tool.nacre] in pyproject.toml, .claude/settings.json and
 .claude/settings.local.json, where they are stricter; variables NACRE_…; the options of a command.
 
-exit codes: 0; 125 something is configured that cannot be meant, or nacre itself failed.
+exit codes: 0; 125 the configuration is invalid, or nacre itself failed.
 """
 _DEFAULT = Origin("default")
 
@@ -77,7 +77,7 @@ def _origin(origin: Origin) -> dict[str, object]:
 
 def _lines(rows: list[tuple[str, Entry]], notes: tuple[Note, ...]) -> list[str]:
     if not rows and not notes:
-        return ["Nothing is configured here. (--all: what there is to configure)"]
+        return ["Nothing is configured here. (--all lists all settings)"]
     cells = [(key, _format_value(entry.value), _place(entry.origin)) for key, entry in rows]
     first = max((len(key) for key, _, _ in cells), default=0) + 2
     second = min(max((len(value) for _, value, _ in cells), default=0), 40) + 2

@@ -49,7 +49,7 @@ def _landlock(found: Kernel) -> Check:
 
 def _seccomp(found: Kernel) -> Check:
     if found.seccomp:
-        return Check("seccomp", "ok", "all other sockets, permissions of files, matters of the kernel")
+        return Check("seccomp", "ok", "all other sockets, file permissions, kernel administration")
     return Check("seccomp", "missing", found.machine, "Needs x86_64 or aarch64 and CONFIG_SECCOMP_FILTER.")
 
 
@@ -58,7 +58,7 @@ def _namespaces(found: Kernel) -> Check:
     names = [name for name, has in kinds if has]
     if len(names) == len(kinds):
         return Check("namespaces", "ok", "protected and hidden paths, private terminals and loopback")
-    detail = f"{', '.join(names) or 'none'}: protected paths are compared after a run, and put back"
+    detail = f"{', '.join(names) or 'none'}: protected paths are compared after a run and restored"
     return Check("namespaces", "off", detail, "Needs root with CAP_SYS_ADMIN." if os.geteuid() else "A container?")
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _HELP = """\
 usage: nacre doctor [--json]
 
-What this machine supports, found by trying it, and what to do about what is missing.
-Exit code 0 when commands can be run and confined here, else 1.
+Tests what this machine supports, and says how to add what is missing.
+Exit code 0 if commands can be run and sandboxed here, else 1.
 """
 
 
@@ -27,7 +27,7 @@ def doctor(words: list[str]) -> int:
         write_out(_HELP)
         return 0
     if unknown := [word for word in words if word != "--json"]:
-        raise UsageError(f"nacre doctor does not take {unknown[0]!r}.", "Its one option is --json.")
+        raise UsageError(f"nacre doctor does not take {unknown[0]!r}.", "The only option is --json.")
     from nacre.cli.info.probes import examine
 
     ok, checks = examine()

@@ -14,7 +14,7 @@ from nacre.errors import EngineUnavailable
 
 _CONNECT_TIMEOUT_S = 1.0
 """Limit for connecting to the head of a Ray cluster."""
-_CONTAINERS = "a container for each conversation, from an image with bash"
+_CONTAINERS = "one container per conversation, from an image with bash"
 
 
 def engines() -> list[Check]:
@@ -26,14 +26,14 @@ def _bubblewrap() -> Check:
         check("bwrap")
     except EngineUnavailable as error:
         return Check("engine bwrap", "off", error.message, error.hint)
-    return Check("engine bwrap", "ok", "namespaces of its own for each command")
+    return Check("engine bwrap", "ok", "separate namespaces for each command")
 
 
 def _podman() -> Check:
     """Run `podman info` as root only: any podman command of an unprivileged user leaves a process behind."""
     if os.geteuid() == 0 or shutil.which("podman") is None:
         return _check_engine("podman", "info")
-    return Check("engine podman", "untested", f"{_CONTAINERS}; it is here, and was asked nothing", "See `podman info`.")
+    return Check("engine podman", "untested", f"{_CONTAINERS}; installed, not queried", "See `podman info`.")
 
 
 def _docker() -> Check:
@@ -68,11 +68,11 @@ def _ray() -> Check:
         probe_address(address, _CONNECT_TIMEOUT_S)
     except OSError as error:
         why = error.strerror or str(error)
-        return Check("engine ray", "off", f"{found}, nobody answers at {address}: {why}", "See `ray status`.")
+        return Check("engine ray", "off", f"{found}, no answer at {address}: {why}", "See `ray status`.")
     if would_authenticate():
         return Check("engine ray", "ok", f"{found}, {address}, with token authentication")
     if has_token():
-        lacking = "without authentication: there is a token, but RAY_AUTH_MODE does not say so"
+        lacking = "without authentication: a token is set, but RAY_AUTH_MODE is not"
         return Check("engine ray", "ok", f"{found}, {address}, {lacking}", "Set RAY_AUTH_MODE=token.")
     remedy = "Set RAY_AUTH_MODE=token; see docs/scale.md."
     return Check("engine ray", "ok", f"{found}, {address}, without authentication", remedy)

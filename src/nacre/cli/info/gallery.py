@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nacre.views.gallery.scenes import Scene
 
 _HELP = """\
-usage: nacre gallery [options] [NAME…]     every view that a person may see, drawn from recorded results
+usage: nacre gallery [options] [NAME…]     every view for people, drawn from recorded results
 
   NAME                only these (--list names them all)
   --list              their names
@@ -54,7 +54,7 @@ def _select_views(names: list[str]) -> list[Scene]:
         if name not in known:
             near = nearest(name, known)
             hint = f"Did you mean: {near}" if near else "`nacre gallery --list` names them."
-            raise UsageError(f"There is no view {name!r}.", hint)
+            raise UsageError(f"Unknown view {name!r}.", hint)
     return [known[name] for name in names] if names else list(SCENES)
 
 

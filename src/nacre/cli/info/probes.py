@@ -53,7 +53,7 @@ def _platform() -> Check:
     name = f"{platform.system()} {platform.release()} {platform.machine()}"
     if platform.system() == "Linux":
         return Check("platform", "ok", f"{name}, a tested one")
-    return Check("platform", "untested", name, "Expect rough edges; nacre is tested on Linux.")
+    return Check("platform", "untested", name, "nacre is tested on Linux only; expect problems here.")
 
 
 # checks that need a run
@@ -103,8 +103,8 @@ def _orphans(orphan: Result) -> Check:
         return Check("orphans", "missing", "a process that left its parent was not found", remedy)
     for process in orphan.running:
         if _is_alive(process.pid):
-            return Check("orphans", "failed", f"process {process.pid} could not be ended")
-    return Check("orphans", "ok", "a process that left its parent was found and ended")
+            return Check("orphans", "failed", f"process {process.pid} could not be killed")
+    return Check("orphans", "ok", "a process that left its parent was found and killed")
 
 
 def _is_alive(pid: int) -> bool:
@@ -121,8 +121,10 @@ def _subreaper(keeper: int, parents: list[int]) -> Check:
     if not system.LINUX:
         return Check("subreaper", "off", "not used in portable mode")
     if parents and all(parent == keeper for parent in parents):
-        return Check("subreaper", "ok", "orphans come to the keeper")
-    return Check("subreaper", "missing", "orphans do not come to the keeper", "Needs Linux 3.4 and a readable /proc.")
+        return Check("subreaper", "ok", "orphans are reparented to the keeper")
+    return Check(
+        "subreaper", "missing", "orphans are not reparented to the keeper", "Needs Linux 3.4 and a readable /proc."
+    )
 
 
 # checks that need a single call
@@ -142,15 +144,15 @@ def _proc() -> Check:
 def _dev_fd() -> Check:
     if os.path.isdir("/dev/fd"):
         return Check("dev fd", "ok")
-    detail = "nacre does without; `<(command)` in bash does not"
-    return Check("dev fd", "missing", detail, "Make it: ln -s /proc/self/fd /dev/fd")
+    detail = "nacre does not need it; `<(command)` in bash does"
+    return Check("dev fd", "missing", detail, "Create it: ln -s /proc/self/fd /dev/fd")
 
 
 def _temporary() -> Check:
     try:
         return Check("temporary files", "ok", temporary_directory())
     except NoTemporaryDirectory as error:
-        return Check("temporary files", "missing", f"{error.strerror}: no command can be confined", error.hint)
+        return Check("temporary files", "missing", f"{error.strerror}: no command can be sandboxed", error.hint)
 
 
 def _clone3() -> Check:
@@ -176,13 +178,13 @@ def _pidfd() -> Check:
     try:
         os.close(os.pidfd_open(os.getpid()))
     except (AttributeError, OSError) as error:
-        return Check("pidfd", "missing", f"{_reason(error)}; nacre does without", "Needs Linux 5.3.")
+        return Check("pidfd", "missing", f"{_reason(error)}; nacre works without it", "Needs Linux 5.3.")
     return Check("pidfd", "ok")
 
 
 def _pipe_size() -> Check:
     if platform.system() != "Linux":
-        return Check("pipe size", "off", "not to be changed here")
+        return Check("pipe size", "off", "cannot be changed here")
     read, write = os.pipe()
     try:
         with suppress(OSError):
@@ -205,7 +207,7 @@ def _portable() -> list[Check]:
     remedy = f"Unset {system.PORTABLE_FLAG} to use what Linux offers." if forced else ""
     ps = shutil.which("ps")
     return [
-        Check("portable mode", "on", "slower, and a process that hides well may be missed", remedy),
+        Check("portable mode", "on", "slower, and some processes may not be found", remedy),
         Check("ps", "ok", ps) if ps else Check("ps", "missing", "", "Install ps (procps)."),
     ]
 

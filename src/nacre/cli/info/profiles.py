@@ -13,13 +13,13 @@ from nacre.profiles import NAMES, profile_named
 from nacre.profiles.table import facts, table
 
 _HELP = """\
-usage: nacre profiles [--json]          every flavour of the tool, side by side
+usage: nacre profiles [--json]          compare the variants of the tool
        nacre profiles [--json] NAME…    some of them
 
-A profile is what a model is told, which limits hold, what is refused and what is given back. `nacre run --profile NAME`
+A profile has a tool description, limits, a policy and an answer format. `nacre run --profile NAME`
 uses one, `nacre schema --profile NAME` prints its tool for a model.
 
-exit codes: 0; 125 there is no such profile, or nacre itself failed.
+exit codes: 0; 125 unknown profile, or nacre itself failed.
 """
 _MAX_CELL_COLUMNS = 34
 """Widest cell."""

@@ -13,16 +13,16 @@ from nacre.profiles import profile_named
 from nacre.toolcall.schema import DIALECTS
 
 _HELP = f"""\
-usage: nacre schema [options]     the tool for a model: its name, what it is told, what it takes
+usage: nacre schema [options]     the tool for a model: name, description and input schema
 
   --profile NAME     one of `nacre profiles` (default: what is configured, or default)
   --for WHICH        {", ".join(DIALECTS)} (default: anthropic); json is the bare schema of its input
-  --access MODE      unrestricted, workspace or restricted: the description says what commands may do then
+  --access MODE      unrestricted, workspace or restricted: the description says what commands may do
                      (default: what is configured)
   --cwd DIR          the working directory that the description names (default: here)
-  --no-config        as nacre comes, whatever is configured (see: nacre config)
+  --no-config        ignore the configuration (see: nacre config)
 
-One JSON object goes to stdout. exit codes: 0; 125 there is no such profile, or nacre itself failed.
+One JSON object goes to stdout. exit codes: 0; 125 unknown profile, or nacre itself failed.
 """
 
 
@@ -35,7 +35,7 @@ def schema(words: list[str]) -> int:
         return 0
     dialect = args.last("--for") or "anthropic"
     if dialect not in DIALECTS:
-        raise UsageError(f"There is no --for {dialect}.", f"Use one of {', '.join(DIALECTS)}.", field="for")
+        raise UsageError(f"Unknown value for --for: {dialect}.", f"Use one of {', '.join(DIALECTS)}.", field="for")
     with without_ssl():
         from nacre.bash import Bash
     cwd = args.last("--cwd")

@@ -44,7 +44,7 @@ def run(words: list[str], *, own: bool) -> int:
 def start_keeper() -> None:
     """Start the keeper without waiting for it. Raise UnsupportedPlatform on a system without support."""
     if not system.SUPPORTED:  # here, since the next import would fail with an obscure error
-        raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
+        raise UnsupportedPlatform(f"nacre runs on Linux, and on macOS untested; this is {sys.platform}.")
     from nacre.keeper.client.connection import keeper_connection
 
     keeper_connection().standby_enabled = False  # this process runs only one command

@@ -212,9 +212,9 @@ class RunDriver:
             case _:
                 self.say(notices_for(result, background=options.background))
         if isinstance(result.outcome, Refused) and NO_APPROVER in result.outcome.reason:
-            notice("--yes answers for you")
+            notice("pass --yes to approve")
         if result.task is not None and options.yield_after is not None and _ends_with_nacre(result.task):
-            notice(f"{result.task.id} ends now, with this nacre; --detach lets it go on")
+            notice(f"{result.task.id} is killed now, as nacre exits; --detach keeps it running")
         if result.task is not None and options.background and self._view not in ("panel", "stream"):
             write_out(f"{result.task.id}\n")
 
@@ -255,6 +255,6 @@ class RunDriver:
         if isinstance(failure, BrokenPipeError):
             return EXIT_SIGPIPE
         if failure is not None:
-            notice(f"The output could not be written: {failure.strerror}.")
+            notice(f"Cannot write the output: {failure.strerror}.")
             return EXIT_ERROR
         return exit_status(result.outcome)

@@ -28,9 +28,9 @@ def notices_for(result: Result, *, background: bool) -> list[str]:
     match result.outcome:
         case Running(_, promoted):
             if task is not None and not promoted:  # for a promoted run, a note says so
-                lines.append(f"{task.id} runs (process {task.pid}); its output is in {task.output_file}")
+                lines.append(f"{task.id} is running (process {task.pid}); its output is in {task.output_file}")
         case outcome if background and task is not None:
-            lines.append(f"{task.id} has ended at once: {describe(outcome)}; its output is in {task.output_file}")
+            lines.append(f"{task.id} ended at once: {describe(outcome)}; its output is in {task.output_file}")
             if result.dropped_bytes:
                 lines.append(f"{result.dropped_bytes:,} bytes of it were left out here")
         case Exited() | Cancelled():

@@ -11,19 +11,19 @@ from nacre.cli.common.parser import raw_text
 from nacre.cli.common.usage import UsageError, nearest, quote_words
 
 _DESCRIPTION = """\
-Run a shell command with bash, supervised. Its output passes through unchanged while it runs; on a terminal
-it is shown in a panel instead, and cannot command the terminal (--plain: it can).
+Run a shell command with bash, supervised. Its output passes through unchanged; on a terminal
+it is shown in a panel instead, with escape sequences made harmless (--plain: unchanged).
 """
 _EPILOG = """\
 exit codes:
-  the command's own; 128+n ended by signal n; 124 timed out; 125 nacre itself failed; 126 refused;
+  the command's own; 128+n killed by signal n; 124 timed out; 125 nacre itself failed; 126 refused;
   137 also for a limit that was exceeded;
-  75 goes on as a task (--yield-after); with --background 0 it runs, else as above: it ended at once;
-  130 Ctrl-C (ends the whole process tree; a second one does not wait for that)
+  75 keeps running as a task (--yield-after); with --background 0 it runs, else as above: it ended at once;
+  130 Ctrl-C (kills the whole process tree; a second one does not wait for that)
 
-With --background the id of the task is all that is printed on stdout; if it ended at once, its output is on
-stderr. What goes on is seen with `nacre tasks`, read with `nacre output`, waited for with `nacre wait`,
-ended with `nacre kill`:
+With --background only the id of the task is printed on stdout; if it ended at once, its output is on
+stderr. List tasks with `nacre tasks`, read them with `nacre output`, wait for them with `nacre wait`,
+kill them with `nacre kill`:
 
   id=$(nacre run --background 'make -j8') && nacre wait "$id"
   nacre run --yield-after 20 'npm test'
@@ -31,8 +31,8 @@ ended with `nacre kill`:
 
 With --session, directory and exported variables carry over to the next call with the same NAME. They are
 kept, readable by you alone, in nacre/sessions/NAME.json of your state directory ($XDG_STATE_HOME, or
-~/.local/state); remove that file to forget the session. Calls of one session take turns. Each --access
-has a session of its own by that name.
+~/.local/state); remove that file to forget the session. Calls of one session run one at a time. Each --access
+has a separate session of that name.
 """
 
 
@@ -116,15 +116,15 @@ def parse(words: list[str]) -> RunArguments:
     if len(texts) + len(extra) > 1:
         given = words[start:] if extra else texts
         raise UsageError(
-            f"The command is one argument, and {len(given)} were given.",
+            f"The command must be one argument, got {len(given)}.",
             f"Quote it: nacre run {quote_words(given)}",
             field="command",
         )
     if not texts:
-        raise UsageError("There is no command to run.", "Give it as one argument: nacre run 'ls -la'", field="command")
+        raise UsageError("The command is missing.", "Give it as one argument: nacre run 'ls -la'", field="command")
     found.command = raw_text(texts[0])
     if found.command == found.stdin == "-":
-        raise UsageError("Standard input cannot be both the command and the command's input.", field="stdin")
+        raise UsageError("Standard input cannot be both the command and its input.", field="stdin")
     _check_task(found)
     _settle_view(found)
     return found
@@ -141,11 +141,11 @@ def _settle_view(found: RunArguments) -> None:
 
 def _check_task(found: RunArguments) -> None:
     if found.background and found.yield_after is not None:
-        raise UsageError("--yield-after has no meaning with --background: that is a task from the start.")
+        raise UsageError("--yield-after has no effect with --background, which starts a task at once.")
     if found.background and found.detach:
-        raise UsageError("--detach has no meaning with --background: such a task goes on by itself.")
+        raise UsageError("--detach has no effect with --background, whose tasks keep running anyway.")
     if found.open_stdin and not found.background:
-        raise UsageError("--open-stdin is for --background: `nacre write` then reaches it.")
+        raise UsageError("--open-stdin needs --background: `nacre write` then writes to the task.")
     if found.open_stdin and found.stdin is not None:
         raise UsageError("--open-stdin and --stdin exclude each other.", "Write it later: nacre write ID TEXT")
 
@@ -161,7 +161,7 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("command", nargs="*", metavar="'command'", help="shell text, as one argument; - reads it from stdin")
-    add("--timeout", type=_seconds, metavar="SECONDS", help="end it, with everything it started, after that long")
+    add("--timeout", type=_seconds, metavar="SECONDS", help="kill it, with everything it started, after that time")
     add("--mode", choices=("default", "slow"), default="default", help="which timeout applies without --timeout")
     add("--cwd", metavar="DIR", help="where to run it (default: here)")
     add("--env", type=_assignment, action="append", default=[], metavar="NAME=VALUE", help="set a variable")
@@ -171,27 +171,31 @@ def _parser() -> Parser:
         action="append",
         default=[],
         metavar="NAME",
-        help="let a variable through that looks like a secret (globs too: 'AWS_*')",
+        help="pass on a variable that looks like a secret (globs too: 'AWS_*')",
     )
     add("--login-env", action="store_true", help="inherit the variables of your login shell instead of these")
-    add("--stdin", metavar="TEXT", help="its standard input; - reads ours to its end (default: empty)")
+    add("--stdin", metavar="TEXT", help="its standard input; - reads nacre's own to EOF (default: empty)")
     add("--merge", action="store_true", help="stdout and stderr as one stream, in exact order")
-    add("--description", default="", metavar="TEXT", help="what it is for; never interpreted")
-    add("--output-dir", metavar="DIR", help="keep long output in a file here: what a view cuts, or over a megabyte")
+    add("--description", default="", metavar="TEXT", help="its purpose; never interpreted")
+    add(
+        "--output-dir",
+        metavar="DIR",
+        help="keep long output in a file here: if a view truncates it, or over a megabyte",
+    )
     add("--json", action="store_true", help="print one JSON object at the end, and nothing before")
-    add("--plain", action="store_true", help="its bytes as they are, also to a terminal, which they may command")
+    add("--plain", action="store_true", help="unchanged bytes, also to a terminal, with all escape sequences")
     add(
         "--view",
         choices=_VIEWS,
         metavar="|".join(_VIEWS),
         help="panel: for a person; stream: as it comes, between rules; model: for a model",
     )
-    add("--session", metavar="NAME", help="carry directory and exported variables over to the next call")
-    add("--profile", metavar="NAME", help="as one of `nacre profiles`; --view model: its answer")
-    add("--no-config", action="store_true", help="as nacre comes, whatever is configured (see: nacre config)")
+    add("--session", metavar="NAME", help="keep directory and exported variables for the next call")
+    add("--profile", metavar="NAME", help="one of `nacre profiles`; with --view model, its answer")
+    add("--no-config", action="store_true", help="ignore the configuration (see: nacre config)")
     add("--engine", metavar="NAME", help="where it runs: local (default), bwrap, podman, docker or ray")
-    add("--image", metavar="IMAGE", help="for podman and docker: what its container is made from")
-    add("--yes", action="store_true", help="run it though the checker would ask first; not what it refuses")
+    add("--image", metavar="IMAGE", help="for podman and docker: image of the container")
+    add("--yes", action="store_true", help="run it even if the checker would ask first; not if it refuses")
     _add_tasks(parser)
     _add_confinement(parser)
     _add_limits(parser)
@@ -199,21 +203,21 @@ def _parser() -> Parser:
 
 
 def _add_tasks(parser: Parser) -> None:
-    group = parser.add_argument_group("what goes on by itself", "A task: it outlives this call, and whoever made it.")
+    group = parser.add_argument_group("background tasks", "A task outlives this call and the process that started it.")
     add = group.add_argument
     add("--background", action="store_true", help="start it as a task and print its id; no timeout but --timeout")
-    add("--open-stdin", action="store_true", help="for --background: `nacre write` can write to it")
+    add("--open-stdin", action="store_true", help="with --background: keep stdin open for `nacre write`")
     add(
         "--yield-after",
         type=_seconds,
         metavar="SECONDS",
-        help="not done by then, it goes on as a task, and this call ends with 75",
+        help="after that, it keeps running as a task, and this call exits with 75",
     )
-    add("--detach", action="store_true", help="what it leaves running goes on as a task, and is not ended")
+    add("--detach", action="store_true", help="processes it leaves running become a task, and are not killed")
 
 
 def _add_confinement(parser: Parser) -> None:
-    group = parser.add_argument_group("what it may do", "The kernel enforces it; where it cannot, nothing is run.")
+    group = parser.add_argument_group("what it may do", "The kernel enforces it; if it cannot, nothing is run.")
     add = group.add_argument
     add(
         "--access",
@@ -224,24 +228,30 @@ def _add_confinement(parser: Parser) -> None:
         "--network",
         type=_network,
         metavar="on|loopback|PORT,…",
-        help="for workspace, which has none without",
+        help="for workspace, which has no network by default",
     )
-    add("--unix-sockets", action="store_true", help="for workspace: docker's and systemd's among them")
+    add("--unix-sockets", action="store_true", help="for workspace: including those of docker and systemd")
     add("--writable", action="append", default=[], metavar="DIR", help="for workspace: may be written as well")
-    add("--protect", action="append", default=[], metavar="PATH", help="for workspace: may only be read")
-    add("--unprotect", action="append", default=[], metavar="NAME", help="for workspace: AGENTS.md and the like, freed")
+    add("--protect", action="append", default=[], metavar="PATH", help="for workspace: read-only")
+    add(
+        "--unprotect",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="for workspace: protected names to make writable, such as AGENTS.md",
+    )
     add("--hide", action="append", default=[], metavar="PATH", help="cannot be read")
     add("--strict", action="store_true", help="for restricted: no private TMPDIR either")
-    add("--allow-partial", action="store_true", help="run it confined as far as this kernel can")
+    add("--allow-partial", action="store_true", help="run it with what this kernel can enforce")
 
 
 def _add_limits(parser: Parser) -> None:
     group = parser.add_argument_group(
-        "what it may cost", "All its processes together: over one of the first three, it is ended."
+        "resource limits", "For all its processes together: if it exceeds one of the first three, it is killed."
     )
     add = group.add_argument
     add("--memory", type=_size, metavar="SIZE", help="such as 512M or 4G")
-    add("--cpu", type=float, metavar="SECONDS", help="of computing")
+    add("--cpu", type=float, metavar="SECONDS", help="seconds of CPU time")
     add("--processes", type=int, metavar="N", help="at once")
     add("--file-size", type=_size, metavar="SIZE", help="of any one file")
     add("--open-files", type=int, metavar="N", help="of each process")
@@ -291,4 +301,4 @@ def _unknown_option(word: str) -> UsageError:
     near = nearest(
         name, ("--" + field.replace("_", "-") for field in RunArguments.__annotations__ if field not in _NO_OPTIONS)
     )
-    return UsageError(f"There is no option {name}.", f"Did you mean: {near}" if near else "Try: nacre run --help")
+    return UsageError(f"Unknown option: {name}.", f"Did you mean: {near}" if near else "Try: nacre run --help")

@@ -49,9 +49,9 @@ class StoredSession:
         if not good:
             raise InvalidRequest(
                 "bad_session",
-                f"The session's file {path} cannot be understood; it was left as it is.",
+                f"The session file {path} is invalid; it was not changed.",
                 field="session",
-                hint="Mend it, or move it away to start the session anew.",
+                hint="Fix it, or move it away to start a new session.",
             )
         self.cwd = cwd
         self.workspace = workspace
@@ -81,7 +81,7 @@ def locked_session(name: str, access: str, *, quiet: bool = False) -> Iterator[S
     if not _NAME.fullmatch(name):
         raise InvalidRequest(
             "bad_session_name",
-            f"{name!r} cannot name a session.",
+            f"{name!r} is not a valid session name.",
             field="session",
             hint="Use up to 100 letters, digits, '_', '.' and '-', not beginning with '.' or '-'.",
         )
@@ -112,9 +112,9 @@ def _take(lock: int, name: str, *, quiet: bool) -> None:
 def _save_error(directory: Path, error: OSError) -> InvalidRequest:
     return InvalidRequest(
         "session_not_kept",
-        f"The session cannot be kept in {directory}: {error.strerror}.",
+        f"Cannot save the session in {directory}: {error.strerror}.",
         field="session",
-        hint="Make that place writable, or set XDG_STATE_HOME to one that is.",
+        hint="Make that directory writable, or set XDG_STATE_HOME to one that is.",
     )
 
 

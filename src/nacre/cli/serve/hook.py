@@ -21,18 +21,18 @@ TIMEOUT_S = 20.0
 """Limit for the whole check. Some agents run the command if the hook takes over a minute: refuse before that."""
 
 _HELP = """\
-usage: nacre hook [--no-ask]                     guard an agent: its JSON on stdin, the answer in its dialect
-       nacre hook install AGENT [options]        into the agent's settings (see nacre hook install --help)
+usage: nacre hook [--no-ask]                     check an agent's command: its JSON on stdin, the answer in its format
+       nacre hook install AGENT [options]        add it to the agent's settings (see nacre hook install --help)
 
-Understands the hooks of Claude Code (PreToolUse), Codex (PreToolUse), Gemini CLI (BeforeTool) and Cursor
-(beforeShellExecution, preToolUse), and knows each by what it sends. Only shell commands are looked at. What the checker
-refuses is refused; what it would ask a person about is put to the person where the agent really does that, and else
-refused; about everything else there is no opinion.
+Supports the hooks of Claude Code (PreToolUse), Codex (PreToolUse), Gemini CLI (BeforeTool) and Cursor
+(beforeShellExecution, preToolUse), and detects the agent from the payload. Only shell commands are checked. What the
+checker refuses is refused; what it would ask a person about is asked if the agent supports that, and otherwise refused;
+for everything else the hook gives no decision.
 
-  --no-ask            refuse what a person would be asked about
+  --no-ask            refuse instead of asking a person
 
-exit codes: 0 no opinion, or what was said on stdout; 2 refused, with the reason on stderr, also if nacre itself failed,
-or could not read what it was given.
+exit codes: 0 no decision, or the one on stdout; 2 refused, with the reason on stderr, also if nacre itself failed,
+or could not read its input.
 """
 
 

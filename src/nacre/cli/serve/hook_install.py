@@ -21,14 +21,14 @@ usage: nacre hook install AGENT [options]
 
   AGENT               {", ".join(AGENTS)}
   --user              in the settings in your home directory (the default)
-  --project           in those of the project in this directory, for everybody who works on it
-  --remove            take it out again: the file is as it was before
-  --dry-run           show the change, and do not make it
-  --no-ask            refuse what a person would be asked about
+  --project           in those of the project in this directory, for everyone who works on it
+  --remove            remove it again: the file is as it was before
+  --dry-run           only show the change
+  --no-ask            refuse instead of asking a person
   --program PATH      the nacre to run (default: this one; with --project, the one on the PATH)
 
-The change is printed as a diff. The file as it was is kept beside it, as FILE.before-nacre. A file that cannot be read
-is left alone. Doing it twice changes nothing.
+The change is printed as a diff. The old file is kept next to it, as FILE.before-nacre. A file that cannot be read
+is not changed. Installing twice changes nothing.
 
 exit codes: 0; 125 the file could not be read or written, or nacre itself failed.
 """
@@ -41,7 +41,7 @@ def install(words: list[str]) -> int:
         write_out(_HELP)
         return 0
     if "--user" in args and "--project" in args:
-        raise UsageError("--user and --project are two places.", "Choose one, or do it twice.")
+        raise UsageError("--user and --project exclude each other.", "Choose one, or run the command twice.")
     settings = _settings(args.operands)
     here = os.getcwd() if "--project" in args else None
     paths = settings.paths(env=os.environ, home=os.path.expanduser("~"), project=here)
@@ -58,7 +58,7 @@ def _settings(operands: list[str]) -> AgentSettings:
     if operands[0] not in AGENTS:
         near = nearest(operands[0], AGENTS)
         hint = f"Did you mean: nacre hook install {near}" if near else f"One of: {', '.join(AGENTS)}"
-        raise UsageError(f"nacre knows no agent {operands[0]!r}.", hint)
+        raise UsageError(f"Unknown agent {operands[0]!r}.", hint)
     return AGENTS[operands[0]]
 
 
@@ -71,7 +71,7 @@ def _program(*, shared: bool) -> str:
     found = beside if os.access(beside, os.X_OK) else shutil.which("nacre")
     if found is None:
         raise UsageError(
-            "There is no program `nacre` to be run by an agent.", "Name it: --program PATH", field="program"
+            "No program `nacre` was found that the agent could run.", "Name it: --program PATH", field="program"
         )
     return os.path.abspath(found)
 
@@ -87,7 +87,7 @@ def _install(settings: AgentSettings, paths: list[str], command: str, *, dry: bo
     except CannotEdit as error:
         raise _cannot_edit(path, error) from error
     if after == before:
-        notice(f"It is there already: {path}")
+        notice(f"Already installed: {path}")
         return 0
     write_out("".join(_diff(path, before, after)))
     if dry:
@@ -109,7 +109,7 @@ def _remove(settings: AgentSettings, paths: list[str], *, dry: bool) -> int:
     contents = {path: _read(path) for path in paths}
     there = [path for path in paths if _installed_commands(settings, path, contents[path])]
     if not there:
-        notice(f"There is no hook of nacre's in {' or '.join(paths)}")
+        notice(f"No nacre hook found in {' or '.join(paths)}")
         return 0
     for path in there:
         before = contents[path]
@@ -126,7 +126,7 @@ def _remove(settings: AgentSettings, paths: list[str], *, dry: bool) -> int:
                 files.write(files.backup_path(path), None)
         except OSError as error:
             raise _unwritable(path, error) from error
-        notice(f"Written: {path}" if after is not None else f"Removed, since there was nothing else in it: {path}")
+        notice(f"Written: {path}" if after is not None else f"Removed, because nothing else was in it: {path}")
     if dry:
         notice("Nothing was changed: --dry-run")
     return 0
@@ -155,22 +155,22 @@ def _read(path: str) -> bytes | None:
         return files.read(path)
     except OSError as error:
         raise InvalidRequest(
-            "unreadable", f"{path} cannot be read: {error.strerror}.", field="agent", hint="Nothing was changed."
+            "unreadable", f"Cannot read {path}: {error.strerror}.", field="agent", hint="Nothing was changed."
         ) from error
 
 
 def _cannot_edit(path: str, error: CannotEdit) -> InvalidRequest:
     return InvalidRequest(
         "unfit",
-        f"{path} is left as it is: {error}.",
+        f"{path} was not changed: {error}.",
         field="agent",
-        hint="Mend it, or write the hook into it by hand: docs/hooks.md has it.",
+        hint="Fix it, or add the hook by hand: see docs/hooks.md.",
     )
 
 
 def _unwritable(path: str, error: OSError) -> InvalidRequest:
     return InvalidRequest(
-        "unwritable", f"{path} cannot be written: {error.strerror}.", field="agent", hint="Nothing was changed."
+        "unwritable", f"Cannot write {path}: {error.strerror}.", field="agent", hint="Nothing was changed."
     )
 
 

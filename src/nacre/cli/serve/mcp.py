@@ -23,16 +23,16 @@ _VALUED = ("--http", "--profile", "--access", "--cwd", "--allow", "--budget")
 _HELP = """\
 usage: nacre mcp [options]     serve the tool over the Model Context Protocol, on stdin and stdout
 
-  --http PORT        on http://127.0.0.1:PORT/mcp instead (0: any free port); clients need the token that is printed
-                     to stderr, or the one that NACRE_MCP_TOKEN holds
+  --http PORT        on http://127.0.0.1:PORT/mcp instead (0: any free port); clients need the token printed
+                     to stderr, or the one in NACRE_MCP_TOKEN
   --profile NAME     which tool (`nacre profiles` lists them)
   --access MODE      unrestricted, workspace or restricted: what commands may do
-  --no-config        as nacre comes, whatever is configured (`nacre config` shows that)
+  --no-config        ignore the configuration (`nacre config` shows it)
   --cwd DIR          where commands start (default: here)
   --allow DIR        they may only start here or below (may be repeated)
-  --budget SECONDS   a call is answered within that; what takes longer goes on as a task (default: 45)
+  --budget SECONDS   maximum time of a call; longer commands keep running as tasks (default: 45)
 
-Needs: pip install 'nacre[mcp]'. It ends when its client does. exit codes: 0; 2 the configuration cannot be meant; 125
+Needs: pip install 'nacre[mcp]'. It exits with its client. exit codes: 0; 2 the configuration is invalid; 125
 nacre itself failed; 126 the access cannot be enforced here.
 """
 
@@ -50,7 +50,7 @@ def mcp(words: list[str]) -> int:
         raise MissingExtra("`nacre mcp` needs the MCP SDK, version 2.3 or newer: pip install 'nacre[mcp]'")
     port = int_option(args, "--http")
     if port is not None and not 0 <= port < 65536:
-        raise UsageError(f"--http {port} is no port.", "Give one from 0 to 65535.", field="http")
+        raise UsageError(f"--http {port} is not a port.", "Give one from 0 to 65535.", field="http")
     try:
         settings = settings_from(args)
     except InvalidConfig as error:
@@ -118,7 +118,7 @@ def _over_http(settings: ServerSettings, port: int, given: str) -> None:
     try:
         at = http.listen(port)
     except OSError as error:
-        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", "Try --http 0.", field="http") from error
+        raise UsageError(f"Cannot use port {port}: {error.strerror}.", "Try --http 0.", field="http") from error
     notice(f"serving on http://{http.LOOPBACK}:{at.getsockname()[1]}{http.PATH}")
     notice(f"clients send: Authorization: Bearer {'$' + TOKEN if given else token}")
     anyio.run(http.serve, settings, at, token)
@@ -139,5 +139,5 @@ def _seconds(word: str | None, default: float) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise UsageError(f"--budget {word!r} is no number of seconds.", "Give seconds above 0.", field="budget")
+        raise UsageError(f"--budget {word!r} is not a number of seconds.", "Give seconds above 0.", field="budget")
     return value

@@ -12,18 +12,18 @@ from nacre.cli.tasks.task_selection import tasks_of
 _HELP = """\
 usage: nacre clean [options]     remove tasks that have ended, with their output
 
-  --older-than AGE    those that ended longer ago than that (default: 7d; also 90m, 12h, 0)
+  --older-than AGE    tasks that ended longer ago (default: 7d; also 90m, 12h, 0)
   --keep N            of the others, the newest N (default: 1000)
-  --keep-size SIZE    of those, the newest that take up no more than that (default: 1G)
+  --keep-size SIZE    of those, the newest with at most this total size (default: 1G)
   --json              one JSON object: removed, bytes, problems
   --dir DIR           where tasks are kept
 
-The ids of what was removed go to stdout. Tasks that run, and processes that outlived their task, are left alone.
+The ids of what was removed go to stdout. Running tasks, and processes that outlived their task, stay.
 
-  nacre clean                     what is a week old
+  nacre clean                     all that ended a week ago
   nacre clean --older-than 0      all that have ended
 
-exit codes: 0; 1 something could not be removed, and is named; 125 nacre itself failed.
+exit codes: 0; 1 something could not be removed, and is listed; 125 nacre itself failed.
 """
 
 
@@ -57,7 +57,7 @@ def clean(words: list[str]) -> int:
 
 def _require_value(value: float | None, option: str, word: str, hint: str) -> float:
     if value is None:
-        raise UsageError(f"{option} {word!r} cannot be understood.", hint, field=option.lstrip("-"))
+        raise UsageError(f"{option} {word!r} is invalid.", hint, field=option.lstrip("-"))
     return value
 
 

@@ -11,20 +11,20 @@ from nacre.tasks.store.task import Task
 from nacre.views.console.task_status import status_sentence, survivors
 
 _HELP = """\
-usage: nacre kill [options] ID…     end tasks, with everything that they have started
+usage: nacre kill [options] ID…     kill tasks and every process they started
 
-  ID…                 of tasks, or enough of their beginnings: bash-3f9c2a17, 3f9c
-  --signal NAME       what they are told first (default: TERM); a number will do
-  --grace SECONDS     what is left after that gets KILL (default: 5)
+  ID…                 of tasks, or unique prefixes: bash-3f9c2a17, 3f9c
+  --signal NAME       the first signal (default: TERM), by name or number
+  --grace SECONDS     time until survivors get KILL (default: 5)
   --json              one JSON object: tasks, survived
   --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
+  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
 
   nacre kill 3f9c
-  nacre kill --signal INT --grace 30 3f9c     let it put its things away
+  nacre kill --signal INT --grace 30 3f9c     give it time to clean up
 
-exit codes: 0 nothing is left of them, now or before; 1 something could not be ended, and is named;
-125 there is no such task (then nothing is ended), or nacre itself failed; 130 Ctrl-C.
+exit codes: 0 no process of them is left; 1 something could not be killed, and is listed;
+125 no such task (then nothing is killed), or nacre itself failed; 130 Ctrl-C.
 """
 
 
@@ -63,8 +63,8 @@ def kill(words: list[str]) -> int:
 
 def _sentence(task: Task, *, was_over: bool) -> str:
     if task.alive:
-        return f"{task.id} could not be ended: its keeper does not answer"
+        return f"{task.id} could not be killed: its keeper does not answer"
     if task.running:
-        return f"{status_sentence(task)}; could not be ended: {survivors(task)}"
-    already = "; it was over before" if was_over and task.state == "ended" else ""
+        return f"{status_sentence(task)}; could not be killed: {survivors(task)}"
+    already = "; it had already ended" if was_over and task.state == "ended" else ""
     return status_sentence(task) + already

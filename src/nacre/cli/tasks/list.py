@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from nacre.tasks.store.task import Task
 
 _HELP = """\
-usage: nacre tasks [options]     background tasks that run, whoever started them
+usage: nacre tasks [options]     running background tasks, of any caller
 
-  --all               those that have ended too, and what cannot be read
-  --watch             show it again as it changes, until Ctrl-C
+  --all               also those that have ended or cannot be read
+  --watch             show changes until Ctrl-C
   --json              one JSON object; with --watch, one on a line for each change
   --dir DIR           where they are kept (default: nacre/tasks in $XDG_STATE_HOME, or in ~/.local/state)
-  --engine NAME       where they run: local (default), or ray for those of every node of the cluster
+  --engine NAME       where they run: local (default), or ray for all nodes of the cluster
 
-  STATE   running; exit N; the signal that ended it; timed out; killed (by `nacre kill`, or with its host);
-          over a limit; lost (its keeper was killed, or the machine restarted); broken (no task of ours)
+  STATE   running; exit N; the signal that killed it; timed out; killed (by `nacre kill`, or with its host);
+          over a limit; lost (its keeper was killed, or the machine restarted); broken (not a valid task)
   TIME    how long it runs, or ran
   QUIET   since its last output
   BYTES   that it has printed
-  PID     of its shell: `kill -9 -PID` ends its process group by hand, `nacre kill` everything it started
+  PID     of its shell: `kill -9 -PID` kills its process group, `nacre kill` everything it started
 
-A narrow terminal shows fewer columns. What a command holds beside plain text is shown as \\n, \\x1b, \\u202e.
+A narrow terminal shows fewer columns. Unprintable characters in a command are shown as \\n, \\x1b, \\u202e.
 
   nacre run --background 'make'     start one
   nacre tasks --all                 how did they end?

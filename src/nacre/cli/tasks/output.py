@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from nacre.tasks.tasks import Tasks
 
 _HELP = """\
-usage: nacre output [options] ID     what a task has printed so far, stdout and stderr as they came
+usage: nacre output [options] ID     what a task has printed so far, stdout and stderr in order
 
-  ID                  of a task, or enough of its beginning: bash-3f9c2a17, 3f9c
-  -f, --follow        go on as it prints, until it has ended
-  --since N           from byte N on, as an earlier call named it; -N: the last N bytes
+  ID                  of a task, or a unique prefix: bash-3f9c2a17, 3f9c
+  -f, --follow        print new output until it has ended
+  --since N           from byte N on, the cursor of an earlier call; -N: the last N bytes
   --tail LINES        only the last lines
   --json              one JSON object: task, text, start, cursor, dropped, skipped, more; at most a megabyte of text
                       (`more`: call again with --since=cursor). With --follow one on a line, as it comes
   --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
+  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
 
-The bytes go to stdout as they were printed; if that is a terminal, colours work, and what else would command it or
-cannot be seen is spelt out. How the task stands, and where to read on, is said on stderr; so is what was not kept.
+The bytes go to stdout unchanged; on a terminal, colours work, and other escape sequences and invisible
+characters are spelt out. The state of the task, the next cursor and lost output are reported on stderr.
 
   nacre output 3f9c --tail 20
   nacre output 3f9c --since 4096        only what is new
   nacre output -f 3f9c | grep -m1 ready
 
-exit codes: 0; 125 there is no such task, or nacre itself failed; 130 Ctrl-C (the task goes on).
+exit codes: 0; 125 no such task, or nacre itself failed; 130 Ctrl-C (the task keeps running).
 """
 _MAX_LAST_LINES_BYTES = 64 * 1024 * 1024
 """Limit for the output of `--tail`."""

@@ -26,7 +26,7 @@ def tasks_of(args: ParsedArgs, ids: Sequence[str] = ()) -> Tasks:
     try:
         fd = open_store(tasks.directory)
     except OSError as error:
-        raise UsageError(f"{tasks.directory} cannot be read: {error.strerror}.", field="dir") from error
+        raise UsageError(f"Cannot read {tasks.directory}: {error.strerror}.", field="dir") from error
     if fd is not None:
         os.close(fd)
     return tasks
@@ -35,8 +35,8 @@ def tasks_of(args: ParsedArgs, ids: Sequence[str] = ()) -> Tasks:
 def _is_of_cluster(engine: str | None, ids: Sequence[str]) -> bool:
     if engine not in (None, "local", "ray"):
         raise UsageError(
-            f"--engine {engine!r} keeps no tasks of its own.",
-            "Write --engine ray for those of a cluster; those of every other engine are found without it.",
+            f"--engine {engine!r} has no separate tasks.",
+            "Write --engine ray for tasks of a cluster; tasks of all other engines need no --engine.",
             field="engine",
         )
     return engine == "ray" or [id for id in ids if "@" in id] != []

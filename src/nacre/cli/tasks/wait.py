@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from nacre.tasks.wait import WaitCondition, WaitResult
 
 _HELP = """\
-usage: nacre wait [options] ID…     until tasks have ended, or have come to something
+usage: nacre wait [options] ID…     until tasks have ended or meet a condition
 
-  ID…                 of tasks, or enough of their beginnings: bash-3f9c2a17, 3f9c
-  --any               the first of them is enough
-  --timeout SECONDS   not longer than that (also 30s, 5m, 1h)
+  ID…                 of tasks, or unique prefixes: bash-3f9c2a17, 3f9c
+  --any               return at the first of them
+  --timeout SECONDS   maximum time (also 30s, 5m, 1h)
   --until WHAT        exit: it has ended (default)
-                      text:REGEX         it has printed a line in which this is found
-                      port:[HOST:]N      somebody listens there
-                      quiet:SECONDS      it has printed nothing for so long
+                      text:REGEX         it has printed a line that matches
+                      port:[HOST:]N      a process listens there
+                      quiet:SECONDS      it has printed nothing for that time
   --json              one JSON object: tasks, met, ended, timed_out, match
   --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
+  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
 
   nacre wait 3f9c && echo it exited with 0
   nacre wait 3f9c --until port:8000 --timeout 30
   nacre wait 3f9c --until 'text:[Ll]istening on'
   nacre wait --any 3f9c 77d0
 
-exit codes, of one task that was to end: its own; 128+n ended by signal n; 124 it timed out; 125 lost.
-Of several: 0 all (with --any: those that have ended) exited with 0; 1 not so.
-Of anything else: 0 it came true; 1 a task ended without it (with --any: all of them).
-124 the --timeout is over; 125 there is no such task, or nacre itself failed; 130 Ctrl-C. The tasks go on.
+exit codes, for the end of one task: its own; 128+n killed by signal n; 124 it timed out; 125 lost.
+For several: 0 all (with --any: those that have ended) exited with 0; 1 otherwise.
+For other conditions: 0 met; 1 a task ended before (with --any: all of them).
+124 the --timeout expired; 125 no such task, or nacre itself failed; 130 Ctrl-C. The tasks keep running.
 """
 _WAYS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
 
@@ -67,7 +67,7 @@ def wait(words: list[str]) -> int:
             for note in task.notes:
                 notice(note)
         if waited.timed_out:
-            notice(f"waited {format_duration(timeout or 0)} in vain")
+            notice(f"timed out after {format_duration(timeout or 0)}")
     return _code(waited, until, any=any)
 
 
@@ -76,7 +76,9 @@ def seconds(args: ParsedArgs, option: str) -> float | None:
     word = args.last(option)
     if word is None or (found := parse_duration(word)) is not None:
         return None if word is None else found
-    raise UsageError(f"{option} {word!r} is no time.", "Write seconds, or 30s, 5m, 1h.", field=option.lstrip("-"))
+    raise UsageError(
+        f"{option} {word!r} is not a duration.", "Write seconds, or 30s, 5m, 1h.", field=option.lstrip("-")
+    )
 
 
 def _until(word: str) -> WaitCondition:
@@ -94,7 +96,7 @@ def _until(word: str) -> WaitCondition:
         host, _, number = value.rpartition(":")
         if number.isascii() and number.isdigit() and len(number) < 6:
             return Port(int(number), host.strip("[]")) if host else Port(int(number))
-    raise UsageError(f"--until {word!r} is nothing to wait for.", f"Write {_WAYS}.", field="until")
+    raise UsageError(f"--until {word!r} is not a condition.", f"Write {_WAYS}.", field="until")
 
 
 def _data(waited: WaitResult) -> dict[str, object]:
@@ -112,7 +114,7 @@ def _sentence(task: Task, waited: WaitResult, until: WaitCondition) -> str:
     from nacre.tasks.wait import Exit, Port, Quiet
 
     if task.id not in waited.met:
-        how = "" if task.alive or isinstance(until, Exit) else "it ended without that; "
+        how = "" if task.alive or isinstance(until, Exit) else "it ended first; "
         return how + status_sentence(task)
     match until:
         case Exit():

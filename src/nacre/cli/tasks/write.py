@@ -10,22 +10,22 @@ from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.task_selection import tasks_of
 
 _HELP = """\
-usage: nacre write [options] ID TEXT     to the standard input of a task
+usage: nacre write [options] ID TEXT     write to the standard input of a task
 
-  ID                  of a task, or enough of its beginning: bash-3f9c2a17, 3f9c
-  TEXT                written as it is, without a line break of ours; - copies our own stdin, to its end
-  --close             then close it: the task reads the end of its input
+  ID                  of a task, or a unique prefix: bash-3f9c2a17, 3f9c
+  TEXT                written as is, without a line break; - copies nacre's own stdin to EOF
+  --close             then close it: the task reads EOF
   --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; ID@NODE needs no word about it
+  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
 
-Only for a task that was started with --open-stdin. Returns when the task has been handed everything, which may take
-for as long as it does not read.
+Only for a task started with --open-stdin. Returns when everything has been written, which
+blocks while the task does not read.
 
   id=$(nacre run --background --open-stdin 'python3 -i')
   nacre write "$id" $'print(6 * 7)\\n'
   nacre write "$id" --close
 
-exit codes: 0; 125 there is no such task, it has ended, or its input is not open; 130 Ctrl-C.
+exit codes: 0; 125 no such task, it has ended, or its stdin is not open; 130 Ctrl-C.
 """
 
 

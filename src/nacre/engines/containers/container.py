@@ -172,11 +172,13 @@ class Container:
         program, image = self.program, self.spec.image
         words = probe([program, "version"])
         if words is None:
-            return EngineUnavailable(f"There is no {program} here.", f"Install {program}, or use another engine.")
+            return EngineUnavailable(f"{program} was not found.", f"Install {program}, or use another engine.")
         if words:
             return EngineUnavailable(f"{program} does not work here: {words}", f"See `{program} version`.")
         if probe([program, "image", "inspect", image]):
-            return EngineUnavailable(f"{program} has no image {image!r} here.", f"Get it first: {program} pull {image}")
+            return EngineUnavailable(
+                f"{program} has no local image {image!r}.", f"Pull it first: {program} pull {image}"
+            )
         said = last_line_as_sentence(self._stderr_tail())
         return EngineUnavailable(f"{program} could not start a container from {image!r}: {said}", _remedy(said))
 
@@ -184,8 +186,8 @@ class Container:
         with contextlib.suppress(OSError), open(os.path.join(self._folder, LOG), "rb") as log:
             lines = [line for line in log.read(64 * KIB).decode("utf-8", "replace").splitlines() if line.strip()]
             errors = [line for line in lines if "rror" in line]
-            return (errors or lines or ["it said nothing."])[-1]
-        return "it said nothing."
+            return (errors or lines or ["no error message."])[-1]
+        return "no error message."
 
     def acquire(self) -> bool:
         """Count a command of this process that is about to run in it. False: the container is being closed."""
@@ -230,11 +232,11 @@ def _remedy(said: str) -> str:
     if re.search(r"\bbash\b.*not found", said):
         return "The image has no bash; use one that has."
     if "file locks" in said:
-        return "Leave out --ulimit locks=…: what belongs to which run is known by that limit."
+        return "Leave out --ulimit locks=…: nacre marks the processes of each run by that limit."
     if "rlimit" in said:
         return (
-            "It may not set the limits that it is told to set. Let it set lower ones: in containers.conf, "
-            "default_ulimits = [\"nofile=1024:1024\"]; or by Containers(options=('--ulimit', 'nofile=1024:1024'))."
+            "It may not set the configured limits. Set lower ones in containers.conf: "
+            "default_ulimits = [\"nofile=1024:1024\"]; or with Containers(options=('--ulimit', 'nofile=1024:1024'))."
         )
     return ""
 

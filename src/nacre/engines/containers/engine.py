@@ -192,8 +192,8 @@ class Containers(Engine):
                 letter,
                 state,
                 cwd=plan.cwd,
-                unstarted=f"{self.name} could not start it in its container; the output says why",
-                lost=f"its container, or {self.name}'s connection to it, has ended",
+                unstarted=f"{self.name} could not start the command in its container; see the output",
+                lost=f"its container exited, or {self.name} lost the connection to it",
             )
         except OSError as error:
             container.release()
@@ -268,10 +268,10 @@ def _check_countable(limits: Limits, name: str) -> None:
     if limits.cpu is not None:
         raise AccessUnavailable(
             "access_unavailable",
-            f"{name} does not count how long a command has been computing.",
+            f"{name} does not measure a command's CPU time.",
             field="cpu",
-            hint="Leave it out: a timeout bounds it as well, and Containers(cpus=…) how much it computes at a time. "
-            "Or use another engine.",
+            hint="Leave it out: a timeout limits the run as well, and Containers(cpus=…) the CPUs it uses. Or use "
+            "another engine.",
         )
 
 
@@ -282,7 +282,7 @@ def _check_can_be_named(paths: tuple[str, ...], name: str) -> None:
         except UnicodeEncodeError:
             raise InvalidRequest(
                 "bad_workspace",
-                f"{path!r} is not UTF-8, and {name} can mount nothing else.",
+                f"{path!r} is not UTF-8, and {name} can mount only UTF-8 paths.",
                 field="working_dir",
                 hint="Rename it, or use another engine.",
             ) from None
@@ -292,14 +292,14 @@ def _check_supported_access(ctx: ToolContext, name: str) -> None:
     if ctx.strict:
         raise AccessUnavailable(
             "access_unavailable",
-            "A container has memory that can be written: /tmp, /dev/shm and the like.",
+            "A container has writable memory: /tmp, /dev/shm and the like.",
             field="strict",
-            hint="Leave it out: all that goes with the container. Or use another engine.",
+            hint="Leave it out: all of that is removed with the container. Or use another engine.",
         )
     if not isinstance(ctx.network, bool | str):
         raise AccessUnavailable(
             "access_unavailable",
-            f"{name} opens the whole network or none of it, not single ports.",
+            f"{name} can allow the whole network or none, not single ports.",
             field="network",
             hint="Use network=True or False, or the local engine.",
         )

@@ -174,16 +174,16 @@ def describe_container(made: ContainerSpec) -> str:
     """Return a description for the model that writes the commands."""
     where = ", ".join(made.roots)
     parts = [
-        f"Commands run in a container made from {made.image}: of this machine it has only {where}"
-        + (", to be read." if made.access == "restricted" else ".")
+        f"Commands run in a container from image {made.image}: of this machine it has only {where}"
+        + (", read-only." if made.access == "restricted" else ".")
     ]
     if made.access == "restricted":
-        parts.append("They can write nothing but /tmp and the like, which go with the container.")
+        parts.append("They can write only to /tmp and the like, which are removed with the container.")
     else:
-        parts.append("What is changed elsewhere stays for the next command, and goes with the container.")
+        parts.append("Changes elsewhere are kept for the next command, and removed with the container.")
     parts.append("The network can be used." if made.network else "They have no network.")
     if made.access == "workspace":
-        parts.append(f"{AGENT_CONFIG} can only be read, or are removed afterwards where they are new.")
+        parts.append(f"{AGENT_CONFIG} are read-only; new ones are removed afterwards.")
     if made.hidden:
         parts.append(f"These cannot be read: {', '.join(made.hidden)}.")
     return " ".join(parts)

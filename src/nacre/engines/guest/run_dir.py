@@ -145,8 +145,8 @@ class GuestStatus:
         if not isinstance(word, RunStopped) or word.reason != EXIT or b"ended" in lines:
             return word
         if b"lost" in lines:
-            remedy = "start in the workspace, or make it there first"
-            return StartFailed(0, f"there is no directory {self._cwd} where it would have run: {remedy}")
+            remedy = "start in the workspace, or create it there first"
+            return StartFailed(0, f"the working directory {self._cwd} does not exist there: {remedy}")
         if b"begun" in lines:
             return KeeperLost(self._lost, word.duration, ())
         return StartFailed(0, self._unstarted)

@@ -153,15 +153,15 @@ def _out_of(memory: int | None, processes: int | None) -> str:
     """Return the script that reports which resource a container has run out of. The kernel counts for the whole
     container; a command that was killed then exceeded its memory limit, if it has one."""
     most = "" if processes is None else f": {processes} at once"
-    may = "" if memory is None else "It was killed, and may have been over what memory its container may have."
+    may = "" if memory is None else "It was killed, possibly because its container ran out of memory."
     over = "" if memory is None else f"over=1; echo limit memory {memory} {memory} >&63"
     return f"""over=
 case $oom,$code in
 1,137) {over or "echo oom >&63"} ;;
-1,*) echo remark Its container ran out of memory, and the kernel ended something there. >&63 ;;
+1,*) echo remark Its container ran out of memory, and the kernel killed a process there. >&63 ;;
 "?",137) {f"echo remark {shlex.quote(may)} >&63" if may else ":"} ;;
 esac
-[[ $full ]] && echo remark Its container could not have more processes{most}. >&63
+[[ $full ]] && echo remark Its container reached its limit on processes{most}. >&63
 """
 
 

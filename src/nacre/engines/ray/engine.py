@@ -85,7 +85,7 @@ class RayEngine(Engine):
         if address is not None and address.startswith("ray://"):
             raise InvalidRequest(
                 "bad_address",
-                "Ray's client (ray://) cannot stream what a command prints.",
+                "Ray's client (ray://) cannot stream output.",
                 field="address",
                 hint="Run this program on a machine of the cluster, with address='auto'.",
             )
@@ -94,9 +94,9 @@ class RayEngine(Engine):
         if not bundle or min(bundle.values()) < 0:
             raise InvalidRequest(
                 "bad_resources",
-                "A run that needs nothing can be placed nowhere.",
+                "Ray cannot place a run without any resources.",
                 field="num_cpus",
-                hint="Commands that mostly wait: num_cpus=0.01.",
+                hint="For commands that mostly wait: num_cpus=0.01.",
             )
         is_id = node is not None and len(node) == _ID_DIGITS
         if node is not None and not is_id:
@@ -152,7 +152,7 @@ class RayEngine(Engine):
         return replace(ctx, working_dir=self._workspace)
 
     async def start(self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None) -> RayRun:
-        assert folder is None, "a task is begun on its node"
+        assert folder is None, "a task must be started on its node"
         tells = state is not None
         return RayRun(self, lambda places: self._build_payload(places, plan, tells=tells), plan, state, self._retries)
 
@@ -265,7 +265,7 @@ class RayEngine(Engine):
         except ray.exceptions.RayError as error:
             raise EngineUnavailable(
                 f"Ray cannot hold the workspace {self._workspace} ({len(archive)} bytes): {error}",
-                "Give it a larger object store, or put the workspace where every node sees it.",
+                "Give Ray a larger object store, or put the workspace on storage that every node shares.",
             ) from error
 
     def _build_payload(self, places: Slots, plan: Plan, *, tells: bool) -> RunPayload:

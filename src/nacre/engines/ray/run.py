@@ -101,9 +101,9 @@ class RayRun:
             self._emit_final(FinalMessage(event=RunStopped(0, CANCEL, self._loop.time() - self._began, False, (), ())))
             return
         if self._lost:
-            note = f"[nacre: {self._lost}; what follows is from another run of it]\n".encode()
+            note = f"[nacre: {self._lost}; the output below is from a new run]\n".encode()
             self._events.append(OutputChunk("stdout" if self._plan.merge else "stderr", note))
-            self.notes = (*self.notes, f"It was started again, from its beginning, because {self._lost}.")
+            self.notes = (*self.notes, f"It was restarted from the beginning because {self._lost}.")
         self._start(*held)
 
     async def _find(self) -> tuple[Lease, AgentConnection] | None:

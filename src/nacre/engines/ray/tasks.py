@@ -175,7 +175,7 @@ def _node(name: str, alive: Mapping[str, str]) -> str:
         "bad_node",
         f"{'Several nodes are' if found else 'No node of the Ray cluster is'} called {name!r}.",
         field="node",
-        hint=f"There are: {there}.",
+        hint=f"Nodes: {there}.",
     )
 
 
@@ -194,9 +194,9 @@ def _no_such_task(id: str, found: set[tuple[str, str]]) -> NoSuchTask:
     if not found:
         return NoSuchTask(
             "no_such_task",
-            f"No node has a task {id!r}.",
+            f"No node has task {id!r}.",
             field="task",
-            hint="`nacre tasks --engine ray --all`, or `RayTasks.list`, gives all of them.",
+            hint="`nacre tasks --engine ray --all`, or `RayTasks.list`, lists all tasks.",
         )
     names = ", ".join(sorted(qualify_task_id(task, node) for node, task in found))
-    return NoSuchTask("no_such_task", f"Several tasks begin with {id!r}.", field="task", hint=f"There are: {names}.")
+    return NoSuchTask("no_such_task", f"Several tasks begin with {id!r}.", field="task", hint=f"Use one of: {names}.")

@@ -20,7 +20,7 @@ from nacre.tasks.wait import WaitCondition, WaitResult
 
 _POLL_INTERVAL_S = 0.5
 """Seconds between reads of a task's output: each is a call to its node."""
-_CLEAN = "Run `nacre clean` on each node; what is a week old goes there by itself."
+_CLEAN = "Run `nacre clean` on each node; tasks that ended a week ago are removed automatically."
 
 
 class ClusterTasks(Tasks):
@@ -108,5 +108,5 @@ class ClusterTasks(Tasks):
     def clean(self, **_: Any) -> NoReturn:
         """Raise InvalidRequest: nodes clean their own stores."""
         raise InvalidRequest(
-            "not_on_a_cluster", "The tasks of a cluster are cleaned where they are.", field="engine", hint=_CLEAN
+            "not_on_a_cluster", "Tasks of a cluster are cleaned on their nodes.", field="engine", hint=_CLEAN
         )

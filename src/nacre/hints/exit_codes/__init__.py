@@ -109,9 +109,9 @@ def _would_have_complained(may: Candidate, output: str) -> bool:
 _BY_SIGNAL: dict[int, str] = {
     signal.SIGKILL: "out of memory, or `kill -9`",
     signal.SIGSEGV: "invalid memory access",
-    signal.SIGABRT: "it aborted itself",
+    signal.SIGABRT: "it aborted",
     signal.SIGBUS: "memory behind a mapped file was gone",
-    signal.SIGFPE: "division by zero, or the like",
+    signal.SIGFPE: "division by zero or similar",
     signal.SIGILL: "an instruction that this processor does not have",
     signal.SIGPIPE: "its reader closed the pipe early",
 }

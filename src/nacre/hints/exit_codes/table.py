@@ -56,7 +56,7 @@ def _grep(command: Command, code: int, output: str) -> Meaning | None:
         case 1:
             return _no(f"{command.name} found no match")
         case 2:
-            return Meaning(f"{command.name} met an error: a bad pattern, or a file that it could not read")
+            return Meaning(f"{command.name} had an error: a bad pattern, or an unreadable file")
     return None
 
 
@@ -73,13 +73,13 @@ def _git(command: Command, code: int, output: str) -> Meaning | None:
             return Meaning("the merge has conflicts to resolve")
         return _no(_GIT_NO[verb]) if verb in _GIT_NO else None
     if code == 128:
-        return _SAID if "fatal" in output else Meaning("git met a fatal error")
+        return _SAID if "fatal" in output else Meaning("git had a fatal error")
     if code == 129:
-        return _SAID if "usage" in output else Meaning("git was used wrongly")
+        return _SAID if "usage" in output else Meaning("git was called with invalid arguments")
     return None
 
 
-_GIT_NO = {"grep": "git grep found no match", "show-ref": "there is no such ref", "check-ignore": "none is ignored"}
+_GIT_NO = {"grep": "git grep found no match", "show-ref": "there is no such ref", "check-ignore": "no path is ignored"}
 _GIT_WITH: dict[str, tuple[tuple[str, ...], str]] = {
     "diff": (("--exit-code", "--quiet", "--no-index"), "there are differences"),
     "diff-index": (("--exit-code", "--quiet"), "there are differences"),
@@ -113,7 +113,7 @@ def _npm(command: Command, code: int, output: str) -> Meaning | None:
     told = {
         "outdated": _no("some packages are outdated"),
         "audit": _no("vulnerabilities were found"),
-        "ls": Meaning("the installed packages are not what package.json asks for"),
+        "ls": Meaning("the installed packages do not match package.json"),
     }
     return told.get(verb) if code == 1 and not _NPM.search(output) else None
 
@@ -154,7 +154,7 @@ def _checksum(command: Command, code: int, output: str) -> Meaning | None:
 
 def _find(command: Command, code: int, output: str) -> Meaning | None:
     if code == 1 and "Permission denied" in output:
-        return Meaning("find could not read some directories; what it found is printed")
+        return Meaning("find could not read some directories; it printed the rest")
     return None
 
 
@@ -183,7 +183,7 @@ def _users(command: Command, code: int, output: str) -> Meaning | None:
     """Return the meaning for `fuser` and `lsof`, which also exit with 1 if they could not look."""
     if code != 1 or _LOOKED_IN_VAIN.search(output):
         return None
-    return _no("nobody uses it" if command.name == "fuser" else "lsof found nothing")
+    return _no("no process uses it" if command.name == "fuser" else "lsof found nothing")
 
 
 _LOOKED_IN_VAIN = lazy_regex(r"(?i)does not exist|cannot|can't|not permitted|lsof: |fuser: ")
@@ -195,19 +195,19 @@ def _jq(command: Command, code: int, output: str) -> Meaning | None:
         case 1 if asked:
             return _no("the last value was false or null")
         case 4 if asked:
-            return _no("jq gave no value")
+            return _no("jq produced no value")
         case 2:
-            return Meaning("jq was used wrongly, or could not read the file")
+            return Meaning("jq had invalid arguments, or could not read the file")
         case 3:
             return Meaning("the jq program does not compile")
         case 5:
-            return Meaning("jq failed on its input: it is no JSON, or the program does not fit it")
+            return Meaning("jq failed on its input: it is not valid JSON, or the program does not fit it")
     return None
 
 
 def _timeout(command: Command, code: int, output: str) -> Meaning | None:
     return {
-        124: Meaning(f"{command.name} ended it when its time was up"),
+        124: Meaning(f"{command.name} killed it at its time limit"),
         125: Meaning(f"{command.name} itself failed"),
     }.get(code)
 
@@ -252,7 +252,7 @@ _CURL = {
     28: "it timed out",
     35: "the TLS handshake failed",
     47: "too many redirects",
-    51: "the server's certificate does not fit",
+    51: "the server's certificate does not match",
     52: "the server sent nothing",
     55: "sending failed",
     56: "receiving failed: the connection was reset or closed",
@@ -296,15 +296,15 @@ _TABLE: dict[str, _Codes] = {
     "wget": _table(_WGET),
     "rsync": _table(_RSYNC),
     "xargs": {
-        123: Meaning("some of what xargs ran failed"),
-        124: Meaning("something that xargs ran gave 255"),
-        125: Meaning("something that xargs ran was killed"),
+        123: Meaning("some commands that xargs ran failed"),
+        124: Meaning("a command that xargs ran exited with 255"),
+        125: Meaning("a command that xargs ran was killed"),
     },
     "tar": {1: Meaning("some files changed while tar read them, or differ")},
     "patch": {1: Meaning("some hunks could not be applied")},
     "getent": {2: _no("there is no such entry")},
-    "mountpoint": {32: _no("it is no mount point")},
-    "ping": {1: Meaning("there was no answer"), 2: Meaning("ping itself failed: the name, or no permission")},
+    "mountpoint": {32: _no("it is not a mount point")},
+    "ping": {1: Meaning("there was no answer"), 2: Meaning("ping itself failed: bad name, or no permission")},
     "psql": {2: Meaning("the connection to the server failed"), 3: Meaning("the script failed (ON_ERROR_STOP)")},
     "mypy": {2: Meaning("mypy itself failed: its options, or a file")},
     "eslint": {2: Meaning("eslint itself failed: its options or configuration")},

@@ -41,7 +41,7 @@ def recognises(fields: PayloadFields) -> bool:
 def read(fields: PayloadFields) -> ParsedPayload:
     event = fields["hook_event_name"]
     if not isinstance(event, str):
-        return BadPayload("it does not say what happens")
+        return BadPayload("it does not name the event")
     if event != "PreToolUse":
         return OtherEvent(event)
     given = tool_input(fields, _SHELLS, event)

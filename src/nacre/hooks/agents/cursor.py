@@ -48,7 +48,7 @@ def recognises(fields: PayloadFields) -> bool:
 def read(fields: PayloadFields) -> ParsedPayload:
     event = fields.get("hook_event_name")
     if not isinstance(event, str):
-        return BadPayload("it does not say what happens")
+        return BadPayload("it does not name the event")
     if event.lower() == "beforeshellexecution":
         return command_in(fields, cwd=fields.get("cwd") or _root(fields), asks=True, event=event)
     if event.lower() != "pretooluse":

@@ -57,7 +57,7 @@ def read(fields: PayloadFields) -> ParsedPayload:
         below = given.get(name)
         if isinstance(heard, HookRequest) and below is not None:
             if not isinstance(below, str) or "\0" in below:
-                return BadPayload(f"its `{name}` is no path")
+                return BadPayload(f"its `{name}` is not a path")
             return HookRequest(heard.command, _join_directory(heard.cwd, below), False, event)
     return heard
 

@@ -95,28 +95,28 @@ def tool_input(fields: PayloadFields, shells: tuple[str, ...], event: str) -> Pa
     """Return the arguments of the tool that is about to be called, if it is one of `shells`."""
     tool = fields.get("tool_name")
     if not isinstance(tool, str):
-        return BadPayload("it does not say which tool is called")
+        return BadPayload("it does not name the tool")
     if tool not in shells:
         return OtherEvent(event)
     given = fields.get("tool_input")
-    return given if isinstance(given, dict) else BadPayload("its `tool_input` is no object")
+    return given if isinstance(given, dict) else BadPayload("its `tool_input` is not an object")
 
 
 def command_in(fields: PayloadFields, *, cwd: object, asks: bool, event: str) -> HookRequest | BadPayload:
     """Return the command in `fields`, the arguments of a shell tool, as a request."""
     command = fields.get("command")
     if not isinstance(command, str):
-        return BadPayload("the call of a shell has no `command`" if command is None else "its `command` is no text")
+        return BadPayload("the shell call has no `command`" if command is None else "its `command` is not a string")
     if not command.strip():
         return BadPayload("its `command` is empty")
     if len(command) > MAX_COMMAND_CHARS:
         return BadPayload(f"its `command` is longer than {MAX_COMMAND_CHARS // 1024} KiB")
     if "\0" in command:
-        return BadPayload("its `command` holds a NUL byte, which no shell can take")
+        return BadPayload("its `command` contains a NUL byte, which a shell cannot read")
     if cwd is None or cwd == "":
         return HookRequest(command, None, asks, event)
     if not isinstance(cwd, str) or "\0" in cwd:
-        return BadPayload("its directory is no path")
+        return BadPayload("its directory is not a path")
     return HookRequest(command, cwd, asks, event)
 
 
@@ -124,7 +124,7 @@ def refusal_text(verdict: Verdict, *, asks: bool) -> str:
     """Return the reason, rule and alternative, for the model or for the person who is prompted."""
     text = f"nacre ({verdict.rule}): {verdict.reason}"
     if verdict.decision is Decision.ASK and not asks:
-        text = f"{text.rstrip('.')}. It needs a person's word, which this hook cannot get: ask the user to run it."
+        text = f"{text.rstrip('.')}. It needs approval, which this hook cannot request: ask the user to run it."
     return shorten_reason(text)
 
 

@@ -26,13 +26,13 @@ def entries(text: str, path: tuple[str, ...]) -> list[object]:
     node: JsoncNode = parse(text)
     for name in path:
         if not isinstance(node, JsoncContainer) or not node.is_object:
-            raise CannotEdit(f"what should hold `{name}` is no object")
+            raise CannotEdit(f"the parent of `{name}` is not an object")
         item = node.get(name)
         if item is None:
             return []
         node = item.value
     if not isinstance(node, JsoncContainer) or node.is_object:
-        raise CannotEdit(f"`{'.'.join(path)}` is no array")
+        raise CannotEdit(f"`{'.'.join(path)}` is not an array")
     return [to_python(item.value) for item in node.items]
 
 
@@ -71,7 +71,7 @@ def _verify_added(text: str, path: tuple[str, ...], entry: HookEntry) -> str:
     except ValueError:
         there = False
     if not there:
-        raise CannotEdit("a hook that is added to it would not be one of its hooks")
+        raise CannotEdit("a hook added to it would not take effect")
     return text
 
 

@@ -71,7 +71,7 @@ AGENTS = {
             files=("hooks.json", "config.toml"),
             path=("hooks", "PreToolUse"),
             matcher="^Bash$",
-            afterwards="Codex passes it over until you trust it: start Codex and say `/hooks`.",
+            afterwards="Codex ignores it until you trust it: start Codex and enter `/hooks`.",
         ),
         AgentSettings(
             agent="gemini",

@@ -53,7 +53,7 @@ def without_hook(settings: AgentSettings, path: str, data: bytes | None) -> byte
     if _toml(path):
         text = toml_edit.remove(text)
         if any(map(is_ours, toml_edit.commands(text))):
-            raise CannotEdit("its hook was not written by `nacre hook install`: take it out by hand")
+            raise CannotEdit("its hook was not written by `nacre hook install`: remove it by hand")
         return (mark + text).encode()
     return (mark + json_edit.remove(text, settings.path, lambda entry: bool(_commands(entry)))).encode()
 

@@ -32,12 +32,12 @@ def _array_at(said: dict[str, object], *path: str) -> list[object]:
     node: object = said
     for name in path:
         if not isinstance(node, dict):
-            raise CannotEdit(f"what should hold `{name}` is no table")
+            raise CannotEdit(f"the parent of `{name}` is not a table")
         node = node.get(name)
         if node is None:
             return []
     if not isinstance(node, list):
-        raise CannotEdit(f"`{'.'.join(path)}` is no array")
+        raise CannotEdit(f"`{'.'.join(path)}` is not an array")
     return node
 
 
@@ -62,9 +62,9 @@ def add(text: str, matcher: str, command: str) -> str:
     try:
         after = commands(made)
     except CannotEdit as error:
-        raise CannotEdit("its hooks stand in an inline table, after which none can be added") from error
+        raise CannotEdit("its hooks are in an inline table, to which none can be added") from error
     if after != [*before, command]:
-        raise CannotEdit("a hook that is added at its end would not be one of its hooks")
+        raise CannotEdit("a hook added at its end would not take effect")
     return made
 
 

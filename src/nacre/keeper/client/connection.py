@@ -338,7 +338,7 @@ def keeper_connection() -> KeeperConnection:
             _connection.shut_down(bound=0)  # this process has changed its user or group: so must its commands
         if _connection is None or _connection.dead:
             if not system.SUPPORTED:
-                raise UnsupportedPlatform(f"nacre runs on Linux, and untested on macOS; this is {sys.platform}.")
+                raise UnsupportedPlatform(f"nacre runs on Linux, and on macOS untested; this is {sys.platform}.")
             check_machine()
             _stopping[:] = [keeper for keeper in _stopping if not keeper._reap(bound=0)]
             try:

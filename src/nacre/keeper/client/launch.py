@@ -72,7 +72,7 @@ def _reason(error: OSError | ValueError) -> str:
 
     if clone3.is_clone3_denied():
         return f"{error}. {clone3.REMEDY}"
-    return f"{error}. A seccomp profile or a security module denies it; `nacre doctor` looks for what."
+    return f"{error}. A seccomp profile or a security module denies it; `nacre doctor` looks for the cause."
 
 
 def check_machine() -> None:
@@ -82,7 +82,7 @@ def check_machine() -> None:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if 0 <= limit < _MIN_OPEN_FILES:
         raise KeeperFailed(
-            f"nacre's keeper needs {_MIN_OPEN_FILES} descriptors, and the hard limit is {limit}. "
+            f"nacre's keeper needs {_MIN_OPEN_FILES} file descriptors, and the hard limit is {limit}. "
             "Raise it where this program is started: ulimit -Hn."
         )
 

@@ -58,7 +58,7 @@ class RunRequest:
                 deaths += 1
                 if deaths == _MAX_KEEPER_DEATHS:
                     raise KeeperFailed(
-                        f"{deaths} keepers died before they could be asked: {keeper.death_reason}."
+                        f"{deaths} keepers died before they got the request: {keeper.death_reason}."
                     ) from None
                 await asyncio.sleep(0)
             except OSError as error:

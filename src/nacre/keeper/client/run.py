@@ -266,7 +266,7 @@ class LocalRun:
         if self._may_have_started:
             self._mark_lost(alone=self._dedicated_keeper or alive)
         elif alive and not handed:
-            self._fail(errno.EMFILE, "the keeper has no descriptor left for it")
+            self._fail(errno.EMFILE, "the keeper is out of file descriptors")
         else:
             self._mark_lost(alone=alive)
 
@@ -298,7 +298,7 @@ class LocalRun:
                 self._pipe_reader.drain()
                 self._emit_final(parse_stopped(account))
             case _:
-                raise AssertionError(f"the keeper said {fields[0]!r}")
+                raise AssertionError(f"unknown message from the keeper: {fields[0]!r}")
 
     def _start_reading(self, pid: int, fds: Sequence[int]) -> None:
         self._pid = pid
@@ -308,7 +308,7 @@ class LocalRun:
         if len(fds) < len(self._names):  # another thread took the descriptors reserved for it
             for fd in fds:
                 os.close(fd)
-            self._mark_lost(alone=True, why="this process had no descriptor left for its output")
+            self._mark_lost(alone=True, why="this process was out of file descriptors for its output")
             return
         self._emit(ShellStarted(pid))
         self._pipe_reader.open(dict(zip(fds, self._names, strict=True)))
@@ -348,7 +348,7 @@ class LocalRun:
                 return
             self._mark_lost(
                 alone=self._dedicated_keeper,
-                why="nacre's keeper did not end it in time" if self._dedicated_keeper else "",
+                why="nacre's keeper did not kill it in time" if self._dedicated_keeper else "",
             )
 
     def _is_keeper_starved(self) -> bool:
@@ -391,7 +391,7 @@ class LocalRun:
         self._pipe_reader.drain()
         self._keeper.raise_if_unsupported()
         reason = (
-            "nacre's keeper said nothing of its end"
+            "nacre's keeper did not report how it ended"
             if self._lost_run_only and not self._dedicated_keeper
             else self._keeper.death_reason
         )

@@ -25,13 +25,13 @@ def proc_problem() -> str:
     try:
         shown = os.readlink("/proc/self")
     except OSError:
-        return f"There is no /proc, in which nacre finds the processes of a command. Mount it: `{_MOUNT}`."
+        return f"/proc is not mounted; nacre finds the processes of a command there. Mount it: `{_MOUNT}`."
     own = str(os.getpid())
     if shown == own and not _is_of_an_outer_namespace():
         return ""
     return (
-        f"/proc belongs to another PID namespace: it has number {shown} for process {own}, and nacre would end other "
-        "processes than its own. Mount a fresh one: start with `unshare --mount-proc …` instead of `unshare --pid "
+        f"/proc belongs to another PID namespace: it has number {shown} for process {own}, and nacre would kill the "
+        "wrong processes. Mount a fresh one: start with `unshare --mount-proc …` instead of `unshare --pid "
         f"--fork …`, or run `{_MOUNT}` there."
     )
 

@@ -45,7 +45,7 @@ class Permissions:
         for name in ("allow", "ask", "deny"):
             rules = getattr(self, name)
             if isinstance(rules, str):
-                raise InvalidPolicy(f"{name}={rules!r} is one text. Give a list of rules: {name}=({rules!r},)")
+                raise InvalidPolicy(f"{name}={rules!r} is one string. Give a list of rules: {name}=({rules!r},)")
             object.__setattr__(self, name, tuple(rules))
             for rule in rules:
                 pattern_of(rule)
@@ -95,12 +95,12 @@ def pattern_of(rule: str, *, stops: bool = True) -> PermissionPattern | None:
     `stops`: the rule asks or denies; only then may the tool's name be a glob. InvalidPolicy: the rule is invalid.
     """
     if not isinstance(rule, str):
-        raise InvalidPolicy(f"{rule!r} is no permission rule. Write a text such as 'Bash(git push:*)'.")
+        raise InvalidPolicy(f"{rule!r} is not a permission rule. Write a string such as 'Bash(git push:*)'.")
     tool, opened, rest = rule.strip().partition("(")
     tool = tool.strip()
     if not _is_ours(tool, stops=stops):
         if tool.lower() in _SHELLS or not _OTHERS.match(tool):
-            raise InvalidPolicy(f"The permission rule {rule!r} is about no tool. Write Bash(…) around the command.")
+            raise InvalidPolicy(f"The permission rule {rule!r} names no tool. Write Bash(…) around the command.")
         return None
     if opened and not rest.endswith(")"):
         raise InvalidPolicy(f"The permission rule {rule!r} has no closing parenthesis.")

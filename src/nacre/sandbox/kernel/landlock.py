@@ -82,7 +82,7 @@ def allow_below(ruleset: int, path: bytes, rights: int) -> None:
         mode = os.fstat(fd).st_mode
         is_direct = path.rpartition(b"/")[0] in _FIXED
         if stat.S_ISLNK(mode) or not (is_direct or os.readlink(b"/proc/self/fd/%d" % fd) == path):
-            raise FileNotFoundError(errno.ENOENT, "a link is on the way", path)
+            raise FileNotFoundError(errno.ENOENT, "a symlink is on the path", path)
         if not stat.S_ISDIR(mode):
             rights &= ON_FILES
         _add_rule(ruleset, struct.pack("=Qi", rights, fd))

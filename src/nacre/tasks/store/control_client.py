@@ -44,7 +44,7 @@ def connect(folder: TaskDirectory) -> socket.socket | None:
         return None
     try:
         if not stat.S_ISSOCK(status.st_mode) or status.st_uid != folder.user:
-            raise InvalidTaskDirectory(f"{CONTROL} is not a socket of ours")
+            raise InvalidTaskDirectory(f"{CONTROL} is not nacre's socket")
         return _connect_socket(f"{folder.path}/{CONTROL}" if fd is None else f"{_DESCRIPTOR_DIR}/{fd}")
     finally:
         if fd is not None:

@@ -43,12 +43,12 @@ def open_store(path: str) -> int | None:
     except OSError as error:
         if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM):
             raise
-        reason = "it is a link" if os.path.islink(path) else error.strerror
+        reason = "it is a symlink" if os.path.islink(path) else error.strerror
         raise InvalidRequest(
             "bad_store",
-            f"Tasks cannot be looked for in {path!r}: {reason}.",
+            f"Cannot read tasks in {path!r}: {reason}.",
             field="directory",
-            hint="Name a directory of your own that holds tasks, not a link to one; or none for the usual one.",
+            hint="Name your own task directory, not a symlink to one; or none for the default.",
         ) from error
 
 
@@ -123,7 +123,7 @@ class TaskDirectory:
         except (ValueError, RecursionError) as error:
             raise InvalidTaskDirectory(f"{name} is not JSON") from error
         if type(value) is not dict or text[end:].strip():
-            raise InvalidTaskDirectory(f"{name} is no JSON object")
+            raise InvalidTaskDirectory(f"{name} is not a JSON object")
         return value
 
     def names(self) -> list[str]:
@@ -150,5 +150,5 @@ def _invalid_task_directory(what: str, error: OSError) -> InvalidTaskDirectory |
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
         return error  # says nothing about the task
     if error.errno in (errno.ENOTDIR, errno.ELOOP):
-        return InvalidTaskDirectory(f"{what} is {'not a directory' if what == 'it' else 'a link'}")
+        return InvalidTaskDirectory(f"{what} is {'not a directory' if what == 'it' else 'a symlink'}")
     return InvalidTaskDirectory(f"{what} cannot be read: {error.strerror}")

@@ -69,7 +69,7 @@ def parse_task_file(data: Mapping[str, Any], name: str) -> TaskFile:
     try:
         _check_version(data, TASK)
         if data["id"] != name:
-            raise InvalidTaskDirectory(f"{TASK} is of another task")
+            raise InvalidTaskDirectory(f"{TASK} belongs to another task")
         owner = data["owner"]
         timeout = data["timeout"]
         return TaskFile(
@@ -162,7 +162,7 @@ def _check_version(data: Mapping[str, Any], name: str) -> None:
     if version != VERSION:
         newer = type(version) is int and VERSION < version < _MAX_NUMBER
         raise InvalidTaskDirectory(
-            f"{name} is of a newer nacre (version {version})" if newer else f"{name} has no known version"
+            f"{name} was written by a newer nacre (version {version})" if newer else f"{name} has no known version"
         )
 
 

@@ -73,7 +73,7 @@ class StoredTask:
         except BlockingIOError:
             return
         except OSError as error:
-            self.problem = f"its keeper cannot be asked: {error.strerror}"
+            self.problem = f"its keeper cannot be reached: {error.strerror}"
             return
         if self.connection is not None:
             return
@@ -117,7 +117,7 @@ def read_task(store: str, store_fd: int, name: str) -> Task | None:
     """
     try:
         if not is_id(name):
-            raise InvalidTaskDirectory("its name is not of a task")
+            raise InvalidTaskDirectory("its name is not a task id")
         with TaskDirectory(store, store_fd, name) as folder:
             stored = StoredTask(folder)
             try:

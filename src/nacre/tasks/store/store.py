@@ -128,9 +128,9 @@ def store_error(store: str, error: OSError) -> InvalidRequest:
     """Return the error for a task directory that cannot be written."""
     return InvalidRequest(
         "task_not_kept",
-        f"A task cannot be kept in {store}: {error.strerror}.",
+        f"Cannot create a task in {store}: {error.strerror}.",
         field="output_dir",
-        hint="Make room there, or name another place: ToolContext(output_dir=…), or XDG_STATE_HOME.",
+        hint="Free space there, or set another directory: ToolContext(output_dir=…), or XDG_STATE_HOME.",
     )
 
 

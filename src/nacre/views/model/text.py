@@ -41,7 +41,7 @@ _MAX_NOTE_CHARS = 600
 """Longest note."""
 _SEARCHED_END_BYTES = 8 * 1024
 """Part of the beginning and of the end of the output that is searched for error messages."""
-_RUNNING_NOTE_PREFIX = "It goes on as task "
+_RUNNING_NOTE_PREFIX = "It keeps running as task "
 
 
 @frozen(kw_only=True)
@@ -154,13 +154,15 @@ def describe_end(result: Result, options: ModelOptions) -> str:
             more = explain_signal(number)
             return in_words(outcome) + (f": {more}" if more else "")
         case TimedOut():
-            return f"{in_words(outcome)}, and ended; for longer work ask for more time, or run it in the background"
+            return (
+                f"{in_words(outcome)} and was killed; for longer work set a longer timeout, or run it in the background"
+            )
         case OverLimit() | Cancelled() | Killed() | Lost():
             return in_words(outcome)
         case Running(id, promoted):
             named = None if result.files_unreachable else result.task
-            where = "" if named is None else f"; what it prints is in {named.output_file}"
-            how = f"not ended after {result.duration:.3g} s: it goes on" if promoted else "it runs"
+            where = "" if named is None else f"; its output is in {named.output_file}"
+            how = f"not ended after {result.duration:.3g} s: it keeps running" if promoted else "it runs"
             return f"{how} as task {id}{where}; {options.task_help}"
         case Refused(rule, reason, instead):
             said = f"not run, refused by {rule}: {reason}"
@@ -192,7 +194,7 @@ def _where(result: Result, kept: SpillInfo, secrets: tuple[str, ...]) -> Iterato
     if kept.middle is not None:
         before = result.both.head.count(b"\n")
         for error in kept.middle.masked_errors(secrets):
-            yield f"its line {before + error.number} tells of an error: {excerpt(error.text, MAX_EXCERPT_CHARS)}"
+            yield f"its line {before + error.number} has an error: {excerpt(error.text, MAX_EXCERPT_CHARS)}"
 
 
 def _some(captured: Captured) -> str:

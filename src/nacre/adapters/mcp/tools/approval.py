@@ -55,7 +55,7 @@ class Approval:
         try:
             said = await self._session.elicit_form(text_of(verdict), _FORM, related_request_id=self._request)
         except (MCPError, ValueError) as error:  # the client reports an error, or sends an invalid answer
-            message = f"It needs a person's word ({verdict.rule}), and the client could not ask: {error!s:.200}"
+            message = f"It needs approval ({verdict.rule}), and the client could not ask: {error!s:.200}"
             raise InvalidRequest("not_asked", message, field="command", hint="Nothing was run.") from error
         return bool(said.action == "accept")
 

@@ -77,13 +77,13 @@ class Tools:
         except (NacreError, OSError) as error:
             return error_result(error, redactor)
         known = ", ".join(tool.name for tool in self.listed)
-        raise MCPError(code=INVALID_PARAMS, message=f"There is no tool {name!r:.60}. There are {known}.")
+        raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {name!r:.60}. Use {known}.")
 
     def _run_tool(self) -> Tool:
         found = self._bash.definition(self._settings.context, dialect="mcp")
         budget = (
-            f"Answers within {self._settings.budget:g} seconds, whatever is asked for: a command that takes longer "
-            f"goes on as a task, and TaskOutput or {wait.NAME} waits for it."
+            f"Answers within {self._settings.budget:g} seconds: a command that takes longer keeps running as a "
+            f"background task, and TaskOutput or {wait.NAME} waits for it."
         )
         return Tool(
             name=found["name"],
@@ -150,7 +150,7 @@ class Tools:
             name=CHECK,
             description=(
                 "Say whether a shell command may run: allow, ask a person first, or refuse, with the rule, the reason "
-                f"and what to do instead. Nothing is run; {self._own} checks by itself what it is given."
+                f"and what to do instead. Nothing is run; {self._own} also checks its commands itself."
             ),
             input_schema={
                 "type": "object",

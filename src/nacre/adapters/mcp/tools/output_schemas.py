@@ -18,7 +18,7 @@ _MAYBE_TEXT: dict[str, Any] = {"type": ["string", "null"]}
 _MAYBE_WHOLE: dict[str, Any] = {"type": ["integer", "null"]}
 _TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
 _ANYTHING: dict[str, Any] = {"type": "object"}
-_CODE = {**_MAYBE_WHOLE, "description": "The shell's own; null if it has none: see the outcome."}
+_CODE = {**_MAYBE_WHOLE, "description": "The shell's exit status; null if it has none: see the outcome."}
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -114,8 +114,8 @@ TASKS = _object({"text": _TEXT, "tasks": {"type": "array", "items": _TASK}})
 WAIT_RESULT = _object(
     {
         "text": _TEXT,
-        "met": {**_TEXTS, "description": "Ids of those for which it came true."},
-        "ended": {**_TEXTS, "description": "Ids of those that ended without it."},
+        "met": {**_TEXTS, "description": "Ids of the tasks that met the condition."},
+        "ended": {**_TEXTS, "description": "Ids of the tasks that ended without meeting it."},
         "timed_out": _FLAG,
         "match": {"type": "object", "additionalProperties": _TEXT, "description": "The line that matched, by id."},
         "tasks": {"type": "array", "items": _TASK},

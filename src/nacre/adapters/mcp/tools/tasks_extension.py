@@ -96,7 +96,7 @@ class TaskMethods:
         except InvalidRequest as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
         if task.id != params.task_id or task.outcome is None:  # only a prefix of an ID; unreadable
-            raise MCPError(code=INVALID_PARAMS, message=f"There is no task {params.task_id!r:.60}.")
+            raise MCPError(code=INVALID_PARAMS, message=f"No such task: {params.task_id!r:.60}.")
         return task
 
     def _result(self, task: Task) -> Any:

@@ -27,10 +27,9 @@ NAME = "TaskWait"
 def description(budget: float) -> str:
     """Return the description of the tool. `budget` is the longest wait in seconds."""
     return (
-        "Wait until background tasks have ended, or one condition comes true for them: a line that contains `text`, "
-        "somebody who listens on `port`, or no output for `quiet_seconds`. A task that ends is waited for no longer. "
-        f"Returns after `timeout` seconds at most ({budget:g}); call it again to wait on. "
-        "TaskOutput reads what they have printed."
+        "Wait until background tasks have ended, or meet one condition: a line that contains `text`, a listener on "
+        "`port`, or no output for `quiet_seconds`. A task that ends is no longer waited for. Returns after at most "
+        f"`timeout` seconds ({budget:g}); call it again to keep waiting. TaskOutput reads their output."
     )
 
 
@@ -45,11 +44,16 @@ def schema(budget: float) -> dict[str, Any]:
                 "minItems": 1,
                 "description": "Ids of tasks, such as bash-3f9c2a17.",
             },
-            "any": {"type": "boolean", "default": False, "description": "Until it is true of one, not of all."},
+            "any": {"type": "boolean", "default": False, "description": "Return when one task meets it, not all."},
             "text": {"type": "string", "minLength": 1, "description": "Part of a line, exactly as it is printed."},
             "port": {"type": "integer", "minimum": 1, "maximum": 65535, "description": "A TCP port of this machine."},
             "quiet_seconds": {"type": "number", "minimum": 0},
-            "timeout": {"type": "number", "default": budget, "minimum": 0, "description": "Seconds to wait at most."},
+            "timeout": {
+                "type": "number",
+                "default": budget,
+                "minimum": 0,
+                "description": "Maximum time to wait, in seconds.",
+            },
         },
         "required": ["task_ids"],
         "additionalProperties": False,
@@ -69,7 +73,7 @@ async def wait(arguments: Mapping[str, Any], tasks: Tasks, budget: float, redact
     waited = await tasks.wait(ids, any=any_of, until=until, timeout=min(timeout, budget))
     text = redactor.mask("\n".join(_line(task, waited) for task in waited.tasks))
     if waited.timed_out:
-        text += "\n" + nacre_note("the time is up; call TaskWait again to wait on")
+        text += "\n" + nacre_note("timed out; call TaskWait again to keep waiting")
     data = {
         "met": list(waited.met),
         "ended": list(waited.ended),
@@ -90,7 +94,7 @@ def _ids(given: ArgumentReader) -> list[str]:
     ids = given.pop("task_ids", aliases=("task_id",))
     ids = [ids] if isinstance(ids, str) else ids
     if not isinstance(ids, list) or not ids or not all(isinstance(id, str) for id in ids):
-        raise bad_argument("task_ids", ids, 'Give a list of ids, such as ["bash-3f9c2a17"]. TaskList names the tasks.')
+        raise bad_argument("task_ids", ids, 'Give a list of ids, such as ["bash-3f9c2a17"]. TaskList lists the tasks.')
     return [id.strip() for id in ids]
 
 
@@ -98,14 +102,14 @@ def _until(given: ArgumentReader) -> WaitCondition:
     text, port, quiet = given.pop("text"), given.integer("port"), given.pop("quiet_seconds")
     conditions: list[WaitCondition] = []
     if text is not None and (not isinstance(text, str) or not text):
-        raise bad_argument("text", text, "Give a part of the line that you wait for.")
+        raise bad_argument("text", text, "Give a part of the line to wait for.")
     conditions += [] if text is None else [Match(re.escape(text))]
     conditions += [] if port is None else [Port(port)]
     conditions += [] if quiet is None else [Quiet(quiet)]
     if len(conditions) > 1:
         raise InvalidRequest(
             "bad_until",
-            "Only one of `text`, `port` and `quiet_seconds` can be waited for.",
+            "Only one of `text`, `port` and `quiet_seconds` is allowed.",
             field="until",
             hint="Leave out the others.",
         )
@@ -116,5 +120,5 @@ def _line(task: Task, waited: WaitResult) -> str:
     if task.id in waited.match:
         return nacre_note(f"{task.id} has printed: {waited.match[task.id]}")
     if task.id in waited.met and task.alive:
-        return nacre_note(f"{task.id}: it has come true; it runs on")
+        return nacre_note(f"{task.id}: condition met; still running")
     return nacre_note(f"{task.id}: {task.summary}")

@@ -177,11 +177,11 @@ def _refusal(
 ) -> tuple[int, str] | None:
     """Return status and reason if a request must be refused, else None."""
     if len(said.get(b"host", ())) != 1 or said[b"host"][0].lower() not in hosts:
-        return 421, "This is not the host that was asked for."
+        return 421, "Wrong `Host` header."
     if not origins.issuperset(said.get(b"origin", ())):
-        return 403, "Not for pages of other sites."
+        return 403, "Requests from web pages of other sites are refused."
     if not any(_opens(each, token) for each in said.get(b"authorization", ())):
-        return 401, "Needs the token that the server was started with: Authorization: Bearer …"
+        return 401, "The server's token is required: Authorization: Bearer …"
     if sum(len(name) + len(value) for name, values in said.items() for value in values) > MAX_HEADER_BYTES:
         return 431, f"The header is longer than {MAX_HEADER_BYTES} bytes."
     return None

@@ -54,9 +54,9 @@ def access_denied(address: str | None) -> EngineUnavailable:
     remedy = f"Give this process the cluster's token, in {_TOKEN}, in a file that {_PATH} names, or in {_FILE}"
     found = token_from()
     if found is None:
-        words = f"{cluster} asks for a token, and this process has none."
+        words = f"{cluster} requires a token, and this process has none."
         return EngineUnavailable(words, f"{remedy}, and {MODE}=token.")
     if not authenticates():
-        words = f"{cluster} asks for a token. There is one in {found}, but {MODE} does not say that it is to be shown."
+        words = f"{cluster} requires a token. There is one in {found}, but {MODE} is not set to send it."
         return EngineUnavailable(words, f"Set {MODE}=token.")
-    return EngineUnavailable(f"{cluster} does not know the token that this process has from {found}.", f"{remedy}.")
+    return EngineUnavailable(f"{cluster} rejected the token of this process, from {found}.", f"{remedy}.")

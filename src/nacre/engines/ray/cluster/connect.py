@@ -29,7 +29,7 @@ _HEAD_CONNECT_TIMEOUT_S = 2.0
 """Seconds for the head of a connected cluster to accept a connection."""
 _OF_RAYLET = b"--gcs-address="
 _OPEN = (
-    "This Ray cluster has no authentication: whoever reaches its ports can run anything on every node. Set "
+    "This Ray cluster has no authentication: anyone who reaches its ports can run code on every node. Set "
     f"{MODE}=token, with one token, for all of its nodes and drivers."
 )
 
@@ -54,8 +54,8 @@ def check_not_forked() -> None:
     """Raise EngineUnavailable in a process that was forked from a connected one."""
     if _forked:
         raise EngineUnavailable(
-            "Ray's connection does not survive a fork, and this process was forked from one that had it.",
-            "Fork before the first command runs on the cluster, or start processes anew (multiprocessing's 'spawn').",
+            "Ray's connection does not survive a fork, and this process was forked from a connected one.",
+            "Fork before the first command runs on the cluster, or use multiprocessing's 'spawn'.",
         )
 
 
@@ -98,9 +98,9 @@ def _try(ray: Any, address: str | None, attempt: Future[None]) -> None:
     try:
         named = address or os.environ.get(_ADDRESS, "")
         if named == "local":
-            raise ConnectionError("that is none yet, Ray would start it")
+            raise ConnectionError("no cluster is running there; Ray would start one")
         if "://" in named:
-            raise ConnectionError("Ray's client cannot stream what a command prints")
+            raise ConnectionError("Ray's client cannot stream output")
         probe_address(named, _CONNECT_TIMEOUT_S)
         # Otherwise Ray reports on its nodes to stdout, which is for command output. There is no public setting.
         ray._private.worker._worker_logs_enabled = False
@@ -124,7 +124,7 @@ def probe_address(address: str, seconds: float) -> None:
 def _unreachable(address: str | None, why: str) -> EngineUnavailable:
     found = address or os.environ.get(_ADDRESS)
     return EngineUnavailable(
-        f"There is no Ray cluster to be reached{f' at {found}' if found else ''}: {why.rstrip('.')}.",
+        f"Cannot reach a Ray cluster{f' at {found}' if found else ''}: {why.rstrip('.')}.",
         "Start one with `ray start --head`, or give its address; with token authentication this process "
         "needs RAY_AUTH_MODE=token and the cluster's token.",
     )

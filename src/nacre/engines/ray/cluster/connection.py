@@ -19,7 +19,7 @@ class NodeLost(EngineUnavailable):
     """A node does not answer."""
 
     def __init__(self, node: str) -> None:
-        super().__init__(f"Node {node} of the Ray cluster does not answer.", "Look at `ray status`.")
+        super().__init__(f"Node {node} of the Ray cluster does not answer.", "See `ray status`.")
         self.reason = f"node {node[:8]} of the Ray cluster, or nacre's agent there, was lost"
         """Reason to report for a run or task on that node."""
 
@@ -32,7 +32,7 @@ class LeftCluster(NodeLost):
     """This program has left the cluster, and everything it owned there is gone."""
 
     def __init__(self) -> None:
-        EngineUnavailable.__init__(self, _LEFT, "What comes next connects again.")
+        EngineUnavailable.__init__(self, _LEFT, "The next command connects again.")
         self.reason = "this program has left the Ray cluster"
 
 

@@ -29,8 +29,8 @@ class HeadNotResponding(EngineUnavailable):
     def __init__(self, address: str, seconds: float, why: str) -> None:
         super().__init__(
             f"The head of the Ray cluster ({address}) has not answered for {seconds:.0f} seconds: {why}.",
-            "Start the cluster again, then call `ray.shutdown()` or start this program again: what comes next connects "
-            "anew.",
+            "Start the cluster again, then call `ray.shutdown()` or restart this program: the next command connects "
+            "again.",
         )
 
 

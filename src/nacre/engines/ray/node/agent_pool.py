@@ -215,7 +215,8 @@ class AgentPool:
         version = await self._call_and_wait(agent, "hello")
         if version != __version__:
             raise EngineUnavailable(
-                f"The nodes have nacre {version}, and this is {__version__}.", "Install the same on all of them."
+                f"The nodes have nacre {version}, and this is {__version__}.",
+                "Install the same version on all of them.",
             )
 
     def _translate_error(self, node: str, error: Exception) -> Exception:
@@ -223,10 +224,11 @@ class AgentPool:
             return LeftCluster()
         exceptions = self._ray.exceptions
         if isinstance(error, exceptions.RuntimeEnvSetupError):
-            return EngineUnavailable(f"Ray cannot prepare an agent on node {node}: {error}", "See `runtime_env`.")
+            return EngineUnavailable(f"Ray cannot start an agent on node {node}: {error}", "See `runtime_env`.")
         if isinstance(error, exceptions.ActorDiedError) and "nacre" in str(error) and "ModuleNotFound" in str(error):
             return EngineUnavailable(
-                f"There is no nacre on node {node}.", "Install it there, or RayEngine(runtime_env={'pip': ['nacre']})."
+                f"nacre is not installed on node {node}.",
+                "Install it there, or RayEngine(runtime_env={'pip': ['nacre']}).",
             )
         if isinstance(error, TimeoutError | exceptions.RayError) and not isinstance(error, exceptions.RayTaskError):
             return NodeLost(node)

@@ -114,9 +114,9 @@ async def localise(sent: RunPayload) -> tuple[Plan, ToolContext, Mapping[str, st
         if missing:
             raise InvalidRequest(
                 "access_unavailable",
-                f"The kernel of this node cannot enforce what was promised ({', '.join(missing)}).",
+                f"The kernel of this node cannot enforce the promised restrictions ({', '.join(missing)}).",
                 field="access",
-                hint="Choose nodes that can, by label.",
+                hint="Select nodes that can, by label.",
             )
     there = replace(
         plan,

@@ -69,9 +69,9 @@ def real_directory(cwd: str, here: str) -> str:
     if not is_in(real, here):
         raise InvalidRequest(
             "cwd_not_shipped",
-            f"{cwd!r} is outside of the workspace that is shipped, {here!r}.",
+            f"{cwd!r} is outside the shipped workspace, {here!r}.",
             field="cwd",
-            hint="Start in the workspace, or below.",
+            hint="Start in the workspace or below it.",
         )
     return real
 
@@ -107,8 +107,8 @@ def pack(directory: str) -> bytes:
         size += member.size
         if size > MAX_ARCHIVE_BYTES:
             raise EngineUnavailable(
-                f"The workspace {directory} has more than {MAX_ARCHIVE_BYTES / 1024**3:g} GiB.",
-                "Put it where every node sees it, and leave `workspace` out.",
+                f"The workspace {directory} is larger than {MAX_ARCHIVE_BYTES / 1024**3:g} GiB.",
+                "Put it on storage that every node shares, and leave `workspace` out.",
             )
         if member.issym():
             member.linkname = _link(member.linkname, os.path.dirname(os.path.join(directory, member.name)), directory)
@@ -124,8 +124,8 @@ def pack(directory: str) -> bytes:
             archive.add(directory, arcname=".", filter=plain)
     except OSError as error:  # also if a file is removed or truncated meanwhile
         raise EngineUnavailable(
-            f"The workspace {directory} cannot be packed: {error}.",
-            "Every file in it has to be readable, and to stay as it is until it is packed.",
+            f"Cannot pack the workspace {directory}: {error}.",
+            "Every file in it must be readable, and must not change while it is packed.",
         ) from error
     return buffer.getvalue()
 
@@ -253,6 +253,9 @@ def check_workspace(workspace: StrPath) -> str:
     real = os.path.realpath(absolute(workspace, "workspace"))
     if not os.path.isdir(real):
         raise InvalidRequest(
-            "bad_workspace", f"`workspace` is {real!r}, no directory.", field="workspace", hint="Give one that exists."
+            "bad_workspace",
+            f"`workspace` is {real!r}, which is not a directory.",
+            field="workspace",
+            hint="Give one that exists.",
         )
     return real

@@ -191,7 +191,7 @@ class Leases:
                     without = set() if found == "nowhere else" else self._quarantined_nodes()
         except Exception as error:  # any error from Ray: waiting runs must get it
             left = not self._connection.alive
-            refused = EngineUnavailable(f"Ray gives no place: {error}", "Look at `ray status`.")
+            refused = EngineUnavailable(f"Ray cannot place the run: {error}", "See `ray status`.")
             self._queue.refuse(LeftCluster() if left else refused)
         finally:
             with self._lock:

@@ -47,17 +47,17 @@ class Lease(NamedTuple):
 
 
 def engine_closed() -> EngineUnavailable:
-    return EngineUnavailable("This engine was closed.", "Make another.")
+    return EngineUnavailable("This engine was closed.", "Create another one.")
 
 
 def no_matching_node(demand: ResourceRequest) -> EngineUnavailable:
     return EngineUnavailable(
-        f"No node of the cluster could ever hold a command that needs {demand}.",
-        "Ask for less, or for other labels, or add such a node.",
+        f"No node of the cluster can ever run a command that needs {demand}.",
+        "Request less or other labels, or add such a node.",
     )
 
 
 def node_gone(node: str) -> EngineUnavailable:
     return EngineUnavailable(
-        f"Node {node} is not in the Ray cluster, or not any more.", "Make an engine for another one; see `ray status`."
+        f"Node {node} is not, or no longer, in the Ray cluster.", "Create an engine for another node; see `ray status`."
     )

@@ -58,7 +58,7 @@ class Slots:
                     return lease, agent
                 self.release(lease)
                 return None
-        raise EngineUnavailable("The nodes that Ray has chosen do not answer.", "Look at `ray status`.")
+        raise EngineUnavailable("The nodes that Ray selected do not answer.", "See `ray status`.")
 
     def release(self, lease: Lease) -> None:
         """Release the lease of a run that has ended."""

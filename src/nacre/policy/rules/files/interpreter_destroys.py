@@ -70,7 +70,7 @@ def _is_inside(position: int, spans: list[tuple[int, int]]) -> bool:
 RULE = Rule(
     id="interpreter-destroys",
     decision=Decision.REFUSE,
-    reason="would delete what cannot be brought back",
+    reason="would delete files that cannot be recovered",
     instead='name the one directory that has to go, as in `shutil.rmtree("build")`',
     commands=(RUNS_CODE,),
     match=match,

@@ -36,7 +36,7 @@ def _moved_places(command: Command, context: CheckContext) -> Iterator[tuple[str
 RULE = Rule(
     id="move-system",
     decision=Decision.REFUSE,
-    reason="would move away what the system is made of",
+    reason="would move system files away",
     instead="copy what is needed with `cp -a`, or move the one file that is meant",
     commands=("mv",),
     match=match,

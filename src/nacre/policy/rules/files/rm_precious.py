@@ -44,7 +44,7 @@ def _targets(command: Command, context: CheckContext) -> Iterator[tuple[str, Hit
 RULE = Rule(
     id="rm-precious",
     decision=Decision.REFUSE,
-    reason="would delete what cannot be brought back",
+    reason="would delete files that cannot be recovered",
     instead="name the one directory that has to go, as in `rm -rf ./build` or `build/*`",
     commands=("rm", "unlink", *NODES),
     match=match,

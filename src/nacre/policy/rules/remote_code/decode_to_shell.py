@@ -21,7 +21,7 @@ def match(command: Command, context: CheckContext) -> Hit | None:
 RULE = Rule(
     id="decode-to-shell",
     decision=Decision.REFUSE,
-    reason="would run encoded text, so that nobody sees what runs",
+    reason="would run encoded text, which hides what runs",
     instead="write the commands themselves",
     commands=(RUNS_CODE,),
     match=match,

@@ -59,7 +59,7 @@ def _reads_commands(command: Command) -> bool:
 RULE = Rule(
     id="dev-tcp-shell",
     decision=Decision.REFUSE,
-    reason="would let whoever is at the other end work on this machine",
+    reason="would give a remote host a shell on this machine",
     instead="`timeout 1 bash -c '</dev/tcp/host/port'`, to see whether a port answers",
     commands=(DEVICES,),
     match_script=match_script,

@@ -61,7 +61,7 @@ def _takes_downloaded(command: Command) -> bool:
 RULE = Rule(
     id="netcat-shell",
     decision=Decision.REFUSE,
-    reason="would let whoever is at the other end work on this machine",
+    reason="would give a remote host a shell on this machine",
     instead="`nc -zv host port`, to see whether a port answers",
     commands=(*NETCATS, "socat", "telnet"),
     match=match,

@@ -24,13 +24,13 @@ def match_script(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None
     found = _FORBIDDEN.search(rest)
     if found is None:
         return None
-    return found.start(), found.end(), Hit(found[0], "is a character that this policy does not let into a command")
+    return found.start(), found.end(), Hit(found[0], "is a character that this policy forbids in commands")
 
 
 RULE = Rule(
     id="restricted-characters",
     decision=Decision.REFUSE,
-    reason="is a character that this policy does not let into a command",
+    reason="is a character that this policy forbids in commands",
     instead="run one command at a time, with plain words and $VAR only",
     optional=True,
     commands=(ANY_SCRIPT,),
