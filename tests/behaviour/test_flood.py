@@ -140,8 +140,8 @@ async def test_spill_directory_that_cannot_be_made_does_not_disturb_the_run(bash
     ctx = ToolContext(limits=Limits(output=20), output_dir="/proc/nacre-outputs")
     result = await bash.run("seq 1 1000", ctx)
     assert (result.outcome, result.total_bytes, result.spill) == (Exited(0), 3893, None)
-    (remark,) = result.notes
-    assert remark.startswith("The output left out could not be written to /proc/nacre-outputs/")
+    (note,) = result.notes
+    assert note.startswith("The output left out could not be written to /proc/nacre-outputs/")
 
 
 async def test_output_limit_of_zero_keeps_nothing_in_memory_and_spills_everything(bash: Bash, tmp_path: Path) -> None:

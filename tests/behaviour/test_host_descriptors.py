@@ -294,7 +294,7 @@ def test_task_that_exits_at_once_is_reported_even_if_its_log_cannot_be_read(tmp_
                     finally:
                         os.close(held.pop())
                     if not isinstance(result.outcome, NotStarted):
-                        unread = any("Too many open files" in remark for remark in result.notes)
+                        unread = any("Too many open files" in note for note in result.notes)
                         assert (result.outcome, result.output) == (Exited(7), "" if unread else "hi\\n"), result
                         said.add(unread)
             print(sorted(said))
@@ -309,7 +309,7 @@ def test_task_that_exits_at_once_is_reported_even_if_its_log_cannot_be_read(tmp_
 
 
 @pytest.mark.parametrize(
-    ("attempts", "remark"),
+    ("attempts", "note"),
     [
         (
             "Request('sleep 300 & exit 7'),",
@@ -322,7 +322,7 @@ def test_task_that_exits_at_once_is_reported_even_if_its_log_cannot_be_read(tmp_
     ],
     ids=["leftovers", "yielding"],
 )
-def test_command_that_cannot_become_a_task_without_fds_still_completes(attempts: str, remark: str) -> None:
+def test_command_that_cannot_become_a_task_without_fds_still_completes(attempts: str, note: str) -> None:
     """On a busy machine it may become a task before the descriptors are used up: then retry with more time."""
     program = f"""
         import asyncio
@@ -342,7 +342,7 @@ def test_command_that_cannot_become_a_task_without_fds_still_completes(attempts:
             limit_descriptors(100)
             for request in ({attempts}):
                 result = await run(request)
-                if {remark!r} in result.notes:
+                if {note!r} in result.notes:
                     print(result.summary)
                     break
 

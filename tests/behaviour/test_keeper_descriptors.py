@@ -125,7 +125,7 @@ def test_keeper_without_free_fds_kills_all_processes_on_timeout() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempts", "remark"),
+    ("attempts", "note"),
     [
         (
             {"({wait}) & exit 7": "leftovers='detach'"},
@@ -139,7 +139,7 @@ def test_keeper_without_free_fds_kills_all_processes_on_timeout() -> None:
     ids=["leftovers", "yielding"],
 )
 def test_command_continues_when_its_keeper_has_no_fds_to_make_it_a_task(
-    gate: Gate, attempts: dict[str, str], remark: str
+    gate: Gate, attempts: dict[str, str], note: str
 ) -> None:
     """On a busy machine it may become a task before the keeper is out of descriptors: then retry with more time."""
     program = f"""
@@ -160,7 +160,7 @@ def test_command_continues_when_its_keeper_has_no_fds_to_make_it_a_task(
         async def main():
             for request in [{", ".join(f"Request(sys.argv[{n}], {o})" for n, o in enumerate(attempts.values(), 2))}]:
                 result = await run(request)
-                if any(words.startswith({remark!r}) for words in result.notes):
+                if any(words.startswith({note!r}) for words in result.notes):
                     print(result.summary)
                     break
 

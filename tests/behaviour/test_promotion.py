@@ -48,7 +48,7 @@ async def test_run_that_exceeds_yield_after_becomes_a_task_with_all_its_output(
         event.text for event in events if isinstance(event, Chunk) and event.stream == "stdout"
     )
     assert (result.stdout, result.stderr) == ("1\n2\n", "e1\ne2\n")
-    assert any(task in remark for remark in result.notes)
+    assert any(task in note for note in result.notes)
     gate.open()
     await tasks.wait(task, timeout=HANG_TIMEOUT_S)
     output = tasks.output(task)
@@ -150,7 +150,7 @@ async def test_session_state_is_unchanged_when_its_command_becomes_a_task(tmp_pa
     assert (session.cwd, dict(session.env_changes)) == (str(tmp_path), {})
     await tasks.kill(task_of(result), grace=0)
     background = await session.run(Request("export A=1; cd /; sleep 60", mode="background"))
-    assert not [remark for remark in background.notes if "session" in remark]
+    assert not [note for note in background.notes if "session" in note]
     await tasks.kill(task_of(background), grace=0)
     assert (await session.run("echo $PWD")).output == f"{tmp_path}\n"
 
@@ -162,7 +162,7 @@ async def test_leftover_becomes_a_task_that_can_be_read_and_killed(bash: Bash, t
     result = await bash.run(f"({gate.wait}; while :; do echo tick; sleep 0.05; done) & echo started")
     task = task_of(result)
     assert (result.outcome, result.output) == (Exited(0), "started\n")
-    assert any(task in remark for remark in result.notes)
+    assert any(task in note for note in result.notes)
     assert tasks.get(task).kind == "adopted"
     gate.open()
     waited = await tasks.wait(task, until=Match("tick"), timeout=HANG_TIMEOUT_S)
@@ -207,7 +207,7 @@ async def test_sleep_while_a_task_runs_gets_a_note_about_nacre_wait(bash: Bash, 
     before = await bash.run("sleep 1; echo look", ctx)
     result = await bash.run(Request("sleep 60", mode="background"), ctx)
     during = await bash.run("sleep 1; echo look", ctx)
-    assert (before.notes, ["nacre wait" in remark for remark in during.notes]) == ((), [True])
+    assert (before.notes, ["nacre wait" in note for note in during.notes]) == ((), [True])
     await Tasks(tmp_path).kill(task_of(result), grace=0)
 
 
@@ -239,7 +239,7 @@ async def test_run_that_exits_during_promotion_loses_no_output(bash: Bash, tasks
             await tasks.wait(task, until=Match("last"), timeout=HANG_TIMEOUT_S)
             said = tasks.output(task).text
         assert said == "first\nlast\n"
-        assert not any("could not" in remark or "is no task" in remark for remark in result.notes)
+        assert not any("could not" in note or "is no task" in note for note in result.notes)
         await tasks.kill(task, grace=0)
 
 

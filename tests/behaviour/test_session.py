@@ -289,8 +289,8 @@ async def test_a_session_does_not_leave_the_allowed_paths(home: Path) -> None:
 async def test_shell_that_cannot_report_its_state_gets_a_note(home: Path) -> None:
     session = Session(ctx=ToolContext(working_dir=home))
     for text in ("exec true", "trap : EXIT; cd /; exit 0"):
-        (remark,) = (await session.run(text)).notes
-        assert remark.startswith("The shell did not report its directory and variables")
+        (note,) = (await session.run(text)).notes
+        assert note.startswith("The shell did not report its directory and variables")
         assert session.cwd == str(home)
 
 

@@ -120,8 +120,8 @@ async def test_idle_timed_out_command_gets_a_note_about_waiting_for_input(bash: 
         result = await bash.run(Request("cat | sleep 999", timeout=limit))
         if result.notes:
             break
-    (remark,) = result.notes
-    assert re.sub(r"for \S+ s", "for N s", remark) == (
+    (note,) = result.notes
+    assert re.sub(r"for \S+ s", "for N s", note) == (
         "No output for N s and all processes were sleeping; it may have been waiting for input "
         "(stdin is empty: pass answers by flags or `stdin`)."
     )

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 
 def says(result: Result, sentence: str) -> bool:
     """Return whether a note begins with this sentence. It may continue with the place of the other version."""
-    return any(remark.startswith(sentence) for remark in result.notes)
+    return any(note.startswith(sentence) for note in result.notes)
 
 
 # protected files
@@ -94,8 +94,8 @@ async def test_protected_file_stays_unchanged(place: Path, deed: str) -> None:
         assert "protected-existing" in result.enforced
     else:
         assert "protected-existing" not in result.enforced
-        assert all(" is protected: it was " in remark for remark in result.notes)
-        assert all("and has been put back." in remark for remark in result.notes)
+        assert all(" is protected: it was " in note for note in result.notes)
+        assert all("and has been put back." in note for note in result.notes)
         assert (through == [deed]) == (result.notes != ()) or deed in ("config-linked", "config-replaced")
 
 
@@ -119,7 +119,7 @@ async def test_protected_path_that_did_not_exist_is_removed_if_created(place: Pa
 async def test_symlink_put_at_dot_git_is_removed(place: Path) -> None:
     result = await run("mkdir -p evil/hooks; echo x > evil/hooks/pre-commit; ln -s evil .git", place)
     assert not os.path.lexists(place / ".git")
-    assert [remark for remark in result.notes if "a link was put at" in remark]
+    assert [note for note in result.notes if "a link was put at" in note]
 
 
 async def test_moving_dot_git_away_installs_no_hook(place: Path) -> None:
@@ -130,7 +130,7 @@ async def test_moving_dot_git_away_installs_no_hook(place: Path) -> None:
     if HERE.mounts:
         assert (through, result.notes) == ([], ())
     else:
-        assert [remark for remark in result.notes if remark.startswith(f"{repo}/.git/hooks is protected")]
+        assert [note for note in result.notes if note.startswith(f"{repo}/.git/hooks is protected")]
 
 
 def evil(place: Path) -> str:

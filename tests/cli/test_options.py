@@ -143,8 +143,8 @@ def test_login_env_option_uses_the_environment_of_the_login_shell(nacre: Nacre) 
 
 def test_lowered_timeout_is_reported(nacre: Nacre) -> None:
     done = nacre("run", "--timeout", "60000", "--mode", "slow", "echo done")
-    remark = "The timeout of 60000 s is over the limit and was lowered to 3600 s. If you meant milliseconds, pass 60."
-    assert done == Done(0, b"done\n", f"nacre: {remark}\n".encode())
+    note = "The timeout of 60000 s is over the limit and was lowered to 3600 s. If you meant milliseconds, pass 60."
+    assert done == Done(0, b"done\n", f"nacre: {note}\n".encode())
 
 
 def test_file_of_saved_output_is_reported(nacre: Nacre, tmp_path: Path) -> None:

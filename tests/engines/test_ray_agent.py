@@ -189,7 +189,7 @@ async def test_protected_path_created_on_the_node_is_removed(tmp_path: Path) -> 
     ctx = ToolContext(working_dir=work, access="workspace")
     plan = plan_for(Request("mkdir .claude; echo made"), ctx, DEFAULT, {MARK: "ray"})
     _, final = await told_by(Agent(), make_payload(plan, ctx=ctx))
-    assert any(".claude is protected" in remark for remark in final.notes)
+    assert any(".claude is protected" in note for note in final.notes)
     assert not (work / ".claude").exists()
 
 

@@ -54,14 +54,14 @@ async def test_new_git_directories_beyond_the_bound_are_moved_away(
     plant = f"mkdir -p {where}{{1..99}}; for each in {where}*; do ln -s {shlex.quote(outside)} $each/link; done"
     result = await run(f"{plant}; ln -sf {shlex.quote(outside)} .git/logs/refs/heads/topic/one", repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if MOVED in remark]
+    assert [note for note in result.notes if MOVED in note]
     assert links_in_use(repo / ".git") == []
     git(repo, "checkout", "-q", "topic/one")
     git(repo, "commit", "-q", "--allow-empty", "-m", "from the user")
     assert (place.parent / "outside").read_text() == "precious"
     again = await run(f"ln -sf {shlex.quote(outside)} .git/logs/refs/heads/topic/one", repo)
-    assert [remark for remark in again.notes if "git would write there" in remark]
-    assert not [remark for remark in again.notes if MOVED in remark]
+    assert [note for note in again.notes if "git would write there" in note]
+    assert not [note for note in again.notes if MOVED in note]
 
 
 async def test_new_git_links_beyond_the_bound_are_moved_away(
@@ -76,7 +76,7 @@ async def test_new_git_links_beyond_the_bound_are_moved_away(
         f"{many}; mkdir .git/new; ln -s {outside} .git/new/x; ln -sf {outside} .git/COMMIT_EDITMSG", repo
     )
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if MOVED in remark]
+    assert [note for note in result.notes if MOVED in note]
     assert links_in_use(repo / ".git") == [repo / ".git" / "mine"]
     assert git(repo, "log", "--format=%s") == "first"
 
@@ -87,7 +87,7 @@ async def test_read_only_git_directories_beyond_the_bound_are_moved_away(
     monkeypatch.setattr(git_directories, "DIRECTORIES_MAX", 30)
     repo = repository(place / "repo")
     result = await run("mkdir -m 555 .git/logs/refs/heads/x{1..99}", repo)
-    assert not [remark for remark in result.notes if "could be moved" in remark]
+    assert not [note for note in result.notes if "could be moved" in note]
     assert len(list((repo / ".git/logs/refs/heads").iterdir())) < 99
 
 
@@ -98,7 +98,7 @@ async def test_git_path_too_long_to_examine_is_moved_away(place: Path, mounts: b
     plant = f"cd .git/logs/refs/heads; for i in {{1..24}}; do mkdir {name}; cd {name}; done; ln -s {outside} link"
     result = await run(plant, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if MOVED in remark]
+    assert [note for note in result.notes if MOVED in note]
     assert not (repo / ".git/logs/refs/heads" / name).exists()
 
 

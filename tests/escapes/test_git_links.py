@@ -50,7 +50,7 @@ async def test_new_link_in_a_git_directory_is_removed(place: Path, mounts: bool,
     result = await run(LINKS[name].format(target=shlex.quote(str(place.parent / "outside"))), repo)
     assert result.outcome == Exited(0), result
     assert links_below(repo / ".git") == []
-    assert [remark for remark in result.notes if "git would write there" in remark]
+    assert [note for note in result.notes if "git would write there" in note]
     (repo / "file").write_text("two\n")
     with contextlib.suppress(subprocess.CalledProcessError):  # without an index it has nothing to commit
         git(repo, "commit", "-q", "-a", "-m", "from the user")
@@ -99,7 +99,7 @@ async def test_planted_rebase_steps_that_run_programs_are_removed(place: Path, m
     )
     result = await run(plant, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if "steps that run programs" in remark]
+    assert [note for note in result.notes if "steps that run programs" in note]
     assert (repo / ".git" / "rebase-merge" / "git-rebase-todo").read_text() == "noop\n"
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, "rebase", "--continue")
@@ -146,7 +146,7 @@ async def test_nested_repository_that_runs_programs_is_disarmed(place: Path, mou
     plant = NESTED[name].format(commit=COMMIT, evil=evil(place))
     result = await run(plant, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if "would make git run programs" in remark]
+    assert [note for note in result.notes if "would make git run programs" in note]
     assert not is_armed(repo / "inner", place)
 
 
@@ -166,7 +166,7 @@ async def test_deep_nested_repository_named_in_the_index_is_disarmed(place: Path
     assert (await run(plant, repo)).ok
     assert (repo / deep / ".git" / "config").exists()
     result = await run(f"cd {deep} && git config core.fsmonitor {evil(place)}", repo)
-    assert [remark for remark in result.notes if "would make git run programs" in remark]
+    assert [note for note in result.notes if "would make git run programs" in note]
     assert not is_armed(repo, place)
 
 
@@ -241,7 +241,7 @@ async def test_rebase_conflict_is_left_to_be_resolved(place: Path, mounts: bool)
     )
     result = await run(command, repo)
     assert result.outcome == Exited(0), result
-    assert not [remark for remark in result.notes if "removed" in remark]
+    assert not [note for note in result.notes if "removed" in note]
     git(repo, "rebase", "--abort")
 
 

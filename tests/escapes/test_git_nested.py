@@ -50,7 +50,7 @@ async def test_new_link_in_a_nested_git_directory_is_removed(
     result = await run(f"cd proj; {plant}", workspace)
     assert result.outcome == Exited(0), result
     assert links_below(workspace / "proj" / ".git") == []
-    assert [remark for remark in result.notes if "git would write there" in remark]
+    assert [note for note in result.notes if "git would write there" in note]
     (workspace / "proj" / "file").write_text("two\n")
     with contextlib.suppress(subprocess.CalledProcessError):  # without an index it has nothing to commit
         git(workspace / "proj", "commit", "-q", "-a", "-m", "from the user")
@@ -61,7 +61,7 @@ async def test_new_link_in_a_nested_git_directory_is_removed(
 async def test_nested_rebase_step_that_runs_a_program_is_removed(place: Path, workspace: Path, mounts: bool) -> None:
     step = shlex.quote(f"exec touch {shlex.quote(str(place))}/PWNED")
     result = await run(f"cd proj; {REBASE} printf '%s\\n' {step} noop > git-rebase-todo", workspace)
-    assert [remark for remark in result.notes if "steps that run programs" in remark]
+    assert [note for note in result.notes if "steps that run programs" in note]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(workspace / "proj", "rebase", "--continue")
     assert not (place / "PWNED").exists()
@@ -147,7 +147,7 @@ async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -
 async def test_unreadable_index_is_quarantined(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
     result = await run("printf 'DIRC\\0\\0\\0\\11\\0\\0\\0\\1 and more than that, and more' > .git/index", repo)
-    assert [remark for remark in result.notes if "an index that is not as git writes it" in remark]
+    assert [note for note in result.notes if "an index that is not as git writes it" in note]
     assert not (repo / ".git" / "index").exists()
     assert (repo / ".git" / "index.nacre-quarantined").exists()
 
@@ -173,7 +173,7 @@ async def test_forged_index_does_not_make_git_write_elsewhere(
     outside = place.parent / "outside"
     result = await run(forge_index(str(outside) if path == "absolute" else path), repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if "an index that is not as git writes it" in remark]
+    assert [note for note in result.notes if "an index that is not as git writes it" in note]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, "restore", ".")
     assert outside.read_text() == "precious"
@@ -227,7 +227,7 @@ async def test_nested_repository_with_an_outside_worktree_is_disarmed(place: Pat
     repo = repository(place / "repo")
     other = shlex.quote(str(place.parent))
     result = await run(f"git init -q inner && cd inner && {COMMIT} && git config core.worktree {other}", repo)
-    assert [remark for remark in result.notes if "core.worktree, outside the workspace" in remark]
+    assert [note for note in result.notes if "core.worktree, outside the workspace" in note]
     assert not (repo / "inner" / ".git" / "config").exists()
 
 

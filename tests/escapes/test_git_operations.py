@@ -60,7 +60,7 @@ async def test_continuing_a_planted_git_operation_runs_nothing(place: Path, moun
     text, words = plant(name, place)
     result = await run(text, repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if ".nacre-quarantined" in remark]
+    assert [note for note in result.notes if ".nacre-quarantined" in note]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, *words)
     assert not (place / "PWNED").exists()
@@ -96,7 +96,7 @@ async def test_planted_mailbox_options_write_nothing_outside(place: Path, mounts
     repo = repository(place / "repo")
     result = await run(prepare_mailbox(repo, place), repo)
     assert result.outcome == Exited(0), result
-    assert [remark for remark in result.notes if "apply-opt" in remark]
+    assert [note for note in result.notes if "apply-opt" in note]
     with contextlib.suppress(subprocess.CalledProcessError):
         git(repo, "am", "--skip")
     assert (place.parent / "outside").read_text() == "precious"
@@ -114,7 +114,7 @@ def test_planted_mailbox_options_write_outside_without_protection(place: Path) -
 async def test_legacy_remote_that_runs_a_program_is_removed(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
     result = await run(f"mkdir -p .git/{name}; echo 'URL: ext::sh -c x' > .git/{name}/origin", repo)
-    assert [remark for remark in result.notes if "ext::" in remark]
+    assert [note for note in result.notes if "ext::" in note]
     assert not (repo / ".git" / name / "origin").exists()
 
 

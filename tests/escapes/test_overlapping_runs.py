@@ -60,7 +60,7 @@ async def test_file_restored_by_one_run_is_not_reported_by_the_other(repo: Path,
     first = await Held(repo, "first", "mkdir .claude; (echo evil > .mcp.json) 2>/dev/null").begin()
     second = await Held(repo, "second", ":").begin()
     assert len((await first.end()).notes) == (1 if mounts else 2)
-    assert not [remark for remark in (await second.end()).notes if "has been" in remark]
+    assert not [note for note in (await second.end()).notes if "has been" in note]
 
 
 async def test_second_run_cannot_plant_again_what_the_first_planted(repo: Path, mounts: bool) -> None:

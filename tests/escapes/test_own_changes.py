@@ -36,7 +36,7 @@ async def test_new_files_of_the_user_are_quarantined_and_named_in_notes(repo: Pa
     assert copies["AGENTS.md"].read_text() == "three hours of work"
     assert (copies[".claude"] / "settings.local.json").read_text() == "{}"
     for name, copy in copies.items():
-        (said,) = [remark for remark in result.notes if remark.startswith(f"{repo / name} is protected")]
+        (said,) = [note for note in result.notes if note.startswith(f"{repo / name} is protected")]
         assert said.endswith(f"What was there is now called {copy.name}.")
 
 
@@ -50,7 +50,7 @@ async def test_changed_file_of_the_user_is_not_lost(repo: Path, mounts: bool) ->
     else:
         assert (repo / "AGENTS.md").read_text() == "before"
         assert quarantined_files(repo)["AGENTS.md"].read_text() == "after"
-    assert [remark for remark in result.notes if remark.startswith(f"{repo}/AGENTS.md ")]
+    assert [note for note in result.notes if note.startswith(f"{repo}/AGENTS.md ")]
 
 
 async def test_harmless_git_config_change_by_the_user_stays(repo: Path, mounts: bool) -> None:

@@ -182,7 +182,7 @@ def test_failed_write_to_own_code_is_explained_in_the_notes(project: Project) ->
     if "refused" in said:
         pytest.skip(said["message"])
     assert said["outcome"] == "Exited(code=1)"
-    assert any("which nacre itself runs from (unprotected=('nacre',)" in remark for remark in said["notes"]), said
+    assert any("which nacre itself runs from (unprotected=('nacre',)" in note for note in said["notes"]), said
 
 
 def test_rest_of_the_workspace_is_writable(project: Project) -> None:

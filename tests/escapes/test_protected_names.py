@@ -59,8 +59,8 @@ async def test_protected_name_cannot_be_planted(place: Path, mounts: bool) -> No
     made -= {*before, *(str(place / name) for name in PARENTS)}
     assert made == set()
     assert len(through) == len(NAMES), "they could be made while it ran: each has been removed, and named"
-    removed = [remark for remark in result.notes if "and has been removed." in remark]
-    assert {str(place / name) for name in NAMES} == {remark.partition(" is protected")[0] for remark in removed}
+    removed = [note for note in result.notes if "and has been removed." in note]
+    assert {str(place / name) for name in NAMES} == {note.partition(" is protected")[0] for note in removed}
     assert "protected" not in result.enforced
 
 

@@ -43,7 +43,7 @@ async def test_replaced_protected_file_is_restored_and_not_called_protected(plac
     result = await held.end()
     assert (place / ".mcp.json").read_text() == "before"
     assert {"protected", "protected-existing"}.isdisjoint(result.enforced)
-    assert [remark for remark in result.notes if "was replaced from outside" in remark]
+    assert [note for note in result.notes if "was replaced from outside" in note]
     kept = [path for path in place.iterdir() if path.name.endswith(".nacre-quarantined")]
     assert len(kept) == 1, "what may be the user's is not lost"
 
@@ -66,7 +66,7 @@ async def test_git_config_changed_by_the_user_during_a_run_stays(place: Path, en
     result = await held.end()
     assert git(repo, "config", "user.name") == "Somebody Else"
     assert "protected-existing" not in result.enforced
-    assert [remark for remark in result.notes if "not protected from then on" in remark]
+    assert [note for note in result.notes if "not protected from then on" in note]
 
 
 async def test_git_config_armed_after_a_user_change_is_restored(place: Path, engine: Engine) -> None:
@@ -87,7 +87,7 @@ async def test_file_changed_in_place_from_outside_is_kept_and_reported(place: Pa
     result = await held.end()
     assert (place / "AGENTS.md").read_text() == "before and after"
     assert "protected-existing" in result.enforced
-    assert [remark for remark in result.notes if "was changed from outside" in remark]
+    assert [note for note in result.notes if "was changed from outside" in note]
 
 
 async def test_replaced_hidden_workspace_file_is_not_called_hidden(place: Path, engine: Engine) -> None:
@@ -98,7 +98,7 @@ async def test_replaced_hidden_workspace_file_is_not_called_hidden(place: Path, 
     assert "secret one" not in result.stdout
     assert ("secret two" in result.stdout) <= ("hidden" not in result.enforced)
     assert "hidden" not in result.enforced
-    assert [remark for remark in result.notes if "not hidden from then on" in remark]
+    assert [note for note in result.notes if "not hidden from then on" in note]
 
 
 async def test_directory_moved_away_and_back_is_not_called_hidden_or_protected(place: Path, engine: Engine) -> None:

@@ -101,4 +101,4 @@ async def test_existing_set_user_id_file_can_be_written(place: Path) -> None:
 
 async def test_refused_set_user_id_bit_is_explained_in_the_notes(place: Path) -> None:
     result = await run("chmod u+s file", place)
-    assert any("setting the set-user-ID bit of a file" in remark for remark in result.notes), result
+    assert any("setting the set-user-ID bit of a file" in note for note in result.notes), result

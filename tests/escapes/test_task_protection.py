@@ -239,7 +239,7 @@ async def test_later_run_shares_the_view_of_a_task(
     if task_ends_first:
         await meanwhile.end()
     assert planted_paths(repo) == []
-    assert [remark for remark in (await run("true", repo)).notes if "has been" in remark] == []
+    assert [note for note in (await run("true", repo)).notes if "has been" in note] == []
     assert planted_paths(repo) == []
 
 

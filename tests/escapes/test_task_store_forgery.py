@@ -199,7 +199,7 @@ async def test_output_directory_in_the_workspace_is_protected_or_refused(
     assert large.spill is not None
     assert Path(large.spill.path).parent == store
     assert Path(large.spill.path).read_text().endswith("\n100000\n")
-    assert not any("tasks" in remark for remark in large.notes), large.notes
+    assert not any("tasks" in note for note in large.notes), large.notes
     task = await Bash().run(Request('echo x >"$TMPDIR/x" && cat "$TMPDIR/x" && touch here', mode="background"), ctx)
     assert task.task is not None
     waited = await Tasks(store).wait(task.task.id, timeout=HANG_TIMEOUT_S)

@@ -341,7 +341,7 @@ async def test_only_a_failed_command_gets_a_hint(bash: Bash, here: Path) -> None
 async def test_error_messages_of_real_programs_get_hints(bash: Bash, here: Path, command: str, hint: str) -> None:
     program(here / "run.sh", mode=0o644)
     result = await ran(bash, here, command)
-    assert any(hint in remark for remark in result.notes), (result.notes, result.output)
+    assert any(hint in note for note in result.notes), (result.notes, result.output)
 
 
 async def test_hint_names_the_process_that_holds_a_port(bash: Bash, here: Path) -> None:
@@ -469,7 +469,7 @@ async def test_hint_shows_no_truncated_secret(bash: Bash, here: Path) -> None:
     filler = 16 * 1024 - len(noise) + 13  # the last 16 KB begin inside the secret
     command = f"printf '%s' '{noise}'; head -c {filler} /dev/zero | tr '\\0' x; exit 1"
     result = await bash.run(Request(command, cwd=here), ctx)
-    assert not any(secret[-8:] in remark for remark in result.notes)
+    assert not any(secret[-8:] in note for note in result.notes)
 
 
 async def test_hint_names_a_full_file_system_or_quota(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

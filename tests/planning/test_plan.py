@@ -131,7 +131,7 @@ LOWERED = "The timeout of %s s is over the limit and was lowered to 3600 s."
 
 @pytest.mark.req("M-01", "M-03")
 @pytest.mark.parametrize(
-    ("asked", "given", "remarks"),
+    ("asked", "given", "notes"),
     [
         (None, 120.0, ()),
         (5, 5.0, ()),

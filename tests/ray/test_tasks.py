@@ -88,7 +88,7 @@ async def test_promoted_task_is_reported_by_its_id_with_the_node(shared: RayEngi
     assert isinstance(result.outcome, Running)
     id = result.outcome.task
     assert re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}", id)
-    assert [f"It keeps running as task {id}; " in remark for remark in result.notes] == [True]
+    assert [f"It keeps running as task {id}; " in note for note in result.notes] == [True]
     gate.open()
     assert (await RayTasks(shared).wait(id, timeout=HANG_TIMEOUT_S)).tasks[0].outcome == Exited(0)
 

@@ -115,7 +115,7 @@ ENDINGS: dict[str, tuple[Result, str]] = {
         ),
         "a\n[nacre: 1 process left running: 5 (sleep 60).]\n" + LEFT,
     ),
-    "remarks": (
+    "two notes": (
         result(Exited(2), "a\n", notes=("One\nthing.", "Another\x1b[0m.")),
         "[nacre: exit 2]\na\n[nacre: One thing.]\n[nacre: Another[0m.]",
     ),

@@ -164,7 +164,7 @@ def notes_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
                 notes.append(
                     f"{'' if certain else 'Likely '}over the limit of {amount(name, value)}, for each process."
                 )
-    return [remark[0].upper() + remark[1:] for remark in notes]
+    return [note[0].upper() + note[1:] for note in notes]
 
 
 def _count(running: tuple[Process, ...]) -> str:

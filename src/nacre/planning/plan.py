@@ -180,10 +180,10 @@ def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]
     if asked <= most:
         return float(asked), ()
     shown = f"{min(asked, 10.0**300):g}" if asked != float("inf") else "inf"
-    remark = f"The timeout of {shown} s is over the limit and was lowered to {profile.max_timeout:g} s."
+    note = f"The timeout of {shown} s is over the limit and was lowered to {profile.max_timeout:g} s."
     if _SUSPICIOUS_TIMEOUT_S <= asked < _MAX_PRINTED_NUMBER:
-        remark += f" If you meant milliseconds, pass {asked / 1000:g}."
-    return profile.max_timeout, (remark,)
+        note += f" If you meant milliseconds, pass {asked / 1000:g}."
+    return profile.max_timeout, (note,)
 
 
 def _yield_after(request: Request) -> float | None:

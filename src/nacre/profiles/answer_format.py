@@ -48,7 +48,7 @@ class Report:
 
 @frozen(kw_only=True)
 class Combined:
-    """A single stream, with remarks on how the command ended."""
+    """A single stream, with notes on how the command ended."""
 
     truncate_above: int = 128 * KIB
     """Bytes; longer output is cut."""

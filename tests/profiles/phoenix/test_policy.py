@@ -48,7 +48,7 @@ def test_listed_mistakes_are_refused_with_an_alternative(command: str) -> None:
 
 
 @pytest.mark.req("P-007")
-@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("template", AROUND.values(), ids=AROUND)
 def test_listed_mistakes_are_refused_in_every_part_of_a_command(template: str) -> None:
     texts = [template.format(command) for command in LISTED]
     verdicts = {

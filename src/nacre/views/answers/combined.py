@@ -34,7 +34,7 @@ def answer(result: Result, view: Combined) -> Answer:
     gap = nacre_note(_missing(missing, result.total_bytes, check_spill(result.spill))) if missing else ""
     output = mark_spoofed(parts[0]) + _gap_text(parts[0], gap) + mark_spoofed(parts[1])
     before = [_describe_end(result)]
-    after = [_one_line(remark) for remark in result.notes if not is_redundant(remark, result)] + [_left_running(result)]
+    after = [_one_line(note) for note in result.notes if not is_redundant(note, result)] + [_left_running(result)]
     return Answer(
         text=_join_parts(
             [nacre_note(each) for each in before if each], output, [nacre_note(each) for each in after if each]

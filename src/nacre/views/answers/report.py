@@ -48,7 +48,7 @@ def answer(result: Result, view: Report) -> Answer:
     redactor, code = result.redactor, code_of(result.outcome)
     out, err = _text(result.out, redactor), _text(result.err, redactor)
     command, cwd = _mask_text(result.command, redactor), _mask_text(result.cwd, redactor)
-    notes = [_mask_text(remark, redactor) for remark in _note_lines(result, err)]
+    notes = [_mask_text(note, redactor) for note in _note_lines(result, err)]
     if code is None:
         text = _message(result, command, out, err, notes, view)
     else:
@@ -113,8 +113,8 @@ def _stderr_with_notes(err: str, notes: list[str] | tuple[str, ...]) -> str:
     return "\n".join([*lines, *map(_mark_note, notes)])
 
 
-def _mark_note(remark: str) -> str:
-    return f"[nacre: {' '.join(remark.split())}]"
+def _mark_note(note: str) -> str:
+    return f"[nacre: {' '.join(note.split())}]"
 
 
 def _note_lines(result: Result, err: str) -> list[str]:

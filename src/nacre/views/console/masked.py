@@ -31,7 +31,7 @@ def mask_result(result: Result) -> Result:
         killed_leftovers=processes(result.killed_leftovers),
         task=None if task is None else TaskRef(task.id, task.pid, task.pgid, mask(task.output_file)),
         spill=None if spill is None else Spill(mask(spill.path), spill.bytes, spill.complete),
-        notes=tuple(mask(remark) for remark in result.notes),
+        notes=tuple(mask(note) for note in result.notes),
     )
 
 

@@ -114,7 +114,7 @@ def render_model_text(
         kept = replace(kept, spill=None)
     silent = not result.both.total_bytes
     before = list(_ending(result, options, silent=silent))
-    after = [remark for remark in result.notes if not is_redundant(remark, result)]
+    after = [note for note in result.notes if not is_redundant(note, result)]
     if result.task is not None and not isinstance(result.outcome, Running):
         after.append(f"{_task(result)}; {options.task_help}")
     body = _Body(result, options, secrets, kept, readings)
@@ -179,9 +179,9 @@ def _task(result: Result) -> str:
     return f"what it left running is task {result.task.id}{where}"
 
 
-def is_redundant(remark: str, result: Result) -> bool:
+def is_redundant(note: str, result: Result) -> bool:
     """Return whether a note only says that the run continues as a task: the text names the task anyway."""
-    return result.task is not None and remark.startswith(f"{_RUNNING_NOTE_PREFIX}{result.task.id};")
+    return result.task is not None and note.startswith(f"{_RUNNING_NOTE_PREFIX}{result.task.id};")
 
 
 def _where(result: Result, kept: SpillInfo, secrets: tuple[str, ...]) -> Iterator[str]:
@@ -240,7 +240,7 @@ class _Lines:
 
     def left_out(self) -> list[str]:
         """Return a line with the number of notes that were left out, if any."""
-        return [nacre_note(f"{self._refused} more remarks")] if self._refused else []
+        return [nacre_note(f"{self._refused} more notes")] if self._refused else []
 
     def rest(self) -> ShapeOptions:
         """Return the limits that remain for the output."""

@@ -39,12 +39,12 @@ def background_box(result: Result, look: TerminalCapabilities, *, description: s
     if description:
         rows.insert(0, styled_line((escape_text(description), "italic")))
     title = styled_line((_STARTED, "bold green not dim"))
-    remarks = notes(replace(result, task=None), viewport(result), look)
+    note_rows = notes(replace(result, task=None), viewport(result), look)
     inner = max(_MIN_BOX_COLUMNS, *(row.cell_len for row in rows))
     if inner + 4 > look.width:
-        return [titled_rule(look, title), *rows, rule(look), *remarks]
+        return [titled_rule(look, title), *rows, rule(look), *note_rows]
     body = Text("\n").join(rows)
     body.no_wrap = True
     border = box.ROUNDED if look.utf8 else box.ASCII
     framed = Panel(body, title=title, title_align="left", box=border, border_style=style("faint"), width=inner + 4)
-    return [framed, *remarks]
+    return [framed, *note_rows]

@@ -114,9 +114,7 @@ class Agent:
             )
             undone = await asyncio.shield(foreground.restore())
             unheld, protection = frozenset() if protection is None else protection.unenforced_rules, None
-            notes = tuple(
-                _localise_context(remark, sent.workspace) for remark in (*plan.notes, *foreground.notes, *undone)
-            )
+            notes = tuple(_localise_context(note, sent.workspace) for note in (*plan.notes, *foreground.notes, *undone))
             yield [
                 *pack,
                 FinalMessage(
@@ -195,8 +193,8 @@ async def _restore_protection(protection: Protection | None) -> list[str]:
     return [] if protection is None else await asyncio.shield(restore_snapshot(protection))
 
 
-def _localise_context(remark: str, workspace: ShippedWorkspace | None) -> str:
-    return remark if workspace is None else remark.replace(workspace.root, workspace.here)
+def _localise_context(note: str, workspace: ShippedWorkspace | None) -> str:
+    return note if workspace is None else note.replace(workspace.root, workspace.here)
 
 
 def _translate_refusal(error: InvalidRequest, workspace: ShippedWorkspace | None) -> InvalidRequest:

@@ -71,4 +71,4 @@ def _qualify_reference(task: TaskRef, node: str) -> TaskRef:
 
 def _qualify_notes(notes: tuple[str, ...], task: TaskRef, node: str) -> tuple[str, ...]:
     """Qualify the first occurrence of the id in each note. A further one is in a file name, which stays."""
-    return tuple(remark.replace(task.id, qualify_task_id(task.id, node), 1) for remark in notes)
+    return tuple(note.replace(task.id, qualify_task_id(task.id, node), 1) for note in notes)
