@@ -124,7 +124,7 @@ async def test_command_is_checked_for_every_user(made: NacreSandboxEnvironment) 
 async def test_unsupported_user_or_configuration_raises(made: NacreSandboxEnvironment) -> None:
     with pytest.raises(SandboxUserUnsupportedError, match="there is no user"):
         await made.exec(["true"], user="nobody-at-all")
-    with pytest.raises(SandboxUserUnsupportedError, match="confined"):
+    with pytest.raises(SandboxUserUnsupportedError, match="sandboxed"):
         await NacreSandboxEnvironment.task_init("task", NacreSandboxConfig(access="workspace", user="nobody"))
     with pytest.raises(ValueError, match="NacreSandboxConfig"):
         await NacreSandboxEnvironment.task_init("task", "compose.yaml")
