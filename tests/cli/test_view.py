@@ -1,75 +1,24 @@
-"""`nacre run` at a terminal: a panel, a live view, and no terminal control sequence except nacre's own."""
+"""`nacre run` at a terminal: a panel, a stream, and no terminal control sequence except nacre's own."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
-import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from nacre import run_sync
-from nacre.ansi.render import render
 from nacre.views.model.with_spill import for_model
-from tests.cli.nacre_program import NACRE, Done, Nacre, Program, need_locale, read_terminal
-from tests.support.lifeline import Gate, Lifeline
+from tests.cli.nacre_program import Done, Nacre, read_terminal
+from tests.cli.terminal import bare, person, run_in_terminal
+from tests.support.lifeline import Gate
 from tests.support.waiting import HANG_TIMEOUT_S
 
 HOSTILE = r"printf 'hi\n\e]52;c;aGk=\a\e[2J\e]0;owned\a'"
-
-
-@contextmanager
-def person(
-    nacre: Nacre, *words: str, env: Mapping[str, str] | None = None, stdout: int | None = None
-) -> Iterator[tuple[Program, int]]:
-    """Start the program with a terminal as stdout and stderr, or as stderr only; yield it and our end of that."""
-    places = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "LC_ALL": "", "LC_CTYPE": "", "NO_COLOR": ""}
-    need_locale({**nacre.env, **places, **(env or {})})
-    ours, theirs = pty.openpty()
-    resize(theirs, 80, 30)
-    try:
-        with subprocess.Popen(
-            [*NACRE, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=theirs if stdout is None else stdout,
-            stderr=theirs,
-            cwd=nacre.home,
-            env={**nacre.env, **places, **(env or {})},
-            start_new_session=True,
-        ) as program:
-            os.close(theirs)
-            try:
-                yield program, ours
-            finally:
-                program.kill()
-    finally:
-        os.close(ours)
-
-
-def resize(fd: int, columns: int, lines: int) -> None:
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-
-
-def run_in_terminal(nacre: Nacre, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run the program; return its exit code and all that the terminal received."""
-    with person(nacre, *words, env=env) as (program, terminal):
-        said = read_terminal(terminal).decode()
-        return program.wait(HANG_TIMEOUT_S), said.replace("\r\n", "\n")
-
-
-def bare(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 @pytest.mark.req("T-11")
@@ -182,43 +131,6 @@ def test_background_task_panel_shows_the_kill_command(nacre: Nacre) -> None:
     assert nacre("kill", found[1]).code == 0
 
 
-@pytest.mark.req("M-10")
-def test_live_view_shows_output_and_is_replaced_by_the_panel(nacre: Nacre, gate: Gate) -> None:
-    with person(nacre, "run", f"echo first; {gate.wait}; echo last") as (program, terminal):
-        said = read_terminal(terminal, until=b"Ctrl-C ends it")
-        assert b"first" in said
-        gate.open()
-        said += read_terminal(terminal)
-        assert program.wait(HANG_TIMEOUT_S) == 0
-    rows = render(said.decode()).text.split("\n")
-    assert rows[0].endswith(" ok ──")
-    assert rows[3:5] == ["first", "last"]
-    assert not any("Ctrl-C" in row for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("words", "timeout"),
-    [
-        ((), "120s"),
-        (("--mode", "slow"), "900s"),
-        (("--timeout", "9999"), "3600s"),
-        (("--yield-after", "3000"), "none"),
-        (("--yield-after", "3000", "--timeout", "3500"), "3500s"),
-    ],
-)
-def test_live_view_and_panel_show_the_timeout_in_force(
-    nacre: Nacre, gate: Gate, words: tuple[str, ...], timeout: str
-) -> None:
-    env = {"NO_COLOR": "1"}
-    with person(nacre, "run", *words, f"echo first; {gate.wait}", env=env) as (program, terminal):
-        live = read_terminal(terminal, until=b"Ctrl-C ends it").decode().splitlines()[-1]
-        gate.open()
-        rows = render(read_terminal(terminal).decode()).text.split("\n")
-        assert program.wait(HANG_TIMEOUT_S) == 0
-    assert [*re.findall(r" of (\d+s)", live), "none"][0] == timeout
-    assert f"cwd: {nacre.home}  timeout: {timeout}" in rows
-
-
 @pytest.mark.linux  # elsewhere a command that has exited at once looks like one that has begun
 def test_task_that_exits_at_once_shows_a_timeout_only_if_requested(nacre: Nacre) -> None:
     _, said = run_in_terminal(nacre, "run", "--background", "exit 3", env={"NO_COLOR": "1"})
@@ -254,72 +166,6 @@ def test_hints_and_json_output_mask_secrets(nacre: Nacre) -> None:
     assert b"hunter2" not in told.out
 
 
-@pytest.mark.req("M-10")
-def test_live_view_redraws_to_fit_a_resized_terminal(nacre: Nacre, gate: Gate) -> None:
-    with person(nacre, "run", f"echo first; {gate.wait}") as (program, terminal):
-        read_terminal(terminal, until=b"Ctrl-C ends it")
-        resize(terminal, 40, 20)
-        read_terminal(terminal, until="─".encode() * 39 + b"\x1b[0m\x1b[K")
-        gate.open()
-        assert "─" * 41 not in read_terminal(terminal).decode()
-        assert program.wait(HANG_TIMEOUT_S) == 0
-
-
-@pytest.mark.req("M-10")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_removes_the_live_view_and_restores_the_terminal(
-    nacre: Nacre, life: Lifeline, number: signal.Signals
-) -> None:
-    with person(nacre, "run", f"{life.hold} echo here; sleep 60") as (program, terminal):
-        said = read_terminal(terminal, until=b"Ctrl-C ends it")
-        program.send_signal(number)
-        said += read_terminal(terminal)
-        assert program.wait(HANG_TIMEOUT_S) == 128 + number
-    assert life.over
-    rows = render(said.decode()).text.split("\n")
-    assert rows[0].endswith(" cancelled ──")
-    assert not any("Ctrl-C" in row for row in rows)
-    assert said.count(b"\x1b[?7l") == said.count(b"\x1b[?7h")
-    assert b"\x1b[?25l" not in said
-
-
-@pytest.mark.req("M-10")
-def test_ctrl_z_clears_the_live_view_and_it_is_drawn_again(nacre: Nacre, gate: Gate) -> None:
-    with person(nacre, "run", f"echo here; {gate.wait}") as (program, terminal):
-        said = read_terminal(terminal, until=b"Ctrl-C ends it")
-        program.send_signal(signal.SIGTSTP)  # it is in an orphaned process group: the kernel does not stop it
-        said += read_terminal(terminal, until=b"\r\x1b[4A\x1b[J")  # back to its first line, and clears below
-        said += read_terminal(terminal, until=b"Ctrl-C ends it")
-        gate.open()
-        said += read_terminal(terminal)
-        assert program.wait(HANG_TIMEOUT_S) == 0
-    rows = render(said.decode()).text.split("\n")
-    assert rows[0].endswith(" ok ──")
-    assert not any("Ctrl-C" in row for row in rows)
-
-
-def test_closed_terminal_kills_the_command(nacre: Nacre, life: Lifeline) -> None:
-    with person(nacre, "run", f"{life.hold} yes") as (program, terminal):
-        read_terminal(terminal, until=b"Ctrl-C ends it")
-        resize(terminal, 80, 30)
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, terminal)
-        os.close(null)
-        program.wait(HANG_TIMEOUT_S)
-    life.wait_over()
-
-
-def test_stopped_terminal_does_not_block_the_command(nacre: Nacre, gate: Gate, tmp_path: Path) -> None:
-    """As with Ctrl-S: the terminal's output is not read."""
-    with person(nacre, "run", f"{gate.wait}; yes | head -c 20000000; {gate.wait}; echo end") as (program, terminal):
-        read_terminal(terminal, until=b"Ctrl-C ends it")
-        gate.open()
-        gate.open()  # it has printed twenty megabytes, all unread
-        said = read_terminal(terminal)
-        assert program.wait(HANG_TIMEOUT_S) == 0
-    assert b"stdout: 10,000,001 lines" in said
-
-
 def test_dumb_terminal_gets_the_panel_without_a_live_view(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "sleep 0.4; echo hi", env={"TERM": "dumb"})
     assert code == 0
@@ -343,73 +189,6 @@ def test_model_view_equals_the_text_of_the_library(nacre: Nacre, tmp_path: Path)
 
 def _nameless(text: str) -> str:
     return re.sub(r"bash-[0-9a-f]{8}", "bash-…", text)
-
-
-LONG = "seq 1 5000"
-PRINTED = "".join(f"{number}\n" for number in range(1, 5001)).encode()
-
-
-def _saved_file(said: str) -> Path:
-    """Return the file that a view names."""
-    found = re.search(r"'(/[^']+/bash-[0-9a-f]{8}\.log)'|(\S+/bash-[0-9a-f]{8}\.log)", bare(said))
-    assert found is not None, said
-    return Path(found[1] or found[2])
-
-
-@pytest.mark.parametrize("view", ["panel", "model"])
-def test_truncated_output_is_saved_to_a_private_file_that_is_named(nacre: Nacre, view: str) -> None:
-    file = _saved_file(run_in_terminal(nacre, "run", "--view", view, LONG)[1])
-    assert file.parent == nacre.state / "nacre" / "outputs"
-    assert file.read_bytes() == PRINTED
-    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-
-
-@pytest.mark.parametrize("view", ["panel", "model"])
-def test_output_dir_holds_the_saved_output(nacre: Nacre, view: str) -> None:
-    (nacre.home / "here").mkdir()
-    for place in ("here", str(nacre.home / "new")):
-        file = _saved_file(run_in_terminal(nacre, "run", "--view", view, "--output-dir", place, LONG)[1])
-        assert file.parent == nacre.home / place
-        assert file.read_bytes() == PRINTED
-    assert not (nacre.state / "nacre" / "outputs").exists()
-
-
-@pytest.mark.parametrize("view", ["panel", "model"])
-def test_saved_output_includes_bytes_beyond_the_memory_limit(nacre: Nacre, view: str) -> None:
-    file = _saved_file(run_in_terminal(nacre, "run", "--view", view, "seq 1 400000")[1])
-    assert file.stat().st_size == 2_688_895
-
-
-@pytest.mark.parametrize("words", [("--plain",), ("--json",), ("--view", "stream")])
-def test_untruncated_views_save_no_output_file(nacre: Nacre, words: tuple[str, ...]) -> None:
-    run_in_terminal(nacre, "run", *words, "seq 1 400000")
-    nacre("run", *words, "seq 1 400000")
-    nacre("run", "seq 1 400000")
-    run_in_terminal(nacre, "run", "--view", "panel", "seq 1 50")
-    assert not (nacre.state / "nacre" / "outputs").exists()
-
-
-def test_saved_outputs_are_deleted_after_a_week_and_other_files_stay(nacre: Nacre) -> None:
-    place = nacre.state / "nacre" / "outputs"
-    place.mkdir(parents=True)
-    names = ("bash-00000001.log", "bash-00000002.log", "notes.txt")
-    for name, days in zip(names, (8, 6, 8), strict=True):
-        (place / name).write_text("x")
-        os.utime(place / name, (time.time() - days * 86400,) * 2)
-    new = _saved_file(run_in_terminal(nacre, "run", LONG)[1])
-    assert {path.name for path in place.iterdir()} == {*names[1:], new.name}
-
-
-def test_saved_outputs_beyond_200_are_deleted_oldest_first(nacre: Nacre) -> None:
-    place = nacre.state / "nacre" / "outputs"
-    place.mkdir(parents=True)
-    for number in range(200):
-        (place / f"bash-{number:08x}.log").write_text("x")
-        os.utime(place / f"bash-{number:08x}.log", (time.time() - 1000 + number,) * 2)
-    new = _saved_file(run_in_terminal(nacre, "run", LONG)[1])
-    left = {path.name for path in place.iterdir()}
-    assert len(left) == 200
-    assert {"bash-00000000.log", new.name} & left == {new.name}
 
 
 @pytest.mark.req("M-10")
@@ -445,15 +224,6 @@ def test_panel_of_a_long_output_ends_with_the_exit_status(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "seq 1 99; exit 1")
     assert code == 1
     assert bare(said).splitlines()[-1].startswith("exit 1  stdout: 99 lines")
-
-
-def test_ctrl_backslash_leaves_the_terminal_on_a_new_line(nacre: Nacre, life: Lifeline) -> None:
-    with person(nacre, "run", f"{life.hold} sleep 60") as (program, terminal):
-        read_terminal(terminal, until=b"Ctrl-C ends it")
-        program.send_signal(signal.SIGQUIT)
-        assert read_terminal(terminal).endswith(b"\r\n")
-        assert program.wait(HANG_TIMEOUT_S) == -signal.SIGQUIT
-    life.wait_over()
 
 
 @pytest.mark.req("P-011")
