@@ -10,60 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from nacre.keeper.protocol.private_tmpdir import remove_tree
 from nacre.protected_paths import PathSnapshot
-from nacre.protected_paths import snapshot as guards
-from nacre.protected_paths.quarantine import QUARANTINED
-from tests.support.hosts import run_host
+from tests.protected_paths.directories import briefly, furnish, quarantined_names, state
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
-
-State = dict[str, tuple[str, int, bytes]]
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """Return a directory whose path has no links."""
-    made = tmp_path.resolve() / "place"
-    made.mkdir()
-    return made
-
-
-def quarantined_names(place: Path) -> list[str]:
-    return [name for name in os.listdir(place) if name.endswith(QUARANTINED)]
-
-
-def briefly(said: list[str]) -> list[str]:
-    """Return the messages without the fate of the other version."""
-    return [each.partition(" What was there ")[0] for each in said]
-
-
-def state(place: Path) -> State:
-    """Return kind, mode and content of everything below, except what is quarantined."""
-    found: State = {}
-    kept = set(quarantined_names(place))
-    for path in sorted(place.rglob("*")):
-        if kept & set(path.relative_to(place).parts[:1]):
-            continue
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            entry = ("link", 0, os.fsencode(os.readlink(path)))
-        elif stat.S_ISDIR(mode):
-            entry = ("directory", stat.S_IMODE(mode), b"")
-        else:
-            entry = ("file", stat.S_IMODE(mode), path.read_bytes() if stat.S_ISREG(mode) else b"")
-        found[os.fsdecode(os.fsencode(path.relative_to(place)))] = entry
-    return found
-
-
-def furnish(place: Path) -> None:
-    (place / "hooks" / "deep" / "deeper").mkdir(parents=True)
-    (place / "hooks" / "run").write_text("#!/bin/sh\n")
-    (place / "hooks" / "run").chmod(0o751)
-    (place / "hooks" / "deep" / "deeper" / "leaf").write_bytes(bytes(range(256)))
-    (place / "hooks" / "deep" / "link").symlink_to("/no/such/place")
-    (place / "hooks" / "deep").chmod(0o710)
-    Path(os.fsdecode(os.fsencode(place) + b"/hooks/caf\xe9")).write_text("not UTF-8")
 
 
 def replace_by_copy(path: Path) -> None:
@@ -198,21 +148,6 @@ def test_parent_replaced_by_a_symlink_is_not_followed(place: Path) -> None:
     assert not os.path.lexists(place / ".git"), "the false one does not stay"
 
 
-def test_change_to_a_file_too_large_to_record_is_only_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "_MAX_CONTENT_BYTES", 1000)
-    (place / "small").write_bytes(b"s" * 600)
-    (place / "large").write_bytes(b"l" * 600)
-    guard = PathSnapshot([f"{place}/small", f"{place}/large"], [str(place)])
-    (place / "small").write_bytes(b"changed")
-    (place / "large").write_bytes(b"changed")
-    assert briefly(guard.restore()) == [
-        f"{place}/small is protected: it was changed, and has been put back.",
-        f"{place}/large is protected, was changed, and could not be put back: it was too large for the snapshot.",
-    ]
-    assert state(place)["large"][2] == b"changed"
-    assert state(place)["small"][2] == b"s" * 600
-
-
 def test_missing_parent_is_reported(place: Path) -> None:
     (place / "a").mkdir()
     (place / "a" / "kept").write_text("x")
@@ -232,86 +167,6 @@ def test_restore_leaves_no_temporary_files(place: Path) -> None:
     assert set(os.listdir(os.fsencode(place))) - {os.fsencode(name) for name in quarantined_names(place)} == before
 
 
-def test_tree_deeper_than_path_max_is_moved_away(place: Path) -> None:
-    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
-    fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    for name in (".claude", *["d" * 200] * 60):
-        os.mkdir(name, dir_fd=fd)
-        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
-        os.close(fd)
-        fd = below
-    os.close(fd)
-    assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
-    (kept,) = os.listdir(place)
-    assert [kept] == quarantined_names(place)
-    remove_tree(os.fsencode(place / kept))  # pytest could not remove it
-
-
-def test_tree_deeper_than_the_recursion_limit_is_moved_away(place: Path) -> None:
-    guard = PathSnapshot([f"{place}/.claude"], [str(place)])
-    fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    for name in (".claude", *["d"] * 1500):
-        os.mkdir(name, dir_fd=fd)
-        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
-        os.close(fd)
-        fd = below
-    os.close(fd)
-    assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
-    (kept,) = os.listdir(place)
-    assert [kept] == quarantined_names(place)
-    remove_tree(os.fsencode(place / kept))  # pytest could not remove it
-
-
-def test_directory_without_permissions_is_opened_and_restored(place: Path) -> None:
-    furnish(place)
-    before = state(place)
-    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
-    (place / "hooks" / "run").write_text("evil")
-    (place / "hooks").chmod(0)
-    assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was changed, and has been put back."]
-    assert state(place) == before
-
-
-def test_entries_that_were_unreadable_before_are_left_in_place(place: Path) -> None:
-    (place / "hooks" / "closed").mkdir(parents=True)
-    (place / "hooks" / "file").write_text("x")
-    for closed in (place / "hooks" / "closed", place / "hooks" / "file"):
-        closed.chmod(0)
-    guard = PathSnapshot([f"{place}/hooks"], [str(place)])
-    (place / "hooks" / "new").write_text("evil")
-    (said,) = guard.restore()
-    (place / "hooks" / "closed").chmod(0o700)
-    assert said.startswith(f"{place}/hooks is protected")
-    assert {"closed", "file"} <= set(os.listdir(place / "hooks"))
-
-
-def test_running_out_of_fds_is_not_taken_for_missing_files(place: Path) -> None:
-    (place / "closed" / "deep").mkdir(parents=True)
-    (place / "closed" / "deep" / "file").write_text("text")
-    program = """
-        import os, sys
-        from nacre.protected_paths import PathSnapshot
-        from tests.support.descriptors import limit_descriptors, no_descriptor_left
-
-        limit_descriptors(60)
-        said = []
-        for spare in range(8):
-            with no_descriptor_left() as held:
-                for _ in range(spare):
-                    os.close(held.pop())
-                try:
-                    guard = PathSnapshot([f"{sys.argv[1]}/closed"], [sys.argv[1]])
-                except OSError as error:
-                    said.append(error.strerror)
-                    continue
-            said.append(guard.restore())
-        print(said[0], said[-1], sorted({str(each) for each in said}))
-    """
-    before = state(place)
-    assert run_host(program, place) == "Too many open files [] ['Too many open files', '[]']\n"
-    assert state(place) == before
-
-
 def test_snapshot_without_paths_restores_nothing() -> None:
     assert PathSnapshot([], []).restore() == []
 
@@ -328,19 +183,6 @@ def test_edit_that_keeps_size_and_mtime_is_undone(place: Path, name: str) -> Non
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was changed, and has been put back."]
     assert state(place) == before
-
-
-def test_edit_of_a_large_file_that_keeps_size_and_mtime_is_reported(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guards, "_MAX_CONTENT_BYTES", 3)
-    (place / "config").write_text("[core]")
-    guard = PathSnapshot([f"{place}/config"], [str(place)])
-    status = (place / "config").stat()
-    (place / "config").write_text("[evil]")
-    os.utime(place / "config", ns=(status.st_atime_ns, status.st_mtime_ns))
-    (said,) = guard.restore()
-    assert "was changed, and could not be put back" in said
 
 
 def test_changed_timestamp_alone_is_not_reported(place: Path) -> None:
@@ -385,36 +227,6 @@ def test_symlink_put_above_the_roots_is_not_removed(place: Path) -> None:
     assert said.startswith(f"{root}/.git/hooks is protected, was removed, and could not be put back: ")
     assert root.is_symlink()
     assert sorted(os.listdir(root)) == [".git"]
-
-
-def test_change_to_an_oversized_directory_is_only_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "_MAX_ENTRIES", 10)
-    (place / "large").mkdir()
-    for number in range(20):
-        (place / "large" / str(number)).touch()
-    guard = PathSnapshot([f"{place}/large"], [str(place)])
-    assert guard.restore() == []
-    (place / "large" / "new").touch()
-    assert briefly(guard.restore()) == [
-        f"{place}/large is protected, was changed, and could not be put back: it was too large for the snapshot."
-    ]
-
-
-def test_directory_filled_beyond_the_bound_is_restored(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guards, "_MAX_ENTRIES", 100)
-    furnish(place)
-    before = state(place)
-    guard = PathSnapshot([f"{place}/hooks", f"{place}/none"], [str(place)])
-    for number in range(200):
-        (place / "hooks" / "deep" / str(number)).touch()
-    (place / "none").mkdir()
-    for number in range(200):
-        (place / "none" / str(number)).touch()
-    assert briefly(guard.restore()) == [
-        f"{place}/hooks is protected: it was changed, and has been put back.",
-        f"{place}/none is protected: it was made, and has been removed.",
-    ]
-    assert state(place) == before
 
 
 def test_fifo_swapped_in_for_a_file_does_not_block(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
