@@ -22,18 +22,17 @@ from typing import Any, NamedTuple
 import pytest
 
 import nacre
-from nacre.sandbox.own_code import OwnCode, find_own_code
-from nacre.sandbox.probe import kernel, with_user_namespace
+from nacre.sandbox.probe import kernel
 from tests.escapes.inside import needs_landlock
+from tests.escapes.own_project import BASE, SITE, make_environment
 from tests.support.lifeline import Lifeline
 from tests.support.users import as_user, directory_of, free_uid
 from tests.support.waiting import TIME_LIMITS_S
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008"), needs_landlock]
 
-SITE = f".venv/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+
 CACHED = sys.implementation.cache_tag
-BASE = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 HOST = """
 import json, os, sys
@@ -65,7 +64,6 @@ ATTEMPTS = {
     "link": f"ln -s {SITE}/nacre alias && echo x >>alias/sandbox/denials.py",
     "permissions": f"chmod 777 {SITE}/nacre/sandbox/denials.py",
 }
-
 
 COPY = (
     f"mkdir -p copy/{SITE[6:]}/nacre/sandbox copy/bin && touch copy/pyvenv.cfg copy/{SITE[6:]}/nacre/sandbox/denials.py"
@@ -118,17 +116,6 @@ class Project(NamedTuple):
         files = [path for path in top.rglob("*") if path.is_file()]
         files = [path for path in files if path.suffix != ".pyc" or path.stat().st_size < 16]
         return {str(path.relative_to(top)): (path.lstat().st_mode, path.read_bytes()) for path in files}
-
-
-def make_environment(place: Path) -> Path:
-    """Make an environment like `python -m venv --without-pip`, with nacre installed."""
-    environment = place / ".venv"
-    (environment / "bin").mkdir(parents=True)
-    (environment / "bin" / "python").symlink_to(BASE)
-    (environment / "pyvenv.cfg").write_text(f"home = {os.path.dirname(BASE)}\ninclude-system-site-packages = false\n")
-    package = os.path.dirname(nacre.__file__)
-    shutil.copytree(package, place / SITE / "nacre", ignore=shutil.ignore_patterns("__pycache__"))
-    return place
 
 
 def own(top: Path, uid: int) -> None:
@@ -271,7 +258,6 @@ def test_own_code_refusal_says_what_to_do(project: Project) -> None:
 
 
 # nacre's bytecode that Python caches in the workspace
-
 TWO_COMMANDS = HOST.replace("print(", "nacre.run_sync('cat nowhere', access='restricted', cwd=place); print(")
 """The second command fails, and nacre loads the module that explains why."""
 
@@ -327,106 +313,3 @@ def test_forged_bytecode_runs_without_protection(project: Project, package: Path
     env = {"PYTHONPATH": str(package.parent), "PYTHONPYCACHEPREFIX": str(project.place / "cache")}
     project.python_says(TWO_COMMANDS, ":", str(project.place), '{"unprotected": ["nacre"]}', python=BASE, env=env)
     assert trace.exists()
-
-
-# environments elsewhere
-
-
-def test_environment_outside_the_workspace_needs_no_protection(tmp_path: Path) -> None:
-    assert find_own_code([str(tmp_path)]) == OwnCode()
-
-
-def test_environment_in_the_workspace_is_one_protected_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    top = make_environment(Path(os.path.realpath(tmp_path)))
-    for name in ("prefix", "exec_prefix"):
-        monkeypatch.setattr(sys, name, str(top / ".venv"))
-    assert find_own_code([str(top)]) == OwnCode(paths=(str(top / ".venv"),))
-    assert find_own_code([str(top / ".venv" / "lib")]).paths == ()
-
-
-def test_bytecode_cache_is_protected_or_reported_as_unprotectable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    top = os.path.realpath(tmp_path)
-    package = os.path.realpath(os.path.dirname(nacre.__file__))
-    os.mkdir(f"{top}/cache")
-    os.symlink(f"{top}/cache", f"{top}/link")
-    os.makedirs(f"{top}/above/{package}")
-    found = {}
-    for prefix in ("cache", "new", "link", "above"):
-        monkeypatch.setattr(sys, "pycache_prefix", f"{top}/{prefix}")
-        found[prefix] = find_own_code([f"{top}/above{package}" if prefix == "above" else top])
-    monkeypatch.setattr(sys, "pycache_prefix", f"{top}/above")
-    elsewhere = find_own_code([f"{top}/above/unrelated"])
-    assert found == {
-        "cache": OwnCode(paths=(f"{top}/cache",)),
-        "new": OwnCode(bytecode=(f"{top}/new",)),
-        "link": OwnCode(paths=(f"{top}/cache",), links=(f"{top}/link",)),
-        "above": OwnCode(bytecode=(f"{top}/above{package}",)),
-    }
-    assert elsewhere == OwnCode()
-
-
-def test_environment_that_is_the_workspace_protects_its_own_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    top = make_environment(Path(os.path.realpath(tmp_path))) / ".venv"
-    for name in ("prefix", "exec_prefix"):
-        monkeypatch.setattr(sys, name, str(top))
-    assert find_own_code([str(top)]).paths == tuple(str(top / name) for name in ("pyvenv.cfg", "bin", "lib"))
-
-
-def test_user_namespace_is_used_only_where_mounts_need_one() -> None:
-    here = kernel()
-    found = with_user_namespace(here)
-    assert found.user_namespace == (found.mounts and not here.mounts)
-    assert found.networks == here.networks
-
-
-# a program that is in the workspace itself
-
-AGENT = """
-import json, sys
-import nacre
-place = sys.argv[1]
-plant = "for name in colorsys installed; do echo 'planted = True' >$name.py; done; echo new=1 >made.py"
-options = json.loads(sys.argv[2])
-result = nacre.run_sync(plant, access="workspace", cwd=place, approve=lambda _: True, **options)
-import colorsys, installed, helper, made
-planted = [each.__name__ for each in (colorsys, installed) if hasattr(each, "planted")]
-print(json.dumps({"path": sys.path[0], "ok": result.ok, "planted": planted, "helper": helper.mine, "made": made.new}))
-"""
-
-
-@pytest.mark.parametrize("start", ["script", "current-directory"])
-def test_module_made_in_the_workspace_shadows_no_other(tmp_path: Path, start: str) -> None:
-    place, beside = tmp_path / "project", tmp_path / "installed"
-    for directory in (place, beside, tmp_path / "tmp"):
-        directory.mkdir()
-    (beside / "installed.py").write_text("")
-    (place / "helper.py").write_text("mine = True\n")
-    (place / "agent.py").write_text(AGENT)
-    package = os.path.dirname(os.path.dirname(nacre.__file__))
-    words = [str(place / "agent.py")] if start == "script" else ["-c", AGENT]
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join((package, str(beside))),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "TMPDIR": str(tmp_path / "tmp"),
-    }
-    env.pop("PYTHONSAFEPATH", None)
-    done = subprocess.run(
-        [sys.executable, *words, str(place), "{}"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-        cwd=place,
-        env=env,
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said.pop("path") in ("", str(place))
-    assert said == {"ok": True, "planted": [], "helper": True, "made": 1}
-    assert (place / "colorsys.py").exists()
