@@ -47,7 +47,7 @@ def proxy(
                 name: self._rename_host(text) for name, text in self.headers.items() if name.lower() not in _OURS
             }
             if meant:
-                body = self._apply_meant(body, headers, meant)
+                body = _apply_meant(body, headers, meant)
             headers |= {"Host": self._rename_host(self.headers.get("host", "")), "Authorization": f"Bearer {token}"}
             upstream = http.client.HTTPConnection(there, timeout=HANG_TIMEOUT_S)
             try:
@@ -75,19 +75,6 @@ def proxy(
                 text = text.replace(f"{name}:{server.server_port}", there)
             return text
 
-        def _apply_meant(self, body: bytes, headers: dict[str, str], meant: Meant) -> bytes:
-            try:
-                message = json.loads(body)
-                name = message["params"]["name"]
-                arguments = meant[name](message["params"].get("arguments") or {})
-            except (ValueError, LookupError, TypeError):
-                return body
-            message["params"] |= {"name": "Bash", "arguments": arguments}
-            for header in headers:
-                if header.lower() == "mcp-name" and headers[header] == name:
-                    headers[header] = "Bash"
-            return json.dumps(message).encode()
-
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing."""
 
@@ -100,3 +87,18 @@ def proxy(
         server.shutdown()
         server.server_close()
         thread.join(HANG_TIMEOUT_S)
+
+
+def _apply_meant(body: bytes, headers: dict[str, str], meant: Meant) -> bytes:
+    """Return the body of a call of `Bash` in place of a replaced tool, whose name in the headers is changed too."""
+    try:
+        message = json.loads(body)
+        name = message["params"]["name"]
+        arguments = meant[name](message["params"].get("arguments") or {})
+    except (ValueError, LookupError, TypeError):
+        return body
+    message["params"] |= {"name": "Bash", "arguments": arguments}
+    for header in headers:
+        if header.lower() == "mcp-name" and headers[header] == name:
+            headers[header] = "Bash"
+    return json.dumps(message).encode()
