@@ -9,7 +9,7 @@ scripts/venv.sh .venv-frameworks frameworks
 
 tests=()
 for name; do
-    tests+=("tests/adapters/test_${name//-/_}.py")
+    tests+=("tests/adapters/test_${name//-/_}"*.py)
 done
 ((${#tests[@]})) || tests=(tests/adapters/test_*.py)
 

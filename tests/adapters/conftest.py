@@ -12,6 +12,8 @@ _NEEDS = {
     "test_langchain.py": "langchain_tests",
     "test_light.py": "langchain_tests",
     "test_openai_agents.py": "agents",
+    "test_openai_agents_shell.py": "agents",
     "test_pydantic_ai.py": "pydantic_ai",
+    "test_pydantic_ai_workspace.py": "pydantic_ai",
 }
 collect_ignore = [file for file, module in _NEEDS.items() if find_spec(module) is None]
