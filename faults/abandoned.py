@@ -22,14 +22,17 @@ _LONG = 300
 async def callers(round: Round) -> None:
     """Kill the keeper, and sometimes its forked keepers, shortly before or after the callers are cancelled."""
     await round.bash.run("true")
-    running = [asyncio.ensure_future(_consume(round)) for _ in range(_CALLERS)]
+    kinds = (Request(""), Request("", yield_after=_LONG), Request("", leftovers="end"))
+    requests = [round.random.choice(kinds) for _ in range(_CALLERS)]
+    running = [asyncio.ensure_future(_consume(round, request)) for request in requests]
     await round.moment(0.15)
     keeper = keeper_connection()
     forked = forked_keepers(keeper.pid)
     for pid in [keeper.pid, *(forked if round.random.random() < 0.4 else ())]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    if round.random.random() < 0.5:
+    # Runs that may become tasks have dedicated keepers: with those alone, nobody looks at the other keeper's channel.
+    if any(request.yield_after is None for request in requests) and round.random.random() < 0.5:
         while not keeper.dead:  # until the very turn of the event loop in which the death is noticed
             await turn_loop()
     else:
@@ -39,15 +42,14 @@ async def callers(round: Round) -> None:
     await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _consume(round: Round) -> None:
+async def _consume(round: Round, request: Request) -> None:
     """Consume the output of a long command, sometimes slowly."""
     access = round.random.choice(round.bash.access_modes[:2])
     ctx = replace(round.ctx, access=access, working_dir=round.place)
-    how = round.random.choice((Request(""), Request("", yield_after=_LONG), Request("", leftovers="end")))
     noisy = "while :; do echo x; sleep 0.01; done"
     command = round.random.choice((f"sleep {_LONG}", f"{STUBBORN}; sleep {_LONG}", noisy))
     pause = round.random.choice((0.0, 0.05))
-    stream = round.bash.stream(replace(how, command=command, timeout=_LONG + 1), ctx)
+    stream = round.bash.stream(replace(request, command=command, timeout=_LONG + 1), ctx)
     try:
         async for _ in stream:
             await asyncio.sleep(pause)
