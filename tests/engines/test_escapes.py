@@ -230,7 +230,7 @@ CONNECT = """LD_LIBRARY_PATH=$PWD ./perl -e 'socket(S,1,1,0)&&connect(S,pack("Sa
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
-async def test_unix_sockets_are_blocked_exactly_when_reported_as_enforced(place: Place, access: str) -> None:
+async def test_local_connections_are_blocked_exactly_when_enforced_says_so(place: Place, access: str) -> None:
     perl = shutil.which("perl")
     if perl is None:
         pytest.skip("needs perl to connect with: an image has none")
