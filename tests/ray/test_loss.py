@@ -60,7 +60,7 @@ async def test_dead_node_loses_or_retries_its_runs_and_the_others_finish(
         assert result.out.text == (f"{n}\n{n}\nagain\n" if n in retried else f"{n}\n")
     assert f"node {doomed.node_id[:8]}" in str(results[lost[0]].outcome)
     assert "was lost" in results[retried[0]].err.text
-    assert any("started again" in note for note in results[retried[0]].notes)
+    assert any("was restarted from the beginning" in note for note in results[retried[0]].notes)
     await life.wait_until_ended(within=_LONG)
     await once.aclose()
     await again.aclose()
