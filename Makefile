@@ -10,6 +10,7 @@ SHELL := bash
 export PYTHON ?=
 export ARGS ?=
 FRAMEWORKS ?=
+BASE ?= HEAD~1
 UV ?= uv
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -106,6 +107,11 @@ check: venv ## lint, format, types, import directions, requirement marks, names 
 bench: venv ## measure; keeps the table in bench/RESULTS.md
 	scripts/rivals.sh
 	$(BIN)/python -m bench $(ARGS)
+
+.PHONY: bench-compare
+bench-compare: venv ## measure this tree and the commit BASE in turns, row by row; ARGS='foundation --rounds 5'
+	scripts/rivals.sh
+	$(BIN)/python -m bench.compare $(BASE) $(ARGS)
 
 .PHONY: peers
 peers: venv ## the same probes on the shell tools of others; keeps bench/PEERS.md; ARGS='nacre swe-rex --probes echo,tree'

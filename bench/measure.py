@@ -133,15 +133,16 @@ _UNITS = {"": 1, "µs": 1e-6, "ms": 1e-3, "s": 1, "KB": 1e3, "MB": 1e6}
 
 def _verdict(row: Row) -> str:
     """Return a note if the goal is missed. A goal without a unit applies to the ratio."""
-    sign, amount = row.goal[:1], _amount(row.goal[1:].strip())
+    sign, amount = row.goal[:1], parse_amount(row.goal[1:].strip())
     if sign not in "≤≥" or amount is None:
         return "" if row.holds else ": **missed**"
-    value = _amount(row.figure if row.goal[-1].isalpha() else row.ratio)
+    value = parse_amount(row.figure if row.goal[-1].isalpha() else row.ratio)
     met = value is not None and (value <= amount if sign == "≤" else value >= amount)
     return "" if met else ": **missed**"
 
 
-def _amount(text: str) -> float | None:
+def parse_amount(text: str) -> float | None:
+    """Return the number at the start of `text`, in seconds, bytes or times; None if there is none."""
     found = _AMOUNT.match(text)
     return None if found is None else float(found[1].replace(",", "")) * _UNITS[found[2] or ""]
 
