@@ -74,14 +74,24 @@ def _nameless_file() -> int:
         return os.dup(file.fileno())
 
 
+def home_directory() -> str:
+    """Return the absolute path of this user's home directory.
+
+    It is `/` if HOME is unset and the user has no account, as in bash: `expanduser` would leave `~`, a directory of
+    that name in the current directory, which belongs to the project.
+    """
+    home = os.path.expanduser("~")
+    return home if os.path.isabs(home) else "/"
+
+
 def state_directory() -> str:
     """Return the directory for persistent state: sessions, tasks."""
-    return _directory("XDG_STATE_HOME", "~/.local/state/nacre", "user_state_path")
+    return _directory("XDG_STATE_HOME", ".local/state/nacre", "user_state_path")
 
 
 def config_directory() -> str:
     """Return the directory of the user's settings."""
-    return _directory("XDG_CONFIG_HOME", "~/.config/nacre", "user_config_path")
+    return _directory("XDG_CONFIG_HOME", ".config/nacre", "user_config_path")
 
 
 def _directory(variable: str, usual: str, elsewhere: str) -> str:
@@ -90,7 +100,7 @@ def _directory(variable: str, usual: str, elsewhere: str) -> str:
     if os.path.isabs(home):
         return os.path.join(home, "nacre")
     if os.uname().sysname == "Linux":
-        return os.path.expanduser(usual)
+        return os.path.join(home_directory(), usual)
     import platformdirs
 
     return str(getattr(platformdirs, elsewhere)("nacre"))

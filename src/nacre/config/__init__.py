@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-from nacre.base.system import config_directory
+from nacre.base.system import config_directory, home_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _build_config(
         return Config()
     from nacre.config.layers import Layers
 
-    layers = Layers(_home(), lines=lines)
+    layers = Layers(home_directory(), lines=lines)
     mine = [file for file in found if not file.project]
     for file in mine:
         if file.kind == "toml":
@@ -117,7 +117,7 @@ def _places(cwd: StrPath | None) -> list[FileLocation]:
         directory = os.getcwd() if cwd is None else os.path.abspath(os.fspath(cwd))
     except OSError:
         directory = ""
-    home, exists, join = _home(), os.path.lexists, os.path.join
+    home, exists, join = home_directory(), os.path.lexists, os.path.join
     homes = (os.path.normpath(home), os.path.realpath(home))
     found: list[FileLocation] = []
     if exists(mine := config_directory()):
@@ -142,7 +142,3 @@ def _variables(env: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value for name, value in env.items() if name.startswith("NACRE_") and value and name[6:] not in INTERNAL
     }
-
-
-def _home() -> str:
-    return os.path.expanduser("~")

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 
+from nacre.base.system import home_directory
 from nacre.cli.common.messages import notice, printable, write_out
 from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError, nearest
@@ -44,7 +45,7 @@ def install(words: list[str]) -> int:
         raise UsageError("--user and --project exclude each other.", "Choose one, or run the command twice.")
     settings = _settings(args.operands)
     here = os.getcwd() if "--project" in args else None
-    paths = settings.paths(env=os.environ, home=os.path.expanduser("~"), project=here)
+    paths = settings.paths(env=os.environ, home=home_directory(), project=here)
     if "--remove" in args:
         return _remove(settings, paths, dry="--dry-run" in args)
     program = args.last("--program") or _program(shared=here is not None)
