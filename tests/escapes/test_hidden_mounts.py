@@ -11,7 +11,7 @@ import pytest
 from nacre.sandbox.mount_aliases import Mount, other_paths, read_mounts
 from tests.escapes.inside import needs_landlock
 from tests.support.confined import confined, needs_mounts
-from tests.support.hosts import run_host
+from tests.support.hosts import ROOT, run_host
 from tests.support.mounts import in_own_mounts
 
 pytestmark = [*confined, pytest.mark.req("P-008"), needs_landlock]
@@ -40,15 +40,19 @@ ways = pytest.mark.parametrize("way", [pytest.param("mounts", marks=needs_mounts
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    (tmp_path / "a" / "secret" / "deep").mkdir(parents=True)
-    (tmp_path / "a" / "secret" / "key").write_text("KEY\n")
-    (tmp_path / "a" / "secret" / "deep" / "key").write_text("KEY\n")
-    (tmp_path / "a" / "free").write_text("free\n")
+    return make_place(tmp_path)
+
+
+def make_place(place: Path) -> Path:
+    (place / "a" / "secret" / "deep").mkdir(parents=True)
+    (place / "a" / "secret" / "key").write_text("KEY\n")
+    (place / "a" / "secret" / "deep" / "key").write_text("KEY\n")
+    (place / "a" / "free").write_text("free\n")
     for name in ("b", "c", "a b\\c"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "d").touch()
-    (tmp_path / "work").mkdir()
-    return tmp_path
+        (place / name).mkdir()
+    (place / "d").touch()
+    (place / "work").mkdir()
+    return place
 
 
 def hides(place: Path, way: str, mounts: str, command: str, hidden: str = "a/secret", start: str = "work") -> object:
@@ -106,7 +110,33 @@ def test_other_path_is_found_when_one_mount_is_unreachable(tmp_path: Path) -> No
     """The other path may be accessible to this user, although both are known only from the mount table."""
     real = Path(os.path.realpath(tmp_path))
     mounts = read_mounts()
-    own = max((mount for mount in mounts if real.is_relative_to(mount.point)), key=lambda mount: len(mount.point))
+    above = [mount for mount in mounts if real.is_relative_to(mount.point)]
+    if not above:
+        pytest.skip("in this chroot no mount shows where its directory is")
+    own = max(above, key=lambda mount: len(mount.point))
     closed = Mount(max(mount.number for mount in mounts) + 1, own.device, own.root, "/nowhere")
     path = os.path.join("/nowhere", real.relative_to(own.point))
     assert str(real) in other_paths([path], [*mounts, closed])
+
+
+CHROOT = """
+    cd "$1"
+    for entry in /*; do
+        if [ -L "$entry" ]; then cp -P "$entry" .; fi
+        if [ -d "$entry" ] && [ ! -L "$entry" ]; then mkdir -p ".$entry"; mount --rbind "$entry" ".$entry" || :; fi
+    done
+    cd nacre-place
+"""
+"""Makes "$1" the root of a chroot with all directories of this machine. It is no mount point itself."""
+
+
+@pytest.mark.parametrize("mounts", ["the directory above", "itself", "a directory in it", "a file in it"])
+def test_hidden_file_in_a_chroot_cannot_be_read_through_another_mount(mounts: str, tmp_path: Path) -> None:
+    """The mount table that a chroot sees leaves out the mount that holds `/`."""
+    make_place(tmp_path / "nacre-place")
+    script, paths = MOUNTS[mounts]
+    through = [*in_own_mounts(CHROOT + script, tmp_path), "chroot", str(tmp_path)]
+    place = "/nacre-place"
+    arguments = (f"{place}/work", "landlock", f"{place}/a/secret", f"cd ..; cat {paths} a/secret/key; cat a/free")
+    told = run_host(HIDES, *arguments, through=through, env={"PYTHONPATH": str(ROOT)})
+    assert json.loads(told) == ["free\n", True]

@@ -27,10 +27,13 @@ class Mount(NamedTuple):
 
 def read_mounts() -> list[Mount]:
     """Return the mounts of this process's mount namespace. Raises OSError if /proc cannot be read."""
-    return [
+    mounts = [
         Mount(entry.number, entry.device.decode(), os.fsdecode(entry.root), os.fsdecode(entry.point))
         for entry in read_mount_table()
     ]
+    if not any(mount.point == "/" for mount in mounts) and (root := _chroot_mount(mounts)):
+        mounts.append(root)
+    return mounts
 
 
 def other_paths(paths: Iterable[str], mounts: Iterable[Mount]) -> Iterator[str]:
@@ -75,6 +78,29 @@ def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
     if not any(mount.device in own and not is_below(mount.point, DEVICES) for mount in mounts):
         return (DEVICES,)  # nearly always, and without a system call
     return (DEVICES, *other_paths((DEVICES, f"{DEVICES}/pts"), mounts))
+
+
+def _chroot_mount(mounts: list[Mount]) -> Mount | None:
+    """Return the mount that holds `/` where the table leaves it out: in a chroot, `/` is usually no mount point.
+
+    Its `root` is the path of the chroot in its file system, by which the table names the sources of bind mounts. A bind
+    mount made within the chroot shows it: what is left of its source before a path that is the same file here. None
+    without such a mount; a mount of a directory above the chroot does not show it.
+    """
+    number = _mount_number("/")
+    for mount in mounts:
+        for at in [at for at, letter in enumerate(mount.root) if letter == "/"]:
+            path = mount.root[at:]
+            if _mount_number(path) == number and _is_same_file(path, mount.point):
+                return Mount(number, mount.device, mount.root[:at] or "/", "/")
+    return None
+
+
+def _is_same_file(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
 
 
 def _relative_to(path: str, top: str) -> str:
