@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from nacre.approval.approve import approve
 from nacre.base.frozen import field_names, frozen, replace
 from nacre.base.heap import note_output
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.base.threads import block_on
 from nacre.cancel import Cancel
 from nacre.engines import LOCAL, Engine, RunHandle
@@ -39,7 +40,6 @@ from nacre.execution.outcome import notes_on, notes_on_limits, notes_on_pipestat
 from nacre.execution.start import start_run
 from nacre.keeper.client.events import KeeperLost, OutputChunk, Promoted, RunStopped, ShellStarted, StartFailed
 from nacre.keeper.client.handle import UnstartedRun
-from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.observe.dispatch import RunReporter, observers_from_env, report_events, reporter_for
 from nacre.observe.events import Observer
 from nacre.planning.access import has_private_tmpdir

@@ -140,3 +140,26 @@ def test_hidden_file_in_a_chroot_cannot_be_read_through_another_mount(mounts: st
     arguments = (f"{place}/work", "landlock", f"{place}/a/secret", f"cd ..; cat {paths} a/secret/key; cat a/free")
     told = run_host(HIDES, *arguments, through=through, env={"PYTHONPATH": str(ROOT)})
     assert json.loads(told) == ["free\n", True]
+
+
+@pytest.mark.linux
+def test_mounts_that_cannot_be_looked_up_for_want_of_fds_are_an_error(tmp_path: Path) -> None:
+    """Taken for absent, they would leave the protected and hidden files open under their other names."""
+    program = """
+        import os, sys
+        from nacre.sandbox.mount_aliases import Mount, other_paths
+        from tests.support.descriptors import limit_descriptors, no_descriptor_left
+
+        limit_descriptors(100)
+        mounts = [Mount(1, "0:1", "/", "/"), Mount(2, "0:1", "/", "/mnt")]
+        raised = 0
+        with no_descriptor_left() as held:
+            for _ in range(2):
+                try:
+                    list(other_paths(sys.argv[1:], mounts))
+                except OSError:
+                    raised += 1
+                os.close(held.pop())
+        print(raised)
+    """
+    assert run_host(program, tmp_path) == "2\n"

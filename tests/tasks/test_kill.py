@@ -162,7 +162,7 @@ async def test_kill_reaches_untagged_processes_of_the_process_group(tasks: Tasks
     process = start("(ulimit -Sx unlimited; trap '' TERM; echo; while :; do sleep 1000; done) & wait", tag=tag)
     id = lost_task(store, process, tag=tag)
     assert (await asyncio.wait_for(tasks.kill(id, grace=0.2), HANG_TIMEOUT_S)).running == ()
-    assert process.wait(HANG_TIMEOUT_S) == -signal.SIGTERM
+    assert process.wait(HANG_TIMEOUT_S) in (-signal.SIGTERM, -signal.SIGKILL)  # a busy machine may outlast the grace
     seen = [read_process(pid) for pid in pids()]
     assert [each.command for each in seen if each is not None and each.pgid == process.pid and each.is_alive] == []
 

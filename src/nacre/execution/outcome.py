@@ -8,9 +8,9 @@ import re
 import signal
 from typing import assert_never
 
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.keeper.client.events import FinalEvent, KeeperLost, Promoted, RunStopped, StartFailed
 from nacre.keeper.protocol.ending import CANCEL, LIMIT, TIMEOUT
-from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.result import (
     Cancelled,
     Exited,

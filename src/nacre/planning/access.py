@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from nacre.base.frozen import field_names
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.base.system import config_directory, state_directory
 from nacre.base.temp_dir import NoTemporaryDirectory, temporary_directory
 from nacre.errors import AccessUnavailable, InvalidRequest
@@ -101,8 +102,10 @@ def _build_sandbox_request(ctx: ToolContext, env: Mapping[str, str]) -> SandboxR
                 workspace = discover(
                     root, writable=writable, protected=protected, hidden=hidden, unprotected=unprotected
                 )
-        except OSError as error:  # a link changed while it was followed
-            raise InvalidRequest(
+        except OSError as error:
+            if error.errno in SHORTAGE_HINTS:
+                raise
+            raise InvalidRequest(  # a link changed while it was followed
                 "bad_workspace",
                 f"The workspace cannot be resolved: {error}.",
                 field="working_dir",
@@ -289,6 +292,8 @@ def _mounts(*, needed: bool) -> list[Mount]:
     try:
         return read_mounts()
     except OSError as error:
+        if error.errno in SHORTAGE_HINTS:
+            raise
         if not needed:
             return []
         raise InvalidRequest(

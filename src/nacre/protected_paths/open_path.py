@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
+from nacre.base.shortages import SHORTAGE_HINTS
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from nacre.base.mount_table import read_mount_table
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.sandbox.workspace import DEVICES, is_below
 
 
@@ -119,10 +120,13 @@ def _mount_above(path: str, mounts: Iterable[Mount]) -> Mount | None:
 
 
 def _mount_number(path: str) -> int:
-    """Return the ID of the mount that a path is on; 0 if this user cannot open it."""
+    """Return the ID of the mount that a path is on; 0 if this user cannot open it. Raises OSError for want of file
+    descriptors: taken for 0, it would leave the path's other names open."""
     try:
         fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        if error.errno in SHORTAGE_HINTS:
+            raise
         return 0
     try:
         with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:

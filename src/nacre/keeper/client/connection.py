@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from nacre.base import system
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.base.temp_dir import is_free, is_own_directory, make_directory, new_name, temporary_directory
 from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper.client.launch import check_machine, open_pidfd, spawn_keeper
@@ -28,7 +29,6 @@ from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.messages import REMOVE_DIRECTORY, StartMessage, environment_block, environment_names
 from nacre.keeper.protocol.proc_check import PROC_UNUSABLE
 from nacre.keeper.protocol.procfs import is_exiting
-from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.protocol.task_dir import PRIVATE_TMPDIR
 from nacre.types import Plan
 

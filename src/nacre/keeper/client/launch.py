@@ -9,11 +9,11 @@ import resource
 import sys
 
 from nacre.base import system
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.environment import host_environment
 from nacre.errors import KeeperFailed
 from nacre.keeper.protocol.messages import MAIN_FD
 from nacre.keeper.protocol.proc_check import proc_problem
-from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.protocol.signals import DEFAULT_SIGNALS
 
 _INHERITED_VARIABLES = (

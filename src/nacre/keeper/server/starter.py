@@ -9,10 +9,10 @@ import errno
 import os
 import time
 
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.ending import CANCEL
 from nacre.keeper.protocol.messages import FAILED, STARTED, MalformedMessage, StartMessage, environment_of
-from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
 from nacre.keeper.server.run import encode_ended
 from nacre.keeper.server.supervisor import Supervisor
