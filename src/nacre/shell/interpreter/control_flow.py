@@ -7,7 +7,7 @@ from typing import TypeAlias
 from nacre.shell.interpreter.nonempty_tests import nonempty_if
 from nacre.shell.interpreter.state import State
 from nacre.shell.symbolic import UNKNOWN_NONEMPTY
-from nacre.shell.syntax.nodes import Block, Group, ListItem, Node, SimpleCommand
+from nacre.shell.syntax.nodes import AndOr, Block, Group, ListItem, Node, SimpleCommand
 from nacre.shell.values.values import Value
 
 CwdState: TypeAlias = tuple[str, bool, int]
@@ -22,7 +22,7 @@ def still_there(place: CwdState, state: State, item: ListItem) -> bool:
 
 def split_cwd(branch: State, state: State, before: CwdState, condition: Block) -> None:
     """Set the directories after a condition that changes it: in the branch, and where the branch is not taken."""
-    only = condition.items[0] if len(condition.items) == 1 else None
+    only = condition.only_item
     if only is not None and only.negated:
         branch.cwd, branch.cwd_certain = before[0], still_there(before, state, only)
         state.cwd_certain = before[1] and _is_cd(only)
@@ -79,7 +79,8 @@ class ChainStart:
 def end_chain(before: ChainStart, state: State, last: list[ListItem]) -> int:
     """End a chain such as `a && x=1`: what was set after `&&` may not have been.
 
-    `last`: the last two items, which may be the whole chain. Returns the cost of merging, in characters.
+    `last`: the last two items, which may be the whole chain; empty if another command follows.
+    Returns the cost of merging, in characters.
     """
     chain, done = before.variables, state.variables
     state.variables, state.exported = chain, state.exported & before.exported
@@ -97,13 +98,18 @@ def end_chain(before: ChainStart, state: State, last: list[ListItem]) -> int:
     return spent + state.mark_uncertain_references(before.references)
 
 
-def always_succeeds(items: list[ListItem]) -> bool:
-    """Tell whether a list certainly succeeds."""
-    return len(items) == 1 and isinstance(items[0].node, SimpleCommand) and items[0].node.name in ("true", ":")
+def always_succeeds(item: ListItem | None) -> bool:
+    """Tell whether a command certainly succeeds."""
+    return item is not None and isinstance(item.node, SimpleCommand) and item.node.name in ("true", ":")
 
 
 def exits(node: Node) -> bool:
     """Tell whether nothing after a command runs: `exit`, `return`, also at the end of a group."""
-    while isinstance(node, Group) and node.body.items:
-        node = node.body.items[-1].node
+    while isinstance(node, Group) and node.body.statements:
+        node = node.body.statements[-1].items[-1].node
     return isinstance(node, SimpleCommand) and node.name in ("exit", "return", "continue", "break")
+
+
+def may_exit(statement: AndOr) -> bool:
+    """Tell whether nothing after a statement runs if one of its conditions is met: `test … && exit`."""
+    return any(exits(item.node) for item in statement.items[1:])

@@ -18,6 +18,7 @@ from nacre.shell.interpreter.control_flow import (
     drop_facts,
     end_chain,
     exits,
+    may_exit,
     split_cwd,
     still_there,
 )
@@ -31,6 +32,7 @@ from nacre.shell.interpreter.state import COST_ENTRY, State, Variables
 from nacre.shell.registry import ProgramRegistry
 from nacre.shell.symbolic import ALL_FOUND, UNKNOWN, UNKNOWN_NONEMPTY, is_fully_known
 from nacre.shell.syntax.nodes import (
+    AndOr,
     ArithmeticCommand,
     Block,
     Case,
@@ -79,74 +81,87 @@ class Interpreter(FunctionCalls):
 
     def block(self, block: Block, state: State, stdin: str | None) -> str:
         """Follow the commands of a block; return what they print."""
-        if len(block.items) != 1 or state.pending_stdin is not None or self.script.gave_up:
+        only = block.only_item
+        if only is None or state.pending_stdin is not None or self.script.gave_up:
             return self._list(block, state, stdin)
-        only, moves = block.items[0], state.cd_count  # just a fast path: most blocks are such
-        printed = (
-            self._in_background(only.node, state, stdin) if only.background else self.node(only.node, state, stdin)
-        )
-        if only.negated and state.cd_count != moves:
-            state.cwd_certain = False
-        return printed
+        return self._item(only, state, stdin)  # just a fast path: most blocks are such
 
     def _list(self, block: Block, state: State, stdin: str | None) -> str:
-        printed = []
-        before, given, after, here = state.cd_count, stdin, self._after, (state.cwd, state.cwd_certain, state.cd_count)
-        guards: dict[str, list[Value] | None] | None = None
-        chain: ChainStart | None = None
-        exits_early = False
-        for index, item in enumerate(block.items):
+        printed: list[str] = []
+        given, after, settled = stdin, self._after, state.cd_count
+        previous: AndOr | None = None
+        for statement in block.statements:
             if self.script.gave_up:
                 return UNKNOWN
-            if index and item.operator != "||":
-                self._after = item.operator
+            if previous is not None:
+                self._after = ";"
+                if state.in_find_loop and may_exit(previous):
+                    self._choose_found(state)
+                if state.cd_count != settled:
+                    alone = len(previous.items) == 1  # `set -e` ignores `false && true`
+                    state.cwd_certain = state.cwd_certain and state.errexit and alone
             if state.pending_stdin is not None:
                 stdin, state.pending_stdin = state.pending_stdin, None
-            if guards and item.operator != "&&":
-                drop_facts(guards, state)
-            if chain is not None and item.operator == ";":
-                self.charge(end_chain(chain, state, block.items[index - 2 : index]))
-                chain = None
-            if exits_early and item.operator == ";":
-                self._choose_found(state)
-                exits_early = False
-            if item.operator == ";":
-                if state.cd_count != before:
-                    alone = block.items[index - 1].operator == ";"  # `set -e` ignores `false && true`
-                    state.cwd_certain = state.cwd_certain and state.errexit and alone
-                    before = state.cd_count
-                here = state.cwd, state.cwd_certain, state.cd_count
-                follow = self._in_background if item.background else self.node
-                printed.append(follow(item.node, state, stdin))
-                if item.negated and state.cd_count != here[2]:
-                    state.cwd_certain = False
-                continue
-            if item.operator == "&&" and chain is None and not always_succeeds(block.items[index - 1 : index]):
-                chain = ChainStart(state, block.items[index - 1])
-                state.variables = Variables(state.variables)
-            names = nonempty_if(block.items[index - 1], succeeds=item.operator == "&&")
-            if names:
-                guards = guards or {}
-                assume_nonempty(names, state, guards)
-            moves = state.cd_count
-            printed.append(self._run_chained(item, state, stdin, chain, block.items[index - 1], here))
-            if item.negated and state.cd_count != moves:
-                state.cwd_certain = False
-            self._output_partial = self._output_partial or bool(printed[-1])
-            chain = chain if item.operator == "&&" else None
-            if exits(item.node):
-                exits_early = True
-                before = state.cd_count if item.operator == "||" else before
-                for name in nonempty_if(block.items[index - 1], succeeds=item.operator == "||"):
-                    state.assume_nonempty(name)
+            settled = self._and_or(statement.items, state, stdin, printed)
+            previous = statement
         self._after = after
-        if guards:
-            drop_facts(guards, state)
-        if chain is not None:
-            self.charge(end_chain(chain, state, block.items[-2:]))
         if stdin is not given and state.pending_stdin is None:
             state.pending_stdin = stdin  # the lists around this one get it, too
         return printed[0] if len(printed) == 1 else self.keep_if_short("".join(printed))
+
+    def _and_or(self, items: list[ListItem], state: State, stdin: str | None, printed: list[str]) -> int:
+        """Follow commands joined by `&&` and `||`; append what each of them prints to `printed`.
+
+        Returns the number of directory changes after which the directory is certain: those before, or before `|| exit`.
+        """
+        given, here = stdin, (state.cwd, state.cwd_certain, state.cd_count)
+        before, settled = items[0], state.cd_count
+        printed.append(self._item(before, state, stdin))
+        chain: ChainStart | None = None
+        guards: dict[str, list[Value] | None] = {}
+        for item in items[1:]:
+            if self.script.gave_up:
+                return settled
+            if state.pending_stdin is not None:
+                stdin, state.pending_stdin = state.pending_stdin, None
+            if item.operator == "||":
+                if guards:
+                    drop_facts(guards, state)
+            else:
+                self._after = item.operator
+                if chain is None and not always_succeeds(before):
+                    chain = ChainStart(state, before)
+                    state.variables = Variables(state.variables)
+            assume_nonempty(nonempty_if(before, succeeds=item.operator == "&&"), state, guards)
+            moves = state.cd_count
+            printed.append(self._run_chained(item, state, stdin, chain, before, here))
+            if item.negated and state.cd_count != moves:
+                state.cwd_certain = False
+            self._output_partial = self._output_partial or bool(printed[-1])
+            if exits(item.node):
+                for name in nonempty_if(before, succeeds=item.operator == "||"):
+                    state.assume_nonempty(name)
+            if item.operator == "||":
+                chain = None
+                settled = state.cd_count if exits(item.node) else settled
+            before = item
+        if guards:
+            drop_facts(guards, state)
+        if chain is not None:
+            self.charge(end_chain(chain, state, items[-2:]))
+        if stdin is not given and state.pending_stdin is None:
+            state.pending_stdin = stdin  # the next statement gets it, too
+        return settled
+
+    def _item(self, item: ListItem, state: State, stdin: str | None) -> str:
+        """Follow a command or pipeline. A `cd` that must fail leaves the directory uncertain."""
+        moves = state.cd_count
+        printed = (
+            self._in_background(item.node, state, stdin) if item.background else self.node(item.node, state, stdin)
+        )
+        if item.negated and state.cd_count != moves:
+            state.cwd_certain = False
+        return printed
 
     def _run_chained(
         self,
@@ -159,7 +174,7 @@ class Interpreter(FunctionCalls):
     ) -> str:
         """Follow a command after `&&` or `||`.
 
-        `chain`: the variables before the first `&&`; `here`: the working directory before the whole list.
+        `chain`: the variables before the first `&&`; `here`: the working directory before the statement.
         """
         if item.operator == "&&":
             self._choose(state)
@@ -175,7 +190,7 @@ class Interpreter(FunctionCalls):
         if item.background:
             return self._in_background(item.node, state, stdin)
         other, files = state.fork(), state.files.checkpoint()
-        alone = before.operator == ";" and not before.negated
+        alone = not before.operator and not before.negated
         other.cwd, other.cwd_certain = here[0], alone and still_there(here, state, before)
         self._choose_found(other)
         printed = self.node(item.node, other, stdin)
@@ -246,8 +261,8 @@ class Interpreter(FunctionCalls):
             case Group():
                 return (self.in_subshell if node.subshell else self.block)(node.body, state, stdin)
             case If():
-                whole = not node.branches[-1][0].items or any(
-                    always_succeeds(condition.items) for condition, _ in node.branches
+                whole = not node.branches[-1][0].statements or any(
+                    always_succeeds(condition.only_item) for condition, _ in node.branches
                 )
                 return self._branches(node.branches, state, stdin, stays=not whole)
             case Loop():
@@ -287,7 +302,7 @@ class Interpreter(FunctionCalls):
             if number and since < 0 and files.checkpoint() > mark:
                 since = mark
             mark = files.checkpoint()
-            if condition.items:
+            if condition.statements:
                 self._after = ";"
             branch = state.fork()
             if state.cd_count != before[2]:
@@ -301,7 +316,7 @@ class Interpreter(FunctionCalls):
             wrote.append(files.rollback(mark))
             drop_facts(guards, branch)
             state.pending_stdin = branch.pending_stdin or state.pending_stdin
-            if body.items and exits(body.items[-1].node):
+            if body.statements and exits(body.statements[-1].items[-1].node):
                 led_away = True
             else:
                 taken.append(branch)
@@ -435,13 +450,8 @@ class Interpreter(FunctionCalls):
         """Tell whether the body runs at most once: for a single word, or up to a `break` at its end."""
         if node.words is not None:
             return len(node.words) == 1 and node.words[0].literal is not None
-        last = node.body.items[-1] if node.body.items else None
-        breaks = (
-            last is not None
-            and last.operator == ";"
-            and isinstance(last.node, SimpleCommand)
-            and last.node.name == "break"
-        )
+        last = node.body.statements[-1].items if node.body.statements else []
+        breaks = len(last) == 1 and isinstance(last[0].node, SimpleCommand) and last[0].node.name == "break"
         return breaks and "continue" not in self.script.text
 
     def _has_new_values(self, changed: dict[str, list[Value] | None], before: Variables) -> bool:
@@ -493,4 +503,4 @@ def _runs_at_least_once(node: Loop) -> bool:
     """Tell whether the body certainly runs."""
     if node.condition is None:
         return node.words is None or any(not word.parts or isinstance(word.parts[0], Literal) for word in node.words)
-    return always_succeeds(node.condition.items)
+    return always_succeeds(node.condition.only_item)

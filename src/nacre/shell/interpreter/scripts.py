@@ -297,11 +297,12 @@ def _certain_prefix(arguments: Sequence[str]) -> int:
 
 def is_single_command(body: Block) -> bool:
     """Tell whether a block is a single simple command."""
-    return len(body.items) == 1 and isinstance(body.items[0].node, SimpleCommand)
+    only = body.only_item
+    return only is not None and isinstance(only.node, SimpleCommand)
 
 
 def _is_repositioned(body: Block) -> bool:
     """Tell whether a block was not read from its place in the script: nested backquotes, a `<<-` document."""
-    node = body.items[0].node if body.items else None
+    node = body.statements[0].items[0].node if body.statements else None
     node = node.stages[0] if isinstance(node, Pipeline) else node
     return isinstance(node, SimpleCommand) and node.start >= node.end

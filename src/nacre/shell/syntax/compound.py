@@ -27,7 +27,7 @@ _IN_TEST = frozenset(("&&", "||", "(", ")", "<", ">"))
 
 class CompoundReader(SimpleReader):
     @abstractmethod
-    def items(self, block: Block, *closers: str) -> None:
+    def statements(self, block: Block, *closers: str) -> None:
         """Read commands up to one of the closers."""
 
     @abstractmethod
@@ -102,8 +102,8 @@ class CompoundReader(SimpleReader):
         while True:
             condition, body = self.block_until("then"), Block()
             node.branches.append((condition, body))
-            self.items(body, "elif", "else", "fi")
-            if not body.items:
+            self.statements(body, "elif", "else", "fi")
+            if not body.statements:
                 raise BashSyntaxError
             if self.take("elif"):
                 continue
@@ -153,7 +153,7 @@ class CompoundReader(SimpleReader):
             if self.text.startswith("(", self.pos):
                 self.pos += 1
             patterns, body = self._patterns(), Block()
-            self.items(body, ";;", ";&", ";;&", "esac")
+            self.statements(body, ";;", ";&", ";;&", "esac")
             node.arms.append((patterns, body))
             self.skip_lines()
             if self.text.startswith(";", self.pos) and self.operator() != ";;":

@@ -13,7 +13,7 @@ import re
 
 from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.syntax.compound import CompoundReader
-from nacre.shell.syntax.nodes import Block, ListItem, Node, Pipeline, Redirect, SimpleCommand, Word
+from nacre.shell.syntax.nodes import AndOr, Block, ListItem, Node, Pipeline, Redirect, SimpleCommand, Word
 from nacre.shell.syntax.words import BashSyntaxError, PositionMap, TooDeep
 
 __all__ = ["TooDeep", "expansion", "parse"]
@@ -49,7 +49,7 @@ class _Reader(CompoundReader):
     _exact = True
     """Whether the source contains it verbatim there."""
     _line = 0, 0
-    """Start of the line that is being read, and the number of commands before it."""
+    """Start of the line that is being read, and the number of statements before it."""
     can_recover = True
     """Whether to look for fragments after an error. Not in a fragment itself: each would be read again and again."""
 
@@ -63,15 +63,15 @@ class _Reader(CompoundReader):
         block = Block()
         self._line = self.skip_lines(), 0
         try:
-            self.items(block, lines=True)
+            self.statements(block, lines=True)
             if self.pos < self.size:
                 raise BashSyntaxError
             self.bodies()
         except BashSyntaxError:
             if self.can_recover:
                 start, before = self._line
-                del block.items[before:]
-                block.items += self.recover(start).items
+                del block.statements[before:]
+                block.statements += self.recover(start).statements
             return block, True
         return block, False
 
@@ -92,8 +92,8 @@ class _Reader(CompoundReader):
             with contextlib.suppress(BashSyntaxError):
                 while inner.skip_lines() < inner.size and inner.peek_reserved_word() in _BEFORE_COMMANDS:
                     inner.pos = inner._after
-                inner.items(piece)
-            block.items += piece.items
+                inner.statements(piece)
+            block.statements += piece.statements
         return block
 
     def inner(self, text: str, start: int, *, same: bool = True) -> _Reader:
@@ -108,34 +108,38 @@ class _Reader(CompoundReader):
 
     def block_until(self, closer: str, *, empty: bool = False) -> Block:
         block = Block()
-        self.items(block, closer)
-        if not block.items and not empty:
+        self.statements(block, closer)
+        if not block.statements and not empty:
             raise BashSyntaxError
         self.expect(closer)
         return block
 
-    def items(self, block: Block, *closers: str, lines: bool = False) -> None:
+    def statements(self, block: Block, *closers: str, lines: bool = False) -> None:
         """Read commands to the end or to one of the closers, which is not consumed. `lines`: note where lines begin."""
         operator = ";"
         while True:
             if lines and operator == ";":
                 self.skip_blanks()
                 if self.text.startswith("\n", self.pos):
-                    self._line = self.skip_lines(), len(block.items)
+                    self._line = self.skip_lines(), len(block.statements)
                 start = self.pos
             else:
                 start = self.skip_lines()
             if fixed := self.read_literal_command():
-                item = ListItem(self._stages(fixed, start), operator)
+                item = ListItem(self._stages(fixed, start))
             else:
                 keyword = self.peek_reserved_word()
                 if self.pos >= self.size or keyword in _CLOSERS:
                     if operator != ";" or (keyword and keyword not in closers):
                         raise BashSyntaxError
                     return
-                item = ListItem(self.pipeline(keyword) if keyword else self._stages(self.command(""), start), operator)
+                item = ListItem(self.pipeline(keyword) if keyword else self._stages(self.command(""), start))
                 item.negated = keyword == "!"
-            block.items.append(item)
+            if operator == ";":
+                block.statements.append(AndOr(item))
+            else:
+                item.operator = operator
+                block.statements[-1].items.append(item)
             operator = self._separator(item)
             if not operator:
                 return
