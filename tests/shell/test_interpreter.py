@@ -3,6 +3,7 @@ such scripts in bash and compares; here they have names. `alpha` is the command 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -309,3 +310,18 @@ def test_emptiness_test_that_exits_proves_a_variable_is_not_empty(text: str) -> 
 @pytest.mark.parametrize("text", ['cd src && set -- a; ls "$@"', 'shift $n; ls "$@"', "for d; do ls $d; done"])
 def test_unknown_arguments_are_named_in_the_verdict(text: str) -> None:
     assert "$@" in verdict(text).unknown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ls", "x=$(a | b); f() { f; }; f", "for i in a b; do c $i; done < <(d)", "bash -c 'sudo e'; trap g EXIT; if"],
+)
+def test_read_leaves_nothing_to_the_garbage_collector(text: str) -> None:
+    read(text, cwd="/", home="/home/u")  # what it loads on first use may do so
+    gc.collect()
+    gc.disable()
+    try:
+        read(text, cwd="/", home="/home/u")
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -116,6 +116,13 @@ def test_node_positions_match_the_text() -> None:
     assert found == ['a "$(b  cc)" `d ee`', "b  cc", "d ee", "(ff)", "ff"]
 
 
+def test_statement_holds_the_commands_that_and_or_operators_join() -> None:
+    block, _ = parse("a && ! b || c & d\ne")
+    statements = [[(item.operator, item.negated, item.background) for item in each.items] for each in block.statements]
+    first = [("", False, False), ("&&", True, False), ("||", False, True)]
+    assert statements == [first, [("", False, False)], [("", False, False)]]
+
+
 def test_bad_substitution_has_no_name() -> None:
     block, _ = parse("a ${b c}")
     node = block.items[0].node

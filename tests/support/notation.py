@@ -28,7 +28,7 @@ from nacre.shell.syntax.nodes import (
 def notate_block(block: Block) -> str:
     text = ""
     for n, item in enumerate(block.items):
-        text += (f" {item.operator} " if n else "") + _node(item.node) + ("&" if item.background else "")
+        text += (f" {item.operator or ';'} " if n else "") + _node(item.node) + ("&" if item.background else "")
     return text
 
 

@@ -33,7 +33,7 @@ _ALL_ARGUMENTS = ("w", ("$", "@", "", None, None, False, False, True))
 
 
 def skeleton(block: Block) -> Skeleton:
-    return tuple((item.operator if n else ";", _node(item.node), item.background) for n, item in enumerate(block.items))
+    return tuple((item.operator or ";", _node(item.node), item.background) for item in block.items)
 
 
 def _node(node: Node) -> Skeleton:

@@ -49,24 +49,15 @@ def pipeline_commands(command: str) -> tuple[str, ...]:
         block, broken = parse(text)
     except TooDeep:
         return ()
-    last = block.items[-1] if block.items and not broken else None
-    if last is None or last.background or last.negated or not isinstance(last.node, Pipeline):
+    if broken or not block.statements:
+        return ()
+    *earlier, last = block.statements[-1].items  # if the last does not run, PIPESTATUS is that of one of the others
+    if last.background or last.negated or not isinstance(last.node, Pipeline):
         return ()
     count = len(last.node.stages)
-    if any(_count(item) in (None, count) for item in _items_before_last(block)) or not all(
-        map(_is_harmless, _commands_of_shell(block))
-    ):
+    if any(_count(item) in (None, count) for item in earlier) or not all(map(_is_harmless, _commands_of_shell(block))):
         return ()
     return tuple(stage.name or UNKNOWN if isinstance(stage, SimpleCommand) else UNKNOWN for stage in last.node.stages)
-
-
-def _items_before_last(block: Block) -> Iterator[ListItem]:
-    """Yield the items that decide whether the last one runs. If it does not run, PIPESTATUS is that of one of these."""
-    items = block.items
-    for place in range(len(items) - 1, 0, -1):
-        if items[place].operator not in ("&&", "||"):
-            return
-        yield items[place - 1]
 
 
 def _count(item: ListItem) -> int | None:

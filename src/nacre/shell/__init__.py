@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from nacre.shell.command import Command, Redirection, Script
 from nacre.shell.env_code import runs_code
 from nacre.shell.interpreter.interpreter import Interpreter
-from nacre.shell.interpreter.state import State, Variables
-from nacre.shell.registry import HANDLERS
+from nacre.shell.interpreter.state import State, VariableAttributes
 from nacre.shell.symbolic import remove_markers
 from nacre.shell.syntax.parser import parse
 from nacre.shell.syntax.words import TooDeep
 from nacre.shell.values.values import Value
+from nacre.shell.values.variables import Variables
 
 __all__ = ["Command", "Redirection", "Script", "read"]
 
@@ -48,19 +48,21 @@ def read(
         variables.own[name] = [remove_markers(value)]
     variables["HOME"] = [home]
     variables["HISTFILE"] = [f"{home}/.bash_history"]
-    walker = Interpreter(script, HANDLERS)
+    interpreter = Interpreter(script)
     state = State(cwd, home, variables)
-    state.exported = frozenset((*variables.own, *(env or ())))
+    state.attributes = VariableAttributes(exported=frozenset((*variables.own, *(env or ()))))
     try:
         for name, value in env.items() if env else ():
             variables[name] = [remove_markers(value)]
             if runs_code(name):
                 script.env_runs_code = True
-                walker.run_env_code(name, remove_markers(value), state)
+                interpreter.scripts.run_env_code(name, remove_markers(value), state)
         script.block, script.syntax_error = parse(script.text)
-        walker.interpret(script.block, state, None if stdin is None else remove_markers(stdin))
+        interpreter.interpret(script.block, state, None if stdin is None else remove_markers(stdin))
     except (TooDeep, RecursionError):
         script.gave_up = "it is nested too deeply"
     except MemoryError:
         script.gave_up = "there is not enough memory to follow it"
+    finally:
+        interpreter.close()
     return script

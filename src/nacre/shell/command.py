@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from nacre.shell.frame import TOP, Frame
 from nacre.shell.option_tables import OPTION_SPECS
 from nacre.shell.options import OptionSpec, ParsedOptions, spec_for
 from nacre.shell.symbolic import may_equal, to_display
@@ -43,13 +44,10 @@ class Command:
         "cwd",
         "cwd_certain",
         "end",
+        "frame",
         "home",
         "is_function_call",
         "name",
-        "operator_before",
-        "parent",
-        "pipe_in",
-        "pipe_out",
         "redirects",
         "script",
         "start",
@@ -70,11 +68,7 @@ class Command:
         """Contents of its standard input, as far as known; None if it is the caller's input."""
         self.script: str | None = None
         """The code that it would execute, if it is a shell or an interpreter."""
-        self.parent: Command | None = None
-        """The wrapper that runs it: `sudo`, `bash -c`."""
-        self.operator_before = ""
-        """How it, or the construct that contains it, is joined to a command before it: `;` (also for a newline, `&`,
-        `then`) or `&&`."""
+        self.frame: Frame = TOP
         self.is_function_call = False
         """True if it calls a function of the script, even if a program or builtin has that name."""
         self.cache: dict[str, object] = {}
@@ -84,13 +78,32 @@ class Command:
         or to several, and so may a glob."""
         self.cwd_certain = True
         """True if `cwd` is certain: no `cd` that may have failed comes before it."""
-        self.pipe_in = self.pipe_out = 0
-        """Numbers of the pipes it reads from and writes to; 0 for none.
+
+    @property
+    def parent(self) -> Command | None:
+        """The wrapper that runs it: `sudo`, `bash -c`."""
+        return self.frame.parent
+
+    @property
+    def operator_before(self) -> str:
+        """How it, or the construct that contains it, is joined to a command before it: `;` (also for a newline, `&`,
+        `then`) or `&&`."""
+        return self.frame.operator
+
+    @property
+    def pipe_in(self) -> int:
+        """Number of the pipe that it reads from; 0 for none.
 
         Each `|`, `<(…)` and `>(…)` is a pipe with a unique number, assigned as the script is interpreted; a coprocess
         has two. Data written to a pipe is read by the commands whose `pipe_in` is its number. As with processes,
         commands inside a command (a group, a function, a text it executes) inherit its pipes unless they make their
         own: in `eval "a | b" | c`, `b` writes to the pipe that `c` reads."""
+        return self.frame.pipes[0]
+
+    @property
+    def pipe_out(self) -> int:
+        """Number of the pipe that it writes to; 0 for none."""
+        return self.frame.pipes[1]
 
     @property
     def words(self) -> str:

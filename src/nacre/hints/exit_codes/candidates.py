@@ -136,11 +136,9 @@ class _Search:
             self.found.append(None)
 
     def block(self, block: Block, streams: StreamTargets) -> None:
-        items = list(block.items)
-        if not items:
+        if not block.statements:
             self.found.append(None)
-        while items:
-            item = items.pop()
+        for item in reversed(block.items):
             self._item(item, streams)
             if item.operator != "&&" and not self._first:
                 return  # earlier items did not set the status

@@ -42,7 +42,9 @@ def is_harmless(script: Script, names: frozenset[str] | None = None) -> bool:
 
 
 def _block(block: Block, names: frozenset[str]) -> bool:
-    return bool(block.items) and all(not item.background and _node(item.node, names) for item in block.items)
+    return bool(block.statements) and all(
+        not item.background and _node(item.node, names) for statement in block.statements for item in statement.items
+    )
 
 
 def _node(node: Node, names: frozenset[str]) -> bool:

@@ -150,7 +150,11 @@ def program(word: str) -> str:
 
 
 def _words(text: str) -> tuple[list[str], bool]:
-    """Split text into words like a shell; the second value is whether there is an operator between commands."""
+    """Split text into words like a shell; the second value is whether there is an operator between commands.
+
+    The parser cannot do this: a rule is a pattern, not a script. A star is a wildcard in quotes, too; `$`, `#`,
+    brackets and reserved words stand for themselves; and an unclosed quote ends with the rule.
+    """
     words: list[str] = []
     word, quote, begun, position = "", "", False, 0
     while position < len(text):

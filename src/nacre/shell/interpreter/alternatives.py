@@ -17,14 +17,16 @@ MAX_COMBINATIONS = 16
 class Checkpoint:
     """The parts of a state that differ between the alternatives of a command."""
 
-    __slots__ = ("arguments", "cwd", "cwd_certain", "variables")
+    __slots__ = ("cwd", "cwd_certain", "lists", "variables")
 
     def __init__(self, state: State) -> None:
-        self.variables, self.arguments = state.variables, state.arguments
+        self.variables, self.lists = state.variables, state.arguments.lists
         self.cwd, self.cwd_certain = state.cwd, state.cwd_certain
 
     def restore(self, state: State) -> None:
-        state.variables, state.arguments = self.variables, self.arguments
+        state.variables = self.variables
+        if state.arguments.lists is not self.lists:
+            state.arguments = state.arguments.replace_values(lists=self.lists)
         state.cwd, state.cwd_certain = self.cwd, self.cwd_certain
 
     def merge(self, alternatives: list[Checkpoint], state: State) -> int:
@@ -32,7 +34,7 @@ class Checkpoint:
         alternatives[-1].restore(state)
         state.variables = self.variables
         spent = self.variables.merge(*(way.variables for way in alternatives), stays=False)
-        spent += state.merge_arguments(*(way.arguments for way in alternatives))
+        spent += state.merge_arguments(*(way.lists for way in alternatives))
         if any(way.cwd != state.cwd for way in alternatives):
             place = common_parent_glob([way.cwd for way in alternatives])
             state.cwd, state.cwd_certain = place or state.cwd, bool(place)

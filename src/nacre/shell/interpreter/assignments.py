@@ -20,7 +20,7 @@ _NUMBER = lazy_regex(r"-?[0-9]+")
 
 def assigned_value(assignment: Assignment, expander: Expander) -> Value:
     """Expand the right side of an assignment to a text or, for `name=(…)`, to the elements of an array."""
-    mapped = assignment.name in expander.state.maps
+    mapped = assignment.name in expander.state.attributes.maps
     if assignment.subscript is not None:
         subscript = expander.text(assignment.subscript)
         if not mapped:
@@ -51,10 +51,10 @@ def _element(word: Word, expander: Expander, *, arithmetic: bool) -> list[str]:
 def assign(expander: Expander, assignment: Assignment, value: Value) -> None:
     """Store the value of an assignment in its variable."""
     state = expander.state
-    name = state.references.get(assignment.name, assignment.name)
+    name = state.attributes.references.get(assignment.name, assignment.name)
     if isinstance(value, tuple):
         old = state.variables.get(name) if assignment.append else None
-        expander.substituter.charge(COST_APPEND * sum(len(value) + len(each) for each in old) if old else 0)
+        expander.interpreter.budget.charge(COST_APPEND * sum(len(value) + len(each) for each in old) if old else 0)
         state.variables[name] = [_append_elements(each, value, expander, name) for each in old] if old else [value]
         return
     key = None if assignment.subscript is None else expander.text(assignment.subscript)
@@ -66,36 +66,36 @@ def store(expander: Expander, target: str, text: str, *, append: bool = False) -
     target = to_source(target)
     name, bracket, key = target.partition("[")
     if bracket:
-        expander.substituter.expand_again(target, expander.state)
-    name = expander.state.references.get(name, name)
+        expander.expand_again(target)
+    name = expander.state.attributes.references.get(name, name)
     _put(expander, name, key.removesuffix("]") if bracket else None, text, append=append)
 
 
 def convert_value(state: State, name: str, text: str, *, append: bool = False) -> str:
     """Convert a text according to the attributes of a variable: to a number (`declare -i`), to capitals (`-u`)."""
-    if name in state.integers:
+    if name in state.attributes.integers:
         return text if _NUMBER.fullmatch(text) and not append else UNKNOWN_NONEMPTY
-    return state.cases[name](text) if name in state.cases else text
+    return state.attributes.cases[name](text) if name in state.attributes.cases else text
 
 
 def _put(expander: Expander, name: str, key: str | None, text: str, *, append: bool) -> None:
     state = expander.state
-    if name in state.integers:
+    if name in state.attributes.integers:
         expander.arithmetic(text)
         text, append = convert_value(state, name, text, append=append), False
-    elif name in state.cases:
+    elif name in state.attributes.cases:
         text = convert_value(state, name, text)
     old = state.variables.get(name)
     if key is None and not append and (not old or all(isinstance(each, str) for each in old)):
         state.set(name, text)
         return
-    mapped = name in state.maps
+    mapped = name in state.attributes.maps
     found: list[Value] = []
     before: list[Value | None] = [*old] if old else [None]
     for each in before:
-        expander.substituter.charge(rebuild_cost(each))
+        expander.interpreter.budget.charge(rebuild_cost(each))
         value = store_value(each, key, text, append=append, mapped=mapped)
-        found.append(expander.substituter.keep_if_short(value) if isinstance(value, str) else value)
+        found.append(expander.interpreter.budget.keep_if_short(value) if isinstance(value, str) else value)
     state.variables[name] = found
 
 
@@ -103,5 +103,5 @@ def _append_elements(old: Value, value: tuple[str, ...], expander: Expander, nam
     both = (old, *value) if isinstance(old, str) else old + value
     if not any(KEYED in each for each in both):
         return both
-    expander.substituter.charge(rebuild_cost(both))
-    return to_ordered(elements(both), mapped=name in expander.state.maps)
+    expander.interpreter.budget.charge(rebuild_cost(both))
+    return to_ordered(elements(both), mapped=name in expander.state.attributes.maps)

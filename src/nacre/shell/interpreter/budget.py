@@ -23,14 +23,14 @@ class Budget:
 
     def __init__(self, script: Script) -> None:
         self.script = script
-        self._spent = 0
-        self._dropped_text = False
+        self.spent = 0
+        self.dropped_text = False
         """Whether a text was dropped because it was too long."""
 
     def charge(self, characters: int) -> bool:
         """Charge work, in characters of text; return whether the analysis may go on."""
-        self._spent += characters
-        if self._spent > MAX_WORK:
+        self.spent += characters
+        if self.spent > MAX_WORK:
             self.give_up("what it does grows beyond what can be followed")
         return not self.script.gave_up
 
@@ -42,7 +42,7 @@ class Budget:
         """Return a text to keep; if it is too long, only its origin."""
         if len(text) <= LONGEST_TEXT:
             return text
-        self._dropped_text = True
+        self.dropped_text = True
         return cap_length(text)
 
     def should_follow(self, number: int, texts: Iterable[str]) -> bool:

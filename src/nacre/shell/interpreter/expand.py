@@ -1,24 +1,21 @@
 """Expand words to the fields that bash would make of them, if known: quotes, tildes, variables, splitting, globs.
 
-Commands in substitutions are passed to `Substituter`, which returns what they would print.
+`Substitutions` follows the commands in them, and returns what they would print.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import MAX_ARGUMENTS
+from nacre.shell.interpreter.operators import apply_operator, key_of
 from nacre.shell.interpreter.state import State
-from nacre.shell.interpreter.substituter import Substituter
-from nacre.shell.quoting import escape_arg
 from nacre.shell.symbolic import (
     MAX_CHARS,
     PARENT_PID,
     SHELL_PID,
-    STAR,
     UNKNOWN,
     UNKNOWN_NONEMPTY,
     cap_length,
@@ -26,44 +23,38 @@ from nacre.shell.symbolic import (
     is_fully_known,
     is_literal,
     mark_globs,
-    origin_marker,
     with_unknowns_empty,
 )
 from nacre.shell.syntax.braces import MAX_WORDS, TooManyWords, expand_braces
-from nacre.shell.syntax.escapes import ansi_c
 from nacre.shell.syntax.nodes import Arithmetic, Literal, ParameterExpansion, Part, Substitution, Word
 from nacre.shell.values.arrays import element, join_elements
 from nacre.shell.values.parameters import (
-    capital,
-    change_case,
-    pattern_cost,
-    replace_pattern,
-    slice_value,
     split_fields,
-    trim_pattern,
 )
 from nacre.shell.values.positional import ANY, Lists, PositionalArguments
-from nacre.shell.values.values import Value, union
+from nacre.shell.values.values import Value
+
+if TYPE_CHECKING:
+    from nacre.shell.command import Command
+    from nacre.shell.frame import Frame
+    from nacre.shell.interpreter.interpreter import Interpreter
+    from nacre.shell.syntax.nodes import Node
 
 _T = TypeVar("_T")
 _SPACES = " \t\n"
 _TILDE = lazy_regex(r"~([\w.+-]*)(?=/|$)")
 _NAME = lazy_regex(r"[A-Za-z_]\w*", re.ASCII)
-_OFFSET = lazy_regex(r"\s*+(-?[0-9]{0,18})\s*+(?::\s*+(-?[0-9]{1,18})\s*+)?$")
 _CALCULATED = lazy_regex(
     r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))", re.ASCII
 )
 """Matches names that arithmetic assigns a value to."""
 _IN_BRACES = lazy_regex(r"\$\{(?:\\\n)*[ \t\n|]")
-_EXTENDED = lazy_regex(r"[?*+@!]\(")
 _NUMBERS = frozenset(
     ("RANDOM", "SECONDS", "LINENO", "BASHPID", "UID", "EUID", "?", "!", "-", "#", "HOSTNAME", "BASH_VERSION")
 )
 
 
 _MAX_NUMBER_DIGITS = 9
-_PATTERN_STEPS_PER_CHAR = 10
-"""Steps of matching a pattern that cost as much as one character."""
 _MAX_SCRIPT_ARGUMENTS = 7
 """Scripts do not get that many arguments; `$9` is a way to write an empty text: `rm$IFS$9-rf`."""
 COST_TOO_LONG = 1_000_000_000
@@ -79,20 +70,27 @@ class Expander:
     """Expands the words of one command, at one point of a script."""
 
     __slots__ = (
+        "_budget",
         "_choices_made",
         "_printed",
-        "_set",
         "alternatives",
+        "assigned_parts",
+        "at",
         "certain_args",
         "choice",
         "choices",
+        "frame",
+        "interpreter",
         "state",
-        "substituter",
     )
 
-    def __init__(self, state: State, runs: Substituter) -> None:
+    def __init__(self, state: State, interpreter: Interpreter, frame: Frame, at: Node | Command) -> None:
         self.state = state
-        self.substituter = runs
+        self.interpreter = interpreter
+        self._budget = interpreter.budget
+        self.frame = frame
+        self.at = at
+        """The command whose words they are, or the one that expands a text again."""
         self.choice = 0
         """Index of the value that each variable is assumed to have; `choices`: the largest number of values."""
         self.choices = 1
@@ -102,7 +100,7 @@ class Expander:
         """As in `Command.certain_args`, for the words that were expanded last."""
         self._choices_made: dict[str, int] = {}
         self._printed: dict[int, list[str]] = {}
-        self._set: set[int] = set()
+        self.assigned_parts: set[int] = set()
         """Expansions that gave a variable its value (`${x:=…}`), which means that it had none before."""
 
     def fields(self, word: Word) -> list[str]:
@@ -111,7 +109,7 @@ class Expander:
             return [word.literal]
         found = [field for each in self.expand_braces(word) for field in self._split(each.parts)]
         if len(found) > 100:
-            self.substituter.charge(COST_FIELD * len(found))
+            self._budget.charge(COST_FIELD * len(found))
         return found
 
     def assigned_fields(self, start: str, value: Word) -> list[str]:
@@ -127,11 +125,11 @@ class Expander:
         try:
             found = expand_braces(word.parts)
         except TooManyWords:
-            self.substituter.give_up(f"a word stands for more than {MAX_WORDS} words")
+            self._budget.give_up(f"a word stands for more than {MAX_WORDS} words")
             return [Word(None, UNKNOWN)]
         if len(found) == 1:
             return [word]
-        self.substituter.charge(COST_WORD * len(found))
+        self._budget.charge(COST_WORD * len(found))
         return [Word(parts) for parts in found]
 
     def pick(self, choices: tuple[int, ...]) -> None:
@@ -166,12 +164,12 @@ class Expander:
             and sum(len(part.text) for part in word.parts if isinstance(part, Literal)) > MAX_CHARS
         ):
             return text  # the script itself has a text of that length
-        return self._charge_text(text)
+        return self.charge_text(text)
 
-    def _charge_text(self, text: str) -> str:
+    def charge_text(self, text: str) -> str:
         """Charge a long text to the budget, and cap it: words may double again and again."""
         if len(text) > 1000:
-            self.substituter.charge(len(text) if len(text) <= MAX_CHARS else COST_TOO_LONG)
+            self._budget.charge(len(text) if len(text) <= MAX_CHARS else COST_TOO_LONG)
         return cap_length(text)
 
     def _split(self, parts: list[Part]) -> list[str]:
@@ -188,7 +186,7 @@ class Expander:
                 continue
             value = self.value(part)
             if current is not None and len(current) > MAX_CHARS:
-                current = self._charge_text(current)
+                current = self.charge_text(current)
             if part.quoted and isinstance(value, str):
                 current = (current or "") + value
                 continue
@@ -199,7 +197,7 @@ class Expander:
                 if each is not None:
                     current = (current or "") + each
         if current is not None:
-            fields.append(self._charge_text(current))
+            fields.append(self.charge_text(current))
         return fields
 
     def _pieces(self, value: Value, *, quoted: bool) -> list[str | None]:
@@ -240,18 +238,22 @@ class Expander:
             case Substitution():
                 printed = self._printed.get(id(part))
                 if printed is None:
-                    printed = self._printed[id(part)] = self.substituter.substitute(part, self.state)
-                return printed[0] if len(printed) == 1 else self._choose(_key(part), printed)
+                    printed = self._printed[id(part)] = self.interpreter.substitutions.substitute(part, self)
+                return printed[0] if len(printed) == 1 else self._choose(key_of(part), printed)
             case Arithmetic():
                 self.arithmetic(self.text(part.expression))
                 return UNKNOWN_NONEMPTY
             case ParameterExpansion():
                 return self._parameter(part)
 
+    def expand_again(self, text: str) -> str:
+        """Return a text after bash expands it once more (`${x@P}`, a subscript in arithmetic)."""
+        return self.interpreter.substitutions.expand_again(text, self.state, self.frame, self.at)
+
     def arithmetic(self, expression: str) -> None:
         """Evaluate arithmetic. Names are variables whose text is again an expression; a subscript may run commands."""
         if _substitutes(expression) and not self._in_map(expression):
-            self.substituter.expand_again(expression, self.state)
+            self.expand_again(expression)
         for name in dict.fromkeys(_NAME.findall(expression)):
             for value in self.state.variables.values_of(name):
                 if isinstance(value, str):
@@ -263,27 +265,25 @@ class Expander:
     def subscripts(self, text: str) -> None:
         """Evaluate the subscript, if any, of a text that bash takes as the name of a variable."""
         if "[" in text and _substitutes(text) and not self._in_map(text):
-            self.substituter.expand_again(text, self.state)
+            self.expand_again(text)
 
     def _in_map(self, text: str) -> bool:
-        return bool(self.state.maps) and any(f"{name}[" in text for name in self.state.maps)
+        return bool(self.state.attributes.maps) and any(f"{name}[" in text for name in self.state.attributes.maps)
 
     def _lookup(self, name: str) -> Value | None:
-        values = self.state.variables.get(self.state.references.get(name, name))
+        values = self.state.variables.get(self.state.attributes.references.get(name, name))
         if values:
             if len(values) == 1:
                 return values[0]
             return self._choose(name, values)
         match name:
             case "@" | "*":
-                given = self._arguments()
+                given = self.arguments()
                 return None if given is None else given.words
             case "IFS":
                 return _SPACES
             case "PWD":
-                return (
-                    self.state.cwd if self.state.cwd_certain else self._either(name, self.state.cwd, UNKNOWN_NONEMPTY)
-                )
+                return self.state.cwd if self.state.cwd_certain else self.either(name, self.state.cwd, UNKNOWN_NONEMPTY)
             case "OLDPWD":
                 return UNKNOWN
             case "USER" | "LOGNAME":
@@ -293,26 +293,26 @@ class Expander:
             case "$":
                 return SHELL_PID
             case "0":
-                return self.state.arg0
+                return self.state.arguments.arg0
         if name.isdigit():
             value = self._argument(int(name[:_MAX_NUMBER_DIGITS]))
-            return UNKNOWN_NONEMPTY if name in self.state.nonempty_args and value in (None, "", UNKNOWN) else value
+            return UNKNOWN_NONEMPTY if name in self.state.arguments.nonempty and value in (None, "", UNKNOWN) else value
         return UNKNOWN_NONEMPTY if name in _NUMBERS else None
 
-    def _arguments(self) -> PositionalArguments | None:
+    def arguments(self) -> PositionalArguments | None:
         """Return all arguments in the alternative that is being followed."""
-        lists = self.state.arguments
+        lists = self.state.arguments.lists
         if any(each.certain_args < 0 for each in lists) and lists != (ANY,):
             lists = tuple(dict.fromkeys((*lists, ANY)))
         return self._choose_arguments(lists)
 
     def _choose_arguments(self, lists: Lists) -> PositionalArguments | None:
         if ANY in lists:
-            self.substituter.note_unknown("$@")
+            self._budget.note_unknown("$@")
         return self._choose("@", list(lists)) if len(lists) > 1 else lists[0] if lists else None
 
     def _argument(self, number: int) -> Value | None:
-        given = self._choose_arguments(self.state.arguments)
+        given = self._choose_arguments(self.state.arguments.lists)
         if given is None:
             return "" if number >= _MAX_SCRIPT_ARGUMENTS else None
         arguments, firm = given
@@ -320,21 +320,21 @@ class Expander:
         if number <= firm or value == UNKNOWN or (number == firm + 1 and value and is_fully_known(value)):
             return value
         full = 0 <= firm < number <= len(arguments) and all(map(with_unknowns_empty, arguments[firm:number]))
-        return self._either(str(number), value, UNKNOWN_NONEMPTY if full else UNKNOWN)
+        return self.either(str(number), value, UNKNOWN_NONEMPTY if full else UNKNOWN)
 
     def _parameter(self, part: ParameterExpansion) -> Value:
         value = self._lookup(part.name)
-        if isinstance(value, tuple) and not self.substituter.charge(
+        if isinstance(value, tuple) and not self._budget.charge(
             (COST_CHANGE if part.operator else COST_ELEMENT) * len(value)
         ):
             return UNKNOWN
         subscript = None if part.subscript is None else self.text(part.subscript)
         if subscript is not None:
-            if part.name not in self.state.maps:
+            if part.name not in self.state.attributes.maps:
                 self.arithmetic(subscript)
-            value = element(value, subscript, mapped=part.name in self.state.maps)
+            value = element(value, subscript, mapped=part.name in self.state.attributes.maps)
         elif isinstance(value, tuple) and part.name not in "@*":
-            value = element(value, "0", mapped=part.name in self.state.maps)
+            value = element(value, "0", mapped=part.name in self.state.attributes.maps)
         if part.indirect:
             value = self._indirect(value)
         if part.length:
@@ -342,111 +342,29 @@ class Expander:
         if isinstance(value, tuple) and (part.name == "*" or subscript == "*") and part.quoted:
             value = self._join_elements(part, value, self._separators()[:1])
         if part.operator:
-            return self._apply_operator(part, value)
+            return apply_operator(self, part, value)
         if value == UNKNOWN and part.name == "BASH_REMATCH":
-            self.substituter.note_unknown("$BASH_REMATCH")
+            self._budget.note_unknown("$BASH_REMATCH")
         if value is None:
-            self.substituter.note_unknown(f"${part.name}")
-            return UNKNOWN_NONEMPTY if self.state.nounset and part.name not in "@*" else UNKNOWN
+            self._budget.note_unknown(f"${part.name}")
+            return UNKNOWN_NONEMPTY if self.state.options.nounset and part.name not in "@*" else UNKNOWN
         return value
 
     def _join_elements(self, part: Part, value: tuple[str, ...], separator: str) -> str:
         """Join elements into one text; an element with a glob may have been several."""
         text = join_elements(value, separator)
-        return self._either(_key(part), text, UNKNOWN) if any(map(has_glob, value)) else text
+        return self.either(key_of(part), text, UNKNOWN) if any(map(has_glob, value)) else text
 
     def _indirect(self, value: Value | None) -> Value | None:
         if not isinstance(value, str) or not is_literal(value):
             return None
         name, _, rest = value.partition("[")
         if rest:
-            self.substituter.expand_again(rest, self.state)
+            self.expand_again(rest)
             return element(self._lookup(name), rest.rstrip("]"))
         return self._lookup(name)
 
-    def _apply_operator(self, part: ParameterExpansion, value: Value | None) -> Value:
-        operator, argument = part.operator, part.argument
-        assert argument is not None
-        if operator[-1] in "-=":
-            other = self.text(argument)
-            if value is None or (operator[0] == ":" and value in ("", ())) or value == () or id(part) in self._set:
-                if operator[-1] == "=":
-                    known = self.state.variables.values_of(part.name) if id(part) in self._set else []
-                    self.state.variables[part.name] = union(known, [other])
-                    self._set.add(id(part))
-                return other
-            return (
-                self._either(_key(part), UNKNOWN_NONEMPTY, other) if value == UNKNOWN and operator[0] == ":" else value
-            )
-        if operator[-1] == "+":
-            other = self.text(argument)
-            if value is None or value == UNKNOWN:
-                return self._either(_key(part), other, "")
-            return "" if operator[0] == ":" and value in ("", ()) else other
-        if operator[-1] == "?":
-            self.text(argument)
-            if operator == ":?" and part.subscript is None and _NAME.fullmatch(part.name):
-                self.state.assume_nonempty(part.name)
-            return UNKNOWN_NONEMPTY if value is None or value in ("", UNKNOWN, ()) else value
-        if operator[0] in "#%/^,~":
-            return self._by_pattern(part, value, argument)
-        given = self.text(argument)
-        if operator == ":":
-            self.arithmetic(given)
-        if value is None:
-            self.substituter.note_unknown(f"${{{part.name}{operator}…}}")
-            return UNKNOWN
-        if isinstance(value, tuple):
-            if operator == ":" and (found := _OFFSET.match(given)):
-                return self._slice_elements(part, value, found)
-            return tuple(self._charge_text(self._apply_change(each, operator, given)) for each in value)
-        return self._charge_text(self._apply_change(value, operator, given))
-
-    def _by_pattern(self, part: ParameterExpansion, value: Value | None, argument: Word) -> Value:
-        """Apply `${x#…}`, `${x/…/…}`, `${x^…}` and similar operators."""
-        operator, replacement = part.operator, ""
-        if operator[0] == "/":
-            argument, other = _halves(argument)
-            replacement = self.text(other)
-        glob = self.text(argument, globs=True)
-        if value is None:
-            self.substituter.note_unknown(f"${{{part.name}{operator}…}}")
-            return UNKNOWN
-        unquoted = [each.text for each in argument.parts if isinstance(each, Literal) and not each.quoted]
-        if any(map(_EXTENDED.search, unquoted)):
-            return origin_marker("".join(value))
-        if isinstance(value, tuple):
-            return tuple(self._charge_text(self._apply_pattern(part, each, glob, replacement)) for each in value)
-        return self._charge_text(self._apply_pattern(part, value, glob, replacement))
-
-    def _slice_elements(self, part: ParameterExpansion, value: tuple[str, ...], found: re.Match[str]) -> Value:
-        """Apply `${@:2}`, `${x[@]:1:2}`. An element that is skipped or counted may in fact be none, or several."""
-        if part.name in "@*":
-            given = self._arguments()
-            value, firm = (self.state.arg0, *value), MAX_ARGUMENTS if given is None else given.certain_args + 1
-        else:
-            firm = next((index for index, each in enumerate(value) if each == UNKNOWN or has_glob(each)), MAX_ARGUMENTS)
-        first, length = int(found[1] or 0), int(found[2] or 0)
-        some = slice_value(value, found)
-        if firm >= MAX_ARGUMENTS or (first >= 0 <= length and first <= firm and first + length <= firm + 1):
-            return some
-        return self._either(_key(part), some, (UNKNOWN,))
-
-    def _apply_pattern(self, part: ParameterExpansion, value: str, glob: str, replacement: str) -> str:
-        operator = part.operator
-        if not is_fully_known(value):
-            return UNKNOWN
-        if operator[0] in "^,~":
-            return change_case(value, operator, glob)
-        self.substituter.charge(pattern_cost(value, glob) // _PATTERN_STEPS_PER_CHAR)
-        if operator[0] != "/":
-            return trim_pattern(value, operator, glob)
-        text = replace_pattern(value, operator, glob, replacement, literally=False)
-        if "&" not in replacement:
-            return text
-        return self._either(_key(part), text, replace_pattern(value, operator, glob, replacement, literally=True))
-
-    def _either(self, key: str, one: _T, other: _T) -> _T:
+    def either(self, key: str, one: _T, other: _T) -> _T:
         return self._choose(key, [one, other])
 
     def _choose(self, key: str, values: list[_T]) -> _T:
@@ -455,40 +373,7 @@ class Expander:
         self.choices = max(self.choices, len(values))
         return values[min(self._choices_made.get(key, self.choice), len(values) - 1)]
 
-    def _apply_change(self, value: str, operator: str, given: str) -> str:
-        if operator == "@":
-            if given == "P":
-                return self.substituter.expand_again(value, self.state)
-            return _CHANGES[given](value) if given in _CHANGES else origin_marker(value)
-        found = _OFFSET.match(given) if operator == ":" and is_fully_known(value) else None
-        if found is None:
-            return UNKNOWN
-        if has_glob(value):
-            return STAR  # any part of any name that matches
-        text = slice_value(value, found)
-        return text if isinstance(text, str) else UNKNOWN
-
-
-_CHANGES: dict[str, Callable[[str], str]] = {
-    "U": str.upper, "L": str.lower, "u": capital, "Q": escape_arg, "E": ansi_c,
-}  # fmt: skip
-
-
-def _key(part: Part) -> str:
-    """Return a key that is unique among the parts of one command."""
-    return f"${id(part)}"
-
 
 def _substitutes(text: str) -> bool:
     """Tell whether a text may contain commands."""
     return "$(" in text or "`" in text or ("${" in text and _IN_BRACES.search(text) is not None)
-
-
-def _halves(argument: Word) -> tuple[Word, Word]:
-    """Split the argument of `${x/searched/replacement}`."""
-    for index, part in enumerate(argument.parts):
-        if isinstance(part, Literal) and not part.quoted and "/" in part.text:
-            before, _, after = part.text.partition("/")
-            searched = [*argument.parts[:index], Literal(before, quoted=False)]
-            return Word(searched), Word([Literal(after, quoted=False), *argument.parts[index + 1 :]])
-    return argument, Word([])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from nacre.shell.interpreter.control_flow import always_succeeds
 from nacre.shell.syntax.nodes import (
     Block,
     Case,
@@ -159,10 +160,7 @@ def _is_forever(loop: Loop) -> bool:
     if loop.expressions is not None:
         parts = [part.text for part in loop.expressions.parts if isinstance(part, Literal)]
         return len(parts) == len(loop.expressions.parts) and "".join(parts).split(";")[1:2] in ([""], [" "], ["1"])
-    condition = loop.condition.items if loop.condition is not None else []
-    return (
-        len(condition) == 1 and isinstance(condition[0].node, SimpleCommand) and condition[0].node.name in ("true", ":")
-    )
+    return loop.condition is not None and always_succeeds(loop.condition.only_item)
 
 
 def _is_bounded(loop: Loop) -> bool:

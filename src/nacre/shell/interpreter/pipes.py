@@ -2,83 +2,63 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
-from nacre.shell.command import Command, Redirection, Script
+from nacre.shell.command import Command, Redirection
+from nacre.shell.frame import Frame
 from nacre.shell.interpreter.budget import MAX_COMMANDS, Budget
 from nacre.shell.interpreter.expand import Expander
 from nacre.shell.interpreter.state import State
 from nacre.shell.symbolic import DOWNLOADED, UNKNOWN, is_fully_known
-from nacre.shell.syntax.nodes import Block, Node, Redirect, Substitution
+from nacre.shell.syntax.nodes import Node, Redirect, Substitution
 
 
-class Pipes(Budget, ABC):
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self._stdin: str | None = None
-        """Standard input of the command that is being followed; the substitutions in its words have the same."""
-        self._pipes = (0, 0)
-        """Its `pipe_in` and `pipe_out`."""
+class Pipes:
+    """Numbers the pipes of a script, and follows redirections."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self._numbers: dict[tuple[Node | Substitution, tuple[int, int]], int] = {}
         """First pipe that a node makes, by the node and the pipes around it: followed again there, it is the same."""
-        self._piped = 0
+        self._count = 0
         """Number of pipes so far."""
-        self._pipe_ends: dict[str, int] = {}
+        self.ends: dict[str, int] = {}
         """Pipes that have a path: those of `<(…)` and `>(…)`."""
-        self._coprocess = (0, 0)
+        self.coprocess = (0, 0)
         """Pipes to and from the last coprocess; their descriptors are not known."""
-        self._pending_sinks: list[tuple[str, Block, int]] = []
-        """Path, commands and pipe of each `>(…)` whose input has not been written yet."""
-        self._output_partial = False
-        """In a substitution: whether it may print only a part of what it seems to print."""
 
-    @abstractmethod
-    def block(self, block: Block, state: State, stdin: str | None) -> str:
-        """Follow the commands of a block; return what they print."""
-
-    def content(self, path: str, state: State) -> str | None:
-        """Return the content of a file that the script has written (all that it may have); None for other files."""
-        texts = state.files.contents(path)
-        if len(texts) < 2:
-            return texts[0] if texts else None
-        self._output_partial = True
-        return self.keep_if_short("\n".join(text.removesuffix("\n") for text in texts) + "\n")
-
-    def run_pending_sinks(self, first: int, state: State) -> None:
-        """Follow the commands of each `>(…)` from index `first` on; they read what was written to it."""
-        pipes = self._pipes
-        while len(self._pending_sinks) > first:
-            path, body, pipe = self._pending_sinks.pop()
-            self._pipes = pipe, pipes[1]
-            self.block(body, state.fork(), state.files.get(path) or None)
-        self._pipes = pipes
-
-    def new_pipes(self, made_by: Node | Substitution, many: int) -> int:
-        """Return the number of the first of `many` new, consecutive pipes."""
-        first = self._numbers.get((made_by, self._pipes))
+    def add(self, made_by: Node | Substitution, many: int, outer: tuple[int, int]) -> int:
+        """Return the number of the first of `many` new, consecutive pipes. `outer`: the pipes of its frame."""
+        first = self._numbers.get((made_by, outer))
         if first is None:
-            first = self._piped + 1
-            self._piped += many
+            first = self._count + 1
+            self._count += many
             if len(self._numbers) < MAX_COMMANDS:
-                self._numbers[made_by, self._pipes] = first
+                self._numbers[made_by, outer] = first
         return first
 
-    def _redirected_pipes(self, redirects: tuple[Redirection, ...]) -> tuple[int, int]:
-        """Return the pipes of a command with these redirections."""
-        pipe_in, pipe_out = self._pipes
+    def redirect(self, redirects: tuple[Redirection, ...], pipes: tuple[int, int]) -> tuple[int, int]:
+        """Return the pipes of a command with these redirections, which has `pipes` without them."""
+        pipe_in, pipe_out = pipes
         for opened in redirects:
             if opened.operator in ("<&", ">&") and not is_fully_known(opened.target):
-                to, back = self._coprocess
+                to, back = self.coprocess
             else:
-                to = back = self._pipe_ends.get(opened.target, 0)
+                to = back = self.ends.get(opened.target, 0)
             if opened.operator in ("<", "<&"):
                 pipe_in = back or pipe_in
             else:
                 pipe_out = to or pipe_out
         return pipe_in, pipe_out
 
+    def content(self, path: str, state: State, frame: Frame) -> str | None:
+        """Return the content of a file that the script has written (all that it may have); None for other files."""
+        texts = state.files.contents(path)
+        if len(texts) < 2:
+            return texts[0] if texts else None
+        frame.mark_partial()
+        return self._budget.keep_if_short("\n".join(text.removesuffix("\n") for text in texts) + "\n")
+
     def open_redirects(
-        self, redirects: list[Redirect], expander: Expander, stdin: str | None
+        self, redirects: list[Redirect] | tuple[()], expander: Expander, stdin: str | None
     ) -> tuple[tuple[Redirection, ...], str | None]:
         """Expand redirections. Return them, and the standard input after them."""
         opened = []
@@ -95,7 +75,7 @@ class Pipes(Budget, ABC):
                         target = f"/dev/fd/{target}"
                     elif redirect.operator not in ("<", "<>"):
                         continue
-                    held = self.content(expander.state.path(target), expander.state)
+                    held = self.content(expander.state.path(target), expander.state, expander.frame)
                     from_network = target.startswith(("/dev/tcp/", "/dev/udp/"))
                     text = held if held is not None else DOWNLOADED if from_network else UNKNOWN
             if redirect.descriptor in ("", "0"):
@@ -111,7 +91,7 @@ class Pipes(Budget, ABC):
                 path = state.path(opened.target)
                 before = state.files.contents(path) if opened.operator in (">>", "&>>") else ()
                 texts = [("" if text == UNKNOWN else text) + printed for text in before]
-                state.files.put(path, tuple(map(self.keep_if_short, texts or (printed,))))
-                self.charge(sum(map(len, before)) >> 6)
+                state.files.put(path, tuple(map(self._budget.keep_if_short, texts or (printed,))))
+                self._budget.charge(sum(map(len, before)) >> 6)
                 printed = ""
         return printed

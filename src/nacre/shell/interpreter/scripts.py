@@ -1,17 +1,16 @@
-"""Follow texts that are run in turn: by a substitution, a trap, a wrapper or another shell."""
+"""Follow texts that are run in turn: by a trap, a wrapper or another shell."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nacre.base.lazy_regex import lazy_regex
-from nacre.shell.command import MAX_ARGUMENTS, Command, Script, drop_known
+from nacre.shell.command import MAX_ARGUMENTS, Command, drop_known
 from nacre.shell.env_code import function_name, is_command, is_expanded
+from nacre.shell.frame import TOP, Frame
 from nacre.shell.interpreter.budget import TOO_LONG_REASON
-from nacre.shell.interpreter.expand import Expander
-from nacre.shell.interpreter.pipes import Pipes
-from nacre.shell.interpreter.state import State, Variables
+from nacre.shell.interpreter.state import ShellArguments, State
 from nacre.shell.symbolic import (
     ALL_FOUND,
     BRACKET,
@@ -25,10 +24,12 @@ from nacre.shell.symbolic import (
     is_literal,
     to_source,
 )
-from nacre.shell.syntax.nodes import Block, Node, Pipeline, SimpleCommand, Substitution
-from nacre.shell.syntax.parser import expansion, parse
-from nacre.shell.syntax.words import BashSyntaxError, TooDeep
+from nacre.shell.syntax.nodes import Block, SimpleCommand
+from nacre.shell.syntax.parser import parse
 from nacre.shell.values.positional import PositionalArguments
+
+if TYPE_CHECKING:
+    from nacre.shell.interpreter.interpreter import Interpreter
 
 MAX_NESTING = 8
 """Nested wrappers and texts that are followed: `sudo bash -c "…"` is two."""
@@ -43,122 +44,50 @@ _GLOBS = lazy_regex(rf"[{STAR}{QUESTION}]|{BRACKET}[^\]]*\]?")
 _SAME_SHELL = frozenset(("source", "."))
 
 
-class ScriptRunner(Pipes):
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self.depth = 0
-        self._parent: Command | None = None
-        self._inside: tuple[int, int] | None = None
-        """Span to report for text that is not in the script verbatim."""
-        self._list_start: Node = SimpleCommand(0)
-        """The command that is being followed."""
+class ScriptRunner:
+    """Follows subshells, wrapped commands, and texts that shells execute, with their traps."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
         self._parsed: dict[tuple[str, int], tuple[Block, bool]] = {}
         """Syntax trees of texts, while `_parsed_chars_left` allows: many texts are parsed more than once."""
         self._parsed_chars_left = MAX_PARSED_CHARS
-        self._aliases: tuple[str, ...] = ()
-        """Aliases whose text is being read: in that text, and in no other, they are ordinary words."""
-        self._texts: list[str] | None = None
-        """In a substitution: the texts that may be printed, if there are several."""
         self._traps: list[tuple[Command, str, set[tuple[object, ...]], int]] = []
         """Traps that are set: the command, the text, what it ran when it was followed, the directory changes before."""
         self.cd_count = 0
         """Number of directory changes, by any shell."""
 
-    @abstractmethod
-    def _run(self, command: Command, state: State, *, functions: bool = True) -> str:
-        """Record and follow a command; return what it prints."""
+    # traps
 
-    def substitute(self, part: Substitution, state: State) -> list[str]:
-        self.note_unknown("$(…)")
-        path = f"/dev/fd/{63 + len(state.files)}"
-        pipe = self.new_pipes(part, 1) if part.kind in "<>" else 0
-        if part.kind == ">":
-            state.files[path] = ""
-            self._pending_sinks.append((path, part.body, pipe))
-            self._pipe_ends[path] = pipe
-            return [path]
-        here, inside, stdin, pipes = self._list_start, self._inside, self._stdin, self._pipes
-        before, self._texts, self._output_partial = (self._texts, self._output_partial), [], False
-        if inside is None and _is_repositioned(part.body):
-            self._inside = here.start, here.end
-        self._pipes = pipes[0], pipe
-        printed = (
-            self._in_current_shell(part, state, stdin)
-            if part.kind in "{|"
-            else self.in_subshell(part.body, state, stdin)
-        )
-        self._list_start, self._inside, self._stdin, self._pipes = here, inside, stdin, pipes
-        texts = self._texts or [printed]
-        if self._output_partial or (self._texts and not is_single_command(part.body)):
-            texts = [printed, UNKNOWN]
-        self._texts, self._output_partial = before
-        if part.kind == "|":
-            return [printed]
-        if part.kind in "${":
-            return list(dict.fromkeys(each.replace("\0", "").rstrip("\n") for each in texts))
-        state.files[path], self._pipe_ends[path] = printed, pipe
-        return [path]
-
-    def _in_current_shell(self, part: Substitution, state: State, stdin: str | None) -> str:
-        """Follow commands in this shell itself. Return what `${ …; }` prints, or the private REPLY of `${| …; }`.
-
-        They may also not run at all, as in `${x:-${ …; }}`.
-        """
-        before, functions, cwd, files = state.variables, state.functions, state.cwd, state.files.checkpoint()
-        inner = state.variables = Variables(before)
-        printed = self.block(part.body, state, stdin)
-        state.variables = before
-        if part.kind == "|":
-            replies = inner.own.pop("REPLY", None) or [UNKNOWN]
-            printed = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else UNKNOWN
-        state.files.mark_uncertain(files)
-        self.charge(before.merge(inner, stays=True))
-        state.mark_uncertain(functions)
-        state.cwd_certain = state.cwd_certain and state.cwd == cwd
-        return printed
-
-    def in_subshell(self, block: Block, state: State, stdin: str | None) -> str:
+    def in_subshell(self, block: Block, state: State, frame: Frame) -> str:
         """Follow a block in a subshell, which runs its traps when it exits."""
         inner, before = state.fork(), len(self._traps)
-        printed = self.block(block, inner, stdin)
-        self.run_traps(before, inner)
+        printed = self._interpreter.block(block, inner, frame)
+        self.run_traps(before, inner, frame)
         return printed
 
     def add_trap(self, command: Command, text: str, state: State) -> None:
         """Register a trap, and follow it as if it ran at once. `run_traps` follows it with the variables at exit."""
         known: set[tuple[object, ...]] = set()
-        first, files = len(self.script.commands), state.files.checkpoint()
+        commands = self._interpreter.script.commands
+        first, files = len(commands), state.files.checkpoint()
         self.run_text(command, text, state.fork())
         state.files.mark_uncertain(files)
-        drop_known(self.script.commands, first, known)
+        drop_known(commands, first, known)
         self._traps.append((command, text, known, self.cd_count))
 
-    def run_traps(self, first: int, state: State) -> None:
+    def run_traps(self, first: int, state: State, frame: Frame) -> None:
         """Follow and remove the traps from index `first` on; traps that they set in turn are only removed."""
+        commands = self._interpreter.script.commands
         for command, text, known, moves in self._traps[first:]:
-            before, inner, files = len(self.script.commands), state.fork(), state.files.checkpoint()
+            before, inner, files = len(commands), state.fork(), state.files.checkpoint()
             inner.cwd_certain = inner.cwd_certain and self.cd_count == moves  # it may run in any directory in between
-            self.run_text(command, text, inner)
+            self.run_text(command, text, inner, frame=frame)
             state.files.mark_uncertain(files)
-            drop_known(self.script.commands, before, known)
+            drop_known(commands, before, known)
         del self._traps[first:]
 
-    def expand_again(self, text: str, state: State) -> str:
-        """Expand a text once more, as between double quotes."""
-        if "$" not in text and "`" not in text:
-            return text
-        try:
-            body = expansion(to_source(text))
-        except BashSyntaxError:
-            return UNKNOWN
-        except (TooDeep, RecursionError):
-            self.give_up("it is nested too deeply")
-            return UNKNOWN
-        here, before = self._list_start, self._inside
-        self._inside = before or (here.start, here.end)
-        printed = Expander(state, self).text(body)
-        self._list_start, self._inside = here, before
-        return printed
+    # wrapped commands and texts
 
     def run_wrapped(
         self,
@@ -170,14 +99,18 @@ class ScriptRunner(Pipes):
         functions: bool = False,
     ) -> str:
         """Follow the command of a wrapper: a program even if a function has its name, unless `functions` is set."""
-        if not argv or self.script.gave_up:
+        if not argv or self._interpreter.script.gave_up:
             return stdin or UNKNOWN
+        frame = self._enter(parent, parent.frame)
+        if frame is None:
+            return UNKNOWN
         command = Command(argv, parent.start, parent.end, cwd=state.cwd, home=state.home)
+        command.frame = frame
         command.cwd_certain = state.cwd_certain
         command.stdin = parent.stdin if stdin is None else stdin
         if parent.certain_args < MAX_ARGUMENTS:
             command.certain_args = _certain_prefix(argv[1:])
-        return self._run_nested(parent, lambda: self._run(command, state, functions=functions))
+        return self._interpreter.commands.run(command, state, functions=functions)
 
     def run_text(
         self,
@@ -189,54 +122,60 @@ class ScriptRunner(Pipes):
         arguments: list[str] | None = None,
         zero: str = "bash",
         alias: str = "",
+        frame: Frame | None = None,
     ) -> str:
         """Follow a text that a shell executes; return what it prints.
 
         `arguments`: its positional parameters; None: those around it. `zero`: its `$0`. `alias`: the alias it is from.
+        `frame`: where it runs, if not where `parent` does.
         """
+        budget = self._interpreter.budget
         if parent.script is None:
             parent.script = text
-        if not self.charge(COST_PARSE_CHAR * len(text)):
+        if not budget.charge(COST_PARSE_CHAR * len(text)):
             return UNKNOWN
-        if self._dropped_text and TOO_LONG in text:
-            self.give_up(TOO_LONG_REASON)
+        if budget.dropped_text and TOO_LONG in text:
+            budget.give_up(TOO_LONG_REASON)
         marked, text = text, to_source(text).replace("\0", "")
-        inner = state.fork() if arguments is not None else state
-        if arguments is not None:
-            firm = _certain_prefix(arguments) if parent.certain_args < MAX_ARGUMENTS else MAX_ARGUMENTS
-            inner.arguments, inner.nonempty_args, inner.arg0 = (
-                (PositionalArguments(tuple(arguments), firm),),
-                frozenset(),
-                zero,
-            )
-            inner.in_find_loop = inner.in_find_loop or any(ALL_FOUND in each for each in arguments)
+        inner = state if arguments is None else _with_arguments(parent, state, arguments, zero)
         if has_glob(marked) and ("'" in text or '"' in text):  # a matching name, between quotes
-            self.run_text(parent, _GLOBS.sub(UNKNOWN_NONEMPTY, marked), inner.fork(), stdin=stdin)
+            other = _GLOBS.sub(UNKNOWN_NONEMPTY, marked)
+            self.run_text(parent, other, inner.fork(), stdin=stdin, frame=frame)
+        outer = parent.frame if frame is None else frame
+        nested = self._enter(parent, outer)
+        if nested is None:
+            return UNKNOWN
+        at = self._interpreter.script.text.find(text, parent.start, parent.end) if outer.span is None else -1
+        if at < 0:
+            nested = nested.with_span(parent.start, parent.end)
+        block = self._parse(parent, text, at)
+        traps = len(self._traps)
+        aliases = (*nested.aliases, alias) if alias else ()
+        printed = self._interpreter.block(block, inner, nested.with_text(stdin, aliases))
+        if inner is not state and parent.name not in _SAME_SHELL:
+            self.run_traps(traps, inner, nested)
+        return printed
 
-        def run() -> str:
-            before = self._inside
-            at = self.script.text.find(text, parent.start, parent.end) if before is None else -1
-            if at < 0:
-                self._inside = before or (parent.start, parent.end)
-            known = self._parsed.get((text, at))
-            block, broken = known or parse(text, (lambda position: at + position) if at >= 0 else None)
-            if known is None and len(text) <= self._parsed_chars_left:
-                self._parsed_chars_left -= len(text)
-                self._parsed[text, at] = block, broken
-            if broken:
-                self.script.maybe_syntax_error = True
-                if parent.name in _READERS and is_fully_known(text):
-                    self.script.syntax_error = True
-            traps, aliases = len(self._traps), self._aliases
-            self._aliases = (*aliases, alias) if alias else ()
-            printed = self.block(block, inner, stdin)
-            self._aliases = aliases
-            if inner is not state and parent.name not in _SAME_SHELL:
-                self.run_traps(traps, inner)
-            self._inside = before
-            return printed
+    def _enter(self, parent: Command, outer: Frame) -> Frame | None:
+        """Return the frame of what a command runs; None, and give up, if that is nested too deeply."""
+        if outer.depth >= MAX_NESTING:
+            self._interpreter.budget.give_up(f"more than {MAX_NESTING} wrappers stand inside each other")
+            return None
+        return outer.with_parent(parent)
 
-        return self._run_nested(parent, run)
+    def _parse(self, parent: Command, text: str, at: int) -> Block:
+        """Parse a text that a command executes. `at`: its position in the script; -1 if it is not there verbatim."""
+        known = self._parsed.get((text, at))
+        block, broken = known or parse(text, (lambda position: at + position) if at >= 0 else None)
+        if known is None and len(text) <= self._parsed_chars_left:
+            self._parsed_chars_left -= len(text)
+            self._parsed[text, at] = block, broken
+        if broken:
+            script = self._interpreter.script
+            script.maybe_syntax_error = True
+            if parent.name in _READERS and is_fully_known(text):
+                script.syntax_error = True
+        return block
 
     def read_file(self, parent: Command, path: str, state: State, arguments: list[str] | None = None) -> str | None:
         """Follow a file that the script has written, in a separate shell, with all contents that it may have.
@@ -251,40 +190,41 @@ class ScriptRunner(Pipes):
         for text in known:
             printed[self.run_text(parent, text, state.fork(), arguments=arguments)] = None
         state.files.mark_uncertain(files)
-        self._output_partial = True
-        return self.keep_if_short("".join(printed))
+        parent.frame.mark_partial()
+        return self._interpreter.budget.keep_if_short("".join(printed))
 
     def substitute_marker(self, words: tuple[str, ...], mark: str, text: str) -> tuple[str, ...]:
         """Replace a marker in words by a text; if that exceeds the budget, return only the first word."""
         size = sum(len(word) + word.count(mark) * len(text) for word in words)
-        return tuple(word.replace(mark, text) for word in words) if self.charge(size) else words[:1]
-
-    def _run_nested(self, parent: Command, run: Callable[[], str]) -> str:
-        if self.depth >= MAX_NESTING:
-            self.give_up(f"more than {MAX_NESTING} wrappers stand inside each other")
-            return UNKNOWN
-        before, self._parent = self._parent, parent
-        self.depth += 1
-        try:
-            return run()
-        finally:
-            self.depth -= 1
-            self._parent = before
+        within = self._interpreter.budget.charge(size)
+        return tuple(word.replace(mark, text) for word in words) if within else words[:1]
 
     def run_env_code(self, name: str, value: str, state: State, command: Command | None = None) -> None:
-        """Follow a value of an environment variable that is code."""
+        """Follow a value of an environment variable that is code. `command`: the one that it is given to."""
+        interpreter = self._interpreter
+        frame = TOP if command is None else command.frame
         if is_expanded(name):
-            path = self.expand_again(value, state)
+            path = interpreter.substitutions.expand_again(value, state, frame, command or SimpleCommand(0))
             if command is not None:
                 self.read_file(command, state.path(path), state)
         elif function := function_name(name):
-            self.block(parse(f"{function} {value}", lambda _: 0)[0], state, None)
+            block = parse(f"{function} {value}", lambda _: 0)[0]
+            interpreter.block(block, state, frame.with_stdin(None))
         elif is_command(name):
-            parent = command or Command((f"{name}={value}",), 0, len(self.script.text), cwd=state.cwd, home=state.home)
-            script, inside = parent.script, self._inside
-            self._inside = inside or (parent.start, parent.end)
-            self.run_text(parent, value.lstrip("|!"), state.fork())
-            parent.script, self._inside = script, inside
+            end = len(interpreter.script.text)
+            parent = command or Command((f"{name}={value}",), 0, end, cwd=state.cwd, home=state.home)
+            script = parent.script
+            self.run_text(parent, value.lstrip("|!"), state.fork(), frame=frame.with_span(parent.start, parent.end))
+            parent.script = script
+
+
+def _with_arguments(parent: Command, state: State, arguments: list[str], zero: str) -> State:
+    """Return the state of a shell with these positional parameters."""
+    inner = state.fork()
+    firm = _certain_prefix(arguments) if parent.certain_args < MAX_ARGUMENTS else MAX_ARGUMENTS
+    inner.arguments = ShellArguments((PositionalArguments(tuple(arguments), firm),), frozenset(), zero)
+    inner.in_find_loop = inner.in_find_loop or any(ALL_FOUND in each for each in arguments)
+    return inner
 
 
 def _certain_prefix(arguments: Sequence[str]) -> int:
@@ -293,15 +233,3 @@ def _certain_prefix(arguments: Sequence[str]) -> int:
     For arguments of a command with an uncertain one. If all are known, that one came before them, and all may move.
     """
     return next((index for index, each in enumerate(arguments) if not is_literal(each)), -1)
-
-
-def is_single_command(body: Block) -> bool:
-    """Tell whether a block is a single simple command."""
-    return len(body.items) == 1 and isinstance(body.items[0].node, SimpleCommand)
-
-
-def _is_repositioned(body: Block) -> bool:
-    """Tell whether a block was not read from its place in the script: nested backquotes, a `<<-` document."""
-    node = body.items[0].node if body.items else None
-    node = node.stages[0] if isinstance(node, Pipeline) else node
-    return isinstance(node, SimpleCommand) and node.start >= node.end

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from typing import TYPE_CHECKING
 
-from nacre.shell.interpreter.files import Files
 from nacre.shell.paths import absolute
 from nacre.shell.symbolic import ALL_FOUND, STAR, UNKNOWN, UNKNOWN_NONEMPTY
 from nacre.shell.syntax.nodes import Function
-from nacre.shell.values.merge import collect_by_name, find_differing, merge_cost, merge_values, unique_by_id
+from nacre.shell.values.files import Files
+from nacre.shell.values.merge import find_differing, merge_values, unique_by_id
 from nacre.shell.values.positional import Lists, merge_lists, without_all_found
 from nacre.shell.values.positional import merge_cost as listed_effort
-from nacre.shell.values.values import Value, union
+from nacre.shell.values.values import Value
+from nacre.shell.values.variables import Variables
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _KNOWN = frozenset(("PWD", "OLDPWD", "IFS", "USER", "LOGNAME", "PPID"))
 """Variables to which the shell itself gives a value until they are set."""
-TABLES = frozenset(("BASH_ALIASES", "BASH_CMDS", "BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
-"""Variables that decide what a command word means: aliases, paths that `hash` remembers, whether aliases are used."""
 _EXPANDING = frozenset(("BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT"))
 COST_ENTRY = 8
 """Cost, in characters, of looking at one function or name; `_COST_NEW_ENTRY`: of creating an alias or a reference
@@ -38,74 +41,75 @@ class Alias:
         """The alias that this one replaces, in force up to the end of the line."""
 
 
-class Variables:
-    """Names with all the values they may have here. Scopes are stacked: opening one is cheap however much is below."""
+class _SharedValues:
+    """Values that forks of a state share: they are replaced together, never changed in place."""
 
-    __slots__ = ("_exported", "_outer", "own", "tables")
+    def replace_values(self, **changes: object) -> Self:
+        """Return a copy in which the given values are others."""
+        copy = type(self).__new__(type(self))
+        vars(copy).update(vars(self), **changes)
+        return copy
 
-    def __init__(self, below: Variables | None = None, passed: frozenset[str] | None = None) -> None:
-        """`passed`: a new process begins here, which gets no other variables from below."""
-        self._outer = below
-        self._exported = passed
-        self.own: dict[str, list[Value] | None] = {}
-        """Values set in this scope; None for a variable that was unset."""
-        self.tables: set[str] = set() if below is None else below.tables
-        """Names in `TABLES` that were ever set, in any scope."""
 
-    def get(self, name: str) -> list[Value] | None:
-        """Return the values that a variable may have; None if it is not set here, and so may be in the environment."""
-        scope: Variables | None = self
-        kept, passed = True, False
-        while scope is not None:
-            if name in scope.own:
-                values = scope.own[name]
-                if values and passed:
-                    texts: list[Value] = [
-                        each for each in values if isinstance(each, str)
-                    ]  # an array is never exported
-                    return texts if kept and len(texts) == len(values) else union(texts, [UNKNOWN])
-                return values
-            if scope._exported is not None:
-                kept, passed = kept and name in scope._exported, True
-            scope = scope._outer
-        return None
+class ShellOptions(_SharedValues):
+    """The options of a shell that matter here."""
 
-    def values_of(self, name: str) -> list[Value]:
-        return self.get(name) or []
+    def __init__(self) -> None:
+        self.errexit = False
+        """`set -e`: the shell exits if a command fails."""
+        self.nounset = False
+        """`set -u`: the shell exits if it expands an unset variable."""
+        self.allexport = False
+        """`set -a`: variables are exported when they are assigned."""
+        self.expands_aliases: bool | None = False
+        """Whether aliases are expanded; None if that is not known."""
+        self.lastpipe = False
+        """`shopt -s lastpipe`: this shell runs the last stage of a pipeline itself."""
 
-    def __setitem__(self, name: str, values: list[Value]) -> None:
-        self.own[name] = values
-        if name in TABLES:
-            self.tables.add(name)
 
-    def merge(self, *alternatives: Variables, stays: bool) -> int:
-        """Continue after one of these alternatives, which began here; with `stays`, perhaps after none.
+class VariableAttributes(_SharedValues):
+    """The attributes that names of variables have."""
 
-        Returns the cost of that, in characters.
-        """
-        spent = 0
-        if len({id(way._outer) for way in alternatives}) == 1 and (below := alternatives[0]._outer):
-            found = collect_by_name([way.own for way in alternatives], below.get)
-        else:  # at most two alternatives
-            names = dict.fromkeys(name for way in alternatives for name in way.own)
-            found = ((name, [way.get(name) for way in alternatives]) for name in names)
-        for name, values in found:
-            if stays:
-                values.append(self.get(name))
-            self.own[name] = merge_values(values)
-            spent += merge_cost(values)
-        return spent
+    def __init__(self, exported: frozenset[str] = frozenset()) -> None:
+        self.maps: frozenset[str] = frozenset(("BASH_ALIASES", "BASH_CMDS"))
+        """Associative arrays: their subscripts are texts, those of other arrays are arithmetic."""
+        self.integers: frozenset[str] = frozenset()
+        """Variables whose values are arithmetic (`declare -i`)."""
+        self.cases: dict[str, Callable[[str], str]] = {}
+        """Case conversions of variables (`declare -u`)."""
+        self.references: dict[str, str] = {}
+        """Namerefs (`declare -n`) and the names of their variables."""
+        self.exported = exported
+        """Variables that child shells inherit. Others may be in the environment, too: not all of it is known."""
 
-    def all_values(self) -> dict[str, list[Value] | None]:
-        """Return all variables with the values they may have here."""
-        scopes, scope = [], self
-        while scope._outer is not None:
-            scopes.append(scope)
-            scope = scope._outer
-        found = dict(scope.own)
-        for each in reversed(scopes):
-            found.update(each.own)
-        return found
+
+class ShellArguments(_SharedValues):
+    """The positional parameters."""
+
+    def __init__(self, lists: Lists, nonempty: frozenset[str], arg0: str) -> None:
+        self.lists = lists
+        """The lists that `"$@"` may be."""
+        self.nonempty = nonempty
+        """Numbers of the arguments that a test has shown not to be empty."""
+        self.arg0 = arg0
+
+
+class FunctionTable(_SharedValues):
+    """The functions of a shell."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, Function] = {}
+        self.uncertain: frozenset[str] = frozenset()
+        """Functions that may be missing, or different: they were defined on a condition."""
+        self.exported: frozenset[str] = frozenset()
+        """Functions that child shells inherit."""
+
+
+# until something is set, all states have these
+_NO_OPTIONS = ShellOptions()
+_NO_ATTRIBUTES = VariableAttributes()
+_NO_ARGUMENTS = ShellArguments((), frozenset(), "bash")
+_NO_FUNCTIONS = FunctionTable()
 
 
 class State:
@@ -113,31 +117,19 @@ class State:
 
     __slots__ = (
         "aliases",
-        "allexport",
-        "arg0",
         "arguments",
-        "cases",
+        "attributes",
         "cd_count",
         "cwd",
         "cwd_certain",
-        "errexit",
-        "expands_aliases",
-        "exported",
-        "exported_functions",
         "files",
         "functions",
         "home",
         "in_find_loop",
-        "integers",
-        "lastpipe",
         "locals",
         "loops",
-        "maps",
-        "nonempty_args",
-        "nounset",
+        "options",
         "pending_stdin",
-        "references",
-        "uncertain_functions",
         "variables",
     )  # fmt: skip
 
@@ -147,46 +139,20 @@ class State:
         """Whether the last `cd` certainly succeeded."""
         self.cd_count = 0
         """Number of directory changes so far."""
-        self.errexit = False
-        """`set -e`: the shell exits if a command fails."""
-        self.nounset = False
-        """`set -u`: the shell exits if it expands an unset variable."""
         self.home = home
         self.variables = variables
-        self.maps: frozenset[str] = frozenset(("BASH_ALIASES", "BASH_CMDS"))
-        """Associative arrays: their subscripts are texts, those of other arrays are arithmetic."""
-        self.integers: frozenset[str] = frozenset()
-        """Variables whose values are arithmetic (`declare -i`)."""
-        self.cases: dict[str, Callable[[str], str]] = {}
-        """Case conversions of variables (`declare -u`)."""
-        self.references: dict[str, str] = {}
-        """Namerefs (`declare -n`) and the names of their variables."""
+        self.attributes = _NO_ATTRIBUTES
         self.locals: dict[str, list[Value] | None] | None = None
         """In a function: the values that its local variables have outside of it."""
         self.loops: frozenset[str] = frozenset()
         """Variables of loops, which take one value after another."""
         self.in_find_loop = False
         """Inside a loop over everything that was found somewhere."""
-        self.arguments: Lists = ()
-        """The lists that `"$@"` may be."""
-        self.nonempty_args: frozenset[str] = frozenset()
-        """Numbers of the arguments that a test has shown not to be empty."""
-        self.arg0 = "bash"
-        self.functions: dict[str, Function] = {}
-        """Never changed in place, and neither are the aliases: scopes share them."""
-        self.uncertain_functions: frozenset[str] = frozenset()
-        """Functions that may be missing, or different: they were defined on a condition."""
-        self.exported_functions: frozenset[str] = frozenset()
-        """Functions that child shells inherit."""
-        self.exported: frozenset[str] = frozenset()
-        """Variables that child shells inherit. Others may be in the environment, too: not all of it is known."""
-        self.allexport = False
-        """`set -a`: variables are exported when they are assigned."""
+        self.arguments = _NO_ARGUMENTS
+        self.functions = _NO_FUNCTIONS
         self.aliases: dict[str, Alias] = {}
-        self.expands_aliases: bool | None = False
-        """Whether aliases are expanded; None if that is not known."""
-        self.lastpipe = False
-        """`shopt -s lastpipe`: this shell runs the last stage of a pipeline itself."""
+        """Never changed in place: forks share them."""
+        self.options = _NO_OPTIONS
         self.pending_stdin: str | None = None
         """The standard input that `exec <…` has just set."""
         self.files = Files()
@@ -195,35 +161,23 @@ class State:
     def fork(self) -> State:
         """Return a copy for a subshell or an alternative. Both share the files."""
         copy = State.__new__(State)  # no __init__: all fields are set here, and each stage of a pipe forks
-        copy.cwd, copy.home, copy.variables = self.cwd, self.home, Variables(self.variables)
-        copy.cwd_certain, copy.cd_count, copy.errexit, copy.nounset = (
-            self.cwd_certain,
-            self.cd_count,
-            self.errexit,
-            self.nounset,
-        )
-        copy.maps, copy.integers, copy.cases, copy.references = self.maps, self.integers, self.cases, self.references
+        copy.cwd, copy.home, copy.cwd_certain, copy.cd_count = self.cwd, self.home, self.cwd_certain, self.cd_count
+        copy.variables, copy.attributes = Variables(self.variables), self.attributes
         copy.loops, copy.in_find_loop = self.loops, self.in_find_loop
         copy.locals = None if self.locals is None else {}
-        copy.arguments, copy.nonempty_args, copy.arg0 = self.arguments, self.nonempty_args, self.arg0
-        copy.functions, copy.uncertain_functions, copy.exported_functions = (
-            self.functions,
-            self.uncertain_functions,
-            self.exported_functions,
-        )
-        copy.exported, copy.allexport = self.exported, self.allexport
+        copy.arguments, copy.functions, copy.options = self.arguments, self.functions, self.options
         copy.aliases, copy.pending_stdin = self.aliases, None
-        copy.expands_aliases, copy.lastpipe = self.expands_aliases, self.lastpipe
         copy.files = self.files  # all processes see the same files
         return copy
 
     def child(self) -> State:
         """Return a copy for a text that another process reads: variables that are not exported are unknown there."""
         copy = self.fork()
-        passed = frozenset(self.variables.all_values()) if self.allexport else self.exported
+        passed = frozenset(self.variables.all_values()) if self.options.allexport else self.attributes.exported
         copy.variables = Variables(self.variables, passed)
         copy.variables.own["IFS"] = None
-        copy.allexport = False
+        if copy.options.allexport:
+            copy.options = copy.options.replace_values(allexport=False)
         return copy
 
     def merge(self, *ways: State, stays: bool = True) -> int:
@@ -233,41 +187,55 @@ class State:
         """
         spent = self.variables.merge(*(way.variables for way in ways), stays=stays)
         here = (self, *ways) if stays else ways
-        defined = unique_by_id([way.functions for way in here])
-        if len(defined) > 1 or defined[0] is not self.functions:
-            self.functions, other = find_differing(defined)
-            self.uncertain_functions = self.uncertain_functions.union(
-                other, *unique_by_id([way.uncertain_functions for way in ways])
-            )
-            spent += COST_ENTRY * sum(map(len, defined))
+        spent += self._merge_functions(*ways, stays=stays)
         spent += self.mark_uncertain_aliases(*(way.aliases for way in ways))
-        if any(way.expands_aliases is not self.expands_aliases for way in ways):
-            self.expands_aliases = None
-        spent += self.mark_uncertain_references(*(way.references for way in ways))
-        self.errexit, self.nounset = all(way.errexit for way in here), all(way.nounset for way in here)
-        passed = unique_by_id([way.exported for way in here])
-        self.exported = passed[0].intersection(*passed[1:])
-        spent += sum(map(len, passed[1:]))
-        spent += self.merge_arguments(*(way.arguments for way in (*ways, *here[:stays])))
+        self._merge_options(*ways, stays=stays)
+        spent += self.mark_uncertain_references(*(way.attributes.references for way in ways))
+        passed = unique_by_id([way.attributes.exported for way in here])
+        if len(passed) > 1 or passed[0] is not self.attributes.exported:
+            self.attributes = self.attributes.replace_values(exported=passed[0].intersection(*passed[1:]))
+            spent += sum(map(len, passed[1:]))
+        spent += self.merge_arguments(*(way.arguments.lists for way in (*ways, *here[:stays])))
         places = dict.fromkeys([*([self.cwd] if stays else []), *(way.cwd for way in ways)])
         self.cwd_certain = len(places) == 1 and (self.cwd_certain or not stays) and all(way.cwd_certain for way in ways)
         self.cd_count = max(self.cd_count, *(way.cd_count for way in ways))
         self.cwd = next((place for place in reversed(places) if place != self.cwd), self.cwd)
         return spent
 
+    def _merge_functions(self, *ways: State, stays: bool) -> int:
+        defined = unique_by_id([way.functions.bodies for way in ((self, *ways) if stays else ways)])
+        if len(defined) == 1 and defined[0] is self.functions.bodies:
+            return 0
+        bodies, other = find_differing(defined)
+        uncertain = self.functions.uncertain.union(other, *unique_by_id([way.functions.uncertain for way in ways]))
+        self.functions = self.functions.replace_values(bodies=bodies, uncertain=uncertain)
+        return COST_ENTRY * sum(map(len, defined))
+
+    def _merge_options(self, *ways: State, stays: bool) -> None:
+        here = (self, *ways) if stays else ways
+        if all(way.options is self.options for way in ways):
+            return
+        now = self.options
+        same = all(way.options.expands_aliases is now.expands_aliases for way in ways)
+        self.options = now.replace_values(
+            errexit=all(way.options.errexit for way in here),
+            nounset=all(way.options.nounset for way in here),
+            expands_aliases=now.expands_aliases if same else None,
+        )
+
     def merge_arguments(self, *alternatives: Lists) -> int:
         """Continue with the arguments of one of these alternatives. Return the cost of that, in characters."""
         given = unique_by_id(alternatives)
-        self.arguments = given[0]
-        if len(given) == 1:
-            return 0
-        self.arguments = merge_lists(*given)
-        return sum(map(listed_effort, given))
+        lists = given[0] if len(given) == 1 else merge_lists(*given)
+        if lists is not self.arguments.lists:
+            self.arguments = self.arguments.replace_values(lists=lists)
+        return sum(map(listed_effort, given)) if len(given) > 1 else 0
 
     def mark_uncertain(self, functions: dict[str, Function]) -> None:
         """Mark the functions as uncertain that differ from those in `functions`."""
-        found = {name for name, body in self.functions.items() if functions.get(name) is not body}
-        self.uncertain_functions = self.uncertain_functions | found if found else self.uncertain_functions
+        found = {name for name, body in self.functions.bodies.items() if functions.get(name) is not body}
+        if found:
+            self.functions = self.functions.replace_values(uncertain=self.functions.uncertain | found)
 
     def mark_uncertain_aliases(self, *aliases: dict[str, Alias]) -> int:
         """Mark the aliases as uncertain that differ in one of these tables. Return the cost of that, in characters."""
@@ -286,13 +254,14 @@ class State:
 
         Their values, those of the variables they may stand for, and the target of later assignments are then unknown.
         """
-        tables = unique_by_id((self.references, *references))
+        tables = unique_by_id((self.attributes.references, *references))
         if len(tables) == 1:
             return 0
         both, other = find_differing(tables)
         for name in other.union(each for table in tables for name, each in table.items() if name in other):
             self.variables.own[name] = merge_values([self.variables.get(name), None]) or [UNKNOWN]
-        self.references = {name: f"?{name}" if name in other else each for name, each in both.items()}
+        merged = {name: f"?{name}" if name in other else each for name, each in both.items()}
+        self.attributes = self.attributes.replace_values(references=merged)
         return _COST_NEW_ENTRY * sum(map(len, tables))
 
     def choose(self, names: Set[str] | None = None) -> None:
@@ -315,7 +284,9 @@ class State:
                 self.variables[name] = [
                     v.replace(ALL_FOUND, UNKNOWN_NONEMPTY) if isinstance(v, str) else v for v in values or ()
                 ]
-        self.arguments = without_all_found(self.arguments)
+        lists = without_all_found(self.arguments.lists)
+        if lists is not self.arguments.lists:
+            self.arguments = self.arguments.replace_values(lists=lists)
         return COST_ENTRY * len(known)
 
     def make_local(self, name: str) -> None:
@@ -330,7 +301,7 @@ class State:
     def assume_nonempty(self, name: str) -> None:
         """Note that a variable is not empty from here on, even if its value is unknown."""
         if name.isdigit():
-            self.nonempty_args |= {name}
+            self.arguments = self.arguments.replace_values(nonempty=self.arguments.nonempty | {name})
         if not name.isidentifier() or name in _KNOWN:
             return
         values = self.variables.values_of(name)
@@ -342,7 +313,9 @@ class State:
     @property
     def may_expand_aliases(self) -> bool:
         """Whether aliases may be expanded: by an option, or perhaps by a variable."""
-        return self.expands_aliases is not False or any(map(self.variables.get, self.variables.tables & _EXPANDING))
+        return self.options.expands_aliases is not False or any(
+            map(self.variables.get, self.variables.tables & _EXPANDING)
+        )
 
     def forget(self, name: str) -> None:
         self.variables.own[name] = None

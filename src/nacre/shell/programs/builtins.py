@@ -9,8 +9,8 @@ from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import MAX_ARGUMENTS, Command
 from nacre.shell.env_code import runs_code
 from nacre.shell.interpreter.assignments import convert_value, store
-from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
-from nacre.shell.interpreter.expand import Expander
+from nacre.shell.interpreter.commands import ProgramHandler
+from nacre.shell.interpreter.interpreter import Interpreter
 from nacre.shell.interpreter.state import COST_ENTRY, Alias, State
 from nacre.shell.options import OptionSpec
 from nacre.shell.symbolic import UNKNOWN, UNKNOWN_NONEMPTY, is_fully_known, is_literal, origin_marker, to_source
@@ -34,7 +34,7 @@ _ESCAPED = lazy_regex(r"\\(.)", re.DOTALL)
 _NAME = lazy_regex(r"[A-Za-z_]\w*$", re.ASCII)
 
 
-def _cd(runner: CommandRunner, command: Command, state: State) -> str:
+def _cd(interpreter: Interpreter, command: Command, state: State) -> str:
     place, settled = UNKNOWN_NONEMPTY, True
     operands = command.operands()
     if not operands:
@@ -45,39 +45,42 @@ def _cd(runner: CommandRunner, command: Command, state: State) -> str:
         place = state.path(operands[0]) if is_fully_known(operands[0][0]) else UNKNOWN_NONEMPTY
         settled = state.cwd_certain or (operands[0][0] == "/" and "/proc/" not in operands[0])
     state.cd_count += 1
-    runner.cd_count += 1
+    interpreter.scripts.cd_count += 1
     state.cwd, state.cwd_certain = place, settled
     return ""
 
 
-def _declare(runner: CommandRunner, command: Command, state: State) -> str:
-    expander = Expander(state, runner)
+def _declare(interpreter: Interpreter, command: Command, state: State) -> str:
+    expander = interpreter.expander(command, state)
     flags = "".join(command.options())
-    runner.charge(
-        len(state.maps)
-        + len(state.integers)
-        + len(state.cases)
-        + len(state.references)
-        + len(state.exported_functions)
-        + len(state.exported)
+    attributes = state.attributes
+    interpreter.budget.charge(
+        len(attributes.maps)
+        + len(attributes.integers)
+        + len(attributes.cases)
+        + len(attributes.references)
+        + len(state.functions.exported)
+        + len(attributes.exported)
     )
     references: dict[str, str] = {}
     names = {to_source(word.partition("=")[0]).removesuffix("+").partition("[")[0] for word in command.args}
     names = {name for name in names if _NAME.match(name)}
     if "A" in flags:
-        state.maps |= names
+        state.attributes = state.attributes.replace_values(maps=state.attributes.maps | names)
     if "i" in flags:
-        state.integers |= names
+        state.attributes = state.attributes.replace_values(integers=state.attributes.integers | names)
         for name in names:
             _count(name, state)
     if case := next((_CASES[flag] for flag in flags if flag in _CASES), None):
-        state.cases = {**state.cases, **dict.fromkeys(names, case)}
+        cases = {**state.attributes.cases, **dict.fromkeys(names, case)}
+        state.attributes = state.attributes.replace_values(cases=cases)
     if "f" in flags and (command.name == "export" or "x" in flags):
-        state.exported_functions |= set(command.operands())
+        exported = state.functions.exported.union(command.operands())
+        state.functions = state.functions.replace_values(exported=exported)
     elif (command.name == "export" and "n" not in flags) or "x" in flags:
-        state.exported |= names
+        state.attributes = state.attributes.replace_values(exported=state.attributes.exported | names)
     elif command.name == "export":
-        state.exported -= names
+        state.attributes = state.attributes.replace_values(exported=state.attributes.exported - names)
     if command.name in OWNING and "g" not in flags:
         for name in names:
             state.make_local(name)
@@ -91,11 +94,10 @@ def _declare(runner: CommandRunner, command: Command, state: State) -> str:
             expander.subscripts(value)
             references[name] = value
         elif value[:1] == "(" and value[-1:] == ")" and not subscript and _is_array(command, flags, name, state):
-            runner.block(
-                parse(f"{word.partition('=')[0]}={to_source(value)}", lambda _: 0)[0], state, None
-            )  # parsed again, as an array
+            block, _ = parse(f"{word.partition('=')[0]}={to_source(value)}", lambda _: 0)  # again, as an array
+            interpreter.block(block, state, command.frame.with_stdin(None))
         else:
-            if name in state.integers or subscript:
+            if name in state.attributes.integers or subscript:
                 expander.arithmetic(f"{subscript} {value}")
                 expander.subscripts(value)
             before = state.variables.get(name)
@@ -103,9 +105,9 @@ def _declare(runner: CommandRunner, command: Command, state: State) -> str:
             if command.name == "local" and state.locals is None:  # outside a function bash reports an error
                 state.variables.own[name] = merge_values([state.variables.get(name), before])
             if runs_code(name):
-                runner.run_env_code(name, value, state, command)
+                interpreter.scripts.run_env_code(name, value, state, command)
     if references:
-        state.references = {**state.references, **references}
+        state.attributes = state.attributes.replace_values(references={**state.attributes.references, **references})
     return ""
 
 
@@ -126,46 +128,50 @@ def _count(name: str, state: State) -> None:
         state.variables[name] = values
 
 
-def _unset(runner: CommandRunner, command: Command, state: State) -> str:
+def _unset(interpreter: Interpreter, command: Command, state: State) -> str:
     if command.has_flag("-n"):
         gone = set(command.args)
-        state.references = {name: each for name, each in state.references.items() if name not in gone}
+        kept = {name: each for name, each in state.attributes.references.items() if name not in gone}
+        state.attributes = state.attributes.replace_values(references=kept)
         return ""
     words = command.operands()
-    if not state.functions.keys().isdisjoint(words) and not command.has_flag("-v"):  # bash prefers a variable
-        runner.charge(COST_ENTRY * len(state.functions))
+    if not state.functions.bodies.keys().isdisjoint(words) and not command.has_flag("-v"):  # bash prefers a variable
+        interpreter.budget.charge(COST_ENTRY * len(state.functions.bodies))
         gone = set(words)
-        state.functions = {name: body for name, body in state.functions.items() if name not in gone}
+        bodies = {name: body for name, body in state.functions.bodies.items() if name not in gone}
+        state.functions = state.functions.replace_values(bodies=bodies)
     for word in words:
         name, bracket, key = word.partition("[")
         if bracket:
-            runner.expand_again(word, state)
-            mapped = name in state.maps
+            interpreter.expander(command, state).expand_again(word)
+            mapped = name in state.attributes.maps
             if values := state.variables.get(name):
-                if not runner.charge(sum(map(rebuild_cost, values))):
+                if not interpreter.budget.charge(sum(map(rebuild_cost, values))):
                     return ""
                 state.variables[name] = [remove_element(each, key.removesuffix("]"), mapped=mapped) for each in values]
         else:
-            state.forget(state.references.get(word, word))
+            state.forget(state.attributes.references.get(word, word))
     return ""
 
 
-def _set(runner: CommandRunner, command: Command, state: State) -> str:
+def _set(interpreter: Interpreter, command: Command, state: State) -> str:
     on, off, rest = _settings(list(command.args))
     if rest is not None:
         firm = command.certain_args - (len(command.args) - len(rest))
-        state.arguments = (
-            PositionalArguments(tuple(rest), MAX_ARGUMENTS if command.certain_args == MAX_ARGUMENTS else max(0, firm)),
-        )
-        state.nonempty_args = frozenset()
-    state.errexit = _is_switched_on(state.errexit, {"e", "errexit"}, on, off)
-    state.nounset = _is_switched_on(state.nounset, {"u", "nounset"}, on, off)
-    state.allexport = _is_switched_on(state.allexport, {"a", "allexport"}, on, off)
-    if "posix" in on:
-        state.expands_aliases = True
+        certain = MAX_ARGUMENTS if command.certain_args == MAX_ARGUMENTS else max(0, firm)
+        lists = (PositionalArguments(tuple(rest), certain),)
+        state.arguments = state.arguments.replace_values(lists=lists, nonempty=frozenset())
+    options = state.options
+    state.options = options.replace_values(
+        errexit=_is_switched_on(options.errexit, {"e", "errexit"}, on, off),
+        nounset=_is_switched_on(options.nounset, {"u", "nounset"}, on, off),
+        allexport=_is_switched_on(options.allexport, {"a", "allexport"}, on, off),
+        expands_aliases=True if "posix" in on else options.expands_aliases,
+    )
     if _is_switched_on(False, {"x", "xtrace"}, on, off):
         for value in state.variables.values_of("PS4"):
-            runner.expand_again(value if isinstance(value, str) else " ".join(value), state)
+            text = value if isinstance(value, str) else " ".join(value)
+            interpreter.expander(command, state).expand_again(text)
     return ""
 
 
@@ -188,26 +194,27 @@ def _is_switched_on(before: bool, names: set[str], on: set[str], off: set[str]) 
     return (before or not names.isdisjoint(on)) and names.isdisjoint(off)
 
 
-def _shift(runner: CommandRunner, command: Command, state: State) -> str:
-    state.nonempty_args = frozenset()
+def _shift(interpreter: Interpreter, command: Command, state: State) -> str:
+    state.arguments = state.arguments.replace_values(nonempty=frozenset())
     by = command.args[0] if command.args else "1"
     number = int(by) if _COUNT.fullmatch(by) else None
-    if number != 0 and runner.charge(effort_of(state.arguments) >> 3):
-        state.arguments = tuple(dict.fromkeys(each.shift(number) for each in state.arguments))
+    if number != 0 and interpreter.budget.charge(effort_of(state.arguments.lists) >> 3):
+        shifted = tuple(dict.fromkeys(each.shift(number) for each in state.arguments.lists))
+        state.arguments = state.arguments.replace_values(lists=shifted)
     return ""
 
 
-def _read(runner: CommandRunner, command: Command, state: State) -> str:
+def _read(interpreter: Interpreter, command: Command, state: State) -> str:
     names = list(command.argv[_READ.first(command.argv) :])
     array = _READ.value(command.argv, "-a")
-    text, expander = command.stdin, Expander(state, runner)
+    text, expander = command.stdin, interpreter.expander(command, state)
     ifs = state.variables.values_of("IFS")[:1] or [BLANKS]
     pieces = _READ.value(command.argv, "-n") or _READ.value(command.argv, "-N")
     if text is None or not is_fully_known(text) or pieces or not isinstance(ifs[0], str) or not is_fully_known(ifs[0]):
         for name in names or ([] if array else ["REPLY"]):
             store(expander, name, origin_marker(text or ""))
             if len(names) < 2 and not pieces and "[" not in name:
-                state.variables[state.references.get(name, name)] = _split_unknown_input(text or "")
+                state.variables[state.attributes.references.get(name, name)] = _split_unknown_input(text or "")
         if array:
             state.set(array, (origin_marker(text or ""),))
         return ""
@@ -227,7 +234,7 @@ def _read(runner: CommandRunner, command: Command, state: State) -> str:
             if len(values) == 1 or "[" in name:
                 store(expander, name, values[-1])
             else:
-                name = state.references.get(name, name)
+                name = state.attributes.references.get(name, name)
                 state.variables[name] = [convert_value(state, name, each) for each in values]
     return ""
 
@@ -252,11 +259,11 @@ def _fields(line: str, ifs: str, most: int) -> list[str]:
     return found if most or found[-1] else found[:-1]
 
 
-def _mapfile(runner: CommandRunner, command: Command, state: State) -> str:
+def _mapfile(interpreter: Interpreter, command: Command, state: State) -> str:
     names = command.argv[_MAPFILE.first(command.argv) :]
     text = command.stdin
     if (callback := _MAPFILE.value(command.argv, "-C")) is not None:
-        runner.run_text(command, callback, state)
+        interpreter.scripts.run_text(command, callback, state)
     lines: tuple[str, ...] = (text or UNKNOWN,)
     if text is not None and is_fully_known(text) and _MAPFILE.value(command.argv, "-O") is None:
         ends = _MAPFILE.value(command.argv, "-d")
@@ -271,94 +278,94 @@ def _mapfile(runner: CommandRunner, command: Command, state: State) -> str:
     return ""
 
 
-def _let(runner: CommandRunner, command: Command, state: State) -> str:
+def _let(interpreter: Interpreter, command: Command, state: State) -> str:
     for word in command.args:
-        Expander(state, runner).arithmetic(word)
-        Expander(state, runner).subscripts(word)
+        interpreter.expander(command, state).arithmetic(word)
+        interpreter.expander(command, state).subscripts(word)
     return ""
 
 
-def _test(runner: CommandRunner, command: Command, state: State) -> str:
+def _test(interpreter: Interpreter, command: Command, state: State) -> str:
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word == "-v":
-            Expander(state, runner).subscripts(after)
+            interpreter.expander(command, state).subscripts(after)
     return ""
 
 
-def _getopts(runner: CommandRunner, command: Command, state: State) -> str:
-    runner.charge(_COST_CHECK_ARGUMENT * effort_of(state.arguments))
-    words = list(command.args[2:]) or [word for each in state.arguments for word in each.words] or [UNKNOWN]
-    if any(each.certain_args < 0 for each in state.arguments):
+def _getopts(interpreter: Interpreter, command: Command, state: State) -> str:
+    interpreter.budget.charge(_COST_CHECK_ARGUMENT * effort_of(state.arguments.lists))
+    words = list(command.args[2:]) or [word for each in state.arguments.lists for word in each.words] or [UNKNOWN]
+    if any(each.certain_args < 0 for each in state.arguments.lists):
         words.append(UNKNOWN)
     attached = [word[2:] for word in words if word[:1] == "-" and word[2:]]
     values: list[Value] = ["", *words, *attached]
     state.variables["OPTARG"] = limit_values(values)
     for name in ("OPTIND", *command.args[1:2]):
-        store(Expander(state, runner), name, UNKNOWN_NONEMPTY)
+        store(interpreter.expander(command, state), name, UNKNOWN_NONEMPTY)
     return ""
 
 
-def _compgen(runner: CommandRunner, command: Command, state: State) -> str:
+def _compgen(interpreter: Interpreter, command: Command, state: State) -> str:
     for word, after in zip(command.args, command.args[1:], strict=False):
         if word in ("-C", "-F"):
-            runner.run_text(command, after, state.fork())
+            interpreter.scripts.run_text(command, after, state.fork())
         elif word == "-W":
-            runner.expand_again(after, state)
+            interpreter.expander(command, state).expand_again(after)
     return UNKNOWN
 
 
-def _jobs(runner: CommandRunner, command: Command, state: State) -> str:
-    return runner.run_wrapped(command, command.args[1:], state) if command.args[:1] == ("-x",) else UNKNOWN
+def _jobs(interpreter: Interpreter, command: Command, state: State) -> str:
+    return interpreter.scripts.run_wrapped(command, command.args[1:], state) if command.args[:1] == ("-x",) else UNKNOWN
 
 
-def _shopt(runner: CommandRunner, command: Command, state: State) -> str:
+def _shopt(interpreter: Interpreter, command: Command, state: State) -> str:
     if "expand_aliases" in command.args:
-        state.expands_aliases = "-u" not in command.args
+        state.options = state.options.replace_values(expands_aliases="-u" not in command.args)
     if "lastpipe" in command.args:
-        state.lastpipe = "-u" not in command.args
+        state.options = state.options.replace_values(lastpipe="-u" not in command.args)
     return ""
 
 
-def _alias(runner: CommandRunner, command: Command, state: State) -> str:
+def _alias(interpreter: Interpreter, command: Command, state: State) -> str:
     aliases = dict(state.aliases)
-    runner.charge(len(aliases))
+    interpreter.budget.charge(len(aliases))
     for word in command.args:
         name, equals, text = word.partition("=")
         if equals:
             before = aliases.get(name)
-            if before and runner.script.text.find("\n", before.end, command.start) < 0:
+            if before and interpreter.script.text.find("\n", before.end, command.start) < 0:
                 before = before.before
-            aliases[name] = Alias(text, command.end, runner.depth, before=before)
+            aliases[name] = Alias(text, command.end, command.frame.depth, before=before)
     state.aliases = aliases
     return ""
 
 
-def _unalias(runner: CommandRunner, command: Command, state: State) -> str:
-    runner.charge(COST_ENTRY * len(state.aliases))
+def _unalias(interpreter: Interpreter, command: Command, state: State) -> str:
+    interpreter.budget.charge(COST_ENTRY * len(state.aliases))
     gone = set(command.args)
     state.aliases = {name: alias for name, alias in state.aliases.items() if name not in gone}
     return ""
 
 
-def _hash(runner: CommandRunner, command: Command, state: State) -> str:
+def _hash(interpreter: Interpreter, command: Command, state: State) -> str:
     if (path := _HASH.value(command.argv, "-p")) is not None:
         for name in command.argv[_HASH.first(command.argv) :]:
-            store(Expander(state, runner), f"BASH_CMDS[{name}]", path)
+            store(interpreter.expander(command, state), f"BASH_CMDS[{name}]", path)
     return ""
 
 
-def _wait(runner: CommandRunner, command: Command, state: State) -> str:
+def _wait(interpreter: Interpreter, command: Command, state: State) -> str:
     for word, after in zip(command.args, (*command.args[1:], ""), strict=False):
         if word[:1] == "-" and "p" in word:  # it takes the name of a variable
-            Expander(state, runner).subscripts(word if word[-1] != "p" else after)
+            interpreter.expander(command, state).subscripts(word if word[-1] != "p" else after)
     return ""
 
 
-def _nothing(runner: CommandRunner, command: Command, state: State) -> str:
+def _nothing(interpreter: Interpreter, command: Command, state: State) -> str:
     return ""
 
 
-def _pwd(runner: CommandRunner, command: Command, state: State) -> str:
+def _pwd(interpreter: Interpreter, command: Command, state: State) -> str:
     return state.cwd if is_literal(state.cwd) else UNKNOWN_NONEMPTY
 
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Command
-from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
+from nacre.shell.interpreter.commands import ProgramHandler
+from nacre.shell.interpreter.interpreter import Interpreter
 from nacre.shell.interpreter.state import State
 from nacre.shell.options import OptionSpec
 from nacre.shell.symbolic import ALL_FOUND, STAR, UNKNOWN, UNKNOWN_NONEMPTY, is_literal, to_source
@@ -39,7 +40,7 @@ _FD_KINDS = frozenset(("f", "file", "d", "dir", "directory"))
 _FD_ANYTHING = frozenset((".", "", "^", ".*", "*", "**"))
 
 
-def _find(runner: CommandRunner, command: Command, state: State) -> str:
+def _find(interpreter: Interpreter, command: Command, state: State) -> str:
     words = command.args
     index = next(
         (i for i, word in enumerate(words) if word[:1] in ("-", "(", "!") and word not in ("-H", "-L", "-P")),
@@ -54,9 +55,9 @@ def _find(runner: CommandRunner, command: Command, state: State) -> str:
             while end < len(words) and words[end] not in (";", "+"):
                 end += 1
             for path in _paths(starts, [ALL_FOUND] if found == [STAR] else found):
-                if not runner.script.gave_up:
-                    runner.run_wrapped(
-                        command, runner.substitute_marker(words[index + 1 : end], "{}", path), state, stdin
+                if not interpreter.script.gave_up:
+                    interpreter.scripts.run_wrapped(
+                        command, interpreter.scripts.substitute_marker(words[index + 1 : end], "{}", path), state, stdin
                     )
             index = end
         elif words[index] in _FIND_PRINTS:
@@ -118,7 +119,7 @@ def chooses_among_found(words: tuple[str, ...]) -> bool:
     return False
 
 
-def _fd(runner: CommandRunner, command: Command, state: State) -> str:
+def _fd(interpreter: Interpreter, command: Command, state: State) -> str:
     """Follow the command after `-x`, which goes up to `;`, and return the output of fd."""
     words = command.args
     at = next((index for index, word in enumerate(words) if _FD_RUNS.fullmatch(word)), len(words))
@@ -133,8 +134,8 @@ def _fd(runner: CommandRunner, command: Command, state: State) -> str:
     if rest:
         marked = any("{" in each for each in rest[:end])
         for path in _paths(starts, [found]):
-            argv = runner.substitute_marker(rest[:end], "{}", path) if marked else (*rest[:end], path)
-            runner.run_wrapped(command, argv, state, "")
+            argv = interpreter.scripts.substitute_marker(rest[:end], "{}", path) if marked else (*rest[:end], path)
+            interpreter.scripts.run_wrapped(command, argv, state, "")
         return UNKNOWN_NONEMPTY
     if chooses or not all(map(is_literal, starts)):
         return UNKNOWN_NONEMPTY

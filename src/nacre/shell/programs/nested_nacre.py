@@ -4,7 +4,8 @@ rule that prompts."""
 from __future__ import annotations
 
 from nacre.shell.command import Command
-from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
+from nacre.shell.interpreter.commands import ProgramHandler
+from nacre.shell.interpreter.interpreter import Interpreter
 from nacre.shell.interpreter.state import State
 from nacre.shell.options import OptionSpec
 from nacre.shell.symbolic import UNKNOWN
@@ -16,7 +17,7 @@ _RUN = OptionSpec(
 )
 
 
-def _nacre(runner: CommandRunner, command: Command, state: State) -> str:
+def _nacre(interpreter: Interpreter, command: Command, state: State) -> str:
     words = command.args
     if not words or words[0] != "run":
         return UNKNOWN
@@ -29,7 +30,7 @@ def _nacre(runner: CommandRunner, command: Command, state: State) -> str:
     text = (command.stdin or "") if given.operands[0] == "-" else given.operands[0]
     stdin = next(iter(given.values("--stdin")), "")
     variables = [word for word in given.values("--env") if "=" in word]
-    return runner.run_wrapped(
+    return interpreter.scripts.run_wrapped(
         command, ("env", *variables, "bash", "-c", text), inner, command.stdin if stdin == "-" else stdin
     )
 

@@ -9,8 +9,8 @@ from collections import deque
 from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Command
 from nacre.shell.interpreter.assignments import store
-from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
-from nacre.shell.interpreter.expand import Expander
+from nacre.shell.interpreter.commands import ProgramHandler
+from nacre.shell.interpreter.interpreter import Interpreter
 from nacre.shell.interpreter.state import State
 from nacre.shell.options import OptionSpec
 from nacre.shell.symbolic import (
@@ -43,7 +43,7 @@ _SAME = frozenset(
 _SOMETHING = frozenset("date hostname uname nproc seq wc tty".split())
 
 
-def _echo(runner: CommandRunner, command: Command, state: State) -> str:
+def _echo(interpreter: Interpreter, command: Command, state: State) -> str:
     words = list(command.args)
     escapes = False
     while words and re.fullmatch(r"-[neE]+", words[0]):
@@ -52,7 +52,7 @@ def _echo(runner: CommandRunner, command: Command, state: State) -> str:
     return (ansi_c(_ZERO.sub(r"\\\1", text)) if escapes else text) + "\n"
 
 
-def _printf(runner: CommandRunner, command: Command, state: State) -> str:
+def _printf(interpreter: Interpreter, command: Command, state: State) -> str:
     words = list(command.args)
     name = ""
     if words[:1] == ["-v"] and len(words) > 1:
@@ -60,14 +60,14 @@ def _printf(runner: CommandRunner, command: Command, state: State) -> str:
         words = words[2:]
     if words[:1] == ["--"]:
         words = words[1:]
-    text = _format_words(runner, words[0], words[1:]) if words else ""
+    text = _format_words(interpreter, words[0], words[1:]) if words else ""
     if name:
-        store(Expander(state, runner), name, text)
+        store(interpreter.expander(command, state), name, text)
         return ""
     return text
 
 
-def _format_words(runner: CommandRunner, form: str, words: list[str]) -> str:
+def _format_words(interpreter: Interpreter, form: str, words: list[str]) -> str:
     """Apply a printf format again and again while there are words for it."""
     form, left, out = to_source(form), deque(words), []
 
@@ -79,51 +79,51 @@ def _format_words(runner: CommandRunner, form: str, words: list[str]) -> str:
         word = left.popleft() if left else ""
         return ansi_c(word) if found[1] == "b" else word
 
-    while not runner.script.gave_up:
+    while not interpreter.script.gave_up:
         before = len(left)
         out.append(_DIRECTIVE.sub(fill, form))
-        runner.charge(len(form))
+        interpreter.budget.charge(len(form))
         if not left or len(left) == before:
             break
-    return runner.keep_if_short("".join(out))
+    return interpreter.budget.keep_if_short("".join(out))
 
 
-def _cat(runner: CommandRunner, command: Command, state: State) -> str:
+def _cat(interpreter: Interpreter, command: Command, state: State) -> str:
     texts = []
     for name in command.operands() or ["-"]:
         if name in ("-", "/dev/stdin", "/dev/fd/0"):
             texts.append(UNKNOWN if command.stdin is None else command.stdin)
         else:
-            held = runner.content(state.path(name), state)
+            held = interpreter.pipes.content(state.path(name), state, command.frame)
             texts.append(UNKNOWN if held is None else held)
-    return _concatenate(runner, texts)
+    return _concatenate(interpreter, texts)
 
 
-def _concatenate(runner: CommandRunner, texts: list[str]) -> str:
-    return "".join(texts) if runner.charge(sum(map(len, texts))) else UNKNOWN
+def _concatenate(interpreter: Interpreter, texts: list[str]) -> str:
+    return "".join(texts) if interpreter.budget.charge(sum(map(len, texts))) else UNKNOWN
 
 
-def _tee(runner: CommandRunner, command: Command, state: State) -> str:
+def _tee(interpreter: Interpreter, command: Command, state: State) -> str:
     text = UNKNOWN if command.stdin is None else command.stdin
     for name in command.operands():
         state.files[state.path(name)] = text
     return text
 
 
-def _pass_through(runner: CommandRunner, command: Command, state: State) -> str:
+def _pass_through(interpreter: Interpreter, command: Command, state: State) -> str:
     """Return the input of a filter, which is assumed to pass everything; of all files, it may keep only some."""
     if command.stdin is not None:
         return command.stdin.replace(STAR, UNKNOWN_NONEMPTY)
-    texts = [runner.content(state.path(name), state) for name in command.operands()]
-    return _concatenate(runner, [text for text in texts if text is not None]) or UNKNOWN
+    texts = [interpreter.pipes.content(state.path(name), state, command.frame) for name in command.operands()]
+    return _concatenate(interpreter, [text for text in texts if text is not None]) or UNKNOWN
 
 
-def _tr(runner: CommandRunner, command: Command, state: State) -> str:
+def _tr(interpreter: Interpreter, command: Command, state: State) -> str:
     text = command.stdin
     if text is None or command.has_flag("-d", "-s", "-c", "-C", "--delete", "--squeeze-repeats", "--complement"):
         return text or UNKNOWN
     operands = [ansi_c(to_source(word)) for word in command.operands()]
-    if len(operands) != 2 or not runner.charge(sum(map(_span, operands))):
+    if len(operands) != 2 or not interpreter.budget.charge(sum(map(_span, operands))):
         return text
     sets = [_characters(word) for word in operands]
     if not all(sets):
@@ -143,12 +143,12 @@ def _span(text: str) -> int:
     return sum(max(0, ord(last) - ord(first)) for first, last in _TO.findall(text))
 
 
-def _rev(runner: CommandRunner, command: Command, state: State) -> str:
+def _rev(interpreter: Interpreter, command: Command, state: State) -> str:
     text = command.stdin
     return "\n".join(line[::-1] for line in text.split("\n")) if text is not None and is_fully_known(text) else UNKNOWN
 
 
-def _decoder(runner: CommandRunner, command: Command, state: State) -> str:
+def _decoder(interpreter: Interpreter, command: Command, state: State) -> str:
     match command.name:
         case "xxd":
             decodes = command.has_flag("-r", "-revert", "--revert")
@@ -166,14 +166,14 @@ def _decoder(runner: CommandRunner, command: Command, state: State) -> str:
     return DECODED if decodes else UNKNOWN
 
 
-def _curl(runner: CommandRunner, command: Command, state: State) -> str:
+def _curl(interpreter: Interpreter, command: Command, state: State) -> str:
     output = _last(command, _CURL, "-o", "--output")
     if command.has_flag("-O", "--remote-name", "--remote-name-all"):
         output = _basename(command.operands())
     return _save_download(output, state)
 
 
-def _wget(runner: CommandRunner, command: Command, state: State) -> str:
+def _wget(interpreter: Interpreter, command: Command, state: State) -> str:
     output = _last(command, _WGET, "-O", "--output-document")
     if output is None:
         output = _basename(command.operands("-P", "--directory-prefix"))
@@ -206,20 +206,20 @@ def _save_download(output: str | None, state: State) -> str:
     return ""
 
 
-def _downloads(runner: CommandRunner, command: Command, state: State) -> str:
+def _downloads(interpreter: Interpreter, command: Command, state: State) -> str:
     if command.name == "aria2c":
         return _save_download(_last(command, OptionSpec("od"), "-o", "--out") or _basename(command.operands()), state)
     return DOWNLOADED
 
 
-def _copy(runner: CommandRunner, command: Command, state: State) -> str:
+def _copy(interpreter: Interpreter, command: Command, state: State) -> str:
     operands = command.operands("-t", "-m", "-o", "-g")
     if len(operands) == 2 and (texts := state.files.contents(state.path(operands[0]))):
         state.files.put(state.path(operands[1]), texts)
     return ""
 
 
-def _path(runner: CommandRunner, command: Command, state: State) -> str:
+def _path(interpreter: Interpreter, command: Command, state: State) -> str:
     operands = command.operands("-s", "--relative-to")
     if not operands or not is_literal(operands[-1]):
         return UNKNOWN_NONEMPTY if command.name == "dirname" else UNKNOWN
@@ -233,36 +233,36 @@ def _path(runner: CommandRunner, command: Command, state: State) -> str:
     return state.path(operands[-1])
 
 
-def _printenv(runner: CommandRunner, command: Command, state: State) -> str:
+def _printenv(interpreter: Interpreter, command: Command, state: State) -> str:
     if len(command.args) == 1:
         value = (state.variables.values_of(command.args[0]) or [UNKNOWN])[0]
         return value if isinstance(value, str) else UNKNOWN
     return UNKNOWN
 
 
-def _ls(runner: CommandRunner, command: Command, state: State) -> str:
+def _ls(interpreter: Interpreter, command: Command, state: State) -> str:
     operands = command.operands()
     if operands and command.has_flag("-d", "--directory"):
         return "\n".join(operands)
     return STAR if not operands or state.path(operands[0]) in ("/", state.home) else UNKNOWN_NONEMPTY
 
 
-def _mktemp(runner: CommandRunner, command: Command, state: State) -> str:
+def _mktemp(interpreter: Interpreter, command: Command, state: State) -> str:
     named = command.operands("-p", "--suffix", "--tmpdir")
     return named[0] if named and "/" in named[0] else "/tmp/tmp.XXXXXXXXXX"
 
 
-def _which(runner: CommandRunner, command: Command, state: State) -> str:
+def _which(interpreter: Interpreter, command: Command, state: State) -> str:
     """Return the path of a program: somewhere on PATH. Also for `command -v`; `type` prints more without `-p`, `-P`."""
     names, tables = command.operands(), state.variables.tables
     if len(names) != 1 or not is_literal(names[0]) or names[0] in state.aliases or "BASH_CMDS" in tables:
         return UNKNOWN_NONEMPTY
     if (command.name == "type" and not command.has_flag("-p", "-P")) or command.has_flag("-V", "-a"):
         return UNKNOWN_NONEMPTY
-    return names[0] if "/" in names[0] or names[0] in state.functions else f"{UNKNOWN_NONEMPTY}/{names[0]}"
+    return names[0] if "/" in names[0] or names[0] in state.functions.bodies else f"{UNKNOWN_NONEMPTY}/{names[0]}"
 
 
-def _decompressor(runner: CommandRunner, command: Command, state: State) -> str:
+def _decompressor(interpreter: Interpreter, command: Command, state: State) -> str:
     text = command.stdin
     of_files = any(word != "-" for word in command.operands())
     if text is not None and not of_files and (DOWNLOADED in text or is_literal(text)):
@@ -273,7 +273,7 @@ def _decompressor(runner: CommandRunner, command: Command, state: State) -> str:
     return UNKNOWN if compresses else DECODED
 
 
-def _remote(runner: CommandRunner, command: Command, state: State) -> str:
+def _remote(interpreter: Interpreter, command: Command, state: State) -> str:
     """Return the output of programs with a subcommand that prints remote data."""
     args = command.args
     match command.name:
@@ -286,10 +286,10 @@ def _remote(runner: CommandRunner, command: Command, state: State) -> str:
     return DOWNLOADED if fetches else UNKNOWN
 
 
-def _scp(runner: CommandRunner, command: Command, state: State) -> str:
+def _scp(interpreter: Interpreter, command: Command, state: State) -> str:
     from nacre.shell.programs.shells import local_commands  # rarely needed
 
-    local_commands(runner, command, state)
+    local_commands(interpreter, command, state)
     operands = command.operands()
     for source_ in operands[:-1]:
         if ":" in source_:
@@ -299,11 +299,11 @@ def _scp(runner: CommandRunner, command: Command, state: State) -> str:
     return ""
 
 
-def _user(runner: CommandRunner, command: Command, state: State) -> str:
+def _user(interpreter: Interpreter, command: Command, state: State) -> str:
     return state.user if command.name != "id" or command.has_flag("-n", "--name") else UNKNOWN_NONEMPTY
 
 
-def _something(runner: CommandRunner, command: Command, state: State) -> str:
+def _something(interpreter: Interpreter, command: Command, state: State) -> str:
     return UNKNOWN_NONEMPTY
 
 

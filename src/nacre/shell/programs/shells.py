@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from nacre.base.lazy_regex import lazy_regex
 from nacre.shell.command import Command
-from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
+from nacre.shell.interpreter.commands import ProgramHandler
+from nacre.shell.interpreter.interpreter import Interpreter
 from nacre.shell.interpreter.state import State
 from nacre.shell.options import OptionSpec
 from nacre.shell.symbolic import DECODED, DOWNLOADED, UNKNOWN, is_fully_known
@@ -48,26 +49,32 @@ _SCRIPT = OptionSpec(
 _VERSION = lazy_regex(r"(?<=[a-z])\d[\d.]*$")
 
 
-def _shell(runner: CommandRunner, command: Command, state: State) -> str:
+def _shell(interpreter: Interpreter, command: Command, state: State) -> str:
     flags, settings, rest = shell_options(command.argv)
     if "n" in flags or "--version" in settings or "--help" in settings:
         return UNKNOWN
     inner = state.child()
-    inner.functions = {name: body for name, body in state.functions.items() if name in state.exported_functions}
+    functions = state.functions
+    passed = {name: body for name, body in functions.bodies.items() if name in functions.exported}
+    inner.functions = functions.replace_values(bodies=passed)
     inner.aliases = {}
-    inner.expands_aliases = (
-        command.name not in ("bash", "rbash") or "i" in flags or not _EXPANDING_ALIASES.isdisjoint(settings)
+    inner.options = inner.options.replace_values(
+        expands_aliases=command.name not in ("bash", "rbash")
+        or "i" in flags
+        or not _EXPANDING_ALIASES.isdisjoint(settings)
     )
-    _startup(runner, command, inner, flags, settings)
+    _startup(interpreter, command, inner, flags, settings)
     if "c" in flags:
         if not rest:
             return UNKNOWN
         arguments, zero = list(rest[2:]), rest[1] if len(rest) > 1 else "bash"
-        return runner.run_text(command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero)
+        return interpreter.scripts.run_text(
+            command, rest[0], inner, stdin=command.stdin, arguments=arguments, zero=zero
+        )
     if not rest or "s" in flags or rest[0] in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
         arguments = [word for word in rest[0 if "s" in flags else 1 :] if word != "-"]
-        return _run_text(runner, command, command.stdin, inner, arguments)
-    printed = runner.read_file(command, inner.path(rest[0]), inner, list(rest[1:]))
+        return _run_text(interpreter, command, command.stdin, inner, arguments)
+    printed = interpreter.scripts.read_file(command, inner.path(rest[0]), inner, list(rest[1:]))
     return UNKNOWN if printed is None else printed
 
 
@@ -94,7 +101,7 @@ def shell_options(argv: tuple[str, ...]) -> tuple[str, list[str], tuple[str, ...
     return flags, settings, argv[index:]
 
 
-def _startup(runner: CommandRunner, command: Command, state: State, flags: str, settings: list[str]) -> None:
+def _startup(interpreter: Interpreter, command: Command, state: State, flags: str, settings: list[str]) -> None:
     """Follow the files and variables that a shell executes before its text, where the script itself has set them."""
     files = []
     if "i" in flags:
@@ -103,31 +110,31 @@ def _startup(runner: CommandRunner, command: Command, state: State, flags: str, 
         files += [value for value in state.variables.values_of("ENV") if isinstance(value, str)]
         for name in ("PS0", "PS1"):
             for value in state.variables.values_of(name):
-                runner.expand_again(value if isinstance(value, str) else "", state)
+                interpreter.expander(command, state).expand_again(value if isinstance(value, str) else "")
         for value in state.variables.values_of("PROMPT_COMMAND"):
-            runner.run_text(command, value if isinstance(value, str) else " ".join(value), state.fork())
+            interpreter.scripts.run_text(command, value if isinstance(value, str) else " ".join(value), state.fork())
     else:
         files += [value for value in state.variables.values_of("BASH_ENV") if isinstance(value, str)]
     if "l" in flags or "--login" in settings:
         files += [f"{state.home}/{name}" for name in (".bash_profile", ".bash_login", ".profile", ".zprofile")]
     for file in files:
-        runner.read_file(command, state.path(file), state)
+        interpreter.scripts.read_file(command, state.path(file), state)
 
 
 def _run_text(
-    runner: CommandRunner, command: Command, text: str | None, state: State, arguments: list[str] | None = None
+    interpreter: Interpreter, command: Command, text: str | None, state: State, arguments: list[str] | None = None
 ) -> str:
     if text is None:
         return UNKNOWN
-    return runner.run_text(command, text, state.fork(), arguments=arguments)
+    return interpreter.scripts.run_text(command, text, state.fork(), arguments=arguments)
 
 
-def _eval(runner: CommandRunner, command: Command, state: State) -> str:
+def _eval(interpreter: Interpreter, command: Command, state: State) -> str:
     words = command.args[1:] if command.args[:1] == ("--",) else command.args
-    return runner.run_text(command, " ".join(words), state, stdin=command.stdin)
+    return interpreter.scripts.run_text(command, " ".join(words), state, stdin=command.stdin)
 
 
-def _source(runner: CommandRunner, command: Command, state: State) -> str:
+def _source(interpreter: Interpreter, command: Command, state: State) -> str:
     words = [word for word in command.args if word != "--"]
     if not words:
         return UNKNOWN
@@ -136,50 +143,50 @@ def _source(runner: CommandRunner, command: Command, state: State) -> str:
     else:
         texts = state.files.contents(state.path(words[0]))
     if len(texts) < 2:
-        return runner.run_text(command, texts[0], state, arguments=words[1:] or None) if texts else UNKNOWN
+        return interpreter.scripts.run_text(command, texts[0], state, arguments=words[1:] or None) if texts else UNKNOWN
     known = [text for text in texts if text != UNKNOWN]
     command.script, files, alternatives = "\n".join(known), state.files.checkpoint(), [state.fork() for _ in known]
     for text, way in zip(known, alternatives, strict=True):
-        runner.run_text(command, text, way, arguments=words[1:] or None)
+        interpreter.scripts.run_text(command, text, way, arguments=words[1:] or None)
     state.files.mark_uncertain(files)
-    runner.charge(state.merge(*alternatives, stays=len(known) < len(texts)))
+    interpreter.budget.charge(state.merge(*alternatives, stays=len(known) < len(texts)))
     return UNKNOWN
 
 
-def _trap(runner: CommandRunner, command: Command, state: State) -> str:
+def _trap(interpreter: Interpreter, command: Command, state: State) -> str:
     words = [word for word in command.args if word != "--"]
     if len(words) > 1 and words[0] not in ("-", "", "-p", "-l"):
-        runner.add_trap(command, words[0], state)
+        interpreter.scripts.add_trap(command, words[0], state)
     return ""
 
 
-def _ssh(runner: CommandRunner, command: Command, state: State) -> str:
+def _ssh(interpreter: Interpreter, command: Command, state: State) -> str:
     words = _SSH.command(command.argv)
     if words and words[0][:1] == "-":  # options may follow the host, too
         words = words[_SSH.first(("ssh", *words)) - 1 :]
     text = " ".join(words[1:] if words[:1] == ("--",) else words) or command.stdin
     inner = state.child()
-    local_commands(runner, command, state)
+    local_commands(interpreter, command, state)
     inner.cwd = inner.home
     if text:
-        runner.run_text(command, text, inner, stdin=command.stdin)
+        interpreter.scripts.run_text(command, text, inner, stdin=command.stdin)
     return DOWNLOADED
 
 
-def local_commands(runner: CommandRunner, command: Command, state: State) -> None:
+def local_commands(interpreter: Interpreter, command: Command, state: State) -> None:
     """Follow the options of ssh, scp and sftp that are commands."""
     for word in command.args:
         if found := _LOCAL_COMMAND.match(word):
-            runner.run_text(command, found[1], state.child())
+            interpreter.scripts.run_text(command, found[1], state.child())
 
 
-def _su(runner: CommandRunner, command: Command, state: State) -> str:
+def _su(interpreter: Interpreter, command: Command, state: State) -> str:
     text = _option_value(command, _SU)
     if text is None:
         if command.name != "su" or command.stdin is None:
             return UNKNOWN
         text = command.stdin
-    return runner.run_text(command, text, state.child(), stdin=command.stdin)
+    return interpreter.scripts.run_text(command, text, state.child(), stdin=command.stdin)
 
 
 def _option_value(command: Command, shape: OptionSpec) -> str | None:
@@ -188,24 +195,24 @@ def _option_value(command: Command, shape: OptionSpec) -> str | None:
     return found[0] if found else None
 
 
-def _runuser(runner: CommandRunner, command: Command, state: State) -> str:
+def _runuser(interpreter: Interpreter, command: Command, state: State) -> str:
     if _option_value(command, _SU) is not None:
-        return _su(runner, command, state)
-    return runner.run_wrapped(command, _SU.command(command.argv), state)
+        return _su(interpreter, command, state)
+    return interpreter.scripts.run_wrapped(command, _SU.command(command.argv), state)
 
 
-def _script(runner: CommandRunner, command: Command, state: State) -> str:
+def _script(interpreter: Interpreter, command: Command, state: State) -> str:
     text = _option_value(command, _SCRIPT)
     if text is not None:
-        return runner.run_text(command, text, state.child())
-    return runner.run_wrapped(command, _SCRIPT.command(command.argv), state.child())
+        return interpreter.scripts.run_text(command, text, state.child())
+    return interpreter.scripts.run_wrapped(command, _SCRIPT.command(command.argv), state.child())
 
 
-def _at_command(runner: CommandRunner, command: Command, state: State) -> str:
-    return _run_text(runner, command, command.stdin, state.child())
+def _at_command(interpreter: Interpreter, command: Command, state: State) -> str:
+    return _run_text(interpreter, command, command.stdin, state.child())
 
 
-def _interpreter(runner: CommandRunner, command: Command, state: State) -> str:
+def _interpreter(interpreter: Interpreter, command: Command, state: State) -> str:
     base = _VERSION.sub("", command.name) or command.name
     letters = _INTERPRETERS.get(command.name, _INTERPRETERS.get(base, ""))
     shape = OptionSpec(letters + _TAKING.get(base, ""), "eval print command")
@@ -215,12 +222,12 @@ def _interpreter(runner: CommandRunner, command: Command, state: State) -> str:
     if base == "deno" and rest[:1] == ("eval",):
         code = next((word for word in rest[1:] if word[:1] != "-"), None)
     if code is None and shape.value(command.argv, "-m") == "nacre":
-        return runner.run_wrapped(command, ("nacre", *rest), state)
+        return interpreter.scripts.run_wrapped(command, ("nacre", *rest), state)
     if code is None and base.endswith("awk"):
         code = rest[0] if rest else None
     elif code is None and not any(word == "-m" for word in command.args):
         from_input = not rest or rest[0] in ("-", "/dev/stdin")
-        code = command.stdin if from_input else runner.content(state.path(rest[0]), state)
+        code = command.stdin if from_input else interpreter.pipes.content(state.path(rest[0]), state, command.frame)
     if code is None:
         decodes = "-d" in command.args and shape.value(command.argv, "-m") == "base64"
         return DECODED if decodes else UNKNOWN
@@ -236,13 +243,13 @@ def _interpreter(runner: CommandRunner, command: Command, state: State) -> str:
     command.script = origin_of(code) + code
     for text, words in shell_commands_in(code, command.name):
         if words is not None:
-            runner.run_wrapped(command, words, state.child())
+            interpreter.scripts.run_wrapped(command, words, state.child())
         else:
-            runner.run_text(command, text, state.child())
+            interpreter.scripts.run_text(command, text, state.child())
     if takes_arguments(code):
-        runner.run_wrapped(command, rest[1:] if rest[:1] == (code,) else rest, state.child())
+        interpreter.scripts.run_wrapped(command, rest[1:] if rest[:1] == (code,) else rest, state.child())
     if takes_input(code) and command.stdin is not None:
-        runner.run_text(command, command.stdin, state.child())
+        interpreter.scripts.run_text(command, command.stdin, state.child())
     if base.endswith("awk") and command.stdin is not None and not is_fully_known(command.stdin):
         return command.stdin
     if DOWNLOADED in code or DECODED in code:
@@ -250,25 +257,25 @@ def _interpreter(runner: CommandRunner, command: Command, state: State) -> str:
     return source_of(code) or printed_by(code) or UNKNOWN
 
 
-def _sg(runner: CommandRunner, command: Command, state: State) -> str:
+def _sg(interpreter: Interpreter, command: Command, state: State) -> str:
     words = [word for word in command.args if word not in ("-", "-c")]
-    return runner.run_text(command, words[1], state.child()) if len(words) > 1 else UNKNOWN
+    return interpreter.scripts.run_text(command, words[1], state.child()) if len(words) > 1 else UNKNOWN
 
 
-def _terminal(runner: CommandRunner, command: Command, state: State) -> str:
+def _terminal(interpreter: Interpreter, command: Command, state: State) -> str:
     """Follow the command of tmux or screen: one word is a command line for a shell, several are an argv."""
     if command.name == "screen":
         words = _SCREEN.command(command.argv)
-        return runner.run_wrapped(command, words, state.child()) if words else UNKNOWN
+        return interpreter.scripts.run_wrapped(command, words, state.child()) if words else UNKNOWN
     for call in _split(_TMUX.command(command.argv)):
         words = _TMUX_COMMAND.command(call)
         if call[0] not in _TMUX_RUNS or not words:
             continue
         if len(words) == 1 or call[0].startswith(("send", "if", "run", "pipe")):
             text = "\n".join(word for word in words if word not in ("Enter", "C-m"))
-            runner.run_text(command, text, state.child())
+            interpreter.scripts.run_text(command, text, state.child())
         else:
-            runner.run_wrapped(command, words, state.child())
+            interpreter.scripts.run_wrapped(command, words, state.child())
     return UNKNOWN
 
 
@@ -282,17 +289,21 @@ def _split(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             start = index + 1
 
 
-def _crontab(runner: CommandRunner, command: Command, state: State) -> str:
+def _crontab(interpreter: Interpreter, command: Command, state: State) -> str:
     """Follow the crontab that it installs, which runs later."""
     given = OptionSpec("ucT").parse(command.args)
     if given.options and not given.has("-u"):
         return UNKNOWN
     name = given.operands[0] if given.operands else "-"
-    text = command.stdin if name in ("-", "/dev/stdin") else runner.content(state.path(name), state)
+    text = (
+        command.stdin
+        if name in ("-", "/dev/stdin")
+        else interpreter.pipes.content(state.path(name), state, command.frame)
+    )
     if text:
         lines = [line.lstrip(UNKNOWN) for line in text.split("\n")]
         lines = [found[1] if (found := _SCHEDULE.fullmatch(line)) else line for line in lines]
-        runner.run_text(command, "\n".join(lines), state.child())
+        interpreter.scripts.run_text(command, "\n".join(lines), state.child())
     return ""
 
 

@@ -7,7 +7,8 @@ import shlex
 
 from nacre.shell.command import Command
 from nacre.shell.env_code import runs_code
-from nacre.shell.interpreter.commands import CommandRunner, ProgramHandler
+from nacre.shell.interpreter.commands import ProgramHandler
+from nacre.shell.interpreter.interpreter import Interpreter
 from nacre.shell.interpreter.state import State
 from nacre.shell.option_tables import SUDO
 from nacre.shell.options import OptionSpec
@@ -164,23 +165,23 @@ _RUNNERS: dict[str, tuple[tuple[str, ...], OptionSpec]] = {  # the subcommands t
 }
 
 
-def _simple(runner: CommandRunner, command: Command, state: State) -> str:
+def _simple(interpreter: Interpreter, command: Command, state: State) -> str:
     shape = _SIMPLE[command.name]
     rest = shape.command(command.argv)
     if command.name == "command" and command.args[:1] in (("-v",), ("-V",), ("-pv",)):
-        return runner.program_output(command, "which", state)
+        return interpreter.commands.program_output(command, "which", state)
     if command.name in ("sudo", "doas") and not rest and command.has_flag("-s", "-i", "--shell", "--login"):
-        return runner.run_text(command, command.stdin or "", state.child())
+        return interpreter.scripts.run_text(command, command.stdin or "", state.child())
     directory = shape.value(command.argv, "-D", "--chdir") if command.name == "sudo" else None
     if directory is not None:
         state = state.fork()
         state.cwd = state.path(directory)
     if command.name == "prlimit" and rest and re.fullmatch(r"[\d:]+|unlimited", rest[0]):  # as people expect it
         rest = rest[1:]
-    return runner.run_wrapped(command, rest, state)
+    return interpreter.scripts.run_wrapped(command, rest, state)
 
 
-def _env(runner: CommandRunner, command: Command, state: State) -> str:
+def _env(interpreter: Interpreter, command: Command, state: State) -> str:
     argv = _split_string(tuple("-i" if word == "-" else word for word in command.argv))
     rest = ENV.command(argv)
     if not rest:
@@ -191,17 +192,17 @@ def _env(runner: CommandRunner, command: Command, state: State) -> str:
     for name in given.values("-u", "--unset"):
         inner.forget(name)
     if given.has("-i", "--ignore-environment"):
-        inner.exported = frozenset()
+        inner.attributes = inner.attributes.replace_values(exported=frozenset())
     for word in argv[1 : len(argv) - len(rest)]:
         name, equals, value = word.partition("=")
         if not equals:
             continue
         if name.isidentifier():
             inner.set(name, value)
-            inner.exported |= {name}
+            inner.attributes = inner.attributes.replace_values(exported=inner.attributes.exported | {name})
         if runs_code(name):
-            runner.run_env_code(name, value, inner, command)
-    return runner.run_wrapped(command, rest, inner)
+            interpreter.scripts.run_env_code(name, value, inner, command)
+    return interpreter.scripts.run_wrapped(command, rest, inner)
 
 
 def _split_string(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -229,28 +230,33 @@ def _lines(stdin: str | None, between: str | None = None) -> list[str]:
     return [line for line in re.split(r"[\n\0]", stdin) if line.strip()] or [UNKNOWN_NONEMPTY]
 
 
-def _xargs(runner: CommandRunner, command: Command, state: State) -> str:
+def _xargs(interpreter: Interpreter, command: Command, state: State) -> str:
     rest = _XARGS.command(command.argv)
     given = _XARGS.leading(command.argv)
     marks = given.values("-I", "-J", "-i", "--replace") or ["{}"] * given.has("-i", "--replace")
     mark = marks[-1] if marks else ""
     if not mark and _empty(command) and not given.has("-a", "--arg-file"):
-        return runner.run_wrapped(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
+        return interpreter.scripts.run_wrapped(command, () if given.has("-r", "--no-run-if-empty") else rest, state, "")
     file = given.values("-a", "--arg-file")
     ends = given.values("-d", "--delimiter")
-    lines = _lines(runner.content(state.path(file[-1]), state) if file else command.stdin, ends[-1] if ends else None)
+    lines = _lines(
+        interpreter.pipes.content(state.path(file[-1]), state, command.frame) if file else command.stdin,
+        ends[-1] if ends else None,
+    )
     if not rest:
         return "\n".join(lines)
     if mark:
         for number, line in enumerate(lines):
-            if runner.should_follow(number, (line,)):
-                runner.run_wrapped(command, runner.substitute_marker(rest, mark, line.strip()), state, "")
+            if interpreter.budget.should_follow(number, (line,)):
+                interpreter.scripts.run_wrapped(
+                    command, interpreter.scripts.substitute_marker(rest, mark, line.strip()), state, ""
+                )
         return UNKNOWN
     whole_lines = given.has("-d", "--delimiter", "-0", "--null")
     words: list[str] = []
     for line in lines:
         words += [line] if whole_lines else _shell_words(line)
-    return runner.run_wrapped(command, (*rest, *words), state, "")
+    return interpreter.scripts.run_wrapped(command, (*rest, *words), state, "")
 
 
 def _empty(command: Command) -> bool:
@@ -266,7 +272,7 @@ def _shell_words(line: str) -> list[str]:
         return line.split()
 
 
-def _parallel(runner: CommandRunner, command: Command, state: State) -> str:
+def _parallel(interpreter: Interpreter, command: Command, state: State) -> str:
     rest = _PARALLEL.command(command.argv)
     values = _lines(command.stdin)
     for index, word in enumerate(rest):
@@ -276,78 +282,82 @@ def _parallel(runner: CommandRunner, command: Command, state: State) -> str:
             break
     marked = "{}" in " ".join(rest)
     for number, value in enumerate(values):
-        if runner.should_follow(number, (value,)):
-            words = runner.substitute_marker(rest, "{}", value) if marked else (*rest, value)
-            runner.run_text(command, " ".join(words), state)
+        if interpreter.budget.should_follow(number, (value,)):
+            words = interpreter.scripts.substitute_marker(rest, "{}", value) if marked else (*rest, value)
+            interpreter.scripts.run_text(command, " ".join(words), state)
     return UNKNOWN
 
 
-def _after_dashes(runner: CommandRunner, command: Command, state: State) -> str:
+def _after_dashes(interpreter: Interpreter, command: Command, state: State) -> str:
     words = command.args
     if "--" not in words or _AFTER_DASHES[command.name] not in words[: words.index("--")]:
         return UNKNOWN
-    return runner.run_wrapped(command, words[words.index("--") + 1 :], state)
+    return interpreter.scripts.run_wrapped(command, words[words.index("--") + 1 :], state)
 
 
-def _capsh(runner: CommandRunner, command: Command, state: State) -> str:
+def _capsh(interpreter: Interpreter, command: Command, state: State) -> str:
     """Follow the shell that capsh starts, or the capsh that it becomes with `==`. Its arguments follow `--` or `-+`."""
     for index, word in enumerate(command.argv):
         if word in ("--", "-+"):
             shells = [each[8:] for each in command.argv[:index] if each.startswith("--shell=")]
-            return runner.run_wrapped(command, (*(shells[-1:] or ("bash",)), *command.argv[index + 1 :]), state)
+            return interpreter.scripts.run_wrapped(
+                command, (*(shells[-1:] or ("bash",)), *command.argv[index + 1 :]), state
+            )
     return UNKNOWN
 
 
-def _loader(runner: CommandRunner, command: Command, state: State) -> str:
+def _loader(interpreter: Interpreter, command: Command, state: State) -> str:
     """Follow the program that the dynamic linker runs: `ld-linux-x86-64.so.2 /bin/rm -r x` is `/bin/rm -r x`."""
     looks = _LOADER.leading(command.argv).has("--list", "--verify")
-    return UNKNOWN if looks else runner.run_wrapped(command, _LOADER.command(command.argv), state)
+    return UNKNOWN if looks else interpreter.scripts.run_wrapped(command, _LOADER.command(command.argv), state)
 
 
-def _daemon(runner: CommandRunner, command: Command, state: State) -> str:
+def _daemon(interpreter: Interpreter, command: Command, state: State) -> str:
     """Follow the program of start-stop-daemon, which is the value of an option; its arguments follow `--`."""
     given = _DAEMON.parse(command.args)
     program = given.values("-a", "--startas") or given.values("-x", "--exec")
-    return runner.run_wrapped(command, (*program[-1:], *given.operands), state.fork()) if program else UNKNOWN
+    return (
+        interpreter.scripts.run_wrapped(command, (*program[-1:], *given.operands), state.fork()) if program else UNKNOWN
+    )
 
 
-def _flock(runner: CommandRunner, command: Command, state: State) -> str:
+def _flock(interpreter: Interpreter, command: Command, state: State) -> str:
     first = _FLOCK.first(command.argv)
     text = _FLOCK.value(command.argv, "-c", "--command")
     rest = command.argv[first + 1 :]
     if text is None:  # it may come after the file
         text = _FLOCK.value(("flock", *rest), "-c", "--command")
     if text is not None:
-        return runner.run_text(command, text, state.child())
-    return runner.run_wrapped(command, rest, state)
+        return interpreter.scripts.run_text(command, text, state.child())
+    return interpreter.scripts.run_wrapped(command, rest, state)
 
 
-def _watch(runner: CommandRunner, command: Command, state: State) -> str:
-    return runner.run_text(command, " ".join(_WATCH.command(command.argv)), state.child())
+def _watch(interpreter: Interpreter, command: Command, state: State) -> str:
+    return interpreter.scripts.run_text(command, " ".join(_WATCH.command(command.argv)), state.child())
 
 
-def _hyperfine(runner: CommandRunner, command: Command, state: State) -> str:
+def _hyperfine(interpreter: Interpreter, command: Command, state: State) -> str:
     for text in command.operands("-w", "-r", "-m", "-M", "-S", "-n"):
-        runner.run_text(command, text, state.child())
+        interpreter.scripts.run_text(command, text, state.child())
     return UNKNOWN
 
 
-def _runner(runner: CommandRunner, command: Command, state: State) -> str:
+def _runner(interpreter: Interpreter, command: Command, state: State) -> str:
     subcommands, shape = _RUNNERS[command.name]
     argv = command.argv
     if subcommands:
         argv = argv[shape.first(argv) :]
         if command.name in ("pnpm", "yarn") and argv and argv[0] in _BINARIES:
-            return runner.run_wrapped(command, argv, state)
+            return interpreter.scripts.run_wrapped(command, argv, state)
         if not argv or argv[0] not in subcommands:
             return UNKNOWN
     text = shape.value(argv, *_CALLS)
     if text is not None:
-        return runner.run_text(command, text, state)
+        return interpreter.scripts.run_text(command, text, state)
     words = argv[shape.first(argv) :]
     if command.name == "mise" and "--" in words:  # `mise exec node@20 -- npm test`
         words = words[words.index("--") + 1 :]
-    return runner.run_wrapped(command, words, state)
+    return interpreter.scripts.run_wrapped(command, words, state)
 
 
 HANDLERS: dict[str, ProgramHandler] = {

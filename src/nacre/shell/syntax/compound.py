@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from typing import TYPE_CHECKING
 
+from nacre.shell.syntax.expansions import find_arithmetic_end, read_expression
+from nacre.shell.syntax.lexer import (
+    expect_word,
+    peek_reserved_word,
+    read_operator,
+    read_redirects,
+    require_word,
+    skip_blanks,
+    skip_lines,
+    take_word,
+)
 from nacre.shell.syntax.nodes import (
     ArithmeticCommand,
     Block,
@@ -17,205 +28,210 @@ from nacre.shell.syntax.nodes import (
     Test,
     Word,
 )
-from nacre.shell.syntax.simple import FUNCTION_PARENTHESES, SimpleReader
-from nacre.shell.syntax.words import BashSyntaxError
+from nacre.shell.syntax.simple import FUNCTION_PARENTHESES, read_simple_command
+from nacre.shell.syntax.words import BashSyntaxError, read_regex
+
+if TYPE_CHECKING:
+    from nacre.shell.syntax.parser import Reader
 
 _BODIES = frozenset("if while until for select case { [[ ((".split())
 _OPENERS = _BODIES | {"coproc", "function"}
 _IN_TEST = frozenset(("&&", "||", "(", ")", "<", ">"))
 
 
-class CompoundReader(SimpleReader):
-    @abstractmethod
-    def items(self, block: Block, *closers: str) -> None:
-        """Read commands up to one of the closers."""
+def read_command(reader: Reader, keyword: str) -> Node:
+    """Read the command at this position and the blanks after it. `keyword`: the reserved word here, or ""."""
+    start = reader.pos
+    if reader.text.startswith("(", start) and keyword != "((":
+        node = _read_subshell(reader, start)
+    elif not keyword:
+        return read_simple_command(reader)
+    elif keyword in _OPENERS:
+        node = _read_compound(reader, keyword, start)
+    elif keyword == "time":
+        return reader.read_pipeline(keyword)
+    elif keyword == "!":
+        raise BashSyntaxError
+    else:
+        return read_simple_command(reader)
+    read_redirects(reader, node)
+    node.end = reader.origin(reader.pos)
+    return node
 
-    @abstractmethod
-    def pipeline(self, keyword: str) -> Node:
-        """Read a pipeline."""
 
-    def command(self, keyword: str) -> Node:
-        """Read the command at this position and the blanks after it. `keyword`: the reserved word here, or ""."""
-        start = self.pos
-        if self.text.startswith("(", start) and keyword != "((":
-            node = self._subshell(start)
-        elif not keyword:
-            return self.simple()
-        elif keyword in _OPENERS:
-            node = self._compound(keyword, start)
-        elif keyword == "time":
-            return self.pipeline(keyword)
-        elif keyword == "!":
+def _read_compound(reader: Reader, keyword: str, start: int) -> Node:
+    end = None
+    if keyword == "((" and (end := find_arithmetic_end(reader, reader.after - 1)) is None:
+        return _read_subshell(reader, start)
+    reader.enter()
+    reader.pos = reader.after
+    node: Node
+    match keyword:
+        case "((":
+            assert end is not None
+            node = ArithmeticCommand(reader.origin(start), read_expression(reader, reader.pos, end))
+        case "{":
+            node = Group(reader.origin(start), reader.read_block("}"), subshell=False)
+        case "if":
+            node = _read_if(reader, start)
+        case "while" | "until":
+            loop = Loop(reader.origin(start))
+            loop.condition = reader.read_block("do")
+            loop.body = reader.read_block("done")
+            node = loop
+        case "for" | "select":
+            node = _read_for(reader, start)
+        case "case":
+            node = _read_case(reader, start)
+        case "[[":
+            node = _read_test(reader, start)
+        case "function":
+            skip_blanks(reader)
+            name = require_word(reader)
+            if found := FUNCTION_PARENTHESES.match(reader.text, reader.pos):
+                reader.pos = found.end()
+            node = read_function(reader, start, name)
+        case _:
+            node = _read_coprocess(reader, start)
+    reader.depth -= 1
+    return node
+
+
+def _read_subshell(reader: Reader, start: int) -> Node:
+    reader.enter()
+    reader.pos += 1
+    node = Group(reader.origin(start), reader.read_block(")"), subshell=True)
+    reader.depth -= 1
+    return node
+
+
+def _read_if(reader: Reader, start: int) -> Node:
+    node = If(reader.origin(start))
+    while True:
+        condition, body = reader.read_block("then"), Block()
+        node.branches.append((condition, body))
+        reader.read_statements(body, "elif", "else", "fi")
+        if not body.statements:
             raise BashSyntaxError
+        if take_word(reader, "elif"):
+            continue
+        if take_word(reader, "else"):
+            node.branches.append((Block(), reader.read_block("fi")))
         else:
-            return self.simple()
-        self.redirects(node)
-        node.end = self.origin(self.pos)
+            expect_word(reader, "fi")
         return node
 
-    def _compound(self, keyword: str, start: int) -> Node:
-        end = None
-        if keyword == "((" and (end := self.arithmetic_end(self._after - 1)) is None:
-            return self._subshell(start)
-        self._enter()
-        self.pos = self._after
-        node: Node
-        match keyword:
-            case "((":
-                assert end is not None
-                node = ArithmeticCommand(self.origin(start), self.expression(self.pos, end))
-            case "{":
-                node = Group(self.origin(start), self.block_until("}"), subshell=False)
-            case "if":
-                node = self._if(start)
-            case "while" | "until":
-                loop = Loop(self.origin(start))
-                loop.condition = self.block_until("do")
-                loop.body = self.block_until("done")
-                node = loop
-            case "for" | "select":
-                node = self._for(start)
-            case "case":
-                node = self._case(start)
-            case "[[":
-                node = self._test(start)
-            case "function":
-                self.skip_blanks()
-                name = self.require_word()
-                if found := FUNCTION_PARENTHESES.match(self.text, self.pos):
-                    self.pos = found.end()
-                node = self.function(start, name)
-            case _:
-                node = self._coprocess(start)
-        self.depth -= 1
-        return node
 
-    def _subshell(self, start: int) -> Node:
-        self._enter()
-        self.pos += 1
-        node = Group(self.origin(start), self.block_until(")"), subshell=True)
-        self.depth -= 1
-        return node
-
-    def _if(self, start: int) -> Node:
-        node = If(self.origin(start))
-        while True:
-            condition, body = self.block_until("then"), Block()
-            node.branches.append((condition, body))
-            self.items(body, "elif", "else", "fi")
-            if not body.items:
-                raise BashSyntaxError
-            if self.take("elif"):
-                continue
-            if self.take("else"):
-                node.branches.append((Block(), self.block_until("fi")))
-            else:
-                self.expect("fi")
-            return node
-
-    def _for(self, start: int) -> Node:
-        node = Loop(self.origin(start))
-        self.skip_blanks()
-        if self.peek_reserved_word() == "((":
-            begin = self._after
-            end = self.arithmetic_end(begin - 1)
-            if end is None:
-                raise BashSyntaxError
-            node.expressions = self.expression(begin, end)
-        else:
-            before = self.pos
-            node.name = self.require_word().unquoted_text() or self.text[before : self.pos]
-            if self.take("in"):
-                node.words = self._words()
-        self.skip_blanks()
-        if self.text.startswith(";", self.pos):
-            self.pos += 1
-        if self.take("{"):
-            node.body = self.block_until("}")
-        else:
-            self.expect("do")
-            node.body = self.block_until("done")
-        return node
-
-    def _words(self) -> list[Word]:
-        words: list[Word] = []
-        while True:
-            self.skip_blanks()
-            if self.pos >= self.size or self.text[self.pos] in "\n;&|)":
-                return words
-            words.append(self.require_word())
-
-    def _case(self, start: int) -> Node:
-        self.skip_blanks()
-        node = Case(self.origin(start), self.require_word())
-        self.expect("in")
-        while not self.take("esac"):
-            if self.text.startswith("(", self.pos):
-                self.pos += 1
-            patterns, body = self._patterns(), Block()
-            self.items(body, ";;", ";&", ";;&", "esac")
-            node.arms.append((patterns, body))
-            self.skip_lines()
-            if self.text.startswith(";", self.pos) and self.operator() != ";;":
-                node.fallthrough.add(len(node.arms) - 1)
-        return node
-
-    def _patterns(self) -> list[Word]:
-        patterns = []
-        while True:
-            self.skip_blanks()
-            patterns.append(self.require_word())
-            self.skip_blanks()
-            if self.text.startswith(")", self.pos):
-                self.pos += 1
-                return patterns
-            if self.operator() != "|":
-                raise BashSyntaxError
-
-    def _test(self, start: int) -> Node:
-        node = Test(self.origin(start))
-        while not self.take("]]"):
-            begin = self.pos
-            if begin >= self.size:
-                raise BashSyntaxError
-            if (
-                node.words
-                and self.text.startswith("=~", begin)
-                and self.text[begin + 2 : begin + 3] in (" ", "\t", "\n")
-            ):
-                self.pos += 2
-                node.words.append(Word(None, "=~"))
-                self.skip_blanks()
-                node.words.append(self.regex())
-            elif self.text[begin] in "&|()<>;" and not self.text.startswith(("<(", ">("), begin):
-                operator = self.operator()
-                if operator not in _IN_TEST:
-                    raise BashSyntaxError
-                node.words.append(Word(None, operator))
-            else:
-                node.words.append(self.require_word())
-        return node
-
-    def _coprocess(self, start: int) -> Node:
-        self.skip_blanks()
-        before, keyword = self.pos, self.peek_reserved_word()
-        if not self._is_body(keyword):
-            self.require_word()
-            self.skip_blanks()
-            keyword = self.peek_reserved_word()
-            if not self._is_body(keyword):
-                self.pos, keyword = before, ""
-        return Coprocess(self.origin(start), self.command(keyword))
-
-    def function(self, start: int, name: Word) -> Node:
-        self.skip_lines()
-        keyword = self.peek_reserved_word()
-        if not self._is_body(keyword):
+def _read_for(reader: Reader, start: int) -> Node:
+    node = Loop(reader.origin(start))
+    skip_blanks(reader)
+    if peek_reserved_word(reader) == "((":
+        begin = reader.after
+        end = find_arithmetic_end(reader, begin - 1)
+        if end is None:
             raise BashSyntaxError
-        self._enter()
-        body = self.command(keyword)
-        self.depth -= 1
-        return Function(self.origin(start), name, body)
+        node.expressions = read_expression(reader, begin, end)
+    else:
+        before = reader.pos
+        node.name = require_word(reader).unquoted_text() or reader.text[before : reader.pos]
+        if take_word(reader, "in"):
+            node.words = _read_words(reader)
+    skip_blanks(reader)
+    if reader.text.startswith(";", reader.pos):
+        reader.pos += 1
+    if take_word(reader, "{"):
+        node.body = reader.read_block("}")
+    else:
+        expect_word(reader, "do")
+        node.body = reader.read_block("done")
+    return node
 
-    def _is_body(self, keyword: str) -> bool:
-        return keyword in _BODIES or self.text.startswith("(", self.pos)
+
+def _read_words(reader: Reader) -> list[Word]:
+    words: list[Word] = []
+    while True:
+        skip_blanks(reader)
+        if reader.pos >= reader.size or reader.text[reader.pos] in "\n;&|)":
+            return words
+        words.append(require_word(reader))
+
+
+def _read_case(reader: Reader, start: int) -> Node:
+    skip_blanks(reader)
+    node = Case(reader.origin(start), require_word(reader))
+    expect_word(reader, "in")
+    while not take_word(reader, "esac"):
+        if reader.text.startswith("(", reader.pos):
+            reader.pos += 1
+        patterns, body = _read_patterns(reader), Block()
+        reader.read_statements(body, ";;", ";&", ";;&", "esac")
+        node.arms.append((patterns, body))
+        skip_lines(reader)
+        if reader.text.startswith(";", reader.pos) and read_operator(reader) != ";;":
+            node.fallthrough.add(len(node.arms) - 1)
+    return node
+
+
+def _read_patterns(reader: Reader) -> list[Word]:
+    patterns = []
+    while True:
+        skip_blanks(reader)
+        patterns.append(require_word(reader))
+        skip_blanks(reader)
+        if reader.text.startswith(")", reader.pos):
+            reader.pos += 1
+            return patterns
+        if read_operator(reader) != "|":
+            raise BashSyntaxError
+
+
+def _read_test(reader: Reader, start: int) -> Node:
+    node = Test(reader.origin(start))
+    while not take_word(reader, "]]"):
+        begin = reader.pos
+        if begin >= reader.size:
+            raise BashSyntaxError
+        if (
+            node.words
+            and reader.text.startswith("=~", begin)
+            and reader.text[begin + 2 : begin + 3] in (" ", "\t", "\n")
+        ):
+            reader.pos += 2
+            node.words.append(Word(None, "=~"))
+            skip_blanks(reader)
+            node.words.append(read_regex(reader))
+        elif reader.text[begin] in "&|()<>;" and not reader.text.startswith(("<(", ">("), begin):
+            operator = read_operator(reader)
+            if operator not in _IN_TEST:
+                raise BashSyntaxError
+            node.words.append(Word(None, operator))
+        else:
+            node.words.append(require_word(reader))
+    return node
+
+
+def _read_coprocess(reader: Reader, start: int) -> Node:
+    skip_blanks(reader)
+    before, keyword = reader.pos, peek_reserved_word(reader)
+    if not _is_body(reader, keyword):
+        require_word(reader)
+        skip_blanks(reader)
+        keyword = peek_reserved_word(reader)
+        if not _is_body(reader, keyword):
+            reader.pos, keyword = before, ""
+    return Coprocess(reader.origin(start), read_command(reader, keyword))
+
+
+def read_function(reader: Reader, start: int, name: Word) -> Node:
+    skip_lines(reader)
+    keyword = peek_reserved_word(reader)
+    if not _is_body(reader, keyword):
+        raise BashSyntaxError
+    reader.enter()
+    body = read_command(reader, keyword)
+    reader.depth -= 1
+    return Function(reader.origin(start), name, body)
+
+
+def _is_body(reader: Reader, keyword: str) -> bool:
+    return keyword in _BODIES or reader.text.startswith("(", reader.pos)

@@ -285,19 +285,43 @@ class Coprocess(Node):
 
 
 class ListItem:
-    """A command of a list, and the operator that joins it to the one before: `;`, `&&` or `||`."""
+    """A command or pipeline, and the operator that joins it to the one before: `&&`, `||`, or "" for the first."""
 
     __slots__ = ("background", "negated", "node", "operator")
 
-    def __init__(self, node: Node, operator: str) -> None:
+    def __init__(self, node: Node, operator: str = "") -> None:
         self.node = node
         self.operator = operator
         self.background = False
+        """Whether `&` follows it."""
         self.negated = False
 
 
-class Block:
+class AndOr:
+    """Commands and pipelines joined by `&&` and `||`: one of them, mostly."""
+
     __slots__ = ("items",)
 
+    def __init__(self, first: ListItem) -> None:
+        self.items = [first]
+
+
+class Block:
+    """A list of commands, separated by `;`, `&` or newlines."""
+
+    __slots__ = ("statements",)
+
     def __init__(self) -> None:
-        self.items: list[ListItem] = []
+        self.statements: list[AndOr] = []
+
+    @property
+    def items(self) -> list[ListItem]:
+        """The items of all statements, in order."""
+        return [item for statement in self.statements for item in statement.items]
+
+    @property
+    def only_item(self) -> ListItem | None:
+        """The item of a block that has no other; None for other blocks."""
+        if len(self.statements) != 1 or len(self.statements[0].items) != 1:
+            return None
+        return self.statements[0].items[0]

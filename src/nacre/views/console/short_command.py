@@ -82,7 +82,7 @@ def split_shortened(command: str, cwd: str, *, most: int = MAX_COLUMNS) -> tuple
 def _without_cd(text: str, items: list[ListItem], cwd: str) -> tuple[int, list[ListItem]]:
     """Skip each `cd` to the directory the command runs in. Return the position after them, and the remaining items."""
     begin = 0
-    while len(items) > 1 and items[1].operator in ("&&", ";") and _changes_directory(items[0], cwd):
+    while len(items) > 1 and items[1].operator != "||" and _changes_directory(items[0], cwd):
         node = items[0].node
         between = _AND_THEN.match(text, node.start + len(text[node.start : node.end].rstrip()))
         if between is None:

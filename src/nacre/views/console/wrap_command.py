@@ -51,7 +51,11 @@ def _break_line(line: str, width: int) -> list[str]:
 
 
 def _break_positions(line: str) -> list[int]:
-    """Return the positions of spaces between words, judged by quotes and brackets only; `wrap` verifies the result."""
+    """Return the positions of spaces between words, judged by quotes and brackets only; `wrap` verifies the result.
+
+    The syntax tree cannot tell: it has the positions of commands, not those of their words, and most words are never
+    objects. To keep them would slow each check down for the few commands that are wrapped.
+    """
     found: list[int] = []
     closers: list[str] = []
     position = 0

@@ -46,17 +46,17 @@ def nonempty_if(item: ListItem, *, succeeds: bool) -> tuple[str, ...]:
 
 def nonempty_if_true(block: Block) -> tuple[str, ...]:
     """Return the variables that are not empty if a whole condition is true."""
-    if any(item.operator == "||" for item in block.items):
+    if any(item.operator == "||" for statement in block.statements for item in statement.items):
         return _NOTHING
-    start = max((index for index, item in enumerate(block.items) if item.operator == ";"), default=0)
-    return tuple(name for item in block.items[start:] for name in nonempty_if(item, succeeds=True))
+    last = block.statements[-1].items if block.statements else []
+    return tuple(name for item in last for name in nonempty_if(item, succeeds=True))
 
 
 def nonempty_if_false(block: Block) -> tuple[str, ...]:
     """Return the variables that are not empty if a whole condition is false."""
-    if any(item.operator == "&&" for item in block.items[1:]):
+    if not block.statements or any(item.operator == "&&" for item in block.items):
         return _NOTHING
-    return tuple(name for item in block.items[-1:] for name in nonempty_if(item, succeeds=False))
+    return nonempty_if(block.statements[-1].items[-1], succeeds=False)
 
 
 def _is_quoted(word: Word | Assignment) -> bool:
