@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias, assert_never, cast
 
 from nacre.base.frozen import frozen, uncompared_field
+from nacre.base.units import describe_size
 from nacre.errors import CommandFailed
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
@@ -163,15 +164,7 @@ def amount(limit: str, value: float) -> str:
         case "open_files":
             return f"{value:g} open files"
         case _:
-            what = "memory" if limit == "memory" else "a file"
-            return f"{_size(value)} of {what}" if limit == "memory" else f"{_size(value)} in {what}"
-
-
-def _size(value: float) -> str:
-    for least, unit in ((2**30, "GB"), (2**20, "MB"), (2**10, "KB")):
-        if value >= least:
-            return f"{value / least:.3g} {unit}"
-    return f"{value:g} byte{'' if value == 1 else 's'}"
+            return f"{describe_size(value)} {'of memory' if limit == 'memory' else 'in a file'}"
 
 
 KINDS: dict[type[object], str] = {

@@ -147,14 +147,7 @@ def footer(result: Result, view: Viewport, lines: Counts | None, state: tuple[st
         parts.append((f"{name}: {count:,}{'' if exact else '+'} line{'' if count == 1 else 's'}  ", "faint"))
     if view.erased:
         parts.append((f"erased by it: {view.erased:,} line{'' if view.erased == 1 else 's'}  ", "faint"))
-    return styled_line(*parts, (duration(result.duration), "faint"))
-
-
-def duration(seconds: float) -> str:
-    """Format a duration: milliseconds below 10 s."""
-    return (
-        f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else format_duration(seconds)
-    )
+    return styled_line(*parts, (format_duration(result.duration, precise=True), "faint"))
 
 
 def notes(result: Result, view: Viewport, look: TerminalCapabilities) -> Drawing:
