@@ -23,7 +23,7 @@ from nacre.output.notes import nacre_note
 from nacre.output.shape import ShapeOptions, shape
 from nacre.redact.mask import mask
 from nacre.redact.redactor import Redactor, task_secrets
-from nacre.result import Captured, Exited, describe
+from nacre.result import Captured, Exited
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
@@ -277,7 +277,7 @@ def _status(task: Task, redactor: Redactor, *, brief: bool = False) -> str:
         if task.idle is not None:
             text += f", last output {describe_duration(task.idle)} ago" if task.bytes else ", no output yet"
     else:
-        how = f"exited with {task.outcome.code}" if isinstance(task.outcome, Exited) else describe(task.outcome)
+        how = f"exited with {task.outcome.code}" if isinstance(task.outcome, Exited) else task.summary
         text = f"{task.id} {how}" + (f" after {describe_duration(task.duration)}" if task.state == "ended" else "")
     if brief:
         return text

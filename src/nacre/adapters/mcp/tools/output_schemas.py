@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
+from nacre.outcomes import OUTCOMES
 from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary, Text
-from nacre.result import KINDS
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _FLAG: dict[str, Any] = {"type": "boolean"}
@@ -29,7 +29,7 @@ def of_view(view: AnswerFormat) -> dict[str, Any]:
     """Return the schema of a run's answer in this format."""
     match view:
         case Text():
-            kind = {"type": "string", "enum": list(KINDS.values())}
+            kind = {"type": "string", "enum": list(OUTCOMES)}
             return _object(
                 {
                     "text": _TEXT,
