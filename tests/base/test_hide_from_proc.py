@@ -1,4 +1,4 @@
-"""What /proc shows of a process that hides a part of it. The process is a separate one."""
+"""Processes that hide arguments and variables from /proc. Each is a separate one."""
 
 from __future__ import annotations
 

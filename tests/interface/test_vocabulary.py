@@ -37,7 +37,7 @@ def test_outcome_names_and_fields_match_their_snapshot() -> None:
     found = {}
     for kind, cls in OUTCOMES.items():
         fields = {name: samples[each] for name, each in cls.__annotations__.items()}
-        data = outcome_data(cls(**fields))  # type: ignore[arg-type]
+        data = outcome_data(cls(**fields))
         assert data["kind"] == kind
         found[kind] = {"class": cls.__name__, **describe_shape(data)}
     check_snapshot("outcomes", found)
