@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.base.preview import _MAX_PREVIEW_CHARS, preview
+from nacre.base.preview import MAX_PREVIEW_CHARS, preview
 from nacre.base.suggest import find_nearest
 from nacre.errors import InvalidRequest
 
@@ -106,7 +106,7 @@ class ArgumentReader:
         raise InvalidRequest(
             "unknown_argument",
             f"Unknown argument: {name!r:.60}.",
-            field=name[:_MAX_PREVIEW_CHARS],
+            field=name[:MAX_PREVIEW_CHARS],
             hint=f"Did you mean `{near}`?" if near else f"Use: {known}.",
         )
 
