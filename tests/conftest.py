@@ -80,3 +80,12 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     gate = Gate(tmp_path / "gate")
     yield gate
     gate.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return a directory by its real path that has a file next to it."""
+    made = tmp_path.resolve() / "place"
+    made.mkdir()
+    (made.parent / "outside").write_text("precious")
+    return made
