@@ -159,6 +159,7 @@ def result_from(task: Task, tasks: Tasks, room: int, redactor: Redactor) -> Resu
         duration=task.duration,
         pid=task.pid,
         task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file) if task.alive else None,
+        notes=task.notes,
         redactor=redactor,
     )
 
