@@ -11,10 +11,10 @@ from typing import assert_never
 from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.keeper.client.events import FinalEvent, KeeperLost, Promoted, RunStopped, StartFailed
 from nacre.keeper.protocol.ending import CANCEL, LIMIT, TIMEOUT
+from nacre.outcomes import describe_amount
 from nacre.result import (
     Cancelled,
     Exited,
-    Killed,
     Lost,
     NotStarted,
     Outcome,
@@ -24,12 +24,9 @@ from nacre.result import (
     Running,
     Signalled,
     TimedOut,
-    amount,
 )
 from nacre.types import Plan
 
-STILL_RUNNING = 75
-"""Exit status EX_TEMPFAIL of `sysexits.h`: "try again later"."""
 _SILENCE_NOTE_S = 5.0
 """A timeout after at least this many seconds without output gets a note."""
 _MAX_NAMED_PROCESSES = 3
@@ -155,14 +152,14 @@ def notes_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
     killed by a signal. With an engine, the other limits are the container's, and are not checked here."""
     notes = []
     output = output[-_SEARCHED_END_CHARS:]
-    number = exit_status(outcome) - 128
+    number = outcome.exit_status - 128
     for name, words in _SHORTAGE_PATTERNS.items():
         value = getattr(plan.limits, name) if plan.engine_data is None or name in _OF_EACH else None
         if value is not None and not isinstance(outcome, OverLimit):
             certain = _SIGNALS.get(number) == name  # type: ignore[call-overload]
             if certain or words.search(output):
                 notes.append(
-                    f"{'' if certain else 'Likely '}over the limit of {amount(name, value)}, for each process."
+                    f"{'' if certain else 'Likely '}over the limit of {describe_amount(name, value)}, for each process."
                 )
     return [note[0].upper() + note[1:] for note in notes]
 
@@ -176,26 +173,3 @@ def _names(running: tuple[Process, ...]) -> str:
     if len(running) > _MAX_NAMED_PROCESSES:
         names.append(f"and {len(running) - _MAX_NAMED_PROCESSES} more")
     return ", ".join(names)
-
-
-def exit_status(outcome: Outcome) -> int:
-    """Return the exit status by which a shell would report the outcome."""
-    match outcome:
-        case Exited(code):
-            return code
-        case Signalled(number):
-            return 128 + number
-        case TimedOut():
-            return 124
-        case OverLimit():
-            return 128 + signal.SIGKILL
-        case Cancelled():
-            return 128 + signal.SIGINT
-        case Killed(_, number):
-            return 128 + number
-        case Running(_, promoted):
-            return STILL_RUNNING if promoted else 0
-        case NotStarted() | Lost():
-            return 125
-        case _:
-            return 126
