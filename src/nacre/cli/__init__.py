@@ -47,7 +47,6 @@ usage: nacre run [options] 'command'     run a shell command, supervised
        nacre profiles                    compare the variants of the tool
        nacre schema [--profile NAME]     the tool definition for a model API
        nacre mcp                         serve the tool over MCP
-       nacre gallery                     show every view with recorded results
        nacre --version
        nacre COMMAND --help              the options of one command
 
@@ -148,10 +147,6 @@ def _dispatch(words: list[str], *, own: bool) -> int:
             from nacre.cli.serve.mcp import mcp
 
             return mcp(rest)
-        case ["gallery", *rest]:
-            from nacre.cli.info.gallery import gallery
-
-            return gallery(rest)
         case ["tasks" | "output" | "wait" | "kill" | "write" | "clean" as name, *rest]:
             return _about_tasks(name, rest)
         case ["--version" | "-V", *_]:

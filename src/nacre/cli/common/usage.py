@@ -21,7 +21,6 @@ COMMANDS = (
     "kill",
     "write",
     "clean",
-    "gallery",
     "schema",
     "profiles",
     "audit",
