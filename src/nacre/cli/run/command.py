@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from nacre.base import system
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.parser import raw_text
 from nacre.cli.common.stdin import read_input
 from nacre.cli.run.hide_argv import conceal_arguments
 from nacre.cli.run.options import RunArguments, parse
@@ -65,12 +64,12 @@ def load_config(options: RunArguments) -> Config:
         "access": options.access,
         "network": options.network,
         "unix_sockets": options.unix_sockets or None,
-        "writable": options.writable or None,
-        "protected": options.protect or None,
-        "unprotected": options.unprotect or None,
-        "hidden": options.hide or None,
+        "writable": options.writable,
+        "protected": options.protect,
+        "unprotected": options.unprotect,
+        "hidden": options.hide,
         "allow_partial": options.allow_partial or None,
-        "pass_env": options.pass_env or None,
+        "pass_env": options.pass_env,
     }
     asked = {name: value for name, value in given.items() if value is not None}
     return load(options.cwd, arguments=asked, files=not options.no_config)
@@ -83,4 +82,4 @@ def _take_input(options: RunArguments) -> None:
     if options.stdin == "-":
         options.input = read_input()
     elif options.stdin is not None:
-        options.input = raw_text(options.stdin)
+        options.input = options.stdin

@@ -32,7 +32,7 @@ from nacre.execution.outcome import exit_status
 from nacre.observe import observers_from_config
 from nacre.profiles import Profile
 from nacre.result import Cancelled, Chunk, Ended, Event, Refused, Result, Started, TaskRef
-from nacre.types import Leftovers, Limits, Mode, Request
+from nacre.types import Leftovers, Limits, Request
 
 if TYPE_CHECKING:
     from nacre.cli.run.live_display import LiveDisplay
@@ -52,11 +52,11 @@ def run_command(options: RunArguments, config: Config) -> int:
     request = Request(
         options.command,
         description=options.description,
-        mode="background" if options.background else cast("Mode", options.mode),
+        mode="background" if options.background else options.mode,
         timeout=options.timeout,
         yield_after=options.yield_after,
         cwd=options.cwd,
-        env=dict(options.env),
+        env=dict(options.env or ()),
         clear_env=options.clear_env,
         stdin=options.input,
         open_stdin=options.open_stdin,
