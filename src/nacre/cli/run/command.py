@@ -10,9 +10,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from nacre.base import system
+from nacre.base.proc_memory import hide_last_arguments
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.stdin import read_input
-from nacre.cli.run.hide_argv import conceal_arguments
 from nacre.cli.run.options import RunArguments, parse
 from nacre.errors import UnsupportedPlatform
 
@@ -30,7 +30,7 @@ def run(words: list[str], *, own: bool) -> int:
     if own:
         gc.disable()  # what is loaded now stays; collecting it repeatedly takes a tenth of the start
         if system.LINUX:
-            conceal_arguments(len(words))
+            hide_last_arguments(len(words))
     start_keeper()
     drive = _load_drive()
     if own:

@@ -115,11 +115,11 @@ def _build_settings(args: _Arguments) -> ServerSettings:
 def _take_token() -> str:
     """Return the token given in the environment ('' if none), and remove it there and from `/proc`: no command may see
     it."""
-    from nacre.adapters.mcp.transport.hide_token import conceal_variable
+    from nacre.base.proc_memory import hide_variable
 
     given = os.environ.pop(TOKEN, "")
     if given:
-        conceal_variable(TOKEN)
+        hide_variable(TOKEN)
     return given
 
 

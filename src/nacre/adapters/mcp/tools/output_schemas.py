@@ -25,69 +25,76 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) ->
     return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
 
 
-def of_view(view: AnswerFormat) -> dict[str, Any]:
+_TEXT_ANSWER = _object(
+    {
+        "text": _TEXT,
+        "ok": _FLAG,
+        "exit_code": _CODE,
+        "outcome": _object({"kind": {"type": "string", "enum": list(KINDS.values())}}),
+        "duration_seconds": _NUMBER,
+        "task_id": _MAYBE_TEXT,
+        "output_file": _MAYBE_TEXT,
+    }
+)
+_FIELDS_ANSWER = _object(
+    {"success": _FLAG, "stdout": _TEXT, "stderr": _TEXT, "exit_code": _WHOLE, "duration_ms": _WHOLE},
+    {"truncated": _FLAG, "task_id": _TEXT, "output_file": _TEXT},
+)
+_REPORT_ANSWER = _object(
+    {
+        "command": _TEXT,
+        "exit_code": _CODE,
+        "working_dir": _TEXT,
+        "stdout": _TEXT,
+        "stderr": _TEXT,
+        "is_truncated": _FLAG,
+        "outcome": _TEXT,
+        "duration_ms": _WHOLE,
+    }
+)
+_COMBINED_ANSWER = _object(
+    {
+        "command": _TEXT,
+        "display": _TEXT,
+        "output": _TEXT,
+        "exit_code": _CODE,
+        "timed_out": _FLAG,
+        "truncated": _FLAG,
+    }
+)
+_SUMMARY_ANSWER = _object(
+    {
+        "summary": _TEXT,
+        "content": _MAYBE_TEXT,
+        "exit_code": _CODE,
+        "timed_out": _FLAG,
+        "bytes": _WHOLE,
+        "output_file": _MAYBE_TEXT,
+        "task_id": _MAYBE_TEXT,
+        "notes": _TEXTS,
+    }
+)
+_STREAMS_ANSWER = _object(
+    {"exit_code": _WHOLE, "stdout": _TEXT, "stderr": _TEXT, "timed_out": _FLAG, "metadata": _ANYTHING},
+    {"error": _ANYTHING},
+)
+
+
+def select_answer_schema(view: AnswerFormat) -> dict[str, Any]:
     """Return the schema of a run's answer in this format."""
     match view:
         case Text():
-            kind = {"type": "string", "enum": list(KINDS.values())}
-            return _object(
-                {
-                    "text": _TEXT,
-                    "ok": _FLAG,
-                    "exit_code": _CODE,
-                    "outcome": _object({"kind": kind}),
-                    "duration_seconds": _NUMBER,
-                    "task_id": _MAYBE_TEXT,
-                    "output_file": _MAYBE_TEXT,
-                }
-            )
+            return _TEXT_ANSWER
         case Fields():
-            return _object(
-                {"success": _FLAG, "stdout": _TEXT, "stderr": _TEXT, "exit_code": _WHOLE, "duration_ms": _WHOLE},
-                {"truncated": _FLAG, "task_id": _TEXT, "output_file": _TEXT},
-            )
+            return _FIELDS_ANSWER
         case Report():
-            return _object(
-                {
-                    "command": _TEXT,
-                    "exit_code": _CODE,
-                    "working_dir": _TEXT,
-                    "stdout": _TEXT,
-                    "stderr": _TEXT,
-                    "is_truncated": _FLAG,
-                    "outcome": _TEXT,
-                    "duration_ms": _WHOLE,
-                }
-            )
+            return _REPORT_ANSWER
         case Combined():
-            return _object(
-                {
-                    "command": _TEXT,
-                    "display": _TEXT,
-                    "output": _TEXT,
-                    "exit_code": _CODE,
-                    "timed_out": _FLAG,
-                    "truncated": _FLAG,
-                }
-            )
+            return _COMBINED_ANSWER
         case Summary():
-            return _object(
-                {
-                    "summary": _TEXT,
-                    "content": _MAYBE_TEXT,
-                    "exit_code": _CODE,
-                    "timed_out": _FLAG,
-                    "bytes": _WHOLE,
-                    "output_file": _MAYBE_TEXT,
-                    "task_id": _MAYBE_TEXT,
-                    "notes": _TEXTS,
-                }
-            )
+            return _SUMMARY_ANSWER
         case SeparateStreams():
-            return _object(
-                {"exit_code": _WHOLE, "stdout": _TEXT, "stderr": _TEXT, "timed_out": _FLAG, "metadata": _ANYTHING},
-                {"error": _ANYTHING},
-            )
+            return _STREAMS_ANSWER
         case _:
             assert_never(view)
 
