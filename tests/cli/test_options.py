@@ -99,6 +99,19 @@ def test_options_may_follow_the_command(nacre: Nacre) -> None:
     assert nacre("run", "echo $A", "--env", "A=1", "--timeout", "9") == Done(0, b"1\n")
 
 
+def test_options_may_stand_between_operands(nacre: Nacre) -> None:
+    assert nacre("wait", "bash-00000000", "--any", "bash-11111111").err.startswith(b"nacre: No such task: ")
+
+
+def test_value_may_be_a_negative_number(nacre: Nacre) -> None:
+    assert nacre("output", "--since", "-5", "bash-00000000").err.startswith(b"nacre: No such task: ")
+
+
+def test_help_is_shown_despite_an_unknown_option(nacre: Nacre) -> None:
+    done = nacre("tasks", "--no-such", "--help")
+    assert (done.code, done.err) == (0, b"")
+
+
 def test_command_after_double_dash_may_begin_with_a_dash(nacre: Nacre) -> None:
     done = nacre("run", "--", "--no-such-program; echo after")
     assert (done.code, done.out) == (0, b"after\n")
