@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 
+from nacre.base.units import format_duration
 from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import notice, write_json, write_out
 from nacre.cli.tasks.table import width
@@ -139,7 +140,9 @@ def _show(record: AuditRecord, *, as_json: bool) -> None:
     output = _part(record, "bytes").get("output")
     size = str(output) if isinstance(output, int) else "?"
     duration = record.get("duration")
-    took = f"{duration:.1f}s" if isinstance(duration, int | float) and 0 <= duration < _MAX_DURATION_S else "?"
+    took = "?"
+    if isinstance(duration, int | float) and 0 <= duration < _MAX_DURATION_S:
+        took = format_duration(duration)
     row = (
         f"{str(record.get('time', '?'))[:19].replace('T', ' ')}  {_outcome(record):12}  {took:>7}  {size:>9}  "
         f"{record.get('caller') or '-'}  {record.get('command', '?')}"
