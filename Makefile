@@ -149,6 +149,10 @@ rules: venv ## write docs/rules anew from the rules
 profiles: venv ## write docs/profiles.md anew from the profiles
 	$(BIN)/python scripts/profile_pages.py
 
+.PHONY: gallery
+gallery: venv ## draw the pictures in docs/gallery anew, from recorded results
+	$(BIN)/python -m scripts.gallery --export docs/gallery $(ARGS)
+
 .PHONY: pins
 pins: ## pin the newest dependencies of every environment anew (needs uv)
 	scripts/pins.sh $(UV)

@@ -191,10 +191,11 @@ HEAVY |= {
 }
 
 
+@pytest.mark.parametrize("options", [[], ["--no-ask"]])
 @pytest.mark.parametrize("payload", [ALLOWED, REFUSED, ASKED])
-def test_hook_loads_no_heavy_modules(nacre: Nacre, payload: bytes) -> None:
-    program = "import sys; from nacre.cli import main; main(['hook']); print(*sys.modules, file=sys.stderr)"
-    words = [sys.executable, "-c", program]
+def test_hook_loads_no_heavy_modules(nacre: Nacre, payload: bytes, options: list[str]) -> None:
+    program = "import sys; from nacre.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    words = [sys.executable, "-c", program, "hook", *options]
     done = subprocess.run(words, input=payload, capture_output=True, timeout=HANG_TIMEOUT_S, env=nacre.env, check=True)
     loaded = set(done.stderr.decode().split())
     assert "nacre.hooks.handle" in loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from nacre.cli.common.usage import COMMANDS
+from nacre.cli.commands import COMMANDS
 from tests.support.hosts import run_host
 from tests.support.waiting import HANG_TIMEOUT_S
 
@@ -22,7 +22,7 @@ def test_mcp_help_is_printed() -> None:
         [sys.executable, "-m", "nacre", "mcp", "--help"], capture_output=True, timeout=HANG_TIMEOUT_S, check=True
     )
     assert done.stdout.startswith(b"usage: nacre mcp")
-    assert "mcp" in COMMANDS
+    assert "mcp" in {command.name for command in COMMANDS}
 
 
 def test_check_loads_neither_the_mcp_sdk_nor_its_dependencies() -> None:

@@ -30,22 +30,29 @@ RUN_HELP = "Try: nacre run --help"
         (["run", "--zzz", "ls"], f"Unknown option: --zzz. {RUN_HELP}"),
         (
             ["run", "--timeout", "5m", "ls"],
-            f"Argument --timeout: '5m' is not a number of seconds; write 300. {RUN_HELP}",
+            "Invalid value for --timeout: '5m'. Write 300.",
         ),
-        (["run", "--timeout", "1.2.3s", "ls"], f"'1.2.3s' is not a number of seconds. {RUN_HELP}"),
-        (["run", "--timeout", "soon", "ls"], f"Argument --timeout: 'soon' is not a number of seconds. {RUN_HELP}"),
+        (["run", "--timeout", "1.2.3s", "ls"], "Invalid value for --timeout: '1.2.3s'. Give seconds."),
+        (["run", "--timeout", "soon", "ls"], "Invalid value for --timeout: 'soon'. Give seconds."),
         (["run", "--timeout", "0", "ls"], "`timeout` is 0.0. Give seconds above 0 and up to 3600."),
         (["run", "--timeout", "nan", "ls"], "`timeout` is nan. Give seconds above 0 and up to 3600."),
         (
             ["run", "--env", "FOO", "ls"],
-            f"Argument --env: write FOO=VALUE; to let FOO through from here: --pass-env FOO. {RUN_HELP}",
+            "Invalid value for --env: 'FOO'. Write FOO=VALUE; to let FOO through from here: --pass-env FOO.",
         ),
         (["run", "--env", "=x", "ls"], "'' is not a valid variable name. Use a name without '='."),
         (
             ["run", "--stdin", "-x", "ls"],
-            "expected one argument. A value that begins with '-' is written --stdin=VALUE.",
+            "--stdin needs a value. A value that begins with '-' is written --stdin=VALUE.",
         ),
-        (["run", "--mode", "background", "ls"], None),
+        (["run", "--mode", "background", "ls"], "Invalid value for --mode: 'background'. Use one of default, slow."),
+        (["run", "--merge=yes", "ls"], f"--merge takes no value. {RUN_HELP}"),
+        (["run", "--memory", "much", "ls"], "Invalid value for --memory: 'much'. Write bytes, or 512M, 4G."),
+        (["run", "--processes", "few", "ls"], "Invalid value for --processes: 'few'. Give an integer."),
+        (
+            ["run", "--network", "dial-up", "ls"],
+            "Invalid value for --network: 'dial-up'. Write on, off, loopback or ports such as 443,80.",
+        ),
         (["run", "--stdin", "-", "-"], "Standard input cannot be both the command and its input."),
         (["run", " "], "The command is empty. Give a shell command."),
         (["rnu", "ls"], "Unknown command 'rnu'. Did you mean: nacre run"),
@@ -53,7 +60,7 @@ RUN_HELP = "Try: nacre run --help"
         (["git", "status"], "Unknown command 'git'. To run it in a shell: nacre run 'git status'"),
         (["--json", "run", "ls"], None),
         (["--frobnicate"], "Unknown option before the command name: --frobnicate. Try: nacre --help"),
-        (["doctor", "now"], "nacre doctor does not take 'now'. The only option is --json."),
+        (["doctor", "now"], "nacre doctor does not take 'now'. Try: nacre doctor --help"),
     ],
 )
 def test_usage_error_exits_125_and_names_the_fix(nacre: Nacre, words: list[str], said: str | None) -> None:
@@ -90,6 +97,19 @@ def test_version_option_prints_the_version(nacre: Nacre) -> None:
 
 def test_options_may_follow_the_command(nacre: Nacre) -> None:
     assert nacre("run", "echo $A", "--env", "A=1", "--timeout", "9") == Done(0, b"1\n")
+
+
+def test_options_may_stand_between_operands(nacre: Nacre) -> None:
+    assert nacre("wait", "bash-00000000", "--any", "bash-11111111").err.startswith(b"nacre: No such task: ")
+
+
+def test_value_may_be_a_negative_number(nacre: Nacre) -> None:
+    assert nacre("output", "--since", "-5", "bash-00000000").err.startswith(b"nacre: No such task: ")
+
+
+def test_help_is_shown_despite_an_unknown_option(nacre: Nacre) -> None:
+    done = nacre("tasks", "--no-such", "--help")
+    assert (done.code, done.err) == (0, b"")
 
 
 def test_command_after_double_dash_may_begin_with_a_dash(nacre: Nacre) -> None:

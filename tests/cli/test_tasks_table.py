@@ -14,9 +14,9 @@ from nacre.tasks.store.task import Task, TaskState
 from nacre.views.console.capabilities import TerminalCapabilities
 from nacre.views.console.escape import TerminalFilter, escape_text, fit
 from nacre.views.console.task_table import build_task_table
-from nacre.views.gallery import results
 from nacre.views.panels.style import render
 from nacre.views.panels.task_table import task_table
+from scripts.gallery import results
 
 
 def task(state: TaskState = "running", outcome: Outcome | None = None, **fields: object) -> Task:

@@ -92,7 +92,6 @@ def test_terminal_without_utf8_gets_an_ascii_panel(nacre: Nacre, env: dict[str, 
         (("explain", "--json", "ls é"), r'"command": "ls \u00e9"'),
         (("run", "--cwd", "/né", "true"), r"nacre: The working directory '/n\xe9' does not exist."),
         (("run", "--view", "model", "echo é \u06db"), r"\xe9 \u06db"),
-        (("gallery", "ok"), "ok: A command"),
     ],
 )
 def test_commands_write_only_ascii_to_a_terminal_without_utf8(nacre: Nacre, words: tuple[str, ...], says: str) -> None:

@@ -60,4 +60,5 @@ def sample_value(metavar: str) -> str:
     if "|" in metavar:
         return metavar.split("|")[0]
     samples = {"SECONDS": "1", "N": "1", "LINES": "1", "SIZE": "1M", "NAME=VALUE": "A=b", "AGE": "1h"}
+    samples |= {"PORT": "1", "WHICH": "json"}
     return samples.get(metavar, "x")

@@ -65,8 +65,6 @@ def test_exit_codes_and_streams_match_their_snapshot(program: Program) -> None:
         "schema, unknown profile": Call(["schema", "--profile", "nobody"]),
         "schema, unknown API": Call(["schema", "--for", "nobody"]),
         "mcp, unknown option": Call(["mcp", "--no-such"]),
-        "gallery --list": Call(["gallery", "--list"]),
-        "gallery, unknown": Call(["gallery", "no-such-view"]),
     }
     found = {
         name: {"exit_code": done.code, "stdout": bool(done.out), "stderr": bool(done.err)}

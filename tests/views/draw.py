@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nacre.views.console.capabilities import TerminalCapabilities
-from nacre.views.gallery.scenes import SCENES
 from nacre.views.panels.style import render
+from scripts.gallery.scenes import SCENES
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 CAPABILITIES = {

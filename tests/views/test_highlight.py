@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nacre.views.console import highlight
 from nacre.views.console.highlight import ContentKind, highlights, kind_of
 from nacre.views.console.viewport import viewport
-from nacre.views.gallery import results
+from scripts.gallery import results
 
 KINDS: dict[str, tuple[str, ContentKind]] = {
     "json": ('{"a": [1, 2]}', "json"),

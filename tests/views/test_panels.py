@@ -14,15 +14,15 @@ from nacre.result import Captured, Exited, Refused, Result, Running, TaskRef
 from nacre.tasks.store.task import Task
 from nacre.views.console.capabilities import TerminalCapabilities
 from nacre.views.console.viewport import Counts
-from nacre.views.gallery import results
-from nacre.views.gallery.scenes import SCENES, Scene
-from nacre.views.gallery.svg import render_svg
 from nacre.views.panels.background import background_box
 from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
 from nacre.views.panels.streamed import draw_streamed
 from nacre.views.panels.style import render
 from nacre.views.panels.task_table import task_table
+from scripts.gallery import results
+from scripts.gallery.scenes import SCENES, Scene
+from scripts.gallery.svg import render_svg
 from tests.views.draw import CAPABILITIES, SNAPSHOTS, draw_view
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x1b[31m\u202e\u200b" + " " * 400 + "; rm x\n\t\r\x9b2J"

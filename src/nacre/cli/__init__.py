@@ -10,80 +10,46 @@ from __future__ import annotations
 import os
 import sys
 
-from nacre.cli.common.exit_codes import (
-    EXIT_BLOCK,
-    EXIT_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_NO_VERDICT,
-    EXIT_REFUSED,
-    EXIT_SIGPIPE,
-)
-from nacre.cli.common.messages import WriteFailed, notice, write_json, write_out
+from nacre.cli.commands import find_command
+from nacre.cli.common.exit_codes import EXIT_REFUSED, FailureCodes
+from nacre.cli.common.messages import HelpRequested, WriteFailed, notice, write_json, write_out
 
 TYPE_CHECKING = False  # as in `nacre`: importing `typing` would take as long as the rest of `nacre --version`
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-_HELP = """\
-usage: nacre run [options] 'command'     run a shell command, supervised
-       nacre check [options] 'command'   may it run? allow, ask or refuse; runs nothing
-       nacre explain 'command'           what it would run, and the checker's verdict
-       nacre rules [ID]                  what the checker looks for, and why
-       nacre hook                        check the commands of Claude Code, Codex, Gemini CLI and Cursor
-       nacre hook install AGENT          add the hook to the agent's settings
-       nacre doctor [--json]             what this machine supports
-       nacre config [--json]             what is configured here, and where each value came from
-
-       nacre run --background 'command'  start a background task
-       nacre tasks [--all] [--watch]     list running tasks, or all
-       nacre output [-f] ID              what a task has printed
-       nacre wait ID…                    until tasks end, print a line, listen on a port or go quiet
-       nacre kill ID…                    kill tasks and every process they started
-       nacre write ID TEXT               write to the standard input of a task
-       nacre clean                       remove tasks that have ended
-
-       nacre audit [-f]                  what was run, refused or failed, if NACRE_AUDIT=1 was set
-       nacre profiles                    compare the variants of the tool
-       nacre schema [--profile NAME]     the tool definition for a model API
-       nacre mcp                         serve the tool over MCP
-       nacre gallery                     show every view with recorded results
-       nacre --version
-       nacre COMMAND --help              the options of one command
-
-nacre runs shell commands for AI agents: each is checked before it runs, output passes through unchanged,
-every process has an owner, and no process outlives its command unnoticed.
-
-exit codes of `nacre run`: the command's own; 128+n killed by signal n; 75 keeps running as a task; 124 timed out;
-125 nacre itself failed; 126 refused; 130 Ctrl-C. Of `nacre check` and `explain`: 0 allow; 1 ask;
-2 refuse; 3 nacre itself failed. `nacre COMMAND --help` has those of the others.
-"""
+    from nacre.cli.commands import CliCommand
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. Without `argv`, take it from `sys.argv` and exit the process."""
     if argv is not None:
-        return _run_command(list(argv), own=False)
-    code = _run_command(sys.argv[1:], own=True)
+        return _run_command_line(list(argv), own=False)
+    code = _run_command_line(sys.argv[1:], own=True)
     os._exit(code)  # nothing of ours is buffered, and interpreter shutdown takes time
 
 
-def _run_command(words: list[str], *, own: bool) -> int:
+def _run_command_line(words: list[str], *, own: bool) -> int:
     _occupy_standard_streams()
+    command, rest = find_command(words)
+    codes = FailureCodes() if command is None else command.failure_codes
     try:
         try:
-            return _dispatch(words, own=own)
+            return _print_help(words) if command is None else _run_command(command, rest, own=own)
         except (BrokenPipeError, WriteFailed):
             raise
+        except HelpRequested as help:
+            write_out(str(help))
+            return 0
         except Exception as error:
-            return _print_error(error, failed=_error_code(words), as_json=_as_json(words))
+            return _print_error(error, failed=codes.error, as_json=_as_json(words))
     except KeyboardInterrupt:
-        return EXIT_BLOCK if _is_hook(words) else EXIT_INTERRUPTED
+        return codes.interrupted
     except BrokenPipeError:
-        return EXIT_BLOCK if _is_hook(words) else EXIT_SIGPIPE
+        return codes.broken_pipe
     except WriteFailed as error:
         notice(f"Cannot write the output: {error}.")
-        return _error_code(words)
+        return codes.error
 
 
 def _as_json(words: list[str]) -> bool:
@@ -92,111 +58,34 @@ def _as_json(words: list[str]) -> bool:
     return "--view" in words and words[words.index("--view") + 1 :][:1] == ["json"]
 
 
-def _is_hook(words: list[str]) -> bool:
-    return words[:1] == ["hook"] and words[1:2] != ["install"]
+def _run_command(command: CliCommand, rest: list[str], *, own: bool) -> int:
+    run = command.load()
+    return run(rest, own=own) if command.takes_own else run(rest)
 
 
-def _error_code(words: list[str]) -> int:
-    if _is_hook(words):
-        return EXIT_BLOCK
-    return EXIT_NO_VERDICT if words[:1] in (["check"], ["explain"], ["rules"]) else EXIT_ERROR
-
-
-def _dispatch(words: list[str], *, own: bool) -> int:
+def _print_help(words: list[str]) -> int:
+    """Handle a command line without a command: `--help`, `--version`, no words or an unknown command."""
     match words:
-        case ["run", *rest]:
-            from nacre.cli.run.command import run
-
-            return run(rest, own=own)
-        case ["check", *rest]:
-            from nacre.cli.check.command import check
-
-            return check(rest)
-        case ["hook", *rest]:
-            from nacre.cli.serve.hook import hook
-
-            return hook(rest)
-        case ["explain", *rest]:
-            from nacre.cli.check.explain import explain
-
-            return explain(rest)
-        case ["rules", *rest]:
-            from nacre.cli.check.rules import rules
-
-            return rules(rest)
-        case ["doctor", *rest]:
-            from nacre.cli.info.doctor import doctor
-
-            return doctor(rest)
-        case ["config", *rest]:
-            from nacre.cli.info.config import config
-
-            return config(rest)
-        case ["audit", *rest]:
-            from nacre.cli.info.audit import audit
-
-            return audit(rest)
-        case ["profiles", *rest]:
-            from nacre.cli.info.profiles import profiles
-
-            return profiles(rest)
-        case ["schema", *rest]:
-            from nacre.cli.info.schema import schema
-
-            return schema(rest)
-        case ["mcp", *rest]:
-            from nacre.cli.serve.mcp import mcp
-
-            return mcp(rest)
-        case ["gallery", *rest]:
-            from nacre.cli.info.gallery import gallery
-
-            return gallery(rest)
-        case ["tasks" | "output" | "wait" | "kill" | "write" | "clean" as name, *rest]:
-            return _about_tasks(name, rest)
         case ["--version" | "-V", *_]:
             from nacre import __version__
 
             write_out(f"nacre {__version__}\n")
             return 0
         case ["--help" | "-h" | "help", *_]:
-            write_out(_HELP)
+            from nacre.cli.help import format_help
+
+            write_out(format_help())
             return 0
         case [word, *rest]:
+            from nacre.cli.commands import COMMANDS
             from nacre.cli.common.usage import unknown_command
 
-            raise unknown_command(word, rest)
+            raise unknown_command(word, rest, (command.name for command in COMMANDS))
         case _:
-            write_out(_HELP, to=2)
-            return EXIT_ERROR
+            from nacre.cli.help import format_help
 
-
-def _about_tasks(name: str, rest: list[str]) -> int:
-    match name:
-        case "tasks":
-            from nacre.cli.tasks.list import tasks
-
-            return tasks(rest)
-        case "output":
-            from nacre.cli.tasks.output import output
-
-            return output(rest)
-        case "wait":
-            from nacre.cli.tasks.wait import wait
-
-            return wait(rest)
-        case "kill":
-            from nacre.cli.tasks.kill import kill
-
-            return kill(rest)
-        case "write":
-            from nacre.cli.tasks.write import write
-
-            return write(rest)
-        case _:
-            from nacre.cli.tasks.clean import clean
-
-            return clean(rest)
+            write_out(format_help(), to=2)
+            return FailureCodes().error
 
 
 def _print_error(error: Exception, *, failed: int, as_json: bool) -> int:

@@ -1,55 +1,54 @@
 """`nacre check`: prints the checker's verdict on a command. Nothing is run.
 
-Starts fast, because agents call it before each of their commands: no asyncio, no argparse, `json` only on request.
+Starts fast, because agents call it before each of their commands: no asyncio, argparse and `json` only on request.
 """
 
 from __future__ import annotations
 
 from nacre.approval.check import check as verdict_on
+from nacre.cli.check.arguments import CheckArguments
 from nacre.cli.common.messages import printable, write_json, write_out
-from nacre.cli.common.parser import parse_args, policy_of, variables
-from nacre.cli.common.stdin import command_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
     from nacre.verdict import Verdict
 
-_HELP = """\
-usage: nacre check [options] 'command'     may it run? runs nothing
 
-  'command'           shell text, as one argument; without it, or with -, it is read from stdin
-  --json              print the verdict as one JSON object
-  --jsonl             check many: each line of stdin is a JSON string, or an object with "command" and
-                      optionally "cwd", "env", "stdin"; prints one line for each, in order
-  --cwd DIR           where it would run (default: here)
-  --env NAME=VALUE    a variable that it would get (may be repeated)
-  --stdin TEXT        the input that it would get: a script, where a shell would read it
-  --no-config         use only nacre's built-in rules; ignore the configuration (see: nacre config)
-
+class _Arguments(CheckArguments):
+    COMMAND = "check"
+    USAGE = (("[options] 'command'", "may it run? runs nothing"),)
+    EPILOG = """\
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed, or a line could not be read.
 With --jsonl the highest of all lines. `nacre explain` draws what would run, `nacre rules` lists the rules.
 """
+    jsonl = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        add = parser.add_argument
+        add("--json", action="store_true", help="print the verdict as one JSON object")
+        add(
+            "--jsonl",
+            action="store_true",
+            help='check many: each line of stdin is a JSON string, or an object with "command" and optionally '
+            '"cwd", "env", "stdin"; prints one line for each, in order',
+        )
+        super().add_options(parser)
 
 
 def check(words: list[str]) -> int:
     """Run `nacre check` and return its exit code, the strictness of the verdict."""
-    args = parse_args("check", words, flags=("--json", "--jsonl", "--no-config"), valued=("--cwd", "--env", "--stdin"))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    if "--jsonl" in args:
+    args = _Arguments.parse(words)
+    if args.jsonl:
         from nacre.cli.check.jsonl import check_lines
 
         return check_lines(args)
-    command = command_of("check", args)
+    command = args.read_command()
     verdict = verdict_on(
-        command,
-        cwd=args.last("--cwd"),
-        env=variables(args),
-        stdin=args.last("--stdin"),
-        policy=policy_of(args, args.last("--cwd")),
+        command, cwd=args.cwd, env=dict(args.env or ()), stdin=args.stdin, policy=args.load_policy(args.cwd)
     )
-    if "--json" in args:
+    if args.json:
         write_json({"command": command, **verdict.to_dict()})
     else:
         write_out(_lines(verdict, command))

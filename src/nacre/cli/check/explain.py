@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 from nacre.approval.check import check_script
+from nacre.cli.check.arguments import CheckArguments
 from nacre.cli.check.tree import tree
 from nacre.cli.check.tree_drawing import draw
 from nacre.cli.common.messages import write_json, write_out
-from nacre.cli.common.parser import parse_args, policy_of, variables
-from nacre.cli.common.stdin import command_of
 from nacre.cli.common.terminal import has_colour
 
-_HELP = """\
-usage: nacre explain [options] 'command'     what would run, and the verdict; runs nothing
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
 
-  'command'           shell text, as one argument; without it, or with -, it is read from stdin
-  --json              the tree and the verdict as one JSON object
-  --cwd DIR           where it would run (default: here)
-  --env NAME=VALUE    a variable that it would get (may be repeated)
-  --stdin TEXT        the input that it would get: a script, where a shell would read it
-  --no-config         use only nacre's built-in rules; ignore the configuration
 
+class _Arguments(CheckArguments):
+    COMMAND = "explain"
+    USAGE = (("[options] 'command'", "what would run, and the verdict; runs nothing"),)
+    EPILOG = """\
 Each command is drawn below the one that would run it. Colour on a terminal only, and not with NO_COLOR.
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed.
 """
 
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        parser.add_argument("--json", action="store_true", help="the tree and the verdict as one JSON object")
+        super().add_options(parser)
+
 
 def explain(words: list[str]) -> int:
-    args = parse_args("explain", words, flags=("--json", "--no-config"), valued=("--cwd", "--env", "--stdin"))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    command = command_of("explain", args)
+    args = _Arguments.parse(words)
+    command = args.read_command()
     script, verdict = check_script(
-        command,
-        cwd=args.last("--cwd"),
-        env=variables(args),
-        stdin=args.last("--stdin"),
-        policy=policy_of(args, args.last("--cwd")),
+        command, cwd=args.cwd, env=dict(args.env or ()), stdin=args.stdin, policy=args.load_policy(args.cwd)
     )
     roots = tree(script, verdict)
-    if "--json" in args:
+    if args.json:
         write_json(
             {
                 "command": command,

@@ -9,10 +9,9 @@ import json
 from collections.abc import Iterator, Mapping
 
 from nacre.approval.check import check
+from nacre.cli.check.arguments import CheckArguments, check_usable
 from nacre.cli.common.exit_codes import EXIT_NO_VERDICT
 from nacre.cli.common.messages import write_json
-from nacre.cli.common.parser import ParsedArgs, policy_of, variables
-from nacre.cli.common.stdin import usable
 from nacre.cli.common.usage import UsageError, nearest
 from nacre.errors import InvalidConfig, InvalidRequest
 from nacre.policy.policy import Policy
@@ -20,11 +19,11 @@ from nacre.policy.policy import Policy
 _KNOWN = ("command", "cwd", "env", "stdin")
 
 
-def check_lines(args: ParsedArgs) -> int:
+def check_lines(args: CheckArguments) -> int:
     """Check every line and return the highest exit code. `--cwd`, `--env` and `--stdin` are defaults for the lines."""
     if args.operands and args.operands != ["-"]:
         raise UsageError("--jsonl reads the commands from stdin.", "Leave the argument out.", field="command")
-    cwd, env, stdin = args.last("--cwd"), variables(args), args.last("--stdin")
+    cwd, env, stdin = args.cwd, dict(args.env or ()), args.stdin
     policies: dict[str | None, Policy] = {}
     code = 0
     for number, line in enumerate(_lines(), 1):
@@ -34,7 +33,7 @@ def check_lines(args: ParsedArgs) -> int:
             wanted = _parse_line(line)
             place = wanted.cwd or cwd
             if place not in policies:
-                policies[place] = policy_of(args, place)
+                policies[place] = args.load_policy(place)
             verdict = check(
                 wanted.command,
                 cwd=place,
@@ -76,7 +75,7 @@ class _CheckLine:
     def __init__(
         self, command: str, cwd: str | None = None, env: Mapping[str, str] | None = None, stdin: str | None = None
     ) -> None:
-        self.command = usable(command)
+        self.command = check_usable(command)
         self.cwd = cwd
         self.env = env
         self.stdin = stdin

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import write_json, write_out
-from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError, nearest
 from nacre.policy.rule_pages import Page, pages
 
-_HELP = """\
-usage: nacre rules [--json]        every rule: its id, decision and purpose
-       nacre rules [--json] ID     one rule: its reason, the alternative, what it misses, examples
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
 
-exit codes: 0; 3 unknown rule, or nacre itself failed.
-"""
+
+class _Arguments(Arguments):
+    COMMAND = "rules"
+    USAGE = (
+        ("[--json]", "every rule: its id, decision and purpose"),
+        ("[--json] ID", "one rule: its reason, the alternative, what it misses, examples"),
+    )
+    EPILOG = "exit codes: 0; 3 unknown rule, or nacre itself failed."
+    MAX_OPERANDS = 1
+
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        parser.add_argument("--json", action="store_true", help="as one JSON object")
 
 
 def rules(words: list[str]) -> int:
-    args = parse_args("rules", words, flags=("--json",))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
+    args = _Arguments.parse(words)
     known = pages()
     if not args.operands:
-        if "--json" in args:
+        if args.json:
             write_json({"rules": [page.to_dict() for page in known]})
         else:
             write_out("".join(f"{line}\n" for line in _lines(known)))
         return 0
     page = _find(args.operands[0], known)
-    if "--json" in args:
+    if args.json:
         write_json(page.to_dict())
     else:
         write_out("".join(f"{line}\n" for line in _page(page)))

@@ -15,3 +15,16 @@ EXIT_REFUSED = 126
 EXIT_INTERRUPTED = 130
 EXIT_SIGPIPE = 141
 """As if killed by SIGPIPE."""
+
+
+class FailureCodes:
+    """Exit codes of a command for failures of nacre's own."""
+
+    __slots__ = ("broken_pipe", "error", "interrupted")
+
+    def __init__(
+        self, error: int = EXIT_ERROR, interrupted: int = EXIT_INTERRUPTED, broken_pipe: int = EXIT_SIGPIPE
+    ) -> None:
+        self.error = error
+        self.interrupted = interrupted
+        self.broken_pipe = broken_pipe

@@ -29,6 +29,10 @@ class WriteFailed(Exception):
     """nacre's own output could not be written. (If the reader is gone, BrokenPipeError is raised instead.)"""
 
 
+class HelpRequested(Exception):
+    """The arguments ask for a help text, which is the exception's text."""
+
+
 def encode_for_terminal(text: str, to: int) -> bytes:
     """Encode `text` for the file descriptor `to`: ASCII with escapes if it is a terminal that is not UTF-8, else UTF-8.
     Lone surrogates become escapes that are valid in JSON, too."""

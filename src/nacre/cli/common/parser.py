@@ -1,139 +1,174 @@
-"""Parses the arguments of `nacre check`, `tasks` and most other commands.
-
-Written by hand: argparse takes a tenth of the time that a whole check may take. `parse_args` is pure.
-"""
+"""Parses options with argparse: errors are a UsageError, `--help` is a HelpRequested, and neither exits."""
 
 from __future__ import annotations
 
-import os
+import argparse
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from nacre.cli.common.usage import UsageError, nearest, quote_words
+from nacre.base import units
+from nacre.cli.common.messages import HelpRequested
+from nacre.cli.common.usage import UsageError, nearest
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nacre.policy.policy import Policy
-
-HELP = ("-h", "--help")
+    from nacre.cli.common.arguments import Arguments
 
 
-class ParsedArgs:
-    """Options and operands of one command line."""
+class OptionParser(argparse.ArgumentParser):
+    """Parser of a command's options. Operands are declared for the help text only: argparse would not accept options
+    between them."""
 
-    __slots__ = ("flags", "operands", "values")
+    def __init__(self, arguments: type[Arguments]) -> None:
+        rows = [(f"nacre {arguments.COMMAND} {words}".rstrip(), text) for words, text in arguments.USAGE]
+        width = max((len(words) for words, _ in rows), default=0) + 5
+        usage = "\n       ".join(f"{words:<{width}}{text}".rstrip() for words, text in rows)
+        super().__init__(
+            prog=f"nacre {arguments.COMMAND}",
+            usage=usage.replace("%", "%%"),
+            description=arguments.DESCRIPTION,
+            epilog=arguments.EPILOG,
+            formatter_class=_Formatter,
+            add_help=False,
+            allow_abbrev=False,
+            exit_on_error=False,
+        )
+        self.color = False  # Python 3.14 would colour the help text
+        self._operands: list[tuple[str, str]] = []
+        self.add_argument("-h", "--help", action=_ShowHelp, help=arguments.HELP_ROW or argparse.SUPPRESS)
+        arguments.add_options(self)
 
-    def __init__(self) -> None:
-        self.flags: set[str] = set()
-        self.values: dict[str, list[str]] = {}
-        self.operands: list[str] = []
+    def add_operand(self, metavar: str, help: str) -> None:
+        """Add a line about an operand to the help text."""
+        self._operands.append((metavar, help))
 
-    def __contains__(self, flag: str) -> bool:
-        return flag in self.flags
+    def format_help(self) -> str:
+        for metavar, text in self._operands:
+            self.add_argument(metavar, nargs="*", help=text)
+        self._operands.clear()
+        return super().format_help()
 
-    def last(self, option: str) -> str | None:
-        """Return the last value given for `option`; None if there is none."""
-        return self.values[option][-1] if option in self.values else None
-
-
-def parse_args(
-    name: str,
-    words: list[str],
-    *,
-    flags: tuple[str, ...],
-    valued: tuple[str, ...] = (),
-    takes: tuple[int, int | None] | None = None,
-) -> ParsedArgs:
-    """Parse `words`, the arguments after the command `name`. `takes` is the minimum and maximum number of operands
-    (maximum None: no limit); with `takes` None, there is at most one operand, which may be a shell command. Raise
-    UsageError for invalid arguments."""
-    found = ParsedArgs()
-    first = len(words)
-    position = 0
-    while position < len(words):
-        word = words[position]
-        position += 1
-        if word == "--":
-            first = min(first, position)
-            found.operands += words[position:]
-            break
-        option, equals, value = word.partition("=")
-        if word[:1] != "-" or word == "-":
-            first = min(first, position - 1)
-            found.operands.append(word)
-        elif word in flags or word in HELP:
-            found.flags.add("--help" if word in HELP else word)
-        elif option in valued:
-            if not equals:
-                if position == len(words):
-                    raise UsageError(f"{option} needs a value.", f"Write: {option}=VALUE", field=option.lstrip("-"))
-                value = words[position]
-                position += 1
-            found.values.setdefault(option, []).append(raw_text(value))
-        elif found.operands and takes is None:
-            found.operands.append(word)  # an option of a command that was not quoted
-        else:
-            near = nearest(option, (*flags, *valued, "--help"))
-            hint = f"Did you mean: {near}" if near else f"Try: nacre {name} --help"
-            raise UsageError(f"Unknown option: {option}.", hint)
-    if "--help" not in found:
-        if takes is not None:
-            _check_count(name, found.operands, *takes)
-        elif len(found.operands) > 1:
-            raise _too_many(name, words[first:])
-    found.operands = [raw_text(word) for word in found.operands]
-    return found
+    @property
+    def option_names(self) -> list[str]:
+        return [name for action in self._actions for name in action.option_strings]
 
 
-def raw_text(word: str) -> str:
-    """Return an argument as the library expects text: its bytes decoded as UTF-8 with surrogateescape, whatever the
-    locale."""
-    return os.fsencode(word).decode("utf-8", "surrogateescape")
+class InvalidOptionValue(argparse.ArgumentTypeError):
+    """The value of an option is invalid. The text is the value and, on a second line, the hint."""
+
+    def __init__(self, word: str, hint: str) -> None:
+        super().__init__(f"{word!r}\n{hint}")
 
 
-def variables(found: ParsedArgs) -> Mapping[str, str]:
-    """Return the variables that `--env NAME=VALUE` sets."""
-    env = {}
-    for word in found.values.get("--env", ()):
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--env {word!r} sets nothing.", "Write --env NAME=VALUE.", field="env")
-        env[name] = value
-    return env
+class _ShowHelp(argparse.Action):
+    def __init__(self, option_strings: list[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        raise HelpRequested(parser.format_help())
 
 
-def policy_of(found: ParsedArgs, cwd: str | None) -> Policy:
-    """Return the policy configured for the directory `cwd`, or the default policy with `--no-config`."""
-    if "--no-config" in found:
-        from nacre.policy.policy import DEFAULT
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Formatter with a fixed width: argparse takes longer to query the terminal than for all the rest."""
 
-        return DEFAULT
-    from nacre.config import policy_for
-
-    return policy_for(cwd)
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=100)
 
 
-def int_option(found: ParsedArgs, option: str) -> int | None:
-    """Return the value of an integer option; None if it was not given. Raise UsageError if it is not an integer."""
-    word = found.last(option)
+def parse_options(words: list[str], into: Arguments) -> None:
+    """Parse `words` and set an attribute of `into` for each option given, and `operands`."""
+    parser = OptionParser(type(into))
     try:
-        return None if word is None else int(word)
+        _, rest = parser.parse_known_args(words, into)
+    except argparse.ArgumentError as error:
+        raise _usage_error(error, into.COMMAND) from None
+    into.operands = []
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            into.operands += rest
+            return
+        # a word with a blank cannot be an option, nor one after a command that was not quoted
+        if word[:1] == "-" and word != "-" and " " not in word and not (into.TAKES_COMMAND and into.operands):
+            raise _unknown_option(word, parser)
+        into.operands.append(word)
+
+
+def _usage_error(error: argparse.ArgumentError, command: str) -> UsageError:
+    name = (error.argument_name or "").split("/")[-1]
+    value, newline, hint = error.message.partition("\n")
+    field = name.lstrip("-")
+    if newline:
+        return UsageError(f"Invalid value for {name}: {value}.", hint, field=field)
+    if "expected" in value:
+        return UsageError(
+            f"{name} needs a value.", f"A value that begins with '-' is written {name}=VALUE.", field=field
+        )
+    return UsageError(f"{name} takes no value.", f"Try: nacre {command} --help", field=field)
+
+
+def _unknown_option(word: str, parser: OptionParser) -> UsageError:
+    name = word.partition("=")[0]
+    near = nearest(name, parser.option_names)
+    return UsageError(f"Unknown option: {name}.", f"Did you mean: {near}" if near else f"Try: {parser.prog} --help")
+
+
+# types of values
+
+
+def assignment(word: str) -> tuple[str, str]:
+    """Parse `NAME=VALUE`."""
+    name, equals, value = word.partition("=")
+    if not equals or not name:
+        raise InvalidOptionValue(word, "Write NAME=VALUE.")
+    return name, value
+
+
+def choice(values: Iterable[str]) -> Callable[[str], str]:
+    """Return the type of an option that takes one of `values`."""
+    known = tuple(values)
+
+    def parse_choice(word: str) -> str:
+        if word not in known:
+            raise InvalidOptionValue(word, f"Use one of {', '.join(known)}.")
+        return word
+
+    return parse_choice
+
+
+def integer(word: str) -> int:
+    try:
+        return int(word)
     except ValueError:
-        raise UsageError(f"{option} {word!r} is not an integer.", field=option.lstrip("-")) from None
+        raise InvalidOptionValue(word, "Give an integer.") from None
 
 
-def _check_count(name: str, operands: list[str], least: int, most: int | None) -> None:
-    if len(operands) < least:
-        raise UsageError(f"nacre {name} needs the id of a task.", "`nacre tasks` lists them.", field="task")
-    if most is not None and len(operands) > most:
-        raise UsageError(f"nacre {name} does not take {operands[most]!r}.", f"Try: nacre {name} --help")
+def count(word: str) -> int:
+    """Parse a number of things, at least 0."""
+    if (number := integer(word)) < 0:
+        raise InvalidOptionValue(word, "Give 0 or more.")
+    return number
 
 
-def _too_many(name: str, given: list[str]) -> UsageError:
-    if name == "rules":
-        return UsageError(f"Expected one rule, got {len(given)}.", "Write: nacre rules ID")
-    return UsageError(
-        f"The command must be one argument, got {len(given)}.",
-        f"Quote it: nacre {name} {quote_words(given)}",
-        field="command",
-    )
+def duration(word: str) -> float:
+    """Parse a duration with or without a unit into seconds."""
+    seconds = units.parse_duration(word)
+    if seconds is None:
+        raise InvalidOptionValue(word, "Write seconds, or 30s, 5m, 12h, 7d.")
+    return seconds
+
+
+def seconds(word: str) -> float:
+    """Parse a number of seconds."""
+    try:
+        return float(word)
+    except ValueError:
+        meant = units.parse_duration(word)
+        raise InvalidOptionValue(word, "Give seconds." if meant is None else f"Write {meant:g}.") from None
+
+
+def size(word: str) -> int:
+    """Parse a size into bytes."""
+    found = units.parse_size(word)
+    if found is None:
+        raise InvalidOptionValue(word, "Write bytes, or 512M, 4G.")
+    return found

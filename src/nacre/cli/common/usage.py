@@ -8,27 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COMMANDS = (
-    "run",
-    "check",
-    "explain",
-    "rules",
-    "doctor",
-    "config",
-    "tasks",
-    "output",
-    "wait",
-    "kill",
-    "write",
-    "clean",
-    "gallery",
-    "schema",
-    "profiles",
-    "audit",
-    "hook",
-    "mcp",
-)
-
 
 class UsageError(InvalidRequest):
     """The command line is invalid."""
@@ -44,16 +23,27 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return find_nearest(word, known)
 
 
-def unknown_command(word: str, rest: list[str]) -> UsageError:
+def unknown_command(word: str, rest: list[str], known: Iterable[str]) -> UsageError:
     """Return the error for an unknown command, with a suggestion."""
     if word.startswith("-"):
         return UsageError(
             f"Unknown option before the command name: {word}.",
             f"Options follow the command name: nacre run {word} …" if rest else "Try: nacre --help",
         )
-    if near := nearest(word, COMMANDS):
+    if near := nearest(word, known):
         return UsageError(f"Unknown command {word!r}.", f"Did you mean: nacre {near}")
     return UsageError(f"Unknown command {word!r}.", f"To run it in a shell: nacre run {quote_words([word, *rest])}")
+
+
+def unquoted_command(command: str, words: list[str], operands: list[str]) -> UsageError:
+    """Return the error for shell text that was not quoted. `words` are all arguments of `nacre COMMAND`."""
+    has_options = any(word.startswith("-") for word in operands)
+    given = words[words.index(operands[0]) :] if has_options else operands
+    return UsageError(
+        f"The command must be one argument, got {len(given)}.",
+        f"Quote it: nacre {command} {quote_words(given)}",
+        field="command",
+    )
 
 
 def quote_words(words: list[str]) -> str:

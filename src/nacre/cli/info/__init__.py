@@ -1,1 +1,1 @@
-"""Commands that print information: doctor, config, profiles, schema, audit, gallery."""
+"""Commands that print information: doctor, config, profiles, schema, audit."""

@@ -1,13 +1,13 @@
-"""`nacre audit`: prints the records of an audit trail, one line each. Loads neither asyncio nor argparse."""
+"""`nacre audit`: prints the records of an audit trail, one line each. Does not load asyncio."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 
+from nacre.base.units import format_duration
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import notice, write_json, write_out
-from nacre.cli.common.parser import ParsedArgs, int_option, parse_args
-from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.table import width
 from nacre.config import load_if_configured
 from nacre.observe.audit import VARIABLE, Audit, default_path
@@ -18,19 +18,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_HELP = f"""\
-usage: nacre audit [options] [TEXT]     runs in an audit trail, oldest first; TEXT: only those whose command contains it
+    from nacre.cli.common.parser import OptionParser
 
-  -n N, --last N      only the latest N (default: 50; 0: all)
-  -f, --follow        print new ones until Ctrl-C
-  --outcome KIND      exited, timed_out, refused, cancelled, running, …; of a hook passed, asked, refused;
-                      failed: everything that did not succeed
-  --rule ID           with a finding of this rule
-  --caller NAME       started by this program or adapter
-  --conversation ID   of this conversation
-  --json              each as recorded, one JSON object on a line
-  --file PATH         the trail (default: the file in the setting, or audit.jsonl in nacre's state directory)
+_MAX_DURATION_S = 1e9
+"""Longest duration that is shown: nacre never wrote a longer one."""
 
+
+class _Arguments(Arguments):
+    COMMAND = "audit"
+    USAGE = (
+        (
+            "[options] [TEXT]",
+            "runs in an audit trail, oldest first; TEXT: only those whose command contains it",
+        ),
+    )
+    EPILOG = f"""\
 {VARIABLE}, the setting `audit` or `Bash(observers=(Audit(),))` keeps a trail. Older files,
 .1 and so on, are read as well.
 
@@ -38,38 +40,55 @@ usage: nacre audit [options] [TEXT]     runs in an audit trail, oldest first; TE
 
 exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 """
-_DEFAULT_RECORDS = 50
-_MAX_DURATION_S = 1e9
-"""Longest duration that is shown: nacre never wrote a longer one."""
+    MAX_OPERANDS = 1
+
+    last = 50
+    follow = False
+    outcome: str | None = None
+    rule: str | None = None
+    caller: str | None = None
+    conversation: str | None = None
+    json = False
+    file: str | None = None
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        from nacre.cli.common.parser import count
+
+        add = parser.add_argument
+        add("-n", "--last", type=count, metavar="N", help=f"only the latest N (default: {cls.last}; 0: all)")
+        add("-f", "--follow", action="store_true", help="print new ones until Ctrl-C")
+        add(
+            "--outcome",
+            metavar="KIND",
+            help="exited, timed_out, refused, cancelled, running, …; of a hook passed, asked, refused; "
+            "failed: everything that did not succeed",
+        )
+        add("--rule", metavar="ID", help="with a finding of this rule")
+        add("--caller", metavar="NAME", help="started by this program or adapter")
+        add("--conversation", metavar="ID", help="of this conversation")
+        add("--json", action="store_true", help="each as recorded, one JSON object on a line")
+        add(
+            "--file",
+            metavar="PATH",
+            help="the trail (default: the file in the setting, or audit.jsonl in nacre's state directory)",
+        )
 
 
 def audit(words: list[str]) -> int:
-    args = parse_args(
-        "audit",
-        [{"-n": "--last", "-f": "--follow"}.get(word, word) for word in words],
-        flags=("--json", "--follow"),
-        valued=("--last", "--outcome", "--rule", "--caller", "--conversation", "--file"),
-        takes=(0, 1),
-    )
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    trail = AuditReader(_path(args))
-    last = int_option(args, "--last")
-    if last is not None and last < 0:
-        raise UsageError(f"--last {last} is not a number of records.", "Give 0 for all of them.", field="last")
-    as_json = "--json" in args
+    args = _Arguments.parse(words)
+    trail = AuditReader(_path(args.file))
     found = (record for record in trail.records() if _fits(record, args))
-    for record in found if last == 0 else deque(found, maxlen=_DEFAULT_RECORDS if last is None else last):
-        _show(record, as_json=as_json)
+    for record in deque(found, maxlen=args.last) if args.last else found:
+        _show(record, as_json=args.json)
     if trail.unreadable:
         notice(f"{trail.unreadable} lines are unreadable.")
     if not trail.files():
         notice(f"No audit trail at {trail.path}; {VARIABLE}=1 keeps one.")
-    if "--follow" in args:
+    if args.follow:
         for record in trail.follow():
             if _fits(record, args):
-                _show(record, as_json=as_json)
+                _show(record, as_json=args.json)
     return 0
 
 
@@ -80,26 +99,24 @@ def complain(observers: Iterable[object]) -> None:
             notice(f"This run is not in the audit trail {observer.path}: {observer.problem}.")
 
 
-def _path(args: ParsedArgs) -> str:
-    if given := args.last("--file"):
-        return os.path.abspath(given)
+def _path(file: str | None) -> str:
+    if file:
+        return os.path.abspath(file)
     config = load_if_configured()
     wanted = None if config is None else config.get("audit")
     return wanted if isinstance(wanted, str) else default_path()
 
 
-def _fits(record: AuditRecord, args: ParsedArgs) -> bool:
-    wanted = {"caller": args.last("--caller"), "conversation": args.last("--conversation")}
+def _fits(record: AuditRecord, args: _Arguments) -> bool:
+    wanted = {"caller": args.caller, "conversation": args.conversation}
     if any(value is not None and record.get(name) != value for name, value in wanted.items()):
         return False
-    rule = args.last("--rule")
-    if rule is not None and _part(record, "verdict").get("rule") != rule:
+    if args.rule is not None and _part(record, "verdict").get("rule") != args.rule:
         return False
-    kind = args.last("--outcome")
-    if kind == "failed":
+    if args.outcome == "failed":
         if _is_success(record):
             return False
-    elif kind is not None and _part(record, "outcome").get("kind") != kind:
+    elif args.outcome is not None and _part(record, "outcome").get("kind") != args.outcome:
         return False
     return not args.operands or args.operands[0] in str(record.get("command", ""))
 
@@ -123,7 +140,9 @@ def _show(record: AuditRecord, *, as_json: bool) -> None:
     output = _part(record, "bytes").get("output")
     size = str(output) if isinstance(output, int) else "?"
     duration = record.get("duration")
-    took = f"{duration:.1f}s" if isinstance(duration, int | float) and 0 <= duration < _MAX_DURATION_S else "?"
+    took = "?"
+    if isinstance(duration, int | float) and 0 <= duration < _MAX_DURATION_S:
+        took = format_duration(duration)
     row = (
         f"{str(record.get('time', '?'))[:19].replace('T', ' ')}  {_outcome(record):12}  {took:>7}  {size:>9}  "
         f"{record.get('caller') or '-'}  {record.get('command', '?')}"

@@ -4,37 +4,48 @@ from __future__ import annotations
 
 import os
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import printable, write_json, write_out
-from nacre.cli.common.parser import parse_args
 from nacre.config import load
 from nacre.config.config import Config, Entry, Note, Origin
 from nacre.config.settings import LISTS, SETTINGS
 
-_HELP = """\
-usage: nacre config [options]     the settings here, and where each value came from
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
 
-  --all        also settings that are not set
-  --cwd DIR    for commands that would run there (default: here)
-  --json       as one JSON object
+_DEFAULT = Origin("default")
 
+
+class _Arguments(Arguments):
+    COMMAND = "config"
+    USAGE = (("[options]", "the settings here, and where each value came from"),)
+    EPILOG = """\
 Later places override earlier ones: the user's nacre/config.toml (of $XDG_CONFIG_HOME, or ~/.config) and
 ~/.claude/settings.json; the project's [tool.nacre] in pyproject.toml, .claude/settings.json and
 .claude/settings.local.json, where they are stricter; variables NACRE_…; the options of a command.
 
 exit codes: 0; 125 the configuration is invalid, or nacre itself failed.
 """
-_DEFAULT = Origin("default")
+
+    all = False
+    cwd: str | None = None
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        add = parser.add_argument
+        add("--all", action="store_true", help="also settings that are not set")
+        add("--cwd", metavar="DIR", help="for commands that would run there (default: here)")
+        add("--json", action="store_true", help="as one JSON object")
 
 
 def config(words: list[str]) -> int:
-    args = parse_args("config", words, flags=("--all", "--json"), valued=("--cwd",), takes=(0, 0))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    found = load(args.last("--cwd"), lines=True)
+    args = _Arguments.parse(words)
+    found = load(args.cwd, lines=True)
     found.policy  # noqa: B018  # raises for settings that contradict each other; otherwise the first use would
-    rows = [*_set(found), *(_unset(found) if "--all" in args or "--json" in args else ())]
-    if "--json" in args:
+    rows = [*_set(found), *(_unset(found) if args.all or args.json else ())]
+    if args.json:
         write_json(
             {
                 "settings": [{"key": key, "value": entry.value, **_origin(entry.origin)} for key, entry in rows],

@@ -8,30 +8,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nacre import __version__
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import write_json, write_out
-from nacre.cli.common.usage import UsageError
 
 if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
     from nacre.cli.info.doctor_check import Check
 
-_HELP = """\
-usage: nacre doctor [--json]
 
+class _Arguments(Arguments):
+    COMMAND = "doctor"
+    USAGE = (("[--json]", ""),)
+    DESCRIPTION = """\
 Tests what this machine supports, and says how to add what is missing.
 Exit code 0 if commands can be run and sandboxed here, else 1.
 """
 
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        parser.add_argument("--json", action="store_true", help="as one JSON object")
+
 
 def doctor(words: list[str]) -> int:
-    if any(word in ("-h", "--help") for word in words):
-        write_out(_HELP)
-        return 0
-    if unknown := [word for word in words if word != "--json"]:
-        raise UsageError(f"nacre doctor does not take {unknown[0]!r}.", "The only option is --json.")
+    args = _Arguments.parse(words)
     from nacre.cli.info.probes import examine
 
     ok, checks = examine()
-    if words:
+    if args.json:
         write_json({"ok": ok, "version": __version__, "checks": [check.to_dict() for check in checks]})
     else:
         write_out("".join(f"{line}\n" for line in _lines(checks)))

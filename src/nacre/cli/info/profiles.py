@@ -6,32 +6,42 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from textwrap import wrap
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import write_json, write_out
-from nacre.cli.common.parser import parse_args
 from nacre.cli.common.terminal import size
 from nacre.profiles import NAMES, profile_named
 from nacre.profiles.table import facts, table
 
-_HELP = """\
-usage: nacre profiles [--json]          compare the variants of the tool
-       nacre profiles [--json] NAME…    some of them
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
 
+_MAX_CELL_COLUMNS = 34
+"""Widest cell."""
+
+
+class _Arguments(Arguments):
+    COMMAND = "profiles"
+    USAGE = (("[--json]", "compare the variants of the tool"), ("[--json] NAME…", "some of them"))
+    EPILOG = """\
 A profile has a tool description, limits, a policy and an answer format. `nacre run --profile NAME`
 uses one, `nacre schema --profile NAME` prints its tool for a model.
 
 exit codes: 0; 125 unknown profile, or nacre itself failed.
 """
-_MAX_CELL_COLUMNS = 34
-"""Widest cell."""
+    MAX_OPERANDS = None
+
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        parser.add_argument("--json", action="store_true", help="as one JSON object")
 
 
 def profiles(words: list[str]) -> int:
-    args = parse_args("profiles", words, flags=("--json",), takes=(0, None))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
+    args = _Arguments.parse(words)
     known = [profile_named(name) for name in args.operands or NAMES]
-    if "--json" in args:
+    if args.json:
         write_json({"profiles": [{"name": profile.name, **facts(profile)} for profile in known]})
     else:
         write_out("".join(f"{line}\n" for line in _lines(table(known), size()[0])))

@@ -10,9 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from nacre.base import system
-from nacre.base.hide_from_proc import conceal_arguments
+from nacre.base.proc_memory import hide_last_arguments
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.parser import raw_text
 from nacre.cli.common.stdin import read_input
 from nacre.cli.run.options import RunArguments, parse
 from nacre.errors import UnsupportedPlatform
@@ -31,7 +30,7 @@ def run(words: list[str], *, own: bool) -> int:
     if own:
         gc.disable()  # what is loaded now stays; collecting it repeatedly takes a tenth of the start
         if system.LINUX:
-            conceal_arguments(len(words))
+            hide_last_arguments(len(words))
     start_keeper()
     drive = _load_drive()
     if own:
@@ -65,12 +64,12 @@ def load_config(options: RunArguments) -> Config:
         "access": options.access,
         "network": options.network,
         "unix_sockets": options.unix_sockets or None,
-        "writable": options.writable or None,
-        "protected": options.protect or None,
-        "unprotected": options.unprotect or None,
-        "hidden": options.hide or None,
+        "writable": options.writable,
+        "protected": options.protect,
+        "unprotected": options.unprotect,
+        "hidden": options.hide,
         "allow_partial": options.allow_partial or None,
-        "pass_env": options.pass_env or None,
+        "pass_env": options.pass_env,
     }
     asked = {name: value for name, value in given.items() if value is not None}
     return load(options.cwd, arguments=asked, files=not options.no_config)
@@ -83,4 +82,4 @@ def _take_input(options: RunArguments) -> None:
     if options.stdin == "-":
         options.input = read_input()
     elif options.stdin is not None:
-        options.input = raw_text(options.stdin)
+        options.input = options.stdin

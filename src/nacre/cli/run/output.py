@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import select
 import threading
@@ -39,7 +40,6 @@ class OutputWriter:
         self._on_failure = on_failure
         self._stuck = False
         self._open_line = {1: False, 2: False}
-        self._stopped_waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._writer: WriterThread | None = None
         self._screens = {} if raw else {fd: _screen() for fd in (1, 2) if os.isatty(fd)}
 
@@ -74,6 +74,10 @@ class OutputWriter:
 
     def abandon(self) -> None:
         """Called before this process exits at once. Does nothing here."""
+
+    @functools.cached_property
+    def _stopped_waiting(self) -> asyncio.Future[None]:
+        return asyncio.get_running_loop().create_future()
 
     async def _write_with_timeout(self, fd: int, data: bytes) -> None:
         if self._writer is None:

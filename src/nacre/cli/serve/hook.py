@@ -9,42 +9,50 @@ from __future__ import annotations
 import gc
 import os
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.exit_codes import EXIT_BLOCK
-from nacre.cli.common.messages import write_out
-from nacre.cli.common.parser import parse_args
+from nacre.cli.common.messages import HelpRequested, write_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
     from nacre.hooks.agents.protocol import HookReply
 
 TIMEOUT_S = 20.0
 """Limit for the whole check. Some agents run the command if the hook takes over a minute: refuse before that."""
 
-_HELP = """\
-usage: nacre hook [--no-ask]                     check an agent's command: its JSON on stdin, the answer in its format
-       nacre hook install AGENT [options]        add it to the agent's settings (see nacre hook install --help)
 
+class _Arguments(Arguments):
+    COMMAND = "hook"
+    USAGE = (
+        ("[--no-ask]", "check an agent's command: its JSON on stdin, the answer in its format"),
+        ("install AGENT [options]", "add it to the agent's settings (see nacre hook install --help)"),
+    )
+    DESCRIPTION = """\
 Supports the hooks of Claude Code (PreToolUse), Codex (PreToolUse), Gemini CLI (BeforeTool) and Cursor
 (beforeShellExecution, preToolUse), and detects the agent from the payload. Only shell commands are checked. What the
 checker refuses is refused; what it would ask a person about is asked if the agent supports that, and otherwise refused;
 for everything else the hook gives no decision.
-
-  --no-ask            refuse instead of asking a person
-
+"""
+    EPILOG = """\
 exit codes: 0 no decision, or the one on stdout; 2 refused, with the reason on stderr, also if nacre itself failed,
 or could not read its input.
 """
 
+    no_ask = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        parser.add_argument("--no-ask", action="store_true", help="refuse instead of asking a person")
+
 
 def hook(words: list[str]) -> int:
-    if words[:1] == ["install"]:
-        from nacre.cli.serve.hook_install import install
-
-        return install(words[1:])
     collects = gc.isenabled()
     gc.disable()  # all that is loaded now stays in use: there is nothing to collect
     try:
         return _hook(words)
+    except HelpRequested:
+        raise
     except BaseException as error:
         return _say(_failure(error))
     finally:
@@ -54,17 +62,18 @@ def hook(words: list[str]) -> int:
 
 
 def _hook(words: list[str]) -> int:
-    args = parse_args("hook", words, flags=("--no-ask",), takes=(0, 0))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
+    ask = words != ["--no-ask"]  # as agents call it: without loading argparse
+    if words and ask:
+        ask = not _Arguments.parse(words).no_ask
     if os.isatty(0):
-        write_out(_HELP, to=2)
+        from nacre.cli.common.parser import OptionParser
+
+        write_out(OptionParser(_Arguments).format_help(), to=2)
         return EXIT_BLOCK
     _start_clock()
     from nacre.hooks.handle import MAX_PAYLOAD_BYTES, answer
 
-    return _say(answer(_input(MAX_PAYLOAD_BYTES + 1), ask="--no-ask" not in args))
+    return _say(answer(_input(MAX_PAYLOAD_BYTES + 1), ask=ask))
 
 
 def _input(most: int) -> bytes:

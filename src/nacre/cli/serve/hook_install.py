@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 
 from nacre.base.system import home_directory
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import notice, printable, write_out
-from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError, nearest
 from nacre.errors import InvalidRequest
 from nacre.hooks.install import files
@@ -17,40 +17,60 @@ from nacre.hooks.install.json_edit import CannotEdit
 from nacre.hooks.install.locations import AGENTS, AgentSettings, command_line
 from nacre.hooks.install.settings import installed_commands, with_hook, without_hook
 
-_HELP = f"""\
-usage: nacre hook install AGENT [options]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
 
-  AGENT               {", ".join(AGENTS)}
-  --user              in the settings in your home directory (the default)
-  --project           in those of the project in this directory, for everyone who works on it
-  --remove            remove it again: the file is as it was before
-  --dry-run           only show the change
-  --no-ask            refuse instead of asking a person
-  --program PATH      the nacre to run (default: this one; with --project, the one on the PATH)
 
+class _Arguments(Arguments):
+    COMMAND = "hook install"
+    USAGE = (("AGENT [options]", ""),)
+    EPILOG = """\
 The change is printed as a diff. The old file is kept next to it, as FILE.before-nacre. A file that cannot be read
 is not changed. Installing twice changes nothing.
 
 exit codes: 0; 125 the file could not be read or written, or nacre itself failed.
 """
+    MAX_OPERANDS = 1
+
+    user = False
+    project = False
+    remove = False
+    dry_run = False
+    no_ask = False
+    program: str | None = None
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        add = parser.add_argument
+        parser.add_operand("AGENT", ", ".join(AGENTS))
+        add("--user", action="store_true", help="in the settings in your home directory (the default)")
+        add(
+            "--project",
+            action="store_true",
+            help="in those of the project in this directory, for everyone who works on it",
+        )
+        add("--remove", action="store_true", help="remove it again: the file is as it was before")
+        add("--dry-run", action="store_true", help="only show the change")
+        add("--no-ask", action="store_true", help="refuse instead of asking a person")
+        add(
+            "--program",
+            metavar="PATH",
+            help="the nacre to run (default: this one; with --project, the one on the PATH)",
+        )
 
 
 def install(words: list[str]) -> int:
-    flags = ("--user", "--project", "--remove", "--dry-run", "--no-ask")
-    args = parse_args("hook install", words, flags=flags, valued=("--program",), takes=(0, 1))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    if "--user" in args and "--project" in args:
+    args = _Arguments.parse(words)
+    if args.user and args.project:
         raise UsageError("--user and --project exclude each other.", "Choose one, or run the command twice.")
     settings = _settings(args.operands)
-    here = os.getcwd() if "--project" in args else None
+    here = os.getcwd() if args.project else None
     paths = settings.paths(env=os.environ, home=home_directory(), project=here)
-    if "--remove" in args:
-        return _remove(settings, paths, dry="--dry-run" in args)
-    program = args.last("--program") or _program(shared=here is not None)
-    command = command_line(program, ask="--no-ask" not in args)
-    return _install(settings, paths, command, dry="--dry-run" in args)
+    if args.remove:
+        return _remove(settings, paths, dry=args.dry_run)
+    program = args.program or _program(shared=here is not None)
+    return _install(settings, paths, command_line(program, ask=not args.no_ask), dry=args.dry_run)
 
 
 def _settings(operands: list[str]) -> AgentSettings:

@@ -9,55 +9,73 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.exit_codes import EXIT_MISCONFIGURED
-from nacre.cli.common.messages import notice, write_out
-from nacre.cli.common.parser import ParsedArgs, int_option, parse_args
+from nacre.cli.common.messages import notice
 from nacre.cli.common.usage import UsageError
 from nacre.errors import InvalidConfig, NacreError
 
 if TYPE_CHECKING:
     from nacre.adapters.mcp.settings import ServerSettings
+    from nacre.cli.common.parser import OptionParser
 
 TOKEN = "NACRE_MCP_TOKEN"
-_VALUED = ("--http", "--profile", "--access", "--cwd", "--allow", "--budget")
-_HELP = """\
-usage: nacre mcp [options]     serve the tool over the Model Context Protocol, on stdin and stdout
-
-  --http PORT        on http://127.0.0.1:PORT/mcp instead (0: any free port); clients need the token printed
-                     to stderr, or the one in NACRE_MCP_TOKEN
-  --profile NAME     which tool (`nacre profiles` lists them)
-  --access MODE      unrestricted, workspace or restricted: what commands may do
-  --no-config        ignore the configuration (`nacre config` shows it)
-  --cwd DIR          where commands start (default: here)
-  --allow DIR        they may only start here or below (may be repeated)
-  --budget SECONDS   maximum time of a call; longer commands keep running as tasks (default: 45)
-
-Needs: pip install 'nacre[mcp]'. It exits with its client. exit codes: 0; 2 the configuration is invalid; 125
-nacre itself failed; 126 the access cannot be enforced here.
-"""
 
 
 class MissingExtra(NacreError):
     """The MCP SDK is not installed."""
 
 
+class _Arguments(Arguments):
+    COMMAND = "mcp"
+    USAGE = (("[options]", "serve the tool over the Model Context Protocol, on stdin and stdout"),)
+    EPILOG = """\
+Needs: pip install 'nacre[mcp]'. It exits with its client. exit codes: 0; 2 the configuration is invalid; 125
+nacre itself failed; 126 the access cannot be enforced here.
+"""
+
+    http: int | None = None
+    profile: str | None = None
+    access: str | None = None
+    no_config = False
+    cwd: str | None = None
+    allow: list[str] | None = None
+    budget: float | None = None
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        add = parser.add_argument
+        add(
+            "--http",
+            type=_parse_port,
+            metavar="PORT",
+            help="on http://127.0.0.1:PORT/mcp instead (0: any free port); clients need the token printed to "
+            "stderr, or the one in NACRE_MCP_TOKEN",
+        )
+        add("--profile", metavar="NAME", help="which tool (`nacre profiles` lists them)")
+        add("--access", metavar="MODE", help="unrestricted, workspace or restricted: what commands may do")
+        add("--no-config", action="store_true", help="ignore the configuration (`nacre config` shows it)")
+        add("--cwd", metavar="DIR", help="where commands start (default: here)")
+        add("--allow", action="append", metavar="DIR", help="they may only start here or below (may be repeated)")
+        add(
+            "--budget",
+            type=_parse_budget,
+            metavar="SECONDS",
+            help="maximum time of a call; longer commands keep running as tasks (default: 45)",
+        )
+
+
 def mcp(words: list[str]) -> int:
-    args = parse_args("mcp", words, flags=("--no-config",), valued=_VALUED, takes=(0, 0))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
+    args = _Arguments.parse(words)
     if not _is_installed():
         raise MissingExtra("`nacre mcp` needs the MCP SDK, version 2.3 or newer: pip install 'nacre[mcp]'")
-    port = int_option(args, "--http")
-    if port is not None and not 0 <= port < 65536:
-        raise UsageError(f"--http {port} is not a port.", "Give one from 0 to 65535.", field="http")
     try:
-        settings = settings_from(args)
+        settings = _build_settings(args)
     except InvalidConfig as error:
         notice(str(error))
         return EXIT_MISCONFIGURED
     token = _take_token()
-    if port is None:
+    if args.http is None:
         from nacre.adapters.mcp.transport.private_stdio import take_standard_streams
 
         wire = take_standard_streams()
@@ -67,41 +85,41 @@ def mcp(words: list[str]) -> int:
 
         anyio.run(stdio.serve, settings, wire)
     else:
-        _over_http(settings, port, token)
+        _over_http(settings, args.http, token)
     return 0
 
 
-def settings_from(args: ParsedArgs) -> ServerSettings:
+def _build_settings(args: _Arguments) -> ServerSettings:
     """Return the server's settings: the configuration of the working directory, overridden by the options."""
     from nacre.adapters.mcp.settings import CALL_BUDGET_S, ServerSettings
     from nacre.config import load
     from nacre.observe import observers_from_config
 
-    given = {"profile": args.last("--profile"), "access": args.last("--access")}
+    given = {"profile": args.profile, "access": args.access}
     config = load(
-        args.last("--cwd"),
+        args.cwd,
         arguments={name: value for name, value in given.items() if value is not None},
-        files="--no-config" not in args,
+        files=not args.no_config,
     )
     return ServerSettings(
         profile=config.profile,
         context=config.context(
-            working_dir=args.last("--cwd"),
-            allowed_paths=tuple(map(os.path.abspath, args.values.get("--allow", ()))),
+            working_dir=args.cwd,
+            allowed_paths=tuple(map(os.path.abspath, args.allow or ())),
         ),
         observers=observers_from_config(config.get("audit")),
-        budget=_seconds(args.last("--budget"), CALL_BUDGET_S),
+        budget=CALL_BUDGET_S if args.budget is None else args.budget,
     )
 
 
 def _take_token() -> str:
     """Return the token given in the environment ('' if none), and remove it there and from `/proc`: no command may see
     it."""
-    from nacre.base.hide_from_proc import conceal_variable
+    from nacre.base.proc_memory import hide_variable
 
     given = os.environ.pop(TOKEN, "")
     if given:
-        conceal_variable(TOKEN)
+        hide_variable(TOKEN)
     return given
 
 
@@ -131,13 +149,18 @@ def _is_installed() -> bool:
         return False
 
 
-def _seconds(word: str | None, default: float) -> float:
-    if word is None:
-        return default
-    try:
-        value = float(word)
-    except ValueError:
-        value = 0.0
+def _parse_port(word: str) -> int:
+    from nacre.cli.common.parser import InvalidOptionValue
+
+    if not (word.isascii() and word.isdigit() and len(word) < 6 and int(word) < 65536):
+        raise InvalidOptionValue(word, "Give a port from 0 to 65535.")
+    return int(word)
+
+
+def _parse_budget(word: str) -> float:
+    from nacre.cli.common.parser import InvalidOptionValue, seconds
+
+    value = seconds(word)
     if not 0 < value < float("inf"):
-        raise UsageError(f"--budget {word!r} is not a number of seconds.", "Give seconds above 0.", field="budget")
+        raise InvalidOptionValue(word, "Give seconds above 0.")
     return value

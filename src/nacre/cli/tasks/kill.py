@@ -3,46 +3,53 @@
 from __future__ import annotations
 
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import notice, write_json, write_out
-from nacre.cli.common.parser import parse_args
-from nacre.cli.tasks.task_selection import tasks_of
-from nacre.cli.tasks.wait import seconds
+from nacre.cli.common.messages import notice, write_json
+from nacre.cli.tasks.task_selection import TaskArguments
 from nacre.tasks.store.task import Task
 from nacre.views.console.task_status import status_sentence, survivors
 
-_HELP = """\
-usage: nacre kill [options] ID…     kill tasks and every process they started
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
 
-  ID…                 of tasks, or unique prefixes: bash-3f9c2a17, 3f9c
-  --signal NAME       the first signal (default: TERM), by name or number
-  --grace SECONDS     time until survivors get KILL (default: 5)
-  --json              one JSON object: tasks, survived
-  --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
 
+class _Arguments(TaskArguments):
+    COMMAND = "kill"
+    USAGE = (("[options] ID…", "kill tasks and every process they started"),)
+    EPILOG = """\
   nacre kill 3f9c
   nacre kill --signal INT --grace 30 3f9c     give it time to clean up
 
 exit codes: 0 no process of them is left; 1 something could not be killed, and is listed;
 125 no such task (then nothing is killed), or nacre itself failed; 130 Ctrl-C.
 """
+    MIN_OPERANDS, MAX_OPERANDS = 1, None
+
+    signal = "TERM"
+    grace = 5.0
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        from nacre.cli.common.parser import duration
+
+        add = parser.add_argument
+        parser.add_operand("ID…", "of tasks, or unique prefixes: bash-3f9c2a17, 3f9c")
+        add("--signal", metavar="NAME", help="the first signal (default: TERM), by name or number")
+        add("--grace", type=duration, metavar="SECONDS", help="time until survivors get KILL (default: 5)")
+        add("--json", action="store_true", help="one JSON object: tasks, survived")
+        super().add_options(parser)
 
 
 def kill(words: list[str]) -> int:
-    args = parse_args(
-        "kill", words, flags=("--json",), valued=("--signal", "--grace", "--dir", "--engine"), takes=(1, None)
-    )
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    tasks = tasks_of(args, args.operands)
-    signal, grace = args.last("--signal") or "TERM", seconds(args, "--grace")
+    args = _Arguments.parse(words)
+    tasks = args.open_tasks(args.operands)
     with without_ssl():
         import asyncio
 
         from nacre.tasks.kill import checked_grace, signal_number
 
-    number, patience = signal_number(signal), 5.0 if grace is None else checked_grace(grace)
+    number, patience = signal_number(args.signal), checked_grace(args.grace)
     # an unknown id fails here, before any task is killed
     before = {task.id: task for task in [tasks.get(id) for id in args.operands]}
 
@@ -51,7 +58,7 @@ def kill(words: list[str]) -> int:
 
     ended = asyncio.run(end())
     survived = [task for task in ended if task.alive or task.running or task.state == "broken"]
-    if "--json" in args:
+    if args.json:
         write_json({"tasks": [task.to_dict() for task in ended], "survived": [task.id for task in survived]})
     else:
         for task in ended:

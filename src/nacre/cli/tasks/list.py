@@ -1,26 +1,22 @@
-"""`nacre tasks`: lists this user's background tasks, one line each. Loads neither asyncio nor argparse."""
+"""`nacre tasks`: lists this user's background tasks, one line each. Does not load asyncio."""
 
 from __future__ import annotations
 
 from nacre.cli.common.messages import notice, write_json, write_out
-from nacre.cli.common.parser import parse_args
 from nacre.cli.common.terminal import has_colour
 from nacre.cli.tasks.table import no_tasks_text, table, width
-from nacre.cli.tasks.task_selection import tasks_of
+from nacre.cli.tasks.task_selection import TaskArguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
     from nacre.tasks.store.task import Task
 
-_HELP = """\
-usage: nacre tasks [options]     running background tasks, of any caller
 
-  --all               also those that have ended or cannot be read
-  --watch             show changes until Ctrl-C
-  --json              one JSON object; with --watch, one on a line for each change
-  --dir DIR           where they are kept (default: nacre/tasks in $XDG_STATE_HOME, or in ~/.local/state)
-  --engine NAME       where they run: local (default), or ray for all nodes of the cluster
-
+class _Arguments(TaskArguments):
+    COMMAND = "tasks"
+    USAGE = (("[options]", "running background tasks, of any caller"),)
+    EPILOG = """\
   STATE   running; exit N; the signal that killed it; timed out; killed (by `nacre kill`, or with its host);
           over a limit; lost (its keeper was killed, or the machine restarted); broken (not a valid task)
   TIME    how long it runs, or ran
@@ -37,26 +33,44 @@ A narrow terminal shows fewer columns. Unprintable characters in a command are s
 exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 """
 
+    all = False
+    watch = False
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        add = parser.add_argument
+        add("--all", action="store_true", help="also those that have ended or cannot be read")
+        add("--watch", action="store_true", help="show changes until Ctrl-C")
+        add("--json", action="store_true", help="one JSON object; with --watch, one on a line for each change")
+        add(
+            "--dir",
+            metavar="DIR",
+            help="where they are kept (default: nacre/tasks in $XDG_STATE_HOME, or in ~/.local/state)",
+        )
+        add(
+            "--engine",
+            metavar="NAME",
+            help="where they run: local (default), or ray for all nodes of the cluster",
+        )
+
 
 def tasks(words: list[str]) -> int:
-    args = parse_args("tasks", words, flags=("--all", "--json", "--watch"), valued=("--dir", "--engine"), takes=(0, 0))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    known = tasks_of(args)
-    if "--watch" in args:
+    args = _Arguments.parse(words)
+    known = args.open_tasks()
+    if args.watch:
         from nacre.cli.tasks.watch import watch
 
-        return watch(known, all="--all" in args, as_json="--json" in args)
-    found = known.list(all="--all" in args)
-    if "--json" in args:
+        return watch(known, all=args.all, as_json=args.json)
+    found = known.list(all=args.all)
+    if args.json:
         write_json({"directory": known.directory, "tasks": [task.to_dict() for task in found]})
     elif found and has_colour():
         write_out(_in_colour(found))
     elif found:
         write_out("".join(f"{line}\n" for line in table(found, width())))
     else:
-        notice(no_tasks_text(known.directory, all="--all" in args))
+        notice(no_tasks_text(known.directory, all=args.all))
     return 0
 
 

@@ -5,29 +5,24 @@ On a terminal, colours and newlines pass through; every other control sequence i
 
 from __future__ import annotations
 
-from nacre.cli.common.messages import write_out
-from nacre.cli.common.parser import int_option, parse_args
 from nacre.cli.tasks.output_writers import JsonLines, RawOutput
-from nacre.cli.tasks.task_selection import tasks_of
+from nacre.cli.tasks.task_selection import TaskArguments
 from nacre.tasks.store.log_reader import MAX_READ_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
     from nacre.tasks.store.log_reader import Output
     from nacre.tasks.tasks import Tasks
 
-_HELP = """\
-usage: nacre output [options] ID     what a task has printed so far, stdout and stderr in order
+_MAX_LAST_LINES_BYTES = 64 * 1024 * 1024
+"""Limit for the output of `--tail`."""
 
-  ID                  of a task, or a unique prefix: bash-3f9c2a17, 3f9c
-  -f, --follow        print new output until it has ended
-  --since N           from byte N on, the cursor of an earlier call; -N: the last N bytes
-  --tail LINES        only the last lines
-  --json              one JSON object: task, text, start, cursor, dropped, skipped, more; at most a megabyte of text
-                      (`more`: call again with --since=cursor). With --follow one on a line, as it comes
-  --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
 
+class _Arguments(TaskArguments):
+    COMMAND = "output"
+    USAGE = (("[options] ID", "what a task has printed so far, stdout and stderr in order"),)
+    EPILOG = """\
 The bytes go to stdout unchanged; on a terminal, colours work, and other escape sequences and invisible
 characters are spelt out. The state of the task, the next cursor and lost output are reported on stderr.
 
@@ -37,25 +32,42 @@ characters are spelt out. The state of the task, the next cursor and lost output
 
 exit codes: 0; 125 no such task, or nacre itself failed; 130 Ctrl-C (the task keeps running).
 """
-_MAX_LAST_LINES_BYTES = 64 * 1024 * 1024
-"""Limit for the output of `--tail`."""
+    MIN_OPERANDS = MAX_OPERANDS = 1
+
+    follow = False
+    since = 0
+    tail: int | None = None
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        from nacre.cli.common.parser import integer
+
+        add = parser.add_argument
+        parser.add_operand("ID", "of a task, or a unique prefix: bash-3f9c2a17, 3f9c")
+        add("-f", "--follow", action="store_true", help="print new output until it has ended")
+        add(
+            "--since",
+            type=integer,
+            metavar="N",
+            help="from byte N on, the cursor of an earlier call; -N: the last N bytes",
+        )
+        add("--tail", type=integer, metavar="LINES", help="only the last lines")
+        add(
+            "--json",
+            action="store_true",
+            help="one JSON object: task, text, start, cursor, dropped, skipped, more; at most a megabyte of text "
+            "(`more`: call again with --since=cursor). With --follow one on a line, as it comes",
+        )
+        super().add_options(parser)
 
 
 def output(words: list[str]) -> int:
-    args = parse_args(
-        "output",
-        words,
-        flags=("-f", "--follow", "--json"),
-        valued=("--since", "--tail", "--dir", "--engine"),
-        takes=(1, 1),
-    )
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    tasks, id = tasks_of(args, args.operands), args.operands[0]
-    since, lines = int_option(args, "--since") or 0, int_option(args, "--tail")
-    to = JsonLines() if "--json" in args else RawOutput()
-    if "-f" in args or "--follow" in args:
+    args = _Arguments.parse(words)
+    tasks, id = args.open_tasks(args.operands), args.operands[0]
+    since, lines = args.since, args.tail
+    to = JsonLines() if args.json else RawOutput()
+    if args.follow:
         from nacre.cli.tasks.follow import follow
 
         return follow(tasks, id, since, lines, to)

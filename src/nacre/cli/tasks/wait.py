@@ -7,31 +7,29 @@ from typing import TYPE_CHECKING, assert_never
 from nacre.base.units import format_duration, parse_duration
 from nacre.cli.common.exit_codes import EXIT_TIMED_OUT
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import notice, write_json, write_out
-from nacre.cli.common.parser import parse_args
+from nacre.cli.common.messages import notice, write_json
 from nacre.cli.common.usage import UsageError
-from nacre.cli.tasks.task_selection import tasks_of
+from nacre.cli.tasks.task_selection import TaskArguments
 from nacre.result import Exited
 from nacre.views.console.task_status import status_sentence
 
 if TYPE_CHECKING:
-    from nacre.cli.common.parser import ParsedArgs
+    from nacre.cli.common.parser import OptionParser
     from nacre.tasks.store.task import Task
     from nacre.tasks.wait import WaitCondition, WaitResult
 
-_HELP = """\
-usage: nacre wait [options] ID…     until tasks have ended or meet a condition
+_CONDITIONS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
 
-  ID…                 of tasks, or unique prefixes: bash-3f9c2a17, 3f9c
-  --any               return at the first of them
-  --timeout SECONDS   maximum time (also 30s, 5m, 1h)
-  --until WHAT        exit: it has ended (default)
-                      text:REGEX         it has printed a line that matches
-                      port:[HOST:]N      a process listens there
-                      quiet:SECONDS      it has printed nothing for that time
-  --json              one JSON object: tasks, met, ended, timed_out, match
-  --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
+
+class _Arguments(TaskArguments):
+    COMMAND = "wait"
+    USAGE = (("[options] ID…", "until tasks have ended or meet a condition"),)
+    EPILOG = """\
+conditions:
+  exit               it has ended (default)
+  text:REGEX         it has printed a line that matches
+  port:[HOST:]N      a process listens there
+  quiet:SECONDS      it has printed nothing for that time
 
   nacre wait 3f9c && echo it exited with 0
   nacre wait 3f9c --until port:8000 --timeout 30
@@ -43,22 +41,32 @@ For several: 0 all (with --any: those that have ended) exited with 0; 1 otherwis
 For other conditions: 0 met; 1 a task ended before (with --any: all of them).
 124 the --timeout expired; 125 no such task, or nacre itself failed; 130 Ctrl-C. The tasks keep running.
 """
-_WAYS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
+    MIN_OPERANDS, MAX_OPERANDS = 1, None
+
+    any = False
+    timeout: float | None = None
+    until = "exit"
+    json = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        from nacre.cli.common.parser import duration
+
+        add = parser.add_argument
+        parser.add_operand("ID…", "of tasks, or unique prefixes: bash-3f9c2a17, 3f9c")
+        add("--any", action="store_true", help="return at the first of them")
+        add("--timeout", type=duration, metavar="SECONDS", help="maximum time (also 30s, 5m, 1h)")
+        add("--until", metavar="WHAT", help="the condition to wait for: see below")
+        add("--json", action="store_true", help="one JSON object: tasks, met, ended, timed_out, match")
+        super().add_options(parser)
 
 
 def wait(words: list[str]) -> int:
-    args = parse_args(
-        "wait", words, flags=("--any", "--json"), valued=("--timeout", "--until", "--dir", "--engine"), takes=(1, None)
-    )
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
-    timeout = seconds(args, "--timeout")
+    args = _Arguments.parse(words)
     with without_ssl():
-        until = _until(args.last("--until") or "exit")
-    tasks, any = tasks_of(args, args.operands), "--any" in args
-    waited = tasks.wait_sync(args.operands, any=any, timeout=timeout, until=until)
-    if "--json" in args:
+        until = _parse_condition(args.until)
+    waited = args.open_tasks(args.operands).wait_sync(args.operands, any=args.any, timeout=args.timeout, until=until)
+    if args.json:
         write_json(_data(waited))
     else:
         for task in waited.tasks:
@@ -66,21 +74,11 @@ def wait(words: list[str]) -> int:
             for note in task.notes:
                 notice(note)
         if waited.timed_out:
-            notice(f"timed out after {format_duration(timeout or 0)}")
-    return _code(waited, until, any=any)
+            notice(f"timed out after {format_duration(args.timeout or 0)}")
+    return _code(waited, until, any=args.any)
 
 
-def seconds(args: ParsedArgs, option: str) -> float | None:
-    """Return the value of a duration option; None if it was not given. Raise UsageError if it is invalid."""
-    word = args.last(option)
-    if word is None or (found := parse_duration(word)) is not None:
-        return None if word is None else found
-    raise UsageError(
-        f"{option} {word!r} is not a duration.", "Write seconds, or 30s, 5m, 1h.", field=option.lstrip("-")
-    )
-
-
-def _until(word: str) -> WaitCondition:
+def _parse_condition(word: str) -> WaitCondition:
     from nacre.tasks.match import Match
     from nacre.tasks.wait import Exit, Port, Quiet
 
@@ -95,7 +93,8 @@ def _until(word: str) -> WaitCondition:
         host, _, number = value.rpartition(":")
         if number.isascii() and number.isdigit() and len(number) < 6:
             return Port(int(number), host.strip("[]")) if host else Port(int(number))
-    raise UsageError(f"--until {word!r} is not a condition.", f"Write {_WAYS}.", field="until")
+
+    raise UsageError(f"Invalid value for --until: {word!r}.", f"Write {_CONDITIONS}.", field="until")
 
 
 def _data(waited: WaitResult) -> dict[str, object]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from nacre.cli.common.fast_import import without_ssl
-from nacre.cli.common.messages import write_out
-from nacre.cli.common.parser import parse_args
 from nacre.cli.common.stdin import read_input
 from nacre.cli.common.usage import UsageError
-from nacre.cli.tasks.task_selection import tasks_of
+from nacre.cli.tasks.task_selection import TaskArguments
 
-_HELP = """\
-usage: nacre write [options] ID TEXT     write to the standard input of a task
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nacre.cli.common.parser import OptionParser
 
-  ID                  of a task, or a unique prefix: bash-3f9c2a17, 3f9c
-  TEXT                written as is, without a line break; - copies nacre's own stdin to EOF
-  --close             then close it: the task reads EOF
-  --dir DIR           where tasks are kept
-  --engine NAME       where they run: local (default) or ray; not needed for ID@NODE
 
+class _Arguments(TaskArguments):
+    COMMAND = "write"
+    USAGE = (("[options] ID TEXT", "write to the standard input of a task"),)
+    EPILOG = """\
 Only for a task started with --open-stdin. Returns when everything has been written, which
 blocks while the task does not read.
 
@@ -27,17 +25,24 @@ blocks while the task does not read.
 
 exit codes: 0; 125 no such task, it has ended, or its stdin is not open; 130 Ctrl-C.
 """
+    MIN_OPERANDS, MAX_OPERANDS = 1, 2
+
+    close = False
+
+    @classmethod
+    def add_options(cls, parser: OptionParser) -> None:
+        parser.add_operand("ID", "of a task, or a unique prefix: bash-3f9c2a17, 3f9c")
+        parser.add_operand("TEXT", "written as is, without a line break; - copies nacre's own stdin to EOF")
+        parser.add_argument("--close", action="store_true", help="then close it: the task reads EOF")
+        super().add_options(parser)
 
 
 def write(words: list[str]) -> int:
-    args = parse_args("write", words, flags=("--close",), valued=("--dir", "--engine"), takes=(1, 2))
-    if "--help" in args:
-        write_out(_HELP)
-        return 0
+    args = _Arguments.parse(words)
     id, *texts = args.operands
-    if not texts and "--close" not in args:
+    if not texts and not args.close:
         raise UsageError("There is nothing to write.", "Write: nacre write ID TEXT, or - for stdin.", field="text")
-    tasks = tasks_of(args, [id])
+    tasks = args.open_tasks([id])
     id = tasks.get(id).id  # fails for an unknown task before the user types any input
     data = read_input() if texts == ["-"] else texts[0] if texts else None
     with without_ssl():
@@ -45,5 +50,5 @@ def write(words: list[str]) -> int:
     if data is None:
         asyncio.run(tasks.close_stdin(id))
     else:
-        asyncio.run(tasks.write(id, data, close="--close" in args))
+        asyncio.run(tasks.write(id, data, close=args.close))
     return 0

@@ -1,6 +1,6 @@
 """The streaming view (M-10): the command, its output between two rules as it arrives, then exit code and duration.
 
-`nacre run --view stream` draws the opening, passes the output through, and draws the closing; the gallery shows all
+`nacre run --view stream` draws the opening, passes the output through, and draws the closing; `draw_streamed` all
 three.
 """
 

@@ -89,7 +89,7 @@ class Tools:
             name=found["name"],
             description=f"{found['description']}\n\n{budget}",
             input_schema=found["inputSchema"],
-            output_schema=output_schemas.of_view(self._bash.profile.view),
+            output_schema=output_schemas.select_answer_schema(self._bash.profile.view),
             annotations=hints(self._settings.access, partial=self._settings.context.allow_partial),
         )
 

@@ -25,7 +25,7 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) ->
     return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
 
 
-_OF_TEXT = _object(
+_TEXT_ANSWER = _object(
     {
         "text": _TEXT,
         "ok": _FLAG,
@@ -36,11 +36,11 @@ _OF_TEXT = _object(
         "output_file": _MAYBE_TEXT,
     }
 )
-_OF_FIELDS = _object(
+_FIELDS_ANSWER = _object(
     {"success": _FLAG, "stdout": _TEXT, "stderr": _TEXT, "exit_code": _WHOLE, "duration_ms": _WHOLE},
     {"truncated": _FLAG, "task_id": _TEXT, "output_file": _TEXT},
 )
-_OF_REPORT = _object(
+_REPORT_ANSWER = _object(
     {
         "command": _TEXT,
         "exit_code": _CODE,
@@ -52,10 +52,17 @@ _OF_REPORT = _object(
         "duration_ms": _WHOLE,
     }
 )
-_OF_COMBINED = _object(
-    {"command": _TEXT, "display": _TEXT, "output": _TEXT, "exit_code": _CODE, "timed_out": _FLAG, "truncated": _FLAG}
+_COMBINED_ANSWER = _object(
+    {
+        "command": _TEXT,
+        "display": _TEXT,
+        "output": _TEXT,
+        "exit_code": _CODE,
+        "timed_out": _FLAG,
+        "truncated": _FLAG,
+    }
 )
-_OF_SUMMARY = _object(
+_SUMMARY_ANSWER = _object(
     {
         "summary": _TEXT,
         "content": _MAYBE_TEXT,
@@ -67,27 +74,27 @@ _OF_SUMMARY = _object(
         "notes": _TEXTS,
     }
 )
-_OF_STREAMS = _object(
+_STREAMS_ANSWER = _object(
     {"exit_code": _WHOLE, "stdout": _TEXT, "stderr": _TEXT, "timed_out": _FLAG, "metadata": _ANYTHING},
     {"error": _ANYTHING},
 )
 
 
-def of_view(view: AnswerFormat) -> dict[str, Any]:
+def select_answer_schema(view: AnswerFormat) -> dict[str, Any]:
     """Return the schema of a run's answer in this format."""
     match view:
         case Text():
-            return _OF_TEXT
+            return _TEXT_ANSWER
         case Fields():
-            return _OF_FIELDS
+            return _FIELDS_ANSWER
         case Report():
-            return _OF_REPORT
+            return _REPORT_ANSWER
         case Combined():
-            return _OF_COMBINED
+            return _COMBINED_ANSWER
         case Summary():
-            return _OF_SUMMARY
+            return _SUMMARY_ANSWER
         case SeparateStreams():
-            return _OF_STREAMS
+            return _STREAMS_ANSWER
         case _:
             assert_never(view)
 

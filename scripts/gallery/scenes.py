@@ -9,13 +9,13 @@ from nacre.result import Result
 from nacre.views.console.approval_prompt import QUESTION, prompt_lines
 from nacre.views.console.capabilities import TerminalCapabilities
 from nacre.views.console.live import LiveView, styles
-from nacre.views.gallery import results
 from nacre.views.panels.background import background_box
 from nacre.views.panels.refusal import refusal
 from nacre.views.panels.run import panel
 from nacre.views.panels.streamed import draw_streamed
 from nacre.views.panels.style import Drawing, styled_line
 from nacre.views.panels.task_table import task_table
+from scripts.gallery import results
 
 
 @frozen

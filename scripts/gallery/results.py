@@ -1,4 +1,4 @@
-"""Recorded results, one of each kind, for `nacre gallery` and the snapshots in the tests."""
+"""Recorded results, one of each kind, for the gallery and the snapshots in the tests."""
 
 from __future__ import annotations
 

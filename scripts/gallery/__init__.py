@@ -1,0 +1,1 @@
+"""The gallery: every view for people, drawn from recorded results."""

@@ -1,1 +1,0 @@
-"""Recorded results, and a drawing of every view."""
