@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nacre.keeper.server import supervisor as caring
+from nacre.keeper.server.run import RunningTask
 from nacre.keeper.server.supervisor import Supervisor
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
@@ -33,9 +34,8 @@ def care(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
 
 
 def ended_run(care: Supervisor, folder: int) -> Any:
-    run = SimpleNamespace(
-        tag=5, over_at=None, notes=[], record=SimpleNamespace(task_dir=folder, protection=b"digest"), finished=False
-    )
+    record: Any = SimpleNamespace(task_dir=folder, protection=b"digest")
+    run = SimpleNamespace(tag=5, task=RunningTask(record), finished=False)
     care.runs[5] = run  # type: ignore[assignment]
     return run
 
@@ -47,13 +47,13 @@ def test_restorer_that_hangs_is_killed_and_noted(
     run = ended_run(care, folder)
     with subprocess.Popen(["sleep", "300"]) as hangs:
         monkeypatch.setattr(caring, "spawn_restorer", lambda *_: hangs.pid)
-        assert care.restores(run)
+        assert care.restores(run, run.task)
         while not run.finished:
             care.loop.run_once(None)
         assert hangs.wait() == -signal.SIGKILL
-    assert len(run.notes) == 1
-    assert "took more than" in run.notes[0]
-    assert not care.restores(run), "its end can be written down"
+    assert len(run.task.notes) == 1
+    assert "took more than" in run.task.notes[0]
+    assert not care.restores(run, run.task), "its end can be written down"
     assert not care.adopt_one(hangs.pid), "it belongs to no run"
 
 
@@ -65,8 +65,8 @@ def test_restorer_that_cannot_be_started_is_noted(
 
     monkeypatch.setattr(caring, "spawn_restorer", fail)
     run = ended_run(care, folder)
-    assert not care.restores(run)
-    assert "no process left" in run.notes[0]
+    assert not care.restores(run, run.task)
+    assert "no process left" in run.task.notes[0]
 
 
 def test_no_restorer_is_started_without_protected_paths(
@@ -75,6 +75,6 @@ def test_no_restorer_is_started_without_protected_paths(
     started: list[object] = []
     monkeypatch.setattr(caring, "spawn_restorer", lambda *given: started.append(given))
     run = ended_run(care, folder)
-    run.record.protection = b""
-    assert not care.restores(run)
-    assert (started, run.notes) == ([], [])
+    run.task.record.protection = b""
+    assert not care.restores(run, run.task)
+    assert (started, run.task.notes) == ([], [])

@@ -19,7 +19,7 @@ import time
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel, close_all
-from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
+from nacre.keeper.protocol.ending import CANCEL, KILL, TIMEOUT
 from nacre.keeper.protocol.messages import (
     ADOPT,
     ADOPTED,
@@ -31,22 +31,17 @@ from nacre.keeper.protocol.messages import (
     StartMessage,
 )
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir, remove_tree, wait_for_removals
-from nacre.keeper.protocol.signals import stop_processes
 from nacre.keeper.protocol.task_dir import STDIN
 from nacre.keeper.server.drain import drain
+from nacre.keeper.server.memory import oom_kills
 from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
-from nacre.keeper.server.priority import set_realtime
-from nacre.keeper.server.run import Run
+from nacre.keeper.server.run import Run, RunningTask
 from nacre.keeper.server.starter import RunStarter, too_many
-from nacre.keeper.server.startup_check import has_started_working
-from nacre.keeper.server.supervisor import EXEC_DELAY_S, RunCommands, remember_tag
-from nacre.keeper.server.task_record import TaskRecord, oom_kills
+from nacre.keeper.server.supervisor import RunCommands, remember_tag
+from nacre.keeper.server.task.record import TaskRecord
+from nacre.keeper.server.task.startup_check import has_started_working
 from nacre.keeper.spawn.fork_keeper import IDLE
 
-_USAGE_POLL_S = 0.05
-"""Seconds between two measurements of a run's resource usage."""
-_UNREPORTED_USAGE_POLL_S = 0.01
-"""Seconds between two measurements of a run with CPU time that the kernel reports to no process."""
 _HOST_POLL_S = 0.5
 """Seconds between two checks for a host without a pidfd."""
 _HOST_GONE = b"the end of its host"
@@ -228,23 +223,19 @@ class KeeperServer(RunStarter):
                 self.return_to_pool()
             self.report_failure(control, error)
             return
-        run = commands.run = Run(start, shell, control)
-        run.record = record
-        run.stdin_fd = stdin_fd
+        run = commands.run = Run(start, shell, control, self.adopt)
+        if record is not None:
+            run.task = RunningTask(record, stdin_fd)
         run.engine_note = engine_note
         self.runs[run.tag] = self.shells[run.pid] = run
         if start.kill_script:
             remember_tag(self.kill_script_tags, run.tag)
         self.loop.watch(control, lambda: self.on_run_readable(run))
-        if run.deadline < float("inf"):
-            self.loop.call_at(run.deadline, run.tag, lambda: self.time_out(run))
+        if start.timeout < float("inf"):
+            self.loop.call_at(run.started_at + start.timeout, run.tag, lambda: self.time_out(run))
         confinement = self.decode_ruleset(start)
         if confinement is not None and confinement.watched_limits:
-            self.limited_runs.add(run.tag)
-            set_realtime(True)
-            self.loop.call_at(
-                run.started_at + _USAGE_POLL_S, run.tag, lambda: self.measure(run, confinement.watched_limits)
-            )
+            self.limits.watch(run, confinement.watched_limits)
         run.oom_kills = oom_kills()  # slow to read, so not before the run has started
         if record is not None:
             drain(self.loop, run, alone=self.dedicated)
@@ -259,7 +250,7 @@ class KeeperServer(RunStarter):
             message = b"", []
         except EOFError:
             self.loop.forget(run.control)
-            if run.record is not None:
+            if run.task is not None:
                 return
             drain(self.loop, run)
             message = b"", []
@@ -277,35 +268,14 @@ class KeeperServer(RunStarter):
             pass
         finally:
             close_all(fds)
-        if not run.reported_end or run.record is not None:
+        if not run.reported_end or run.task is not None:
             self.terminate(run, CANCEL)
 
     def time_out(self, run: Run) -> None:
         """Kill the run at its deadline. Leftovers of a shell that exited in time are not late, unless they are a
         task's."""
-        if not run.reported_end and (run.status is None or run.record is not None):
+        if not run.reported_end and (run.processes.shell_is_alive or run.task is not None):
             self.terminate(run, TIMEOUT)
-
-    def measure(self, run: Run, watched: list[tuple[bytes, float]]) -> None:
-        """Kill the run if it exceeds a limit, else measure again later: the longer measuring takes, the less often."""
-        if run.sigkill_at is not None:
-            return
-        began = time.thread_time()
-        self.adopt()
-        members = run.members(next((int(limit) for name, limit in watched if name == b"processes"), None))
-        over = run.meter.find_exceeded_limit(watched, members)
-        if over.startswith(b"memory") and not run.memory_suspect:
-            run.memory_suspect = True  # while processes fork, the same memory may be counted twice
-            self.loop.call_at(time.monotonic() + EXEC_DELAY_S, run.tag, lambda: self.measure(run, watched))
-            return
-        run.memory_suspect = False
-        if over:
-            stop_processes(members)  # before anything else is read: they may leave the keeper almost no CPU time
-            self.terminate(run, b"%b %b" % (LIMIT, over))
-        else:
-            least = _UNREPORTED_USAGE_POLL_S if run.meter.loses_time else _USAGE_POLL_S
-            pause = max(least, 10 * (time.thread_time() - began))
-            self.loop.call_at(time.monotonic() + pause, run.tag, lambda: self.measure(run, watched))
 
     def on_host_gone(self) -> None:
         """Kill all runs that do not outlive the host, and stop serving."""
@@ -314,10 +284,10 @@ class KeeperServer(RunStarter):
             self.loop.forget(self.host)
         self.loop.forget(self.host_channel)
         for run in list(self.runs.values()):
-            if run.record is None:
+            if run.task is None:
                 drain(self.loop, run)
                 self.terminate(run, CANCEL)
-            elif not run.record.detached:
+            elif not run.task.record.detached:
                 self.terminate(run, b"%b %b" % (KILL, _HOST_GONE))
 
     # tasks
@@ -325,7 +295,7 @@ class KeeperServer(RunStarter):
     def report_when_running(self, run: Run, asleep: bool = False) -> None:
         """Report a task as running once it works or only waits: a command that fails at once exits before. `asleep`: it
         was waiting at the last check."""
-        if run.status is not None:
+        if not run.processes.shell_is_alive:
             return  # its end is about to be reported, or that its leftovers keep running
         sleeps = False
         if LINUX and time.monotonic() < run.started_at + _MAX_STARTUP_S:
@@ -344,13 +314,14 @@ class KeeperServer(RunStarter):
     def make_task(self, run: Run, adoption: AdoptMessage, fds: list[int]) -> None:
         """Make a task of an active run, or of the leftovers of an ended one."""
         self.adopt()
-        members = run.members()
-        task_leader = next(iter(members.values()), None) if run.status is not None else procfs.read_process(run.pid)
+        members = run.processes.members()
+        shell_is_alive = run.processes.shell_is_alive
+        leader = procfs.read_process(run.pid) if shell_is_alive else next(iter(members.values()), None)
         commands = RunCommands(self)
         commands.run = run
         record: TaskRecord | None = None
         try:
-            if task_leader is None or (run.reported_end and adoption.live):
+            if leader is None or (run.reported_end and adoption.live):
                 raise ProcessLookupError(errno.ESRCH, "it has ended")
             if not fds:  # the kernel drops descriptors for which no number is free
                 raise too_many()
@@ -364,21 +335,21 @@ class KeeperServer(RunStarter):
                 detached=adoption.detached,
                 protection=adoption.protection,
             )
-            record.write_process_file(task_leader.pid, task_leader.pgid, run.tag)
+            record.write_process_file(leader.pid, leader.pgid, run.tag)
         except OSError as error:
             if record is not None:
                 record.discard()
             self.answer(run.control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror or "").encode()))
             return
-        run.record = record
+        run.task = RunningTask(record)
         if self.dedicated:
             self.close_host_channel()
-        if run.status is not None:
-            run.task_leader = task_leader.pid
+        if not shell_is_alive:
+            run.statuses.leader_pid = leader.pid
         if self.host is None and self.dedicated and not record.detached:
             self.watch_parent(run, os.getppid())
         drain(self.loop, run, alone=self.dedicated)
-        self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, task_leader.pid, task_leader.pgid))
+        self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, leader.pid, leader.pgid))
         self.check_run(run)
 
     def watch_parent(self, run: Run, parent: int) -> None:

@@ -16,7 +16,7 @@ from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
 from nacre.keeper.server.run import encode_ended
 from nacre.keeper.server.supervisor import Supervisor
-from nacre.keeper.server.task_record import TaskRecord
+from nacre.keeper.server.task.record import TaskRecord
 from nacre.keeper.spawn.shell import Shell, spawn
 from nacre.keeper.spawn.standby_keepers import StandbyKeepers
 from nacre.keeper.spawn.standby_shells import IDLE_TIMEOUT_S

@@ -18,10 +18,10 @@ from nacre.keeper.protocol.restore_paths import RESTORE_MAX_S, UNRESTORED, read_
 from nacre.keeper.protocol.signals import send_signal
 from nacre.keeper.server.drain import drain_rest
 from nacre.keeper.server.event_loop import EventLoop
-from nacre.keeper.server.priority import set_realtime
-from nacre.keeper.server.run import Run
-from nacre.keeper.server.task_record import oom_kills
-from nacre.keeper.server.task_status import status_of
+from nacre.keeper.server.limits import LimitWatcher
+from nacre.keeper.server.memory import oom_kills
+from nacre.keeper.server.run import Run, RunningTask
+from nacre.keeper.server.task.status import status_of
 from nacre.keeper.spawn.standby_shells import StandbyShells
 
 EXEC_DELAY_S = 0.005
@@ -50,16 +50,13 @@ class Supervisor:
         """Orphans by PID; None if no run could be found for one."""
         self.recently_killed: dict[int, None] = {}
         """Tags of the last runs that were killed: processes that turn up with one are killed, too."""
-        self.limited_runs: set[int] = set()
-        """Tags of runs whose resource usage is measured; while there are any, the keeper runs with real-time
-        priority."""
         self.keepers: dict[int, tuple[int | None, bytes] | None] = {}
         """Dedicated keepers by PID. For each with a run: the run's tag, if the run must be killed when its keeper dies,
         and its private directory."""
         self.kill_script_tags: dict[int, None] = {}
         """Tags of the last runs with a kill script. Of those, only processes in the run's session belong to the run:
         daemons of an engine's program manage containers, and exit with them."""
-        self.restorers: dict[int, Run | None] = {}
+        self.restorers: dict[int, tuple[Run, RunningTask] | None] = {}
         """Programs that restore the protected paths of an ended task, by PID; None if given up."""
         self.engine_daemons: set[int] = set()
         """PIDs of daemons of engine programs."""
@@ -70,6 +67,7 @@ class Supervisor:
         """Start message of an ended run that the next one is likely to resemble."""
         self.children = procfs.own_children()
         self.loop = EventLoop(self.runs)
+        self.limits = LimitWatcher(self.loop, self.terminate)
 
     def kill_remaining(self) -> None:
         """Kill all remaining descendants before the keeper exits."""
@@ -88,7 +86,7 @@ class Supervisor:
         touched: list[Run] = []
         while True:
             try:
-                if self.limited_runs:
+                if self.limits.has_runs:
                     self.adopt_dead()
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
@@ -103,19 +101,14 @@ class Supervisor:
                 continue
             if pid in self.restorers:
                 if (restored := self.restorers.pop(pid)) is not None:
-                    self.end_restoring(restored, status)
+                    self.end_restoring(*restored, status)
                 continue
             run = self.shells.pop(pid, None)
-            if run is not None:
-                run.status = status
-                run.shell_exited_at = time.monotonic()
-            else:
+            if run is None:
                 run = self.adopted.pop(pid, None)
                 if run is None:
                     continue
-                run.adopted.discard(pid)
-                run.note_end(pid, status)
-            run.meter.reap(pid, usage.ru_utime + usage.ru_stime)
+            run.note_exit(pid, status, usage.ru_utime + usage.ru_stime)
             touched.append(run)
         if touched:
             self.adopt()
@@ -148,7 +141,7 @@ class Supervisor:
         run = self.owner_of(pid)
         self.adopted[pid] = run
         if run is not None:
-            run.adopted.add(pid)
+            run.processes.adopted.add(pid)
         return True
 
     def adopt_dead(self) -> None:
@@ -165,7 +158,9 @@ class Supervisor:
         if tag not in self.kill_script_tags:
             return False
         seen, run = procfs.read_process(pid), self.runs.get(tag)
-        return seen is None or run is None or (seen.sid != run.pid and pid not in run.script_pids)
+        if seen is None or run is None or run.ladder.script is None:
+            return True
+        return seen.sid != run.pid and pid not in run.ladder.script.pids
 
     def owner_of(self, pid: int) -> Run | None:
         """Return the run to which an orphan belongs."""
@@ -180,7 +175,11 @@ class Supervisor:
         seen = procfs.read_process(pid)
         pipes = procfs.pipes_of(pid)
         for run in self.runs.values():
-            if tag in run.nested_tags or (seen is not None and seen.sid == run.pid) or pipes & run.pipes:
+            if (
+                tag in run.processes.nested_tags
+                or (seen is not None and seen.sid == run.pid)
+                or pipes & run.processes.pipe_names
+            ):
                 return run
         return next(iter(self.runs.values())) if len(self.runs) == 1 else None
 
@@ -188,18 +187,20 @@ class Supervisor:
         """Check whether the run is over, after one of its processes has died or some time has passed."""
         if run.tag not in self.runs:
             return
-        if run.sigkill_at is not None:
-            if not run.roots:  # else the next timed check sees it: a check after each death would be expensive
+        if run.ladder.has_started:
+            if (
+                not run.processes.roots
+            ):  # else the next timed check sees it: a check after each death would be expensive
                 self.escalate(run)
         elif run.reported_end:
             self.watch_leftovers(run)
-        elif run.status is not None:
-            members = run.remaining(self.adopt)
-            if run.should_recheck(members):
+        elif not run.processes.shell_is_alive:
+            members = run.processes.remaining()
+            if run.processes.should_recheck(members):
                 self.loop.call_at(time.monotonic() + EXEC_DELAY_S, run.tag, lambda: self.check_run(run))
-            elif members and not run.keep_leftovers:
+            elif members and not run.start.keep_leftovers:
                 self.terminate(run, run.reason)
-            elif members and run.record is not None:
+            elif members and run.task is not None:
                 run.report_running()
                 self.watch_leftovers(run)
             else:
@@ -207,28 +208,28 @@ class Supervisor:
 
     def watch_leftovers(self, run: Run) -> None:
         """Finish a run whose shell has exited once none of its processes is alive."""
-        if not run.remaining(self.adopt):
+        if not run.processes.remaining():
             self.finish(run)
-        elif run.record is not None and not LINUX:
+        elif run.task is not None and not LINUX:
             self.loop.call_at(time.monotonic() + _PS_POLL_INTERVAL_S, run.tag, lambda: self.check_run(run))
 
     def kill(self, run: Run, number: int, grace: float, who: str) -> None:
         """Kill a task, as `who` has requested."""
-        if run.over_at is not None:
-            return  # it has ended
-        if run.sigkill_at is None:
-            run.signal, run.grace = number, grace
+        if run.is_over:
+            return
+        if not run.ladder.has_started:
+            run.ladder.signal, run.ladder.grace = number, grace
             self.terminate(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
         else:  # it is being killed: hasten that
-            run.hasten(number, grace)
+            run.ladder.hasten(number, grace)
             self.escalate(run, timed=True)
 
     def terminate(self, run: Run, reason: bytes) -> None:
         """Begin to kill a run, unless it is being killed or over."""
-        if run.sigkill_at is None and run.over_at is None:
+        if not run.ladder.has_started and not run.is_over:
             self.adopt()
-            stays = run.status is not None and run.record is None
-            run.start_termination(run.reason if stays else reason, self.adopt)
+            stays = run.task is None and not run.processes.shell_is_alive
+            run.start_termination(run.reason if stays else reason)
             remember_tag(self.recently_killed, run.tag)
             self.escalate(run, timed=True)
 
@@ -236,7 +237,7 @@ class Supervisor:
         """Take the next step of killing. `timed`: this call keeps the ladder's timer; others only check because a
         process died."""
         self.adopt()
-        again = run.escalate(time.monotonic(), self.adopt)
+        again = run.ladder.escalate(time.monotonic())
         if again is None:
             self.finish(run)
         elif timed:
@@ -245,15 +246,15 @@ class Supervisor:
     def finish(self, run: Run) -> None:
         """End a run whose shell has exited or that was killed: restore paths, write the status, report, clean up."""
         self.reap_task_leader(run)
-        members = run.members()
-        over = not members or run.sigkill_at is not None
+        members = run.processes.members()
+        over = not members or run.ladder.has_started
         oom = _is_out_of_memory(run)
-        if over and run.record is not None:
-            if self.restores(run):
+        if over and run.task is not None:
+            if self.restores(run, run.task):
                 return  # changes to protected paths are undone before the end is reported
-            self.write_task_status(run, members, oom)
+            write_task_status(run, run.task, members, oom)
         if not run.reported_end:
-            run.report(members, out_of_memory=oom)
+            run.report_end(members, out_of_memory=oom)
             if run.was_signalled:
                 self.standby_shells.discard_all()  # whoever sent it may be about to signal all children of the keeper
             if run.start.standby_ok and not self.stopping:
@@ -264,57 +265,43 @@ class Supervisor:
     def reap_task_leader(self, run: Run) -> None:
         """Take the wait status of the process that a task is named after: it may have died just now and not be reaped
         yet."""
-        if not run.task_leader or run.task_leader not in run.adopted:
-            return
-        pid, status, usage = os.wait4(run.task_leader, os.WNOHANG)
-        if pid:
-            del self.adopted[pid]
-            run.adopted.discard(pid)
-            run.note_end(pid, status)
-            run.meter.reap(pid, usage.ru_utime + usage.ru_stime)
+        leader = run.statuses.leader_pid
+        if leader and leader in run.processes.adopted:
+            pid, status, usage = os.wait4(leader, os.WNOHANG)
+            if pid:
+                del self.adopted[pid]
+                run.note_exit(pid, status, usage.ru_utime + usage.ru_stime)
 
-    def write_task_status(self, run: Run, members: dict[int, procfs.ProcessInfo], oom: bool) -> None:
-        """Write the outcome of a task."""
-        record, run.record = run.record, None
-        assert record is not None
-        assert run.over_at is not None
-        drain_rest(run, record)
-        outcome, words = status_of(run)
-        took = run.over_at - run.started_at
-        record.write_status(
-            outcome, words, took=took, cpu=run.meter.cpu_seconds, left=members, out_of_memory=oom, notes=run.notes
-        )
-
-    def restores(self, run: Run) -> bool:
+    def restores(self, run: Run, task: RunningTask) -> bool:
         """Return whether the protected paths of an ended task are being restored; start that if there is a snapshot."""
-        assert run.record is not None
-        if run.over_at is None:
-            run.over_at = time.monotonic()
-            if run.record.protection:
+        if task.over_at is None:
+            task.over_at = time.monotonic()
+            if task.record.protection:
                 try:
-                    pid = spawn_restorer(run.record.task_dir, run.record.protection)
+                    pid = spawn_restorer(task.record.task_dir, task.record.protection)
                 except OSError as error:
-                    run.notes = [UNRESTORED % error.strerror]
+                    task.notes = [UNRESTORED % error.strerror]
                 else:
-                    self.restorers[pid] = run
-                    self.loop.call_at(run.over_at + RESTORE_MAX_S, run.tag, lambda: self.give_up_restoring(run, pid))
-        return run in self.restorers.values()
+                    self.restorers[pid] = run, task
+                    self.loop.call_at(
+                        task.over_at + RESTORE_MAX_S, run.tag, lambda: self.give_up_restoring(run, task, pid)
+                    )
+        return (run, task) in self.restorers.values()
 
-    def end_restoring(self, run: Run, status: int) -> None:
-        assert run.record is not None
+    def end_restoring(self, run: Run, task: RunningTask, status: int) -> None:
         try:
-            run.notes = read_notes(run.record.task_dir) if not status else [UNRESTORED % "the comparison failed"]
+            task.notes = read_notes(task.record.task_dir) if not status else [UNRESTORED % "the comparison failed"]
         except OSError:
-            run.notes = [UNRESTORED % "the comparison failed"]
+            task.notes = [UNRESTORED % "the comparison failed"]
         self.finish(run)
 
-    def give_up_restoring(self, run: Run, pid: int) -> None:
+    def give_up_restoring(self, run: Run, task: RunningTask, pid: int) -> None:
         """Give up a restoring program that hangs. It may even be unkillable."""
-        if self.restorers.get(pid) is not run:
+        if self.restorers.get(pid) is None:
             return
         self.restorers[pid] = None
         send_signal(pid, signal.SIGKILL)
-        run.notes = [UNRESTORED % f"that took more than {RESTORE_MAX_S:g} seconds"]
+        task.notes = [UNRESTORED % f"that took more than {RESTORE_MAX_S:g} seconds"]
         self.finish(run)
 
     def forget_run(self, run: Run) -> None:
@@ -322,16 +309,15 @@ class Supervisor:
         self.shells.pop(run.pid, None)
         self.loop.forget(run.control)
         run.control.close()
-        for fd in run.fds:
+        for fd in run.pipes:
             self.loop.forget(fd)
             os.close(fd)
-        run.fds.clear()
-        run.close_input()
+        run.pipes.clear()
+        if run.task is not None:
+            run.task.close_input()
         if run.engine_note is not None:
             os.close(run.engine_note)
-        if run.tag in self.limited_runs:
-            self.limited_runs.discard(run.tag)
-            set_realtime(bool(self.limited_runs))
+        self.limits.forget(run)
         remove_private_tmpdir(run.private_tmpdir)
 
 
@@ -347,6 +333,22 @@ def _kill_by_tag(tag: int) -> None:
         for pid in left:
             send_signal(pid, signal.SIGKILL)
         time.sleep(EXEC_DELAY_S / 5)
+
+
+def write_task_status(run: Run, task: RunningTask, members: dict[int, procfs.ProcessInfo], oom: bool) -> None:
+    """Write the outcome of a task."""
+    assert task.over_at is not None
+    drain_rest(run, task.record)
+    outcome, words = status_of(run)
+    task.record.write_status(
+        outcome,
+        words,
+        took=task.over_at - run.started_at,
+        cpu=run.meter.cpu_seconds,
+        left=members,
+        out_of_memory=oom,
+        notes=task.notes,
+    )
 
 
 def _is_out_of_memory(run: Run) -> bool:
@@ -369,5 +371,5 @@ class RunCommands:
             self._supervisor.kill(self.run, number, grace, who)
 
     def close_input(self) -> None:
-        if self.run is not None:
-            self.run.close_input()
+        if self.run is not None and self.run.task is not None:
+            self.run.task.close_input()

@@ -7,7 +7,7 @@ import signal
 
 from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
 from nacre.keeper.server.run import Run
-from nacre.keeper.server.task_record import json_string
+from nacre.keeper.server.task.record import json_string
 
 
 def status_of(run: Run) -> tuple[dict[str, str], str]:
@@ -18,14 +18,14 @@ def status_of(run: Run) -> tuple[dict[str, str], str]:
             return _outcome("timed_out", after=f"{run.start.timeout:g}"), f"timed out after {run.start.timeout:g} s"
         case _ if kind == KILL:
             by = rest.decode("utf-8", "replace")
-            return _outcome("killed", by=json_string(by), signal=f"{run.signal}"), f"killed by {by}"
+            return _outcome("killed", by=json_string(by), signal=f"{run.ladder.signal}"), f"killed by {by}"
         case _ if kind == CANCEL:
             return _outcome("cancelled"), "cancelled"
         case _ if kind == LIMIT:
             name, allowed, used = rest.decode().split()
             words = f"over its limit on {name}"
             return _outcome("over_limit", limit=json_string(name), allowed=allowed, used=used), words
-    return _by_status(run.status if run.task_leader is None else run.leader_status)
+    return _by_status(run.statuses.decisive)
 
 
 def _by_status(status: int | None) -> tuple[dict[str, str], str]:
