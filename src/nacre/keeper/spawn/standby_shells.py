@@ -48,16 +48,16 @@ class StandbyShells:
         """PIDs of standby shells that are alive: waiting or discarded."""
 
     def prepare(
-        self, like: StartMessage, env: dict[bytes, bytes], files: tuple[int, int], confinement: Ruleset | None
+        self, like: StartMessage, env: dict[bytes, bytes], files: tuple[int, int], ruleset: Ruleset | None
     ) -> None:
         """Start shells for commands like this one. OSError: one could not be started."""
         self._last_request_at = time.monotonic()
         if not self._shells or not self._matches(like):
             self.discard_all()
-            self._closed = {} if confinement is None else _path_identities(confinement)
+            self._closed = {} if ruleset is None else _path_identities(ruleset)
             self._start_message = like
         while len(self._shells) < self._wanted:
-            shell = spawn(like, env, files, confinement=confinement)
+            shell = spawn(like, env, files, ruleset=ruleset)
             self._shells.append((shell, time.monotonic()))
             self.pids.add(shell.pid)
 
@@ -118,11 +118,11 @@ class StandbyShells:
         shell.kill()
 
 
-def _path_identities(confinement: Ruleset) -> dict[bytes, tuple[int, ...]]:
+def _path_identities(ruleset: Ruleset) -> dict[bytes, tuple[int, ...]]:
     """Return the identity of each path in the ruleset: which file it is, and for closed ones also the time of
     change."""
-    found = {path: _path_identity(path)[:2] for _, path in confinement.grants if not path.startswith(b"/dev/")}
-    return found | {path: _path_identity(path) for kind, path in confinement.mounts if kind in (b"close", b"hide")}
+    found = {path: _path_identity(path)[:2] for _, path in ruleset.grants if not path.startswith(b"/dev/")}
+    return found | {path: _path_identity(path) for kind, path in ruleset.mounts if kind in (b"close", b"hide")}
 
 
 def _path_identity(path: bytes) -> tuple[int, ...]:
