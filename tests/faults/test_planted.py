@@ -64,13 +64,13 @@ LEAK_IN_THE_PROGRAM = (
 )
 LEAK_IN_THE_KEEPER = (
     Change(
-        "keeper/server/supervisor.py", "        run.pipes.clear()\n", "        run.pipes.clear()\n        os.dup(0)\n"
+        "keeper/server/run.py", "        close_all(self.pipes)\n", "        close_all(self.pipes)\n        os.dup(0)\n"
     ),
 )
 PRIVATE_DIRECTORY_STAYS = (
     Change(
         "keeper/server/server.py",
-        "        for directory in self.directories:\n            remove_tree(directory)\n",
+        "        for directory in self._directories:\n            remove_tree(directory)\n",
         "",
     ),
 )

@@ -13,11 +13,11 @@ class CancelledBeforeStart(Exception):
 class PendingStart:
     """A run that is being started."""
 
-    __slots__ = ("_control", "_needs_host", "adoption")
+    __slots__ = ("_needs_host", "adoption", "control")
 
     def __init__(self, control: Channel, *, needs_host: bool) -> None:
-        """`waited_for`: cancel the run if its host is gone."""
-        self._control = control
+        """`needs_host`: cancel the run if its host is gone."""
+        self.control = control
         self._needs_host = needs_host
         self.adoption: tuple[bytes, list[int]] | None = None
         """Adoption request, to be handled as soon as the run has started."""
@@ -25,7 +25,7 @@ class PendingStart:
     def check(self) -> None:
         """Read messages that have arrived. CancelledBeforeStart: the run was cancelled."""
         try:
-            while (message := self._control.receive()) is not None:
+            while (message := self.control.receive()) is not None:
                 if not message[0].startswith(ADOPT) or self.adoption is not None:
                     close_all(message[1])
                     raise CancelledBeforeStart

@@ -9,7 +9,7 @@ import os
 import signal
 import time
 
-from nacre.keeper.protocol.channel import Channel
+from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import EXIT, LIMIT
 from nacre.keeper.protocol.messages import ENDED, RUNNING, StartMessage
 from nacre.keeper.protocol.procfs import ProcessInfo
@@ -147,6 +147,15 @@ class Run:
         self.reason = reason
         self.ladder.start(over_limit=reason.startswith(LIMIT))
 
+    def close(self) -> None:
+        """Close its channel, its pipes and its files. The task's record is closed with its status."""
+        self.control.close()
+        close_all(self.pipes)
+        if self.task is not None:
+            self.task.close_input()
+        if self.engine_note is not None:
+            os.close(self.engine_note)
+
     # its end
 
     def read_engine_note(self) -> bool:
@@ -177,23 +186,15 @@ class Run:
         assert self.task is not None
         if not self.task.reported_running:
             self.task.reported_running = True
-            try:
-                self.control.send(RUNNING)
-            except OSError:
-                pass  # no listener
+            self.control.try_send(RUNNING)
 
     def report_end(self, members: dict[int, ProcessInfo], *, out_of_memory: bool) -> None:
         """Report the end to the host, if that still exists."""
         self.reported_end = True
         status = -1 if self.statuses.shell is None else self.statuses.shell
         took = (self.processes.shell_exited_at or time.monotonic()) - self.started_at
-        try:
-            message = encode_ended(
-                status, self.reason, took, asleep=self.ladder.all_sleeping, out_of_memory=out_of_memory
-            )
-            self.control.send(message + self.ladder.killed_leftovers + encode_processes(b"running", members))
-        except OSError:
-            pass
+        message = encode_ended(status, self.reason, took, asleep=self.ladder.all_sleeping, out_of_memory=out_of_memory)
+        self.control.try_send(message + self.ladder.killed_leftovers + encode_processes(b"running", members))
 
 
 def encode_ended(
