@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from nacre.keeper.protocol.ending import LIMIT
+from nacre.keeper.protocol.ending import EndKind, EndReason
 from nacre.keeper.protocol.signals import stop_processes
 from nacre.keeper.server.event_loop import EventLoop
 from nacre.keeper.server.run import Run
@@ -33,7 +33,7 @@ class LimitWatcher:
 
     __slots__ = ("_loop", "_memory_suspects", "_tags", "_terminate")
 
-    def __init__(self, loop: EventLoop, terminate: Callable[[Run, bytes], None]) -> None:
+    def __init__(self, loop: EventLoop, terminate: Callable[[Run, EndReason], None]) -> None:
         self._loop = loop
         self._terminate = terminate
         self._tags: set[int] = set()
@@ -64,14 +64,14 @@ class LimitWatcher:
         run.processes.adopt()
         members = run.processes.members(next((int(limit) for name, limit in limits if name == b"processes"), None))
         over = run.meter.find_exceeded_limit(limits, members)
-        if over.startswith(b"memory") and run.tag not in self._memory_suspects:
+        if over is not None and over.name == "memory" and run.tag not in self._memory_suspects:
             self._memory_suspects.add(run.tag)  # while processes fork, the same memory may be counted twice
             self._loop.call_at(time.monotonic() + _MEMORY_RECHECK_S, run.tag, lambda: self._measure(run, limits))
             return
         self._memory_suspects.discard(run.tag)
-        if over:
+        if over is not None:
             stop_processes(members)  # before anything else is read: they may leave the keeper almost no CPU time
-            self._terminate(run, b"%b %b" % (LIMIT, over))
+            self._terminate(run, EndReason(EndKind.LIMIT, limit=over))
         else:
             least = _UNREPORTED_USAGE_POLL_S if run.meter.loses_time else _USAGE_POLL_S
             pause = max(least, 10 * (time.thread_time() - began))

@@ -10,8 +10,8 @@ import signal
 import time
 
 from nacre.keeper.protocol.channel import Channel, close_all
-from nacre.keeper.protocol.ending import EXIT, LIMIT
-from nacre.keeper.protocol.messages import ENDED, RUNNING, StartMessage
+from nacre.keeper.protocol.ending import EXITED, EndKind, EndReason
+from nacre.keeper.protocol.messages import ENDED, RUNNING, MalformedMessage, StartMessage
 from nacre.keeper.protocol.procfs import ProcessInfo
 from nacre.keeper.server.kill_ladder import KillLadder
 from nacre.keeper.server.process_set import ProcessSet, encode_processes
@@ -107,7 +107,7 @@ class Run:
         self.processes = ProcessSet(shell.pid, start.tag, self.pipes, adopt)
         self.ladder = KillLadder(start, self.processes)
         self.started_at = time.monotonic()
-        self.reason = EXIT
+        self.reason = EXITED
         self.statuses = WaitStatuses()
         self.reported_end = False
         """The end was reported to the host."""
@@ -142,10 +142,10 @@ class Run:
             self.statuses.note_leftover(pid, status)
         self.meter.reap(pid, cpu_seconds)
 
-    def start_termination(self, reason: bytes) -> None:
+    def start_termination(self, reason: EndReason) -> None:
         """Begin to kill the run."""
         self.reason = reason
-        self.ladder.start(over_limit=reason.startswith(LIMIT))
+        self.ladder.start(over_limit=reason.kind is EndKind.LIMIT)
 
     def close(self) -> None:
         """Close its channel, its pipes and its files. The task's record is closed with its status."""
@@ -162,22 +162,28 @@ class Run:
         """Read the engine's note: take over the limit that the run exceeded there, and return whether it ran out of
         memory there."""
         lines = [] if self.engine_note is None else os.pread(self.engine_note, _MAX_NOTE_BYTES, 0).splitlines()
-        limit = [line for line in lines if line.startswith(LIMIT)]
-        if limit and self.reason == EXIT:
-            self.reason = limit[0]
+        limit = next((line for line in lines if line.startswith(EndKind.LIMIT.value)), None)
+        if limit is not None and self.reason.kind is EndKind.EXIT:
+            try:
+                self.reason = EndReason.parse(limit)
+            except MalformedMessage:
+                pass
         return b"oom" in lines and self.was_killed
 
     @property
     def was_killed(self) -> bool:
         """Whether its shell, or the last process that the shell waited for, was killed by a SIGKILL that nacre did not
         send."""
-        return self.reason == EXIT and self.statuses.decisive in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
+        return self.reason.kind is EndKind.EXIT and self.statuses.decisive in (
+            signal.SIGKILL,
+            (128 + signal.SIGKILL) << 8,
+        )
 
     @property
     def was_signalled(self) -> bool:
         """Whether its shell was killed by a signal that nacre did not send."""
         status = self.statuses.shell
-        return self.reason == EXIT and status is not None and os.WIFSIGNALED(status)
+        return self.reason.kind is EndKind.EXIT and status is not None and os.WIFSIGNALED(status)
 
     # reports to the host
 
@@ -198,8 +204,8 @@ class Run:
 
 
 def encode_ended(
-    status: int, reason: bytes, took: float, *, asleep: bool = False, out_of_memory: bool = False
+    status: int, reason: EndReason, took: float, *, asleep: bool = False, out_of_memory: bool = False
 ) -> bytes:
     """Encode the report without its process rows. `status` is -1 if the shell's exit was not seen or it never
     started."""
-    return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason, took, asleep, out_of_memory)
+    return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason.encode(), took, asleep, out_of_memory)

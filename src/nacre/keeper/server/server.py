@@ -17,7 +17,7 @@ import time
 
 from nacre.base.system import LINUX
 from nacre.keeper.protocol.channel import Channel, close_all
-from nacre.keeper.protocol.ending import CANCEL, KILL
+from nacre.keeper.protocol.ending import CANCELLED, EndKind, EndReason
 from nacre.keeper.protocol.messages import (
     ADOPT,
     ADOPTED,
@@ -41,7 +41,7 @@ from nacre.keeper.spawn.standby import Standby
 
 _HOST_POLL_S = 0.5
 """Seconds between two checks for a host without a pidfd."""
-_HOST_GONE = b"the end of its host"
+_HOST_GONE = EndReason(EndKind.KILL, requester="the end of its host")
 
 
 class KeeperServer:
@@ -227,9 +227,9 @@ class KeeperServer:
         for run in list(self.supervisor.runs.values()):
             if run.task is None:
                 drain(self._loop, run)
-                self.supervisor.terminate(run, CANCEL)
+                self.supervisor.terminate(run, CANCELLED)
             elif not run.task.record.detached:
-                self.supervisor.terminate(run, b"%b %b" % (KILL, _HOST_GONE))
+                self.supervisor.terminate(run, _HOST_GONE)
 
     # messages on a run
 
@@ -259,7 +259,7 @@ class KeeperServer:
         finally:
             close_all(fds)
         if not run.reported_end or run.task is not None:
-            self.supervisor.terminate(run, CANCEL)
+            self.supervisor.terminate(run, CANCELLED)
 
     def _make_task(self, run: Run, adoption: AdoptMessage, fds: list[int]) -> None:
         try:

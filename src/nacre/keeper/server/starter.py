@@ -9,7 +9,7 @@ import errno
 import os
 
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.ending import CANCEL
+from nacre.keeper.protocol.ending import CANCELLED
 from nacre.keeper.protocol.messages import FAILED, STARTED, MalformedMessage, StartMessage
 from nacre.keeper.protocol.task_dir import STDIN
 from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
@@ -146,7 +146,7 @@ class RunStarter:
 def report_failure(control: Channel, error: OSError | ValueError | CancelledBeforeStart) -> None:
     """Report that a run was not started, and close its channel."""
     if isinstance(error, CancelledBeforeStart):
-        message = encode_ended(-1, CANCEL, 0.0)
+        message = encode_ended(-1, CANCELLED, 0.0)
     else:
         number = getattr(error, "errno", None) or 0
         words = os.strerror(number) if number else str(error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from nacre.base.system import LINUX
-from nacre.keeper.protocol.ending import KILL, TIMEOUT
+from nacre.keeper.protocol.ending import TIMED_OUT, EndKind, EndReason
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir
 from nacre.keeper.server.children import ChildTable
 from nacre.keeper.server.drain import drain_rest
@@ -63,7 +63,7 @@ class Supervisor:
         """Kill the run at its deadline. Leftovers of a shell that exited in time are not late, unless they are a
         task's."""
         if not run.reported_end and (run.processes.shell_is_alive or run.task is not None):
-            self.terminate(run, TIMEOUT)
+            self.terminate(run, TIMED_OUT)
 
     def reap(self) -> None:
         """Reap all dead children, and check the runs to which they belonged."""
@@ -107,12 +107,12 @@ class Supervisor:
             return
         if not run.ladder.has_started:
             run.ladder.signal, run.ladder.grace = number, grace
-            self.terminate(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
+            self.terminate(run, EndReason(EndKind.KILL, requester=who))
         else:  # it is being killed: hasten that
             run.ladder.hasten(number, grace)
             self._escalate(run, timed=True)
 
-    def terminate(self, run: Run, reason: bytes) -> None:
+    def terminate(self, run: Run, reason: EndReason) -> None:
         """Begin to kill a run, unless it is being killed or over."""
         if not run.ladder.has_started and not run.is_over:
             self.children.adopt()
