@@ -55,15 +55,15 @@ class Shell:
     __slots__ = ("directory", "err", "out", "pid", "private_tmpdir", "start_pipe")
 
     def __init__(
-        self, pid: int, directory: tuple[int, int], out: int, err: int | None, gate: int, scratch: bytes
+        self, pid: int, directory: tuple[int, int], out: int, err: int | None, start_pipe: int, private_tmpdir: bytes
     ) -> None:
         self.pid = pid
         self.directory = directory
         """Device and inode of its working directory."""
         self.out = out
         self.err = err
-        self.start_pipe = gate
-        self.private_tmpdir = scratch
+        self.start_pipe = start_pipe
+        self.private_tmpdir = private_tmpdir
         """Path of its private TMPDIR; empty for none."""
 
     @property
