@@ -11,11 +11,13 @@ afterwards if the run did not become a task.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import time
 
 from nacre.base.system import LINUX
+from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import CANCELLED, EndKind, EndReason
 from nacre.keeper.protocol.messages import (
@@ -29,12 +31,17 @@ from nacre.keeper.protocol.messages import (
     StartMessage,
 )
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir, remove_tree, wait_for_removals
-from nacre.keeper.server.adoption import make_task
 from nacre.keeper.server.drain import drain
-from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
-from nacre.keeper.server.run import Run
-from nacre.keeper.server.starter import RunStarter, report_failure, too_many_files
-from nacre.keeper.server.supervisor import Supervisor
+from nacre.keeper.server.run import Run, RunningTask
+from nacre.keeper.server.starter import (
+    CancelledBeforeStart,
+    PendingStart,
+    RunStarter,
+    report_failure,
+    too_many_files,
+)
+from nacre.keeper.server.supervisor import RunCommands, Supervisor
+from nacre.keeper.server.task.record import TaskRecord
 from nacre.keeper.server.task.startup_check import report_when_running
 from nacre.keeper.spawn.fork_keeper import IDLE
 from nacre.keeper.spawn.standby import Standby
@@ -252,7 +259,7 @@ class KeeperServer:
         listener."""
         try:
             if message.startswith(ADOPT):
-                self._make_task(run, AdoptMessage.parse(message), fds)
+                self._adopt_run(run, AdoptMessage.parse(message), fds)
                 return
         except MalformedMessage:
             pass
@@ -261,9 +268,9 @@ class KeeperServer:
         if not run.reported_end or run.task is not None:
             self.supervisor.terminate(run, CANCELLED)
 
-    def _make_task(self, run: Run, adoption: AdoptMessage, fds: list[int]) -> None:
+    def _adopt_run(self, run: Run, adoption: AdoptMessage, fds: list[int]) -> None:
         try:
-            leader = make_task(self.supervisor, run, adoption, fds)
+            leader = _make_task(self.supervisor, run, adoption, fds)
         except OSError as error:
             reason = str(error.strerror or "").encode()
             run.control.try_send(b"%b\0%d\0%b" % (FAILED, error.errno or 0, reason))
@@ -282,3 +289,37 @@ class KeeperServer:
             self._on_host_gone()
         else:
             self._loop.call_at(time.monotonic() + _HOST_POLL_S, run.tag, lambda: self._watch_parent(run, parent))
+
+
+def _make_task(supervisor: Supervisor, run: Run, adoption: AdoptMessage, fds: list[int]) -> procfs.ProcessInfo:
+    """Make a task of the run; return the process that it is named after. OSError: it has ended, or its files cannot be
+    written."""
+    supervisor.children.adopt()
+    members = run.processes.members()
+    shell_is_alive = run.processes.shell_is_alive
+    leader = procfs.read_process(run.pid) if shell_is_alive else next(iter(members.values()), None)
+    if leader is None or (run.reported_end and adoption.live):
+        raise ProcessLookupError(errno.ESRCH, "it has ended")
+    if not fds:  # the kernel drops descriptors for which no number is free
+        raise too_many_files()
+    commands = RunCommands(supervisor)
+    commands.run = run
+    record = TaskRecord(
+        os.dup(fds[0]),
+        adoption.task,
+        adoption.log_cap,
+        supervisor.loop,
+        commands,
+        seen=adoption.total_bytes,
+        detached=adoption.detached,
+        protection=adoption.protection,
+    )
+    try:
+        record.write_process_file(leader.pid, leader.pgid, run.tag)
+    except OSError:
+        record.discard()
+        raise
+    run.task = RunningTask(record)
+    if not shell_is_alive:
+        run.statuses.leader_pid = leader.pid
+    return leader

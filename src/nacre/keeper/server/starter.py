@@ -8,11 +8,10 @@ from __future__ import annotations
 import errno
 import os
 
-from nacre.keeper.protocol.channel import Channel
+from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import CANCELLED
-from nacre.keeper.protocol.messages import FAILED, STARTED, MalformedMessage, StartMessage
+from nacre.keeper.protocol.messages import ADOPT, FAILED, STARTED, MalformedMessage, StartMessage
 from nacre.keeper.protocol.task_dir import STDIN
-from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
 from nacre.keeper.server.run import Run, RunningTask, encode_ended
 from nacre.keeper.server.supervisor import RunCommands, Supervisor
 from nacre.keeper.server.task.record import TaskRecord
@@ -23,6 +22,43 @@ from nacre.keeper.spawn.standby import Standby
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+class CancelledBeforeStart(Exception):
+    """The run was cancelled before it started."""
+
+
+class PendingStart:
+    """A run that is being started, and the messages of the host that arrive meanwhile."""
+
+    __slots__ = ("_needs_host", "adoption", "control")
+
+    def __init__(self, control: Channel, *, needs_host: bool) -> None:
+        """`needs_host`: cancel the run if its host is gone."""
+        self.control = control
+        self._needs_host = needs_host
+        self.adoption: tuple[bytes, list[int]] | None = None
+        """Adoption request, to be handled as soon as the run has started."""
+
+    def check(self) -> None:
+        """Read messages that have arrived. CancelledBeforeStart: the run was cancelled."""
+        try:
+            while (message := self.control.receive()) is not None:
+                if not message[0].startswith(ADOPT) or self.adoption is not None:
+                    close_all(message[1])
+                    raise CancelledBeforeStart
+                self.adoption = message
+        except MalformedMessage:
+            raise CancelledBeforeStart from None
+        except EOFError:
+            if self._needs_host:
+                raise CancelledBeforeStart from None
+
+    def forget(self) -> None:
+        """Release the adoption request of a run that did not start."""
+        if self.adoption is not None:
+            close_all(self.adoption[1])
+            self.adoption = None
 
 
 class _RunFiles:
