@@ -22,8 +22,8 @@ from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
 from nacre.keeper.protocol.messages import StartMessage
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir
-from nacre.keeper.protocol.procfs import find_by_tag, is_exiting
-from nacre.keeper.protocol.signals import send_signal
+from nacre.keeper.protocol.procfs import is_exiting
+from nacre.keeper.protocol.signals import kill_tagged
 from nacre.keeper.spawn.standby_shells import EXTRA_TIMEOUT_S, IDLE_TIMEOUT_S
 
 TYPE_CHECKING = False  # see messages.py
@@ -37,7 +37,6 @@ ASSIGNED = b"handed"
 """Message on a run's channel that names its future keeper, sent before the run is handed over."""
 _MAX_STANDBY_KEEPERS = 8
 """Keepers that may return to the pool; further ones exit after their run."""
-_KILL_POLL_S = 0.001
 
 
 class StandbyKeepers:
@@ -151,7 +150,7 @@ class StandbyKeepers:
         if run is not None and status:
             tag, private_dir = run
             if tag is not None:
-                _kill_by_tag(tag)
+                kill_tagged(tag, tag, UNKILLABLE_AFTER_S)
             remove_private_tmpdir(private_dir)
 
     def next_expiry(self) -> float | None:
@@ -178,20 +177,6 @@ def _owned_by(start: StartMessage) -> tuple[int | None, bytes]:
     """Return the tag to kill and the directory to remove if the keeper is killed. A run with a kill script has no tag
     here: it notices the keeper's death by a pipe."""
     return None if start.kill_script else start.tag, start.private_dir
-
-
-def _kill_by_tag(tag: int) -> None:
-    until = time.monotonic() + UNKILLABLE_AFTER_S
-    while time.monotonic() < until:
-        try:
-            left = find_by_tag(tag, tag)
-        except OSError:
-            return  # the whole system is out of descriptors
-        if not left:
-            return
-        for pid in left:
-            send_signal(pid, signal.SIGKILL)
-        time.sleep(_KILL_POLL_S)
 
 
 def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> None:
