@@ -1,1 +1,1 @@
-"""Checks names, docstring openings and sizes: `python -m scripts.lint`, part of `make check`."""
+"""Checks names, docstring openings, sizes and inheritance: `python -m scripts.lint`, part of `make check`."""

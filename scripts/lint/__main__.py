@@ -1,4 +1,4 @@
-"""Checks names, docstring openings and sizes, except for the known violations in baseline.txt.
+"""Checks names, docstring openings, sizes and inheritance, except for the known violations in baseline.txt.
 
 Fails on a violation that is not in the baseline, and on a line of the baseline that is fixed. Plain names for the
 banned ones are in glossary.txt, violations that may stay are in exceptions.txt.

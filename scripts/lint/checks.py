@@ -11,11 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scripts.lint.glossary import BARE_WORDS, VAGUE_ENDS, VAGUE_WORDS, VERBS_IN_ED, Glossary
+from scripts.lint.inheritance import PackageClasses
 from scripts.lint.source import PACKAGE, Definition, SourceFile
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_PACKAGE_FILES = 16
+MAX_ATTRIBUTES = 15
+MAX_INHERITANCE_DEPTH = 2
+"""A class and one base inside the package."""
 _FILE_STEP_LINES = 50
 _FUNCTION_STEP_LINES = 10
 _OPENING_CHARS = 60
@@ -58,6 +62,8 @@ def find_violations(files: Sequence[SourceFile], glossary: Glossary) -> list[Vio
         *find_long_files(files),
         *find_long_functions(files),
         *find_large_packages(files),
+        *find_large_classes(files),
+        *find_deep_inheritance(files),
     ]
 
 
@@ -169,6 +175,27 @@ def find_large_packages(files: Sequence[SourceFile]) -> Iterator[Violation]:
         if count > MAX_PACKAGE_FILES:
             message = f"package has {count} files, more than {MAX_PACKAGE_FILES}: split it"
             yield Violation("large-package", package, package, 1, message, count)
+
+
+def find_large_classes(files: Sequence[SourceFile]) -> Iterator[Violation]:
+    """Classes of the package with many attributes, those of base classes included. Values may have any number."""
+    classes = PackageClasses(files)
+    for place, (file, item) in classes.items():
+        count = len(classes.attributes_of(place))
+        if count > MAX_ATTRIBUTES and not item.is_value:
+            message = f"class `{item.name}` has {count} attributes, more than {MAX_ATTRIBUTES}: split it"
+            yield Violation("large-class", f"{file.area} {item.name}", file.path, item.line, message, count)
+
+
+def find_deep_inheritance(files: Sequence[SourceFile]) -> Iterator[Violation]:
+    """Classes of the package that have more than one ancestor in the package, one above the other. Exceptions may: a
+    caller catches as many of them as it wants by naming a base, and they share no code."""
+    classes = PackageClasses(files)
+    for place, (file, item) in classes.items():
+        line = [item.name, *classes.longest_line_above(place)]
+        if len(line) > MAX_INHERITANCE_DEPTH and not classes.is_exception(place):
+            message = f"class `{item.name}` is too deep, compose it instead: {' < '.join(line)}"
+            yield Violation("deep-inheritance", f"{file.area} {item.name}", file.path, item.line, message, len(line))
 
 
 def _round_up(lines: int, step: int) -> int:

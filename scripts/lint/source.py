@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +12,8 @@ AREAS = ("src", "tests", "faults", "fuzz", "bench", "scripts", "examples")
 """Top directories that are checked. An area without Python files may be missing."""
 
 PACKAGE = "src/nacre/"
+_PACKAGE_NAME = "nacre"
+_VALUES = frozenset({"NamedTuple", "TypedDict"})
 
 Kind = Literal[
     "module", "class", "function", "method", "property", "parameter", "attribute", "constant", "alias", "variable"
@@ -33,6 +35,10 @@ class Definition:
     docstring: str | None = None
     decorators: frozenset[str] = frozenset()
     """Last part of each decorator's name: `fixture` for `@pytest.fixture(scope="module")`."""
+    bases: tuple[str, ...] = ()
+    """Last part of the name of each base of a class."""
+    is_value: bool = False
+    """Whether a class is a frozen dataclass, a named tuple or the type of a dict."""
 
     @property
     def own_name(self) -> str:
@@ -51,6 +57,8 @@ class SourceFile:
     """Relative to the project, with slashes."""
     lines: int
     definitions: Sequence[Definition]
+    own_imports: Mapping[str, str] = field(default_factory=dict)
+    """Names that the file imports from the package, each with its name there."""
 
     @property
     def area(self) -> str:
@@ -74,7 +82,14 @@ def read_file(path: Path, name: str) -> SourceFile:
     tree = ast.parse(source, name)
     stem = path.parent.name if path.stem == "__init__" else path.stem
     module = Definition("module", stem, 1, 0, ast.get_docstring(tree))
-    return SourceFile(name, len(source.splitlines()), [module, *_definitions_in(tree.body, "", in_class=False)])
+    definitions = [module, *_definitions_in(tree.body, "", in_class=False)]
+    return SourceFile(name, len(source.splitlines()), definitions, dict(_own_imports(tree)))
+
+
+def _own_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").partition(".")[0] == _PACKAGE_NAME):
+            yield from ((alias.asname or alias.name, alias.name) for alias in node.names)
 
 
 def _definitions_in(body: Sequence[ast.stmt], owner: str, *, in_class: bool) -> Iterator[Definition]:
@@ -82,7 +97,7 @@ def _definitions_in(body: Sequence[ast.stmt], owner: str, *, in_class: bool) -> 
     for node in _flatten(body):
         if isinstance(node, ast.ClassDef):
             name = f"{owner}{node.name}"
-            yield Definition("class", name, node.lineno, 0, ast.get_docstring(node))
+            yield _class(node, name)
             yield from _definitions_in(node.body, f"{name}.", in_class=True)
         elif isinstance(node, _Function):
             yield _function(node, owner, in_class=in_class)
@@ -93,6 +108,10 @@ def _definitions_in(body: Sequence[ast.stmt], owner: str, *, in_class: bool) -> 
                         attributes.add(attribute.attr)
                         yield Definition("attribute", f"{owner}{attribute.attr}", attribute.lineno, 0)
         else:
+            for slot, line in _slots(node) if in_class else ():
+                if slot not in attributes:
+                    attributes.add(slot)
+                    yield Definition("attribute", f"{owner}{slot}", line, 0)
             for target in _assigned_names(node):
                 if target.id not in attributes:
                     attributes.add(target.id)
@@ -117,6 +136,31 @@ def _kind_of(name: str, *, in_class: bool) -> Kind:
     if in_class:
         return "attribute"
     return "alias" if name.strip("_")[:1].isupper() else "variable"
+
+
+def _class(node: ast.ClassDef, name: str) -> Definition:
+    decorators = frozenset(_last_name(decorator) for decorator in node.decorator_list)
+    bases = tuple(filter(None, map(_last_name, node.bases)))
+    is_value = "frozen" in decorators or any(map(_is_frozen, node.decorator_list)) or not _VALUES.isdisjoint(bases)
+    return Definition("class", name, node.lineno, 0, ast.get_docstring(node), decorators, bases, is_value)
+
+
+def _is_frozen(decorator: ast.expr) -> bool:
+    """Whether the decorator has the argument `frozen=True`."""
+    match decorator:
+        case ast.Call(keywords=keywords):
+            return any(each.arg == "frozen" and getattr(each.value, "value", False) is True for each in keywords)
+        case _:
+            return False
+
+
+def _slots(node: ast.stmt) -> Iterator[tuple[str, int]]:
+    """Names that an assignment to `__slots__` lists, each with its line."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id="__slots__")], value=ast.Tuple(elts=names)):
+            for name in names:
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    yield name.value, name.lineno
 
 
 def _function(node: _Function, owner: str, *, in_class: bool) -> Definition:
@@ -166,10 +210,13 @@ def _targets_of(node: ast.AST) -> Sequence[ast.expr]:
             return []
 
 
-def _last_name(decorator: ast.expr) -> str:
-    match decorator:
+def _last_name(expression: ast.expr) -> str:
+    """`fixture` for `pytest.fixture(scope="module")`, `Generic` for `Generic[T]`; empty for other expressions."""
+    match expression:
         case ast.Call(func=function):
             return _last_name(function)
+        case ast.Subscript(value=generic):
+            return _last_name(generic)
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
         case _:

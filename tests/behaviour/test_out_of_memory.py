@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from nacre import Bash, Request
-from nacre.keeper.server.task_record import oom_kills
+from nacre.keeper.server.memory import oom_kills
 from nacre.result import Exited, Signalled
 from nacre.tasks import Tasks
 from tests.support.cgroups import memory_group

@@ -29,10 +29,10 @@ class Change(NamedTuple):
 
 
 LADDER_WITHOUT_KILL = (
-    Change("keeper/server/run.py", "            self._kill_all(stopped)\n", ""),
-    Change("keeper/server/run.py", "            send_signal(-group, signal.SIGKILL)\n", "            pass\n"),
+    Change("keeper/server/kill_ladder.py", "            self._kill_all(stopped)\n", ""),
+    Change("keeper/server/kill_ladder.py", "            send_signal(-group, signal.SIGKILL)\n", "            pass\n"),
     Change(
-        "keeper/server/run.py",
+        "keeper/server/kill_ladder.py",
         "            send_signal(pid, signal.SIGKILL)\n        return",
         "            pass\n        return",
     ),
@@ -63,12 +63,14 @@ LEAK_IN_THE_PROGRAM = (
     ),
 )
 LEAK_IN_THE_KEEPER = (
-    Change("keeper/server/supervisor.py", "        run.fds.clear()\n", "        run.fds.clear()\n        os.dup(0)\n"),
+    Change(
+        "keeper/server/run.py", "        close_all(self.pipes)\n", "        close_all(self.pipes)\n        os.dup(0)\n"
+    ),
 )
 PRIVATE_DIRECTORY_STAYS = (
     Change(
         "keeper/server/server.py",
-        "        for directory in self.directories:\n            remove_tree(directory)\n",
+        "        for directory in self._directories:\n            remove_tree(directory)\n",
         "",
     ),
 )

@@ -18,19 +18,18 @@ _FORK = """
 
     warnings.simplefilter("ignore", ResourceWarning)  # channels are left to its end
 
-    class Starved:
-        host, open_files_limit = None, (64, 64)
-
-        def __init__(self, *_, **__):
-            os.kill(os.getpid(), signal.SIGSTOP)  # until the test has seen to what comes first
-            raise OSError(errno.ENFILE, "no more of them")
+    def make_starved(channel):
+        os.kill(os.getpid(), signal.SIGSTOP)  # until the test has seen to what comes first
+        raise OSError(errno.ENFILE, "no more of them")
 
     os.dup2(0, MAIN_FD)  # a keeper has its channel there
-    parent = object.__new__(Starved)
-    parent.keepers = {}
+    likely = StartMessage(
+        tag=1, timeout=1.0, grace=1.0, merge=False, keep_leftovers=False, standby_ok=False,
+        has_stdin=False, has_state=False, bash=b"", cwd=b"", text=b"", env=b"",
+    )
 
     def forked(ahead):
-        channel, pid = fork_keeper(parent, None, ahead=ahead)
+        channel, pid = fork_keeper(make_starved, None, likely if ahead else None)
         os.waitpid(pid, os.WUNTRACED)
         return channel, pid
 

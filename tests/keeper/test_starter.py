@@ -13,14 +13,15 @@ pytestmark = pytest.mark.linux
 _LAUNCH = """
     import errno, os, select, shlex, shutil, sys, warnings
     from nacre.keeper.protocol.channel import Channel
-    from nacre.keeper.server.server import KeeperServer
+    from nacre.keeper.server.main import make_keeper
     from nacre.keeper.spawn.shell import RESERVED_FD, Shell
+    from nacre.keeper.spawn.spawner import ShellSpawner
     from nacre.keeper.protocol.messages import MAIN_FD, StartMessage, environment_block
 
     warnings.simplefilter("ignore", ResourceWarning)  # channels are left to its end
     for fd in (MAIN_FD, RESERVED_FD):
         os.dup2(0, fd)
-    keeper = KeeperServer(Channel.pair()[0], (256, 256))
+    keeper = make_keeper(Channel.pair()[0], None, ShellSpawner((256, 256)))
     start = StartMessage(
         tag=1, timeout=9.0, grace=1.0, merge=False, keep_leftovers=False, standby_ok=True,
         has_stdin=False, has_state=False,
@@ -28,8 +29,8 @@ _LAUNCH = """
         env=environment_block(os.environ),
     )
     if sys.argv[2] == "ready":
-        keeper.prepare_standby(start)
-        ready = set(keeper.standby_shells.pids)
+        keeper.standby.prepare(start)
+        ready = set(keeper.standby.shells.pids)
     ours, control = Channel.pair()
     theirs = control.detach()
     begin = lambda: keeper.start(start, [theirs])
@@ -49,7 +50,7 @@ def test_run_is_reported_before_it_begins(tmp_path: Path, shell: str) -> None:
 
     Shell.open_start_pipe = released
     begin()
-    os.waitpid(next(iter(keeper.shells)), 0)
+    os.waitpid(next(iter(keeper.supervisor.runs.values())).pid, 0)
     print(open(sys.argv[1]).read(), end="")
     """
     assert run_host(program, tmp_path / "ran", shell) == "True\n" * (1 + (shell == "ready")) + "ran\n"
@@ -59,7 +60,7 @@ def test_run_is_reported_before_it_begins(tmp_path: Path, shell: str) -> None:
 def test_run_cancelled_while_its_shell_starts_does_not_begin(tmp_path: Path, said: str) -> None:
     program = f"""{_LAUNCH}
     from nacre.keeper.protocol.messages import CANCEL
-    spawn = KeeperServer.spawn
+    spawn = ShellSpawner.spawn
 
     def spawned(*needs):
         shell = spawn(*needs)
@@ -67,9 +68,9 @@ def test_run_cancelled_while_its_shell_starts_does_not_begin(tmp_path: Path, sai
         select.select([theirs], [], [])  # a shell that is just born holds our end for another moment
         return shell
 
-    KeeperServer.spawn = spawned
+    ShellSpawner.spawn = spawned
     begin()
-    print(ours.fileno() < 0 or ours.receive()[0].startswith(b"ended\\0-1\\0cancel\\0"), len(keeper.runs))
+    print(ours.fileno() < 0 or ours.receive()[0].startswith(b"ended\\0-1\\0cancel\\0"), len(keeper.supervisor.runs))
     try:
         while True:
             os.wait()
@@ -91,7 +92,7 @@ def test_run_that_cannot_be_reported_does_not_begin(tmp_path: Path, shell: str) 
 
     Channel.send = sent
     begin()
-    print(ours.receive()[0].split(b"\\0")[:2] == [b"failed", b"%d" % errno.ETOOMANYREFS], len(keeper.runs))
+    print(ours.receive()[0].split(b"\\0")[:2] == [b"failed", b"%d" % errno.ETOOMANYREFS], len(keeper.supervisor.runs))
     try:
         while True:
             os.wait()

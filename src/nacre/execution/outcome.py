@@ -10,7 +10,7 @@ from typing import assert_never
 
 from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.keeper.client.events import FinalEvent, KeeperLost, Promoted, RunStopped, StartFailed
-from nacre.keeper.protocol.ending import CANCEL, LIMIT, TIMEOUT
+from nacre.keeper.protocol.ending import EndKind
 from nacre.outcomes import describe_amount
 from nacre.result import (
     Cancelled,
@@ -42,17 +42,26 @@ def outcome_from(last: FinalEvent, plan: Plan) -> Outcome:
         case Promoted(task):
             return Running(task.id, promoted=True)
         case RunStopped():
-            if last.reason == TIMEOUT:
-                return TimedOut(plan.timeout)
-            if last.reason == CANCEL:
-                return Cancelled()
-            if last.reason.startswith(LIMIT):
-                _, limit, allowed, used = last.reason.decode().split()
-                return OverLimit(limit, _number(allowed), _number(used))
+            return _outcome_of_stopped(last, plan)
+        case _:
+            assert_never(last)
+
+
+def _outcome_of_stopped(last: RunStopped, plan: Plan) -> Outcome:
+    match last.reason.kind:
+        case EndKind.TIMEOUT:
+            return TimedOut(plan.timeout)
+        case EndKind.CANCEL:
+            return Cancelled()
+        case EndKind.LIMIT:
+            limit = last.reason.limit
+            assert limit is not None
+            return OverLimit(limit.name, _shorten(limit.allowed), _shorten(limit.used))
+        case EndKind.EXIT | EndKind.KILL:
             code = os.waitstatus_to_exitcode(last.status)
             return Exited(code) if code >= 0 else Signalled(-code)
         case _:
-            assert_never(last)
+            assert_never(last.reason.kind)
 
 
 def _hint_for(number: int, plan: Plan) -> str:
@@ -65,10 +74,9 @@ def _hint_for(number: int, plan: Plan) -> str:
     return _HINTS.get(number, "")
 
 
-def _number(text: str) -> float:
-    """Parse a number, as an int if it is whole."""
-    value = float(text)
-    return int(value) if value.is_integer() else value
+def _shorten(value: float) -> float:
+    """Return the value as an int if it is whole."""
+    return int(value) if float(value).is_integer() else value
 
 
 def _seconds(count: float) -> str:

@@ -4,17 +4,15 @@ itself."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import time
 
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
-from nacre.keeper.protocol.signals import send_signal
+from nacre.keeper.protocol.signals import kill_tagged, send_signal
 from nacre.result import Process
 
 _KILL_TIMEOUT_S = 0.2
-_POLL_INTERVAL_S = 0.002
 
 
 def kill_orphans(first: int, last: int) -> None:
@@ -22,14 +20,7 @@ def kill_orphans(first: int, last: int) -> None:
 
     Processes that survive for 0.2 s are left to `kill_tagged_orphans`, as are all if no file descriptor is free.
     """
-    until = time.monotonic() + _KILL_TIMEOUT_S
-    with contextlib.suppress(OSError):
-        while alive := procfs.find_by_tag(first, last):
-            for pid in alive:
-                send_signal(pid, signal.SIGKILL)
-            if time.monotonic() > until:
-                return
-            time.sleep(_POLL_INTERVAL_S)
+    kill_tagged(first, last, _KILL_TIMEOUT_S)
 
 
 async def kill_tagged_orphans(first: int, last: int, shell: int | None = None) -> tuple[Process, ...]:

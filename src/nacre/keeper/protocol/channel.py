@@ -79,6 +79,13 @@ class Channel:
             finally:
                 os.close(large)
 
+    def try_send(self, data: bytes, fds: Sequence[int] = ()) -> None:
+        """Send a message, if the other side is there and receives."""
+        try:
+            self.send(data, fds)
+        except OSError:
+            pass
+
     def _send_framed(self, data: bytes, fds: Sequence[int]) -> None:
         header = _HEADER.pack(len(data), len(fds))
         sent = socket.send_fds(self.socket, [header], list(fds)) if fds else self.socket.send(header)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 DEFAULT_SIGNALS = [s for s in signal.valid_signals() if s not in (signal.SIGKILL, signal.SIGSTOP)]
+_KILL_POLL_S = 0.002
 _GIVE_UP_CPU_S = 2.0
 """Seconds of CPU time to spend on stopping a run that keeps growing; every other run waits meanwhile."""
 
@@ -28,6 +29,21 @@ def send_signal(pid: int, number: int) -> None:
         os.kill(pid, number)
     except OSError:
         pass  # gone, or another user's: the next check shows it
+
+
+def kill_tagged(first: int, last: int, timeout_s: float) -> None:
+    """Kill all processes on the machine with a tag in the range, and wait until none is left, at most `timeout_s`
+    seconds. Gives up if no file descriptor is free to find them."""
+    until = time.monotonic() + timeout_s
+    try:
+        while alive := procfs.find_by_tag(first, last):
+            for pid in alive:
+                send_signal(pid, signal.SIGKILL)
+            if time.monotonic() > until:
+                return
+            time.sleep(_KILL_POLL_S)
+    except OSError:
+        pass
 
 
 def stop_processes(pids: Iterable[int]) -> None:

@@ -14,7 +14,7 @@ from nacre.keeper.server.run import Run
 
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
-    from nacre.keeper.server.task_record import TaskRecord
+    from nacre.keeper.server.task.record import TaskRecord
 
 _BUFFER = bytearray(256 * 1024)
 _DEFAULT_PIPE_BYTES = 64 * 1024
@@ -24,13 +24,13 @@ _FLOOD_PAUSE_S = 0.01
 
 def drain(loop: EventLoop, run: Run, *, alone: bool = False) -> None:
     """Read the run's pipes on the event loop. `alone`: no other runs would have to wait meanwhile."""
-    for fd in run.fds:
+    for fd in run.pipes:
         _watch(loop, run, fd, alone)
 
 
 def drain_rest(run: Run, record: TaskRecord) -> None:
     """Write what the pipes hold now to the log, and no more: processes that could not be killed may write forever."""
-    for fd in run.fds:
+    for fd in run.pipes:
         left = PIPE_BYTES
         try:
             while left > 0 and (count := os.readv(fd, [_BUFFER])):
@@ -52,11 +52,11 @@ def _read(loop: EventLoop, run: Run, fd: int, alone: bool) -> None:
     if count == 0:
         loop.forget(fd)
         return
-    if run.record is not None:
+    if run.task is not None:
         if count == _DEFAULT_PIPE_BYTES:
             grow_pipe(fd)
-        run.record.log.write(memoryview(_BUFFER)[:count])
-        run.record.control.notify_output()
+        run.task.record.log.write(memoryview(_BUFFER)[:count])
+        run.task.record.control.notify_output()
     if count == len(_BUFFER) and not alone:
         # a flood: it waits for a moment, so that other runs do not
         loop.forget(fd)

@@ -24,36 +24,38 @@ _MAX_WAIT_S = 86_400.0
 class EventLoop:
     """An event loop with timers that belong to runs."""
 
-    def __init__(self, live: Container[int]) -> None:
-        """`live` contains the tags of runs; timers of other tags are ignored."""
+    __slots__ = ("_live_tags", "_selector", "_timer_count", "_timers")
+
+    def __init__(self, live_tags: Container[int]) -> None:
+        """`live_tags`: tags of the runs that exist; timers of other tags are ignored."""
         self._selector = selectors.DefaultSelector()
-        self._is_alive = live
+        self._live_tags = live_tags
         self._timers: list[tuple[float, int, int, Callable[[], None]]] = []
-        self._count = 0
+        """A heap of time, number, tag and action."""
+        self._timer_count = 0
 
     def run_once(self, until: float | None) -> None:
         """Wait for the next event, at most until the time `until`, and handle what is due."""
-        due = min(
-            (when for when in (until, self._timers[0][0] if self._timers else None) if when is not None), default=None
-        )
-        wait = None if due is None else min(max(0.0, due - time.monotonic()), _MAX_WAIT_S)
+        due = [when for when in (until, self._timers[0][0] if self._timers else None) if when is not None]
+        wait = min(max(0.0, min(due) - time.monotonic()), _MAX_WAIT_S) if due else None
         for key, _ in self._selector.select(wait):
             if self._selector.get_map().get(key.fd) is key:  # an earlier event of this round may have closed it
                 key.data()
         now = time.monotonic()
         while self._timers and self._timers[0][0] <= now:
             _, _, tag, action = heappop(self._timers)
-            if tag in self._is_alive:
+            if tag in self._live_tags:
                 action()
 
     def call_at(self, when: float, tag: int, action: Callable[[], None]) -> None:
         """Call `action` at the time `when` if the run still exists."""
-        if self._count % 256 == 0:  # most timers are deadlines of runs that ended long before
-            self._timers = sorted(timer for timer in self._timers if timer[2] in self._is_alive)
-        self._count += 1
-        heappush(self._timers, (when, self._count, tag, action))
+        if self._timer_count % 256 == 0:  # most timers are deadlines of runs that ended long before
+            self._timers = sorted(timer for timer in self._timers if timer[2] in self._live_tags)
+        self._timer_count += 1
+        heappush(self._timers, (when, self._timer_count, tag, action))
 
     def watch(self, source: Channel | socket.socket | int, action: Callable[[], None]) -> None:
+        """Call `action` whenever `source` is readable, instead of what was called before."""
         self.forget(source)
         self._selector.register(source, selectors.EVENT_READ, action)
 
@@ -65,17 +67,17 @@ class EventLoop:
 
     def watch_children(self, action: Callable[[], None]) -> None:
         """Call `action` after children have exited."""
-        bell, button = socket.socketpair()
-        bell.setblocking(False)
-        button.setblocking(False)
+        reader, writer = socket.socketpair()
+        reader.setblocking(False)
+        writer.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(button.detach(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
 
-        def rung() -> None:
+        def on_signal() -> None:
             try:
-                bell.recv(4096)
+                reader.recv(4096)
             except BlockingIOError:
                 pass
             action()
 
-        self.watch(bell, rung)
+        self.watch(reader, on_signal)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import os
 
+from nacre.base.system import LINUX
 from nacre.keeper.protocol.procfs import read_proc_file
 
 TYPE_CHECKING = False  # see messages.py
@@ -82,6 +83,12 @@ class Memory:
             open_now |= {inode: missing[inode] for inode in kept}
         self._files = open_now
         return used
+
+
+def oom_kills() -> int:
+    """Return the number of processes that the kernel's OOM killer has killed since boot, on the whole machine."""
+    found = read_proc_file("/proc/vmstat").partition(b"\noom_kill ")[2].split(None, 1) if LINUX else []
+    return int(found[0]) if found else 0
 
 
 def _count_descriptors(path: str) -> int:

@@ -16,7 +16,15 @@ from nacre.keeper.spawn.shell import FIRST_FREE_FD, RESERVED_FD
 
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
-    from nacre.keeper.server.server import KeeperServer
+    from collections.abc import Callable
+    from typing import Protocol
+
+    class ForkedKeeper(Protocol):
+        """A keeper in the forked process."""
+
+        def listen(self) -> None: ...
+        def serve(self, like: StartMessage | None = None) -> None: ...
+
 
 IDLE = b"free"
 """Message of a dedicated keeper that has no run any more, and nothing left of the last one."""
@@ -24,8 +32,14 @@ _HANDOVER_TIMEOUT_S = 10.0
 """Seconds to wait for the run to be handed over; only a stopped keeper takes that long."""
 
 
-def fork_keeper(parent: KeeperServer, like: StartMessage | None, *, ahead: bool = False) -> tuple[Channel, int]:
-    """Fork a keeper; return this process's end of its channel, and its PID. OSError: no process is available."""
+def fork_keeper(
+    make_keeper: Callable[[Channel], ForkedKeeper], host: int | None, like: StartMessage | None
+) -> tuple[Channel, int]:
+    """Fork a keeper; return this process's end of its channel, and its PID. OSError: no process is available.
+
+    `make_keeper` is called in the child. `host`: a descriptor that it needs. `like`: the keeper is forked ahead, for a
+    run like this one; None: its run is about to be handed over.
+    """
     channel, theirs = Channel.pair()
     try:
         pid = os.fork()
@@ -35,33 +49,34 @@ def fork_keeper(parent: KeeperServer, like: StartMessage | None, *, ahead: bool 
         raise
     if pid:
         theirs.close()
-        parent.keepers[pid] = None
         return channel, pid
     try:
-        _child_main(parent, theirs, like, ahead=ahead)
+        _child_main(make_keeper, host, theirs, like)
         os._exit(0)
     finally:
         os._exit(1)  # whatever was raised must not reach the parent's event loop, inside which the child still is
 
 
-def _child_main(parent: KeeperServer, channel: socket.socket, like: StartMessage | None, *, ahead: bool) -> None:
+def _child_main(
+    make_keeper: Callable[[Channel], ForkedKeeper], host: int | None, channel: socket.socket, like: StartMessage | None
+) -> None:
     try:
-        keeper = _reset_after_fork(parent, channel)
+        _reset_after_fork({channel.fileno(), host})
+        keeper = make_keeper(Channel(channel))
+        boot_id()  # cached from now on
+        keeper.listen()
     except OSError as error:
-        _report_failure(channel, error, ahead=ahead)
+        _report_failure(channel, error, ahead=like is not None)
         return
-    if like is not None:
-        keeper.prepare_standby(like)
-    keeper.serve()
+    keeper.serve(like)
 
 
-def _reset_after_fork(parent: KeeperServer, channel: socket.socket) -> KeeperServer:
-    """Close what belongs to the parent, and become a keeper. The parent's objects are never used again, nor freed: they
-    hold descriptor numbers that may belong to this process by now. OSError: no resources for it."""
+def _reset_after_fork(kept: set[int | None]) -> None:
+    """Close what belongs to the parent, but for the descriptors in `kept`. The parent's objects are never used again,
+    nor freed: they hold descriptor numbers that may belong to this process by now. OSError: no resources for it."""
     signal.set_wakeup_fd(-1)
     os.setsid()
     os.close(MAIN_FD)  # first: the parent may have had no descriptor left, but listing them needs one
-    kept = {channel.fileno(), parent.host}
     for fd in open_descriptors():
         if fd >= FIRST_FREE_FD and fd not in kept:
             try:
@@ -73,11 +88,6 @@ def _reset_after_fork(parent: KeeperServer, channel: socket.socket) -> KeeperSer
     reserve_fd(RESERVED_FD)
     private_tmpdir.forget()
     become_subreaper(b"nacre-task")
-    keeper = type(parent)(Channel(channel), parent.open_files_limit, parent.host, dedicated=True)
-    keeper.environment, keeper.last_ruleset = parent.environment, parent.last_ruleset
-    boot_id()  # cached from now on
-    keeper.listen()
-    return keeper
 
 
 def _report_failure(channel: socket.socket, error: OSError, *, ahead: bool) -> None:

@@ -35,6 +35,8 @@ from nacre.keeper.spawn.thread import run_in_throwaway_thread
 
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nacre.sandbox.kernel.ruleset import Ruleset
 
 
@@ -53,15 +55,15 @@ class Shell:
     __slots__ = ("directory", "err", "out", "pid", "private_tmpdir", "start_pipe")
 
     def __init__(
-        self, pid: int, directory: tuple[int, int], out: int, err: int | None, gate: int, scratch: bytes
+        self, pid: int, directory: tuple[int, int], out: int, err: int | None, start_pipe: int, private_tmpdir: bytes
     ) -> None:
         self.pid = pid
         self.directory = directory
         """Device and inode of its working directory."""
         self.out = out
         self.err = err
-        self.start_pipe = gate
-        self.private_tmpdir = scratch
+        self.start_pipe = start_pipe
+        self.private_tmpdir = private_tmpdir
         """Path of its private TMPDIR; empty for none."""
 
     @property
@@ -105,6 +107,59 @@ class Shell:
         os.kill(self.pid, signal.SIGKILL)
 
 
+class _ShellResources:
+    """Pipes and private TMPDIR of a shell that is being started. On exit, those are released that no shell has got."""
+
+    __slots__ = ("_to_close", "err", "out", "private_tmpdir", "shell_ends", "start_pipe")
+
+    def __init__(self) -> None:
+        self.out, self.start_pipe = -1, -1
+        self.err: int | None = None
+        """The keeper's ends. `err` is None if stderr has no pipe of its own."""
+        self.shell_ends: list[tuple[int, int]] = []
+        """The other ends, each with its descriptor number in the shell."""
+        self.private_tmpdir = b""
+        self._to_close: list[int] = []
+
+    def __enter__(self) -> _ShellResources:
+        return self
+
+    def open_pipes(self, *, merge: bool) -> None:
+        """Open the pipes. OSError: no descriptor is left."""
+        self.out, out_end = self._open_output()
+        err_end = out_end
+        if not merge:
+            self.err, err_end = self._open_output()
+        start_end, self.start_pipe = self._open()
+        self.shell_ends = [(out_end, 1), (err_end, 2), (start_end, START_PIPE_FD)]
+
+    def _open(self) -> tuple[int, int]:
+        ends = os.pipe()
+        self._to_close.extend(ends)
+        return ends
+
+    def _open_output(self) -> tuple[int, int]:
+        ours, theirs = self._open()
+        os.set_blocking(ours, False)
+        return ours, theirs
+
+    def make_private_tmpdir(self, parent: bytes) -> None:
+        self.private_tmpdir = make_private_tmpdir(parent)
+
+    def give_to_shell(self, pid: int, directory: tuple[int, int]) -> Shell:
+        """Return the shell, which has the keeper's ends and the directory from now on."""
+        shell = Shell(pid, directory, self.out, self.err, self.start_pipe, self.private_tmpdir)
+        for fd in (*shell.pipes, shell.start_pipe):
+            self._to_close.remove(fd)
+        self.private_tmpdir = b""
+        return shell
+
+    def __exit__(self, *_: object) -> None:
+        remove_private_tmpdir(self.private_tmpdir)
+        for fd in self._to_close:
+            os.close(fd)
+
+
 def spawn(
     start: StartMessage,
     env: dict[bytes, bytes],
@@ -112,118 +167,53 @@ def spawn(
     text: int | None = None,
     stdin: int | None = None,
     state: int | None = None,
-    confinement: Ruleset | None = None,
+    ruleset: Ruleset | None = None,
 ) -> Shell:
     """Start a shell. `files`: its RLIMIT_NOFILE. OSError: it could not be started; nothing is left open."""
-    opened: list[int] = []
-    scratch = b""
-
-    def pipe() -> tuple[int, int]:
-        ends = os.pipe()
-        opened.extend(ends)
-        return ends
-
-    try:
-        out, out_end = pipe()
-        os.set_blocking(out, False)
-        err, err_end = None, out_end
-        if not start.merge:
-            err, err_end = pipe()
-            os.set_blocking(err, False)
-        gate_end, gate = pipe()
-        moves = [(0 if stdin is None else stdin, 0), (out_end, 1), (err_end, 2), (gate_end, START_PIPE_FD)]
-        # bash cannot restore a redirected descriptor above its limit, and prints an error
-        asked = start.report_pipestatus and (start.reports_state or not 0 <= files[0] <= STATE_FD)
-        told = state if asked or start.reports_state or not start.report_pipestatus else None
-        moves += [(fd, target) for fd, target in ((text, TEXT_FD), (told, STATE_FD)) if fd is not None]
-        if confinement is not None and confinement.private_tmpdir:
-            scratch = make_private_tmpdir(confinement.private_tmpdir)
-            env = {**env, b"TMPDIR": scratch}
-            env |= {name: os.path.join(scratch, below) for name, below in confinement.redirects}
-
-        startup = b"BASH_ENV" in env
-        if startup:
-            env = {**env, STARTUP_VARIABLE.encode(): env[b"BASH_ENV"]}
-            del env[b"BASH_ENV"]
-
-        if start.deferred:
-            env = _with_deferred_names(env, start.deferred)
-
-        limits = _limits_of(confinement)
-        most_files = None if LINUX else files[0]
-        text_of_bash = bootstrap_script(
-            long=start.text is None,
-            session=start.reports_state,
-            report_pipestatus=asked,
-            waits=start.wait_for_jobs,
-            startup=startup,
-            files=most_files,
-        )
-
-        def begin() -> tuple[int, tuple[int, int]]:
-            if confinement is not None:
-                from nacre.sandbox.kernel.apply import apply
-
-                apply(confinement, scratch)
-            os.chdir(start.cwd)
-            try:
-                directory = device_and_inode(".")
-                pid = os.posix_spawn(
-                    start.bash,
-                    deferred_bash_argv(start.bash, text_of_bash, most_files)
-                    if start.deferred
-                    else ["bash", "-c", text_of_bash],
-                    env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
-                    file_actions=[(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves],
-                    setsid=True,
-                    setsigmask=(),
-                    setsigdef=DEFAULT_SIGNALS,
-                )
-            finally:
-                os.chdir("/")
-            return pid, directory
-
-        if confinement is None:
-            pid, directory = begin()
-        else:
-            pid, directory = run_in_fork(begin) if confinement.user_namespace else run_in_throwaway_thread(begin)
-        if LINUX:
-            if _NICE:
-                os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # not inherited where this process has real-time priority
-            try:
-                _limit(pid, [(resource.RLIMIT_NOFILE, files)])
-            except OSError:
-                pass  # a kernel that denies prlimit for other processes: the shell gets more descriptors than usual
-            _limit(pid, limits)
-        for fd in (out, err, gate):
-            if fd is not None:
-                opened.remove(fd)
-        return Shell(pid, directory, out, err, gate, scratch)
-    except BaseException:
-        remove_private_tmpdir(scratch)
-        raise
-    finally:
-        for fd in opened:
-            os.close(fd)
+    # bash cannot restore a redirected descriptor above its limit, and prints an error
+    reports_pipestatus = start.report_pipestatus and (start.reports_state or not 0 <= files[0] <= STATE_FD)
+    if start.report_pipestatus and not (reports_pipestatus or start.reports_state):
+        state = None
+    with _ShellResources() as resources:
+        resources.open_pipes(merge=start.merge)
+        passed = ((text, TEXT_FD), (state, STATE_FD))
+        moves = [(0 if stdin is None else stdin, 0), *resources.shell_ends]
+        moves += [(fd, target) for fd, target in passed if fd is not None]
+        if ruleset is not None and ruleset.private_tmpdir:
+            resources.make_private_tmpdir(ruleset.private_tmpdir)
+        argv = _argv(start, files[0], startup=b"BASH_ENV" in env, reports_pipestatus=reports_pipestatus)
+        env = _environment(start, env, ruleset, resources.private_tmpdir)
+        limits = _limits_of(ruleset)
+        pid, directory = _start_bash(start, argv, env, moves, ruleset, resources.private_tmpdir)
+        _set_limits(pid, files, limits)
+        return resources.give_to_shell(pid, directory)
 
 
-def spawn_kill_script(start: StartMessage, number: int, grace: float) -> int:
-    """Start the process that kills what signals from here do not reach, and return its PID. It has the run's tag.
-    OSError: no process is available."""
-    env = environment_of(start.env)
-    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
-    pid = os.posix_spawn(
-        start.bash,
-        (b"bash", b"-c", start.kill_script, b"bash", b"%d" % number, b"%.3f" % grace),
-        env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % start.tag},
-        file_actions=null,
-        setsid=True,
-        setsigmask=(),
-        setsigdef=DEFAULT_SIGNALS,
+def _argv(start: StartMessage, most_files: int, *, startup: bool, reports_pipestatus: bool) -> list[bytes | str]:
+    """Return the arguments of bash. `startup`: it has a startup file."""
+    files = None if LINUX else most_files
+    script = bootstrap_script(
+        long=start.text is None,
+        session=start.reports_state,
+        report_pipestatus=reports_pipestatus,
+        waits=start.wait_for_jobs,
+        startup=startup,
+        files=files,
     )
-    if LINUX:
-        _tag(pid, start.tag)
-    return pid
+    return deferred_bash_argv(start.bash, script, files) if start.deferred else ["bash", "-c", script]
+
+
+def _environment(
+    start: StartMessage, env: dict[bytes, bytes], ruleset: Ruleset | None, private_tmpdir: bytes
+) -> dict[bytes, bytes]:
+    """Return the environment of the shell, before its start signal."""
+    if ruleset is not None and private_tmpdir:
+        env = {**env, b"TMPDIR": private_tmpdir}
+        env |= {name: os.path.join(private_tmpdir, below) for name, below in ruleset.redirects}
+    if b"BASH_ENV" in env:
+        env = {**env, STARTUP_VARIABLE.encode(): env[b"BASH_ENV"]}
+        del env[b"BASH_ENV"]
+    return _with_deferred_names(env, start.deferred) if start.deferred else env
 
 
 def _with_deferred_names(env: dict[bytes, bytes], deferred: bytes) -> dict[bytes, bytes]:
@@ -233,18 +223,80 @@ def _with_deferred_names(env: dict[bytes, bytes], deferred: bytes) -> dict[bytes
     return {DEFERRED_PREFIX + name if name in names else name: value for name, value in env.items()}
 
 
+def _start_bash(
+    start: StartMessage,
+    argv: list[bytes | str],
+    env: dict[bytes, bytes],
+    moves: list[tuple[int, int]],
+    ruleset: Ruleset | None,
+    private_tmpdir: bytes,
+) -> tuple[int, tuple[int, int]]:
+    """Start bash with the restrictions of the ruleset. `moves`: descriptors, each with its number there. Returns the
+    PID, and device and inode of its directory."""
+
+    def start_here() -> tuple[int, tuple[int, int]]:
+        os.chdir(start.cwd)
+        try:
+            directory = device_and_inode(".")
+            actions = [(os.POSIX_SPAWN_DUP2, source, target) for source, target in moves]
+            return _spawn_process(start.bash, argv, env, start.tag, actions), directory
+        finally:
+            os.chdir("/")
+
+    if ruleset is None:
+        return start_here()
+    from nacre.sandbox.kernel.apply import apply
+
+    def start_restricted() -> tuple[int, tuple[int, int]]:
+        apply(ruleset, private_tmpdir)
+        return start_here()
+
+    return run_in_fork(start_restricted) if ruleset.user_namespace else run_in_throwaway_thread(start_restricted)
+
+
+def _spawn_process(
+    path: bytes,
+    argv: list[bytes | str],
+    env: dict[bytes, bytes],
+    tag: int,
+    file_actions: Sequence[tuple[int, int, int] | tuple[int, int, str, int, int]],
+) -> int:
+    """Start a program in its own session with default signal dispositions. Where there is no /proc, the tag is in its
+    environment."""
+    return os.posix_spawn(
+        path,
+        argv,
+        env if LINUX else {**env, TAG_VARIABLE.encode(): b"%d" % tag},
+        file_actions=file_actions,
+        setsid=True,
+        setsigmask=(),
+        setsigdef=DEFAULT_SIGNALS,
+    )
+
+
+def spawn_kill_script(start: StartMessage, number: int, grace: float) -> int:
+    """Start the process that kills what signals from here do not reach, and return its PID. It has the run's tag.
+    OSError: no process is available."""
+    argv: list[bytes | str] = ["bash", "-c", start.kill_script, "bash", f"{number}", f"{grace:.3f}"]
+    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
+    pid = _spawn_process(start.bash, argv, environment_of(start.env), start.tag, null)
+    if LINUX:
+        _tag(pid, start.tag)
+    return pid
+
+
 def device_and_inode(path: str | bytes) -> tuple[int, int]:
     """Return device and inode of the path's current target."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino
 
 
-def _limits_of(confinement: Ruleset | None) -> list[tuple[int, tuple[int, int]]]:
+def _limits_of(ruleset: Ruleset | None) -> list[tuple[int, tuple[int, int]]]:
     """Return the resource limits of a ruleset. OSError: no descriptor is left to read the number of threads."""
-    if confinement is None:
+    if ruleset is None:
         return []
-    limits = [(number, (value, value)) for number, value in confinement.limits]
-    for name, most in confinement.watched_limits:
+    limits = [(number, (value, value)) for number, value in ruleset.limits]
+    for name, most in ruleset.watched_limits:
         if name == b"processes":
             from nacre.sandbox.kernel.ruleset import MIN_THREADS
 
@@ -257,6 +309,19 @@ def _limits_of(confinement: Ruleset | None) -> list[tuple[int, tuple[int, int]]]
             bound = now + int(most) + MIN_THREADS
             limits.append((resource.RLIMIT_NPROC, (bound, bound)))
     return limits
+
+
+def _set_limits(pid: int, files: tuple[int, int], limits: list[tuple[int, tuple[int, int]]]) -> None:
+    """Set the limits of a new shell, and its niceness. Elsewhere than on Linux, its bootstrap script does that."""
+    if not LINUX:
+        return
+    if _NICE:
+        os.setpriority(os.PRIO_PROCESS, pid, _NICE)  # not inherited where this process has real-time priority
+    try:
+        _limit(pid, [(resource.RLIMIT_NOFILE, files)])
+    except OSError:
+        pass  # a kernel that denies prlimit for other processes: the shell gets more descriptors than usual
+    _limit(pid, limits)
 
 
 def _limit(pid: int, limits: list[tuple[int, tuple[int, int]]]) -> None:

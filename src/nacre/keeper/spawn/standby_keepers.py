@@ -19,14 +19,19 @@ import time
 
 from nacre.base.system import LINUX
 from nacre.keeper.protocol.channel import Channel
+from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
 from nacre.keeper.protocol.messages import StartMessage
+from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir
 from nacre.keeper.protocol.procfs import is_exiting
-from nacre.keeper.spawn.fork_keeper import fork_keeper
+from nacre.keeper.protocol.signals import kill_tagged
 from nacre.keeper.spawn.standby_shells import EXTRA_TIMEOUT_S, IDLE_TIMEOUT_S
 
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
-    from nacre.keeper.server.server import KeeperServer
+    from collections.abc import Callable
+
+    from nacre.keeper.server.event_loop import EventLoop
+    from nacre.keeper.spawn.standby import StandbyDemand
 
 ASSIGNED = b"handed"
 """Message on a run's channel that names its future keeper, sent before the run is handed over."""
@@ -35,28 +40,60 @@ _MAX_STANDBY_KEEPERS = 8
 
 
 class StandbyKeepers:
-    __slots__ = ("_busy", "_idle", "_last_request_at")
+    """The dedicated keepers that this keeper has forked: idle ones, and those that have a run."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_busy", "_demand", "_fork", "_idle", "_last_request_at", "_loop", "_on_exit_of", "_runs")
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        on_exit_of: dict[int, Callable[[int], None]],
+        demand: StandbyDemand,
+        fork: Callable[[StartMessage | None], tuple[Channel, int]],
+    ) -> None:
+        """`on_exit_of`: by PID, the function that is called with the wait status of a child. `fork`: forks a keeper,
+        ahead of a run like this one or for one that is about to be handed over; returns its channel and PID."""
+        self._loop = loop
+        self._on_exit_of = on_exit_of
+        self._demand = demand
+        self._fork = fork
         self._idle: list[tuple[Channel, int]] = []
         """Idle keepers, last returned last. The last one is taken first, so that surplus ones expire."""
         self._busy: dict[int, Channel] = {}
         """By PID: keepers that have a run and may return."""
+        self._runs: dict[int, tuple[int | None, bytes] | None] = {}
+        """By PID, for every live keeper: the tag of its run, if the run must be killed when the keeper dies, and the
+        run's private directory. None: it has no run."""
         self._last_request_at = 0.0
         """Time at which one was last needed."""
 
-    def prefork(self, like: StartMessage, parent: KeeperServer) -> None:
+    @property
+    def pids(self) -> set[int]:
+        return set(self._runs)
+
+    @property
+    def has_idle(self) -> bool:
+        """Whether a keeper has no run, even if it is exiting."""
+        return None in self._runs.values()
+
+    def prefork(self, like: StartMessage) -> None:
         """Fork a keeper that is ready for a run like this one. OSError: no process is available."""
         self._last_request_at = time.monotonic()
         if not self._idle:
-            self._idle.append(fork_keeper(parent, like, ahead=True))
+            self._idle.append(self._fork_keeper(like))
 
-    def assign(self, start: StartMessage, message: bytes, fds: list[int], parent: KeeperServer) -> None:
+    def _fork_keeper(self, like: StartMessage | None) -> tuple[Channel, int]:
+        channel, pid = self._fork(like)
+        self._runs[pid] = None
+        self._on_exit_of[pid] = lambda status: self._on_exit(pid, status)
+        return channel, pid
+
+    def assign(self, start: StartMessage, message: bytes, fds: list[int]) -> None:
         """Hand a run over to a keeper. OSError: none could take it."""
         self._last_request_at = time.monotonic()
         if not self._idle:
             for pid in list(self._busy):
-                self._on_readable(pid, start, parent)  # it may have returned just now
+                self._on_readable(pid, start)  # it may have returned just now
         while self._idle:
             channel, pid = self._idle.pop()
             try:
@@ -67,44 +104,54 @@ class StandbyKeepers:
             except OSError:
                 channel.close()  # or it could not get ready
             else:
-                self._mark_busy(channel, pid, start, parent)
+                self._mark_busy(channel, pid, start)
                 return
-        channel, pid = fork_keeper(parent, None)
-        parent.keepers[pid] = _owned_by(start)
+        channel, pid = self._fork_keeper(None)
+        self._runs[pid] = _owned_by(start)
         try:
             _hand_over(channel, pid, message, fds)
         except OSError:
             channel.close()
             raise
-        self._mark_busy(channel, pid, start, parent)
+        self._mark_busy(channel, pid, start)
 
-    def _mark_busy(self, channel: Channel, pid: int, start: StartMessage, parent: KeeperServer) -> None:
-        parent.keepers[pid] = _owned_by(start)
+    def _mark_busy(self, channel: Channel, pid: int, start: StartMessage) -> None:
+        self._runs[pid] = _owned_by(start)
         if LINUX and not start.task and len(self._busy) < _MAX_STANDBY_KEEPERS:
             self._busy[pid] = channel
-            parent.loop.watch(channel, lambda: self._on_readable(pid, start, parent))
+            self._loop.watch(channel, lambda: self._on_readable(pid, start))
         else:
             channel.close()
-            parent.next_start_hint = _next_hint(start)
+            self._demand.expect(start)
 
-    def _on_readable(self, pid: int, start: StartMessage, parent: KeeperServer) -> None:
+    def _on_readable(self, pid: int, start: StartMessage) -> None:
         """Handle a message of a busy keeper: it has returned to the pool, or never will."""
         channel = self._busy[pid]
         try:
             if channel.receive() is None:
                 return
-            back = pid in parent.keepers and len(self._idle) < _MAX_STANDBY_KEEPERS and not parent.resources_short
+            full = len(self._idle) >= _MAX_STANDBY_KEEPERS
+            back = pid in self._runs and not full and not self._demand.resources_short
         except EOFError:
             back = False
-            if len(self._busy) == 1 and not parent.stopping:
-                parent.next_start_hint = _next_hint(start)
+            if len(self._busy) == 1:
+                self._demand.expect(start)
         del self._busy[pid]
-        parent.loop.forget(channel)
+        self._loop.forget(channel)
         if back:
-            parent.keepers[pid] = None
+            self._runs[pid] = None
             self._idle.append((channel, pid))
         else:
             channel.close()
+
+    def _on_exit(self, pid: int, status: int) -> None:
+        """Handle the exit of a keeper. If it was killed, kill its run and remove its private directory."""
+        run = self._runs.pop(pid)
+        if run is not None and status:
+            tag, private_dir = run
+            if tag is not None:
+                kill_tagged(tag, tag, UNKILLABLE_AFTER_S)
+            remove_private_tmpdir(private_dir)
 
     def next_expiry(self) -> float | None:
         """Return the time at which an idle keeper is to be stopped."""
@@ -130,11 +177,6 @@ def _owned_by(start: StartMessage) -> tuple[int | None, bytes]:
     """Return the tag to kill and the directory to remove if the keeper is killed. A run with a kill script has no tag
     here: it notices the keeper's death by a pipe."""
     return None if start.kill_script else start.tag, start.private_dir
-
-
-def _next_hint(start: StartMessage) -> StartMessage | None:
-    """Return a start message that the next one is likely to resemble."""
-    return start if start.standby_ok else None
 
 
 def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> None:

@@ -17,10 +17,13 @@ import time
 from collections import deque
 
 from nacre.keeper.protocol.messages import StartMessage
-from nacre.keeper.spawn.shell import Shell, device_and_inode, spawn
+from nacre.keeper.spawn.shell import Shell, device_and_inode
+from nacre.keeper.spawn.spawner import ShellSpawner
 
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nacre.sandbox.kernel.ruleset import Ruleset
 
 IDLE_TIMEOUT_S = 60.0
@@ -33,9 +36,21 @@ EXTRA_TIMEOUT_S = 1.0
 class StandbyShells:
     """The pool of standby shells, all for the same start message."""
 
-    __slots__ = ("_closed", "_last_request_at", "_shells", "_start_message", "_wanted", "pids")
+    __slots__ = (
+        "_closed",
+        "_last_request_at",
+        "_on_exit_of",
+        "_shells",
+        "_spawner",
+        "_start_message",
+        "_wanted",
+        "pids",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, spawner: ShellSpawner, on_exit_of: dict[int, Callable[[int], None]]) -> None:
+        """`on_exit_of`: by PID, the function that is called with the wait status of a child."""
+        self._spawner = spawner
+        self._on_exit_of = on_exit_of
         self._shells: deque[tuple[Shell, float]] = deque()
         """Shells with their start times, oldest first."""
         self._wanted = 1
@@ -47,19 +62,22 @@ class StandbyShells:
         self.pids: set[int] = set()
         """PIDs of standby shells that are alive: waiting or discarded."""
 
-    def prepare(
-        self, like: StartMessage, env: dict[bytes, bytes], files: tuple[int, int], confinement: Ruleset | None
-    ) -> None:
+    def prepare(self, like: StartMessage) -> None:
         """Start shells for commands like this one. OSError: one could not be started."""
         self._last_request_at = time.monotonic()
         if not self._shells or not self._matches(like):
             self.discard_all()
-            self._closed = {} if confinement is None else _path_identities(confinement)
+            ruleset = self._spawner.decode_ruleset(like)
+            self._closed = {} if ruleset is None else _path_identities(ruleset)
             self._start_message = like
         while len(self._shells) < self._wanted:
-            shell = spawn(like, env, files, confinement=confinement)
+            shell = self._spawner.spawn(like)
             self._shells.append((shell, time.monotonic()))
-            self.pids.add(shell.pid)
+            self._watch(shell.pid)
+
+    def _watch(self, pid: int) -> None:
+        self.pids.add(pid)
+        self._on_exit_of[pid] = lambda _: self._on_exit(pid)
 
     def take(self, start: StartMessage) -> Shell | None:
         """Return a standby shell if one matches."""
@@ -73,6 +91,7 @@ class StandbyShells:
             return None
         self._shells.popleft()
         self.pids.discard(shell.pid)
+        del self._on_exit_of[shell.pid]
         return shell
 
     def _matches(self, start: StartMessage) -> bool:
@@ -88,15 +107,11 @@ class StandbyShells:
             and start.ruleset == like.ruleset
         )
 
-    def on_exit(self, pid: int) -> bool:
-        """Return whether the process was a standby shell."""
-        if pid not in self.pids:
-            return False
+    def _on_exit(self, pid: int) -> None:
         self.pids.discard(pid)
         for each in [each for each in self._shells if each[0].pid == pid]:
             self._shells.remove(each)
             each[0].discard()
-        return True
 
     def next_expiry(self) -> float | None:
         """Return the time at which a shell is to be discarded."""
@@ -118,11 +133,11 @@ class StandbyShells:
         shell.kill()
 
 
-def _path_identities(confinement: Ruleset) -> dict[bytes, tuple[int, ...]]:
+def _path_identities(ruleset: Ruleset) -> dict[bytes, tuple[int, ...]]:
     """Return the identity of each path in the ruleset: which file it is, and for closed ones also the time of
     change."""
-    found = {path: _path_identity(path)[:2] for _, path in confinement.grants if not path.startswith(b"/dev/")}
-    return found | {path: _path_identity(path) for kind, path in confinement.mounts if kind in (b"close", b"hide")}
+    found = {path: _path_identity(path)[:2] for _, path in ruleset.grants if not path.startswith(b"/dev/")}
+    return found | {path: _path_identity(path) for kind, path in ruleset.mounts if kind in (b"close", b"hide")}
 
 
 def _path_identity(path: bytes) -> tuple[int, ...]:

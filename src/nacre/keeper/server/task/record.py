@@ -9,18 +9,17 @@ from __future__ import annotations
 import os
 import time
 
-from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.procfs import boot_id
 from nacre.keeper.protocol.task_dir import LIVE, PROCESS, RESERVED, STATUS, VERSION
 from nacre.keeper.protocol.task_log import TaskLog
-from nacre.keeper.server.control_socket import ControlSocket
 from nacre.keeper.server.event_loop import EventLoop
+from nacre.keeper.server.task.control_socket import ControlSocket
 
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.keeper.protocol.procfs import ProcessInfo
-    from nacre.keeper.server.control_socket import TaskCommands
+    from nacre.keeper.server.task.control_socket import TaskCommands
 
 _MAX_STATUS_BYTES = 4096
 _NOTED = "Protected paths were put back; the disk had no room to say which."
@@ -162,12 +161,6 @@ class TaskRecord:
         finally:
             os.close(fd)
         return True
-
-
-def oom_kills() -> int:
-    """Return the number of processes that the kernel's OOM killer has killed since boot, on the whole machine."""
-    found = procfs.read_proc_file("/proc/vmstat").partition(b"\noom_kill ")[2].split(None, 1) if LINUX else []
-    return int(found[0]) if found else 0
 
 
 def json_string(text: str) -> str:
