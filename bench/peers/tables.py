@@ -266,4 +266,6 @@ def _cell(column: Column, found: Findings, short: bool) -> str:
     return column.cell(facts)
 
 
-assert {column.probe for columns in TABLES.values() for column in columns} == set(PROBES), "each probe is shown"
+assert {column.probe for columns in TABLES.values() for column in columns} == set(PROBES), (
+    "a probe is missing from the tables"
+)

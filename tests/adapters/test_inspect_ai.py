@@ -43,7 +43,7 @@ pytestmark = pytest.mark.framework
 
 HERE = Path(__file__).parents[2]
 ROOT = os.geteuid() == 0
-only_root = pytest.mark.skipif(not ROOT, reason="only root can be somebody else")
+only_root = pytest.mark.skipif(not ROOT, reason="only root can run as another user")
 
 del globals()["test_exec_as_user"]  # it creates an account; it runs below, with a private /etc
 
@@ -87,7 +87,7 @@ print("passed")
 
 
 @only_root
-@pytest.mark.skipif(shutil.which("adduser") is None, reason="there is no adduser")
+@pytest.mark.skipif(shutil.which("adduser") is None, reason="needs adduser")
 def test_account_self_check_passes_in_a_private_mount_namespace(tmp_path: Path) -> None:
     """The account is created in a mount namespace, so that this machine does not get it."""
     before = pwd.getpwall()
@@ -97,9 +97,9 @@ def test_account_self_check_passes_in_a_private_mount_namespace(tmp_path: Path) 
             [*own, sys.executable, "-c", AS_USER], capture_output=True, text=True, timeout=HANG_TIMEOUT_S
         )
     except FileNotFoundError:
-        pytest.skip("there is no unshare")
+        pytest.skip("needs unshare")
     if done.returncode == 77 or "unshare failed" in done.stderr:
-        pytest.skip("no mount namespace can be had here")
+        pytest.skip("needs a mount namespace")
     assert (done.stdout, done.returncode) == ("passed\n", 0), done.stderr
     assert pwd.getpwall() == before
 

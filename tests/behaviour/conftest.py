@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Return a workspace directory that has a file next to it."""
+    """Return a workspace directory with a file next to it."""
     made = tmp_path.resolve() / "place"
     made.mkdir()
     (made.parent / "outside").write_text("precious")

@@ -183,7 +183,7 @@ async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: P
     assert result.stdout == "f\n"
     assert not (tmp_path / "ran").exists()
     await nacre.run("git status", cwd=tmp_path)
-    assert (tmp_path / "ran").exists(), "the monitor works, or the test shows nothing"
+    assert (tmp_path / "ran").exists(), "the monitor did not run, so the test proves nothing"
 
 
 async def test_variable_exported_in_a_session_is_known_to_the_checker(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ async def test_event_loop_keeps_running_while_a_long_command_is_checked(monkeypa
     turned = threading.Event()
 
     def look(*args: Any, **settings: Any) -> Any:
-        assert turned.wait(HANG_TIMEOUT_S), "the event loop stands still"
+        assert turned.wait(HANG_TIMEOUT_S), "the event loop is blocked"
         return check_script(*args, **settings)
 
     monkeypatch.setattr(approve_module, "check_script", look)

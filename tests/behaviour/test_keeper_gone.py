@@ -44,7 +44,7 @@ async def test_command_is_killed_when_its_caller_is_cancelled_as_the_keeper_dies
 async def test_command_is_killed_when_the_keeper_dies_while_its_stream_is_unread(
     bash: Bash, life: Lifeline, tmp_path: Path, yield_after: float | None
 ) -> None:
-    """Also with a dedicated keeper, which dies together with the main keeper."""
+    """A dedicated keeper (`yield_after`) dies together with the main keeper."""
     request = Request(f"{life.hold} echo $PPID; (setsid sleep 300 &); sleep 300", yield_after=yield_after)
     stream = bash.stream(request, ToolContext(output_dir=tmp_path))
     await anext(stream)
@@ -94,7 +94,7 @@ def test_leftovers_of_a_killed_keeper_are_killed_at_host_exit(life: Lifeline, tm
 @pytest.mark.parametrize("access", ["unrestricted", "restricted"])
 async def test_stopped_keeper_with_a_full_socket_is_woken(bash: Bash, access: Access) -> None:
     if access not in bash.access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     keeper_connection().shut_down()  # a keeper's first sandboxed command needs larger messages
     await bash.run("true")
     keeper = keeper_connection()
@@ -220,7 +220,7 @@ async def test_run_cancelled_while_it_is_retried_never_starts(
 @pytest.mark.linux
 async def test_promoted_run_that_cannot_start_leaks_no_keeper_fds(bash: Bash, tmp_path: Path) -> None:
     if fds(keeper_connection().pid) is None:
-        pytest.skip("only root may look into a keeper")
+        pytest.skip("only root can read /proc of a keeper")
     keeper_connection().shut_down()  # with all keepers that it has forked
     request = Request("true", yield_after=1e-6, env={"LARGE": "x" * 200_000})
     ctx = ToolContext(output_dir=tmp_path)

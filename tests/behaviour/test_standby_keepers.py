@@ -112,7 +112,7 @@ async def test_keeper_of_leftovers_does_not_return_to_the_pool(bash: Bash, ctx: 
 
 async def test_leftover_keeps_its_private_directory(bash: Bash, tmp_path: Path, gate: Gate) -> None:
     if "workspace" not in bash.access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     ctx = ToolContext(working_dir=tmp_path, access="workspace")
     work = f'{gate.wait}; cd "$TMPDIR" && pwd >{quote(tmp_path)}/there; echo >>{quote(tmp_path)}/done'
     left = f"({work}) </dev/null >/dev/null 2>&1 &"
@@ -153,7 +153,7 @@ async def test_command_runs_at_most_once_when_its_standby_keeper_is_killed(
         assert whole or (isinstance(result.outcome, Lost) and result.stdout in ("", f"{number}\n")), result
         assert begun or not whole
     noted = (tmp_path / "ran").read_text().split()
-    assert len(noted) == len(set(noted)), "none runs twice"
+    assert len(noted) == len(set(noted)), "a command ran twice"
 
 
 async def test_one_standby_keeper_remains_after_many_concurrent_runs(bash: Bash, ctx: ToolContext, gate: Gate) -> None:
@@ -169,7 +169,7 @@ async def test_restricted_run_leaves_no_private_directory_with_its_standby_keepe
     bash: Bash, ctx: ToolContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "restricted" not in bash.access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     place = tmp_path / "tmp"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))

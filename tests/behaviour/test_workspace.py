@@ -148,13 +148,13 @@ async def test_semaphores_and_dev_shm_work_in_a_workspace(place: Path) -> None:
     assert result.stdout.startswith("locked\n")
     assert name in result.stdout.split()
     if HERE.mounts:
-        assert result.stdout == f"locked\n{name}\n", "it sees nothing of the machine's"
+        assert result.stdout == f"locked\n{name}\n", "the machine's /dev/shm is visible inside"
         assert not os.path.exists(f"/dev/shm/{name}")
     else:
         os.unlink(f"/dev/shm/{name}")
 
 
-@pytest.mark.skipif(not HERE.terminals, reason="without mount namespaces a terminal would be beside those of the user")
+@pytest.mark.skipif(not HERE.terminals, reason="needs mount namespaces: without them a terminal is among the user's")
 async def test_pseudo_terminals_work_in_a_workspace(place: Path) -> None:
     program = "import os; a, b = os.openpty(); os.write(b, b'typed'); print(os.read(a, 9), os.isatty(b), os.ttyname(b))"
     result = await run(f"{PYTHON} -c {shlex.quote(program)}", place)

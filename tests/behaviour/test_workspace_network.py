@@ -87,7 +87,7 @@ async def test_private_loopback_connects_only_processes_inside_it(place: Path) -
     assert "network-loopback" in result.enforced
 
 
-@pytest.mark.skipif(HERE.networks, reason="here it can be had")
+@pytest.mark.skipif(HERE.networks, reason="network namespaces work here")
 async def test_unavailable_private_loopback_is_refused(place: Path) -> None:
     with pytest.raises(AccessUnavailable, match="network-loopback"):
         await run("true", place, network="loopback")

@@ -114,6 +114,6 @@ def engine_named(name: str) -> Engine:
         return Bubblewrap()
     if name in ("podman", "docker"):
         if name not in PROGRAMS:
-            pytest.skip(f"needs {name} and an image, which `make test-containers` sees to where it can")
+            pytest.skip(f"needs {name} and an image; `make test-containers` installs them if it can")
         return Containers(IMAGE, program=name)
     return LOCAL

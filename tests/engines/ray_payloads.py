@@ -37,4 +37,4 @@ async def told_by(agent: Agent, run: RunPayload) -> tuple[list[RunEvent], FinalM
             if isinstance(item, FinalMessage):
                 return happened, item
             happened.append(item)
-    pytest.fail("it has said no last word")
+    pytest.fail("the agent's answer has no final event")

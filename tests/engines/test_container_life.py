@@ -139,7 +139,7 @@ async def test_container_full_of_processes_is_replaced(made: Make, directory: Pa
         ("unrestricted", "65534", ""),
         ("unrestricted", None, "setpriv --reuid 65534 --clear-groups"),
     ],
-    ids=["root", "somebody", "somebody unconfined", "root that becomes somebody"],
+    ids=["root", "user", "user without a sandbox", "root that becomes a user"],
 )
 async def test_timeout_kills_only_its_command_whatever_the_user(
     made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, access: Access, user: str | None, change: str

@@ -42,7 +42,7 @@ class NoRay:
 
 
 async def test_agent_that_fails_to_start_fails_all_waiters() -> None:
-    """Also if all connections are released meanwhile."""
+    """All waiters fail, also if all connections are released meanwhile."""
     from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 
     opening, fails = asyncio.Event(), asyncio.Event()

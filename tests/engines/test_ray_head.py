@@ -76,7 +76,7 @@ def test_thousand_background_jobs_run_in_order_on_one_thread() -> None:
         threads.add(threading.get_ident())
         ran.append(n)
         if n == 500:
-            raise OSError("in vain")
+            raise OSError("no connection")
 
     for n in range(1000):
         errands.add(lambda n=n: run(n))  # type: ignore[misc]

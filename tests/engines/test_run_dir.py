@@ -47,7 +47,7 @@ async def called_off(run: asyncio.Task[Result], cancel: Cancel | None) -> None:
 @pytest.mark.parametrize("switched", [True, False], ids=["by a switch", "with its task"])
 async def test_run_cancelled_before_its_start_leaves_no_run_directory(place: Place, switched: bool) -> None:
     if place.bash.engine.name == "local":
-        pytest.skip("nothing is carried across")
+        pytest.skip("the local engine has no run directory")
     await place.run("true")
     await until(lambda: letters(place) == [], "the end of the first letter")
     keeper = keeper_connection().pid
@@ -69,7 +69,7 @@ async def test_cancelled_promotable_run_leaves_no_run_directory(
     place: Place, life: Lifeline, switched: bool, turns: int | None
 ) -> None:
     if place.bash.engine.name == "local":
-        pytest.skip("nothing is carried across")
+        pytest.skip("the local engine has no run directory")
     await place.run("true")
     cancel = Cancel()
     run = asyncio.create_task(place.run(Request(f"{life.hold} sleep 60", yield_after=60), cancel=cancel))

@@ -213,7 +213,7 @@ def test_background_task_can_be_killed_with_nacre_in_the_workspace(project: Proj
         life.close()
 
 
-@pytest.mark.skipif(not kernel().mounts, reason="needs mount namespaces, which takes root")
+@pytest.mark.skipif(not kernel().mounts, reason="needs mount namespaces, which only root has")
 def test_editable_install_is_protected_where_its_files_are(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     project = Project(tmp_path / "project")

@@ -58,7 +58,7 @@ async def test_protected_name_cannot_be_planted(place: Path, mounts: bool) -> No
     made = {str(path) for path in place.iterdir() if not is_quarantined(path)}
     made -= {*before, *(str(place / name) for name in PARENTS)}
     assert made == set()
-    assert len(through) == len(NAMES), "they could be made while it ran: each has been removed, and named"
+    assert len(through) == len(NAMES), "the command made them all: each is removed and named"
     removed = [note for note in result.notes if "and has been removed." in note]
     assert {str(place / name) for name in NAMES} == {note.partition(" is protected")[0] for note in removed}
     assert "protected" not in result.enforced

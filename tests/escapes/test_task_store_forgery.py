@@ -72,7 +72,7 @@ def forge_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) ->
 
 FORGERIES = {
     "process": {},
-    "tag-of-nobody": {"tag": 1 << 41},
+    "tag-of-no-run": {"tag": 1 << 41},
     "limit-of-a-user": {"tag": LOCKS_OF_A_USER},
     "only-the-limit": {"tag": LOCKS_OF_A_USER, "pid": 1, "pgid": 1, "started": 0},
     "only-the-group": {"pid": 1, "started": 0},
@@ -94,7 +94,9 @@ async def test_forged_process_group_is_not_killed_with_the_shell(
 ) -> None:
     name = forge_task(tmp_path, shell, pgid=victim.pid)
     await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), HANG_TIMEOUT_S)
-    assert shell.wait(HANG_TIMEOUT_S) == -signal.SIGKILL, "this one is believed, by its start and its command line"
+    assert shell.wait(HANG_TIMEOUT_S) == -signal.SIGKILL, (
+        "its start time and its command line are right, so it is killed"
+    )
     assert is_alive(victim.pid)
 
 

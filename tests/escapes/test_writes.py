@@ -307,7 +307,7 @@ async def test_crash_leaves_no_core_file(treasure: Path) -> None:
     assert tree(treasure) == before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a program that runs as somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a set-user-ID program of another user")
 async def test_setuid_program_runs_as_its_caller(tmp_path: Path) -> None:
     program = tmp_path / "whoami"
     shutil.copy(shutil.which("id") or "/usr/bin/id", program)

@@ -53,8 +53,8 @@ def test_restorer_that_hangs_is_killed_and_noted(
         assert hangs.wait() == -signal.SIGKILL
     assert len(run.notes) == 1
     assert "took more than" in run.notes[0]
-    assert not care.restores(run), "its end can be written down"
-    assert not care.adopt_one(hangs.pid), "it belongs to no run"
+    assert not care.restores(run), "the restorer is still running, so the task's end is not recorded"
+    assert not care.adopt_one(hangs.pid), "the restorer was adopted by a run"
 
 
 def test_restorer_that_cannot_be_started_is_noted(

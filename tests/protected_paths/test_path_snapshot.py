@@ -96,7 +96,7 @@ def test_new_path_is_removed_without_following_links(place: Path, kind: str) -> 
         os.mkfifo(made)
     assert briefly(guard.restore()) == [f"{made} is protected: it was made, and has been removed."]
     assert len(os.listdir(place)) == len(quarantined_names(place)) == (0 if kind in ("link", "fifo") else 1)
-    assert (place.parent / "target").exists() == (kind == "link"), "what a link leads to is left alone"
+    assert (place.parent / "target").exists() == (kind == "link"), "the target of a link must stay"
 
 
 def test_file_is_restored_with_its_mode(place: Path) -> None:
@@ -111,7 +111,7 @@ def test_file_is_restored_with_its_mode(place: Path) -> None:
 
 
 def test_restore_never_writes_through_a_symlink(place: Path) -> None:
-    """Not even if the command has put a link where a file is restored."""
+    """The command may have put a link where a file is restored."""
     furnish(place)
     victim = place.parent / "victim"
     victim.mkdir()
@@ -133,7 +133,7 @@ def test_symlink_planted_above_a_missing_path_is_removed(place: Path) -> None:
         f"{place}/.git/hooks is protected: a link was put at {place}/.git, and has been removed."
     ]
     assert not os.path.lexists(place / ".git")
-    assert (place / "evil" / "hooks").is_dir(), "what it led to is left alone"
+    assert (place / "evil" / "hooks").is_dir(), "the target of the link must stay"
 
 
 def test_parent_replaced_by_a_symlink_is_not_followed(place: Path) -> None:
@@ -145,7 +145,7 @@ def test_parent_replaced_by_a_symlink_is_not_followed(place: Path) -> None:
     (said,) = guard.restore()
     assert said.startswith(f"{place}/.git/hooks is protected, was removed, and could not be put back: ")
     assert os.listdir(place / "evil" / "hooks") == []
-    assert not os.path.lexists(place / ".git"), "the false one does not stay"
+    assert not os.path.lexists(place / ".git"), "the link must be removed"
 
 
 def test_missing_parent_is_reported(place: Path) -> None:
@@ -203,7 +203,7 @@ def test_git_directory_replaced_by_a_pointer_to_it_is_disarmed(place: Path) -> N
         f"Also, a file was put at {place}/.git, and has been removed."
     )
     assert not os.path.lexists(place / ".git")
-    assert (place / ".x" / "hooks").is_dir(), "what it led to is left alone"
+    assert (place / ".x" / "hooks").is_dir(), "the target of the link must stay"
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])

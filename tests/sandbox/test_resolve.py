@@ -88,7 +88,7 @@ def test_mode_is_available_exactly_when_every_promise_can_be_kept(
     got = can(make_request(access, network=network), kernel)
     assert (got is not None) == (keeps_writes and keeps_network)
     partial = can(make_request(access, network=network, partial=True), kernel)
-    assert (partial is not None) == (abi >= 1), "without Landlock there is nothing partial about it"
+    assert (partial is not None) == (abi >= 1), "a partial sandbox needs Landlock"
     if got is not None and partial is not None:
         assert got.enforced == partial.enforced
         assert got.ruleset == partial.ruleset
@@ -217,7 +217,7 @@ def test_hidden_path_is_covered_by_a_mount_and_excluded_from_grants(abi: int, mo
     want = make_request(hidden=("/home/me/.ssh",), readable_siblings=("/etc", "/home/me/work"))
     got = resolve(want, machine(abi, mounts=mounts), Limits())
     assert "hidden" in got.enforced
-    assert got.covered == (), "Landlock hides it, too"
+    assert got.covered == (), "Landlock alone hides it, so a mount is not the only protection"
     assert decode_ruleset(got).mounts == ([(HIDDEN, b"/home/me/.ssh")] if mounts else [])
     assert decode_ruleset(got).landlock is not None
     assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
@@ -229,7 +229,9 @@ def test_hidden_path_is_covered_by_a_mount_and_excluded_from_grants(abi: int, mo
 def test_hidden_path_in_the_workspace_is_covered_by_a_mount_only() -> None:
     got = resolve(make_request("workspace", hidden=("/ws/secret",)), machine(), Limits())
     assert got.covered == ("/ws/secret",)
-    assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, "of devices"
+    assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, (
+        "only devices need the right to read"
+    )
 
 
 def test_hidden_path_in_the_workspace_needs_mounts() -> None:
@@ -241,7 +243,7 @@ def test_hidden_path_in_the_workspace_needs_mounts() -> None:
     assert can(want, machine()) is not None
     beside = can(make_request("workspace", hidden=("/wsx",)), machine(mounts=False))
     assert beside is not None
-    assert "hidden" in beside.enforced, "a name that only begins alike is not inside"
+    assert "hidden" in beside.enforced, "/wsx is not inside /ws"
 
 
 # messages to the keeper

@@ -17,10 +17,10 @@ from tests.support.waiting import HANG_TIMEOUT_S
 HERE = probe()
 confined = [
     pytest.mark.linux,
-    pytest.mark.skipif(not (HERE.confines and HERE.seccomp), reason="nothing can be confined here"),
+    pytest.mark.skipif(not (HERE.confines and HERE.seccomp), reason="no sandbox on this kernel"),
 ]
-needs_mounts = pytest.mark.skipif(not HERE.mounts, reason="needs mount namespaces, which takes root")
-needs_networks = pytest.mark.skipif(not HERE.networks, reason="needs network namespaces, which takes root")
+needs_mounts = pytest.mark.skipif(not HERE.mounts, reason="needs mount namespaces, which only root has")
+needs_networks = pytest.mark.skipif(not HERE.networks, reason="needs network namespaces, which only root has")
 needs_ports = pytest.mark.skipif(HERE.landlock < 4, reason="needs Landlock's network rules")
 PYTHON = f"{shlex.quote(sys.executable)} -IS"
 

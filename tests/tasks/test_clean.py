@@ -72,7 +72,7 @@ def test_clean_keeps_running_starting_broken_and_foreign_entries(tasks: Tasks, s
     assert tasks.clean().removed == (half,)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give things away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of a file")
 def test_clean_keeps_tasks_of_another_user(tasks: Tasks, store: Path) -> None:
     name = ended_ago(store, 100 * DAY)
     os.chown(store / name, free_uid(), -1)

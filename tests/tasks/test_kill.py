@@ -204,13 +204,13 @@ async def test_tag_from_another_boot_is_ignored(tasks: Tasks, store: Path, start
     tag = new_tag()
     process = start(tag=tag)
     if not Path("/proc/sys/kernel/random/boot_id").exists():
-        pytest.skip("nobody knows which boot this is")
+        pytest.skip("this system has no boot id")
     task = await tasks.kill(lost_task(store, process, tag=tag, boot="another"), grace=0)
     assert task.outcome == Lost("the machine was restarted")
     assert is_alive(process.pid)
 
 
-@pytest.mark.skipif(not LINUX, reason="stopping the clock of a process table needs /proc")
+@pytest.mark.skipif(not LINUX, reason="needs /proc")
 async def test_process_that_cannot_be_killed_is_named(
     tasks: Tasks, store: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,7 +180,7 @@ def test_foreign_names_in_the_store_are_quoted_or_hidden(tasks: Tasks, store: Pa
     assert sorted(task.id for task in found) == ["'\\udcff'", "'\\x1b[31mred'", "'bash-0123456'", "'bash-XYZ'"]
 
 
-@pytest.mark.skipif(not ROOT, reason="only root can give things away")
+@pytest.mark.skipif(not ROOT, reason="only root can change the owner of a file")
 @pytest.mark.parametrize("name", ["", TASK, STATUS, CONTROL])
 def test_task_file_of_another_user_breaks_the_task(tasks: Tasks, serve: Serve, name: str) -> None:
     keeper = serve()

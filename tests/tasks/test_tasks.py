@@ -101,7 +101,7 @@ def test_a_task_whose_keeper_was_killed_is_lost(tasks: Tasks, serve: Serve) -> N
     assert tasks.get(keeper.id) == task
 
 
-@pytest.mark.skipif(not boot_id(), reason="nobody knows which boot this is")
+@pytest.mark.skipif(not boot_id(), reason="this system has no boot id")
 def test_task_from_another_boot_is_lost(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
     put(directory, PROCESS, process_file(boot="another"))

@@ -215,7 +215,7 @@ def test_port_check_never_occupies_the_port() -> None:
         shutil.which("unshare") is None
         or subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode
     ):
-        pytest.skip("no network of its own can be had here (unshare -rn)")
+        pytest.skip("needs a private network (unshare -rn)")
     program = """
         import asyncio, fcntl, socket, struct
         from nacre.tasks.wait import Port, _listens

@@ -84,7 +84,7 @@ LEFT_OUT = {
         "input-required-result-multiple-input-requests input-required-result-multi-round "
         "input-required-result-ignore-extra-params input-required-result-capability-check"
     ),
-    "it is about requestState, of which there is none": (
+    "they test requestState, which the server does not use": (
         "input-required-result-request-state input-required-result-tampered-state"
     ),
     "it reads resources of a reference server": "resources-read-text resources-read-binary resources-templates-read",

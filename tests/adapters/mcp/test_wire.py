@@ -214,7 +214,7 @@ def test_command_cannot_read_the_messages_of_the_client(tmp_path: Path, life: Li
 
 @pytest.mark.linux
 def test_commands_do_not_inherit_the_pipes_of_the_protocol(tmp_path: Path) -> None:
-    """Neither has the shell that runs it, nor the keeper."""
+    """Neither the command, nor its shell, nor the keeper has them."""
     with raw(cwd=tmp_path) as client:
         assert client.process.stdin is not None
         assert client.process.stdout is not None
