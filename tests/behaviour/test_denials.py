@@ -138,7 +138,7 @@ async def test_denied_change_of_a_protected_path_is_reported(command: str, tmp_p
 async def test_denial_without_a_path_to_test_is_reported_as_likely(tmp_path: Path) -> None:
     result = await run_restricted("echo > /dev/tcp/127.0.0.1/9", tmp_path)
     likely = "Likely blocked by access='restricted' (network): the network (there is none). "
-    assert result.notes == (f"{likely}{POINTLESS}work with what is here, or say what you need and from where.",)
+    assert result.notes == (f"{likely}{POINTLESS}work offline, or say what you need and from where.",)
 
 
 async def test_denied_signal_to_an_outside_process_is_reported(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Escape lines of output that imitate notes of nacre. Pure.
 
-Every note of nacre in a text is a line of its own that begins with `[nacre: `, with `[…` (`markers`, `fold`) or with
+Every note of nacre in a text is a separate line that begins with `[nacre: `, with `[…` (`markers`, `fold`) or with
 `[binary output` (`binary`). A line of output that looks to a reader as if it began like one of these is shown with a
 backslash before it, and so is one that already has such backslashes. Nothing else is ever added to output: without its
 first backslash, such a line is as it was printed.

@@ -100,7 +100,7 @@ def _check(name: str, value: object) -> None:
             hint = "Give a number of characters."
         case "blockedCommands":
             good = isinstance(value, list | tuple) and all(isinstance(each, str) and each for each in value)
-            hint = "Give a list of texts, none of them empty."
+            hint = "Give a list of strings, none of them empty."
         case "requireDescription":
             good, hint = isinstance(value, bool), "Use True or False."
         case "sandboxMode":
@@ -112,7 +112,7 @@ def _check(name: str, value: object) -> None:
             near = get_close_matches(name, DEFAULT_CONFIG, n=1)
             raise InvalidRequest(
                 "unknown_setting",
-                f"There is no setting {name!r}.",
+                f"Unknown setting: {name!r}.",
                 field=name,
                 hint=f"Did you mean {near[0]!r}?" if near else f"Use: {', '.join(DEFAULT_CONFIG)}.",
             )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _PREFIX = "bash-"
 _MIN_ID_CHARS = len("bash-0000")
 _KNOWN: tuple[TaskState, ...] = ("running", "ended", "lost", "broken")
-"""States, from that of the node that knows most about a task to that of the node that knows least."""
+"""States, the most complete first: the entry of a node that knows less about a task comes later."""
 
 
 @frozen(kw_only=True)
@@ -180,8 +180,8 @@ def _node(name: str, alive: Mapping[str, str]) -> str:
 
 
 def _unique(found: Iterable[PlacedTask]) -> builtins.list[PlacedTask]:
-    """Keep one entry per task: nodes with a common state directory see each other's tasks. The node where it runs knows
-    most."""
+    """Keep one entry per task: nodes with a common state directory see each other's tasks. The entry of the node
+    where it runs has the most facts."""
     best: dict[str, PlacedTask] = {}
     for placed in found:
         other = best.setdefault(placed.task.id, placed)
