@@ -131,7 +131,7 @@ def background(nacre: Nacre, *words: str | bytes) -> str:
 
 
 @contextmanager
-def on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) -> Iterator[tuple[Program, int]]:
+def start_on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) -> Iterator[tuple[Program, int]]:
     """Start the program with a terminal as stdout; yield it and our end of the terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))

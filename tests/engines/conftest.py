@@ -77,7 +77,7 @@ def program(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def made(program: str) -> AsyncIterator[Callable[..., Bash]]:
+async def make_bash(program: str) -> AsyncIterator[Callable[..., Bash]]:
     """Yield a function that makes a Bash with its own engine; close the engines at the end."""
     engines: list[Containers] = []
 

@@ -94,11 +94,11 @@ async def test_program_that_left_the_cluster_calls_no_actor(monkeypatch: pytest.
 async def test_throttle_serves_waiters_in_order_and_skips_cancelled_ones() -> None:
     turns, came, rounds = Throttle(at_a_time=10), list[int](), list[int]()
 
-    async def come(n: int) -> None:
+    async def take_turn(n: int) -> None:
         await turns.wait_turn()
         came.append(n)
 
-    waiting = [asyncio.create_task(come(n)) for n in range(100)]
+    waiting = [asyncio.create_task(take_turn(n)) for n in range(100)]
     waiting[50].cancel()
     while not all(each.done() for each in waiting):
         before = len(came)
@@ -120,12 +120,12 @@ def test_failing_close_does_not_keep_other_values_open() -> None:
         await turn_loop()
         return value
 
-    async def fill() -> None:
+    async def open_three() -> None:
         for value in range(3):
             await shared.get(value, partial(make, value))
 
     shared = OpenOnce[int, int](close)
-    asyncio.run(fill())
+    asyncio.run(open_three())
     with pytest.raises(OSError, match="no"):
         shared.clear()
     assert gone == [0, 1, 2]

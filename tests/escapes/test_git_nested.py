@@ -25,7 +25,7 @@ REBASE = (
 )
 
 
-def widen(tree: Path) -> None:
+def make_many_directories(tree: Path) -> None:
     """Make more directories than are searched for repositories."""
     for number in range(140):
         (tree / f"d{number}").mkdir()
@@ -92,7 +92,7 @@ async def test_link_planted_before_a_repository_exists_is_harmless(place: Path, 
 
 async def test_gitlink_in_a_split_index_is_found(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
-    widen(repo)
+    make_many_directories(repo)
     plant = f"git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && git update-index --split-index"
     result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
     assert result.outcome == Exited(0), result
@@ -101,7 +101,7 @@ async def test_gitlink_in_a_split_index_is_found(place: Path, mounts: bool) -> N
 
 async def test_gitlink_with_its_path_in_the_shared_index_is_found(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
-    widen(repo)
+    make_many_directories(repo)
     path = repo / DEEP
     path.parent.mkdir(parents=True)
     path.write_text("x")
@@ -115,7 +115,7 @@ async def test_gitlink_with_its_path_in_the_shared_index_is_found(place: Path, m
 
 async def test_gitlink_is_found_among_many_others(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
-    widen(repo)
+    make_many_directories(repo)
     dummies = "for i in $(seq 600); do printf '160000 %s 0\\ta%s\\n' $h $i; done | git update-index --index-info"
     plant = f"mkdir z && cd z && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
     plant = f"({plant}) && h=$(git rev-parse HEAD) && {dummies}"
@@ -126,7 +126,7 @@ async def test_gitlink_is_found_among_many_others(place: Path, mounts: bool) -> 
 
 async def test_gitlinks_of_a_nested_repository_are_followed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
-    widen(repo)
+    make_many_directories(repo)
     plant = f"git init -q sub && cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && {COMMIT}"
     plant = f"({plant}) && {ADD} sub && cd sub/{DEEP}"
     result = await run(f"{plant} && git config core.fsmonitor {evil(place)}", repo)
@@ -137,7 +137,7 @@ async def test_gitlinks_of_a_nested_repository_are_followed(place: Path, mounts:
 async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     submodule(repo, other, "sub")
-    widen(repo)
+    make_many_directories(repo)
     plant = f"cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
     result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
     assert result.outcome == Exited(0), result

@@ -31,7 +31,7 @@ async def run(command: str, place: Path, *, env: dict[str, str] | None = None, *
     return await Bash().run(Request(command, env=env or {}, timeout=HANG_TIMEOUT_S), ToolContext(**context))
 
 
-async def attempts(commands: dict[str, str], place: Path, **given: Any) -> tuple[list[str], Result]:
+async def try_all(commands: dict[str, str], place: Path, **given: Any) -> tuple[list[str], Result]:
     """Run each command in a subshell of one run; return the names of those that succeeded, and the result."""
     text = "\n".join(f"( {command} ) >/dev/null 2>&1 && echo {name}" for name, command in commands.items())
     result = await run(f"{text}\n:", place, **given)

@@ -11,7 +11,7 @@ from nacre.adapters.mcp.server import server_for
 from nacre.adapters.mcp.settings import ServerSettings
 from nacre.profiles import profile_named
 from nacre.types import ToolContext
-from tests.adapters.mcp.door import ASKS, MODES
+from tests.adapters.mcp.clients import ASKS, MODES
 
 pytestmark = pytest.mark.mcp
 
