@@ -50,7 +50,7 @@ def process_info(pid: int, state: str) -> dict[int, ProcessInfo]:
     return {pid: ProcessInfo(pid, 1, pid, pid, state, "tee")}
 
 
-def looks(run: Run, *states: dict[int, ProcessInfo]) -> int:
+def count_polls(run: Run, *states: dict[int, ProcessInfo]) -> int:
     """Return how often the run polls these processes again."""
     count = 0
     for members in states:
@@ -61,23 +61,23 @@ def looks(run: Run, *states: dict[int, ProcessInfo]) -> int:
 
 
 def test_sleeping_process_is_a_leftover_after_a_few_polls(run: Run, idle: int) -> None:
-    assert looks(run, *[process_info(idle, "S")] * 100) == RECHECKS
+    assert count_polls(run, *[process_info(idle, "S")] * 100) == RECHECKS
 
 
 def test_process_waiting_for_a_cpu_is_polled_until_it_no_longer_waits(run: Run, idle: int) -> None:
-    assert looks(run, *[process_info(idle, "R")] * 100, *[process_info(idle, "S")] * 100) == 100 + RECHECKS
+    assert count_polls(run, *[process_info(idle, "R")] * 100, *[process_info(idle, "S")] * 100) == 100 + RECHECKS
 
 
 def test_busy_process_is_a_leftover_after_a_few_polls(run: Run, idle: int) -> None:
     run.ticks_seen[idle] = -1000  # as if it had had CPU time since the first poll
-    assert looks(run, *[process_info(idle, "R")] * 100) == RECHECKS
+    assert count_polls(run, *[process_info(idle, "R")] * 100) == RECHECKS
 
 
 def test_process_that_gets_no_cpu_for_long_is_a_leftover_anyway(run: Run, idle: int) -> None:
     run.shell_exited_at -= 10
-    assert looks(run, *[process_info(idle, "R")] * 100) == RECHECKS
+    assert count_polls(run, *[process_info(idle, "R")] * 100) == RECHECKS
 
 
 def test_run_that_keeps_spawning_processes_is_not_polled_for_long(run: Run) -> None:
     grown = [process_info(2**22 + number, "R") for number in range(100)]
-    assert looks(run, *grown) == runs._GROWING_ABOVE_PROCESSES + 1 + RECHECKS
+    assert count_polls(run, *grown) == runs._GROWING_ABOVE_PROCESSES + 1 + RECHECKS

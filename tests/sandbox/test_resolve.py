@@ -57,7 +57,7 @@ def make_request(access: ConfinedAccess = "restricted", **given: Any) -> Sandbox
     return SandboxRequest(access=access, **{"workspace": PLACE if access == "workspace" else None, **given})
 
 
-def can(want: SandboxRequest, kernel: Kernel) -> SandboxPlan | None:
+def resolve_or_none(want: SandboxRequest, kernel: Kernel) -> SandboxPlan | None:
     try:
         return resolve(want, kernel, Limits())
     except AccessUnavailable:
@@ -85,9 +85,9 @@ def test_mode_is_available_exactly_when_every_promise_can_be_kept(
         "True": True,
         "loopback": mounts,
     }.get(str(network), seccomp and abi >= 4)
-    got = can(make_request(access, network=network), kernel)
+    got = resolve_or_none(make_request(access, network=network), kernel)
     assert (got is not None) == (keeps_writes and keeps_network)
-    partial = can(make_request(access, network=network, partial=True), kernel)
+    partial = resolve_or_none(make_request(access, network=network, partial=True), kernel)
     assert (partial is not None) == (abi >= 1), "a partial sandbox needs Landlock"
     if got is not None and partial is not None:
         assert got.enforced == partial.enforced
@@ -97,7 +97,7 @@ def test_mode_is_available_exactly_when_every_promise_can_be_kept(
 @pytest.mark.req("P-009")
 @pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
 def test_restricted_reports_what_each_kernel_enforces(abi: int, seccomp: bool, mounts: bool) -> None:
-    got = can(make_request(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
+    got = resolve_or_none(make_request(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
     if abi == 0:
         assert got is None
         return
@@ -125,7 +125,7 @@ def test_restricted_reports_what_each_kernel_enforces(abi: int, seccomp: bool, m
 @pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_workspace_reports_what_each_kernel_enforces(network: Network, abi: int, seccomp: bool, mounts: bool) -> None:
-    got = can(
+    got = resolve_or_none(
         make_request("workspace", network=network, partial=True, workspace=TIDY),
         machine(abi, seccomp=seccomp, mounts=mounts),
     )
@@ -236,12 +236,12 @@ def test_hidden_path_in_the_workspace_is_covered_by_a_mount_only() -> None:
 
 def test_hidden_path_in_the_workspace_needs_mounts() -> None:
     want = make_request("workspace", hidden=("/ws/secret",))
-    assert can(want, machine(mounts=False)) is None
-    got = can(make_request("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
+    assert resolve_or_none(want, machine(mounts=False)) is None
+    got = resolve_or_none(make_request("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
     assert got is not None
     assert "hidden" not in got.enforced
-    assert can(want, machine()) is not None
-    beside = can(make_request("workspace", hidden=("/wsx",)), machine(mounts=False))
+    assert resolve_or_none(want, machine()) is not None
+    beside = resolve_or_none(make_request("workspace", hidden=("/wsx",)), machine(mounts=False))
     assert beside is not None
     assert "hidden" in beside.enforced, "/wsx is not inside /ws"
 

@@ -49,7 +49,7 @@ class Filter:
         return word(decide(self.code, ARCHITECTURES[self.machine], number, *arguments))
 
 
-def by_leaf(block: list[tuple[int, int, int, int]], *arguments: int) -> str:
+def answer_of_rule(block: list[tuple[int, int, int, int]], *arguments: int) -> str:
     """Return the answer of one rule alone, without the tree around it."""
     return word(decide(b"".join(struct.pack("=HBBI", *each) for each in block), 0, 0, *arguments))
 
@@ -65,7 +65,7 @@ def test_decision_tree_leads_each_syscall_to_its_own_rule(machine: str, variant:
     samples = [(0,) * 6, (2, 1, 6, FASTOPEN, 0, 0), (1, TRUNC, TRUNC, 0, 0, 0)]
     for number in range(480):
         for arguments in samples:
-            expected = by_leaf(leaves[names[number]], *arguments) if number in names else "allow"
+            expected = answer_of_rule(leaves[names[number]], *arguments) if number in names else "allow"
             assert asked.number(number, *arguments) == expected, (number, names.get(number), arguments)
 
 
