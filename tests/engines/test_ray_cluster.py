@@ -152,7 +152,7 @@ def test_doctor_reports_which_ray_cluster_is_configured(
     from nacre.cli.info import engines
 
     monkeypatch.setattr(engines, "version", lambda _: "2.60.0")
-    monkeypatch.setattr("glob.glob", lambda _: [])  # whatever runs on this machine
+    monkeypatch.setattr("glob.glob", lambda _: [])  # ignore sessions of Ray on this machine
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre.result import Exited
-from tests.escapes.test_git_links import COMMIT, LINKS, evil, is_armed, links_below
+from tests.escapes.test_git_links import COMMIT, LINKS, is_armed, links_below, run_evil
 from tests.support.confined import PYTHON, confined, run
 from tests.support.repositories import git, repository, submodule
 
@@ -94,7 +94,7 @@ async def test_gitlink_in_a_split_index_is_found(place: Path, mounts: bool) -> N
     repo = repository(place / "repo")
     make_many_directories(repo)
     plant = f"git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && git update-index --split-index"
-    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {run_evil(place)}", repo)
     assert result.outcome == Exited(0), result
     assert not is_armed(repo, place)
 
@@ -108,7 +108,7 @@ async def test_gitlink_with_its_path_in_the_shared_index_is_found(place: Path, m
     git(repo, "add", DEEP)
     git(repo, "update-index", "--split-index")
     plant = f"rm {DEEP} && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
-    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {run_evil(place)}", repo)
     assert result.outcome == Exited(0), result
     assert not is_armed(repo, place)
 
@@ -119,7 +119,7 @@ async def test_gitlink_is_found_among_many_others(place: Path, mounts: bool) -> 
     dummies = "for i in $(seq 600); do printf '160000 %s 0\\ta%s\\n' $h $i; done | git update-index --index-info"
     plant = f"mkdir z && cd z && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
     plant = f"({plant}) && h=$(git rev-parse HEAD) && {dummies}"
-    result = await run(f"{plant} && cd z/{DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    result = await run(f"{plant} && cd z/{DEEP} && git config core.fsmonitor {run_evil(place)}", repo)
     assert result.outcome == Exited(0), result
     assert not is_armed(repo, place)
 
@@ -129,7 +129,7 @@ async def test_gitlinks_of_a_nested_repository_are_followed(place: Path, mounts:
     make_many_directories(repo)
     plant = f"git init -q sub && cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && {COMMIT}"
     plant = f"({plant}) && {ADD} sub && cd sub/{DEEP}"
-    result = await run(f"{plant} && git config core.fsmonitor {evil(place)}", repo)
+    result = await run(f"{plant} && git config core.fsmonitor {run_evil(place)}", repo)
     assert result.outcome == Exited(0), result
     assert not is_armed(repo, place)
 
@@ -139,7 +139,7 @@ async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -
     submodule(repo, other, "sub")
     make_many_directories(repo)
     plant = f"cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
-    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
+    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {run_evil(place)}", repo)
     assert result.outcome == Exited(0), result
     assert not is_armed(repo, place)
 
@@ -214,7 +214,7 @@ async def test_submodule_prepared_for_checkout_is_disarmed(place: Path, mounts: 
     subprocess.run(["rm", "-rf", "inner", ".git/modules/inner"], cwd=repo, check=True)
     git(repo, "config", "--remove-section", "submodule.inner")
     plant = f"git clone -q --bare {shlex.quote(str(other))} .git/modules/inner && cd .git/modules/inner"
-    plant = f"{plant} && git config core.fsmonitor {evil(place)} && git config core.bare false"
+    plant = f"{plant} && git config core.fsmonitor {run_evil(place)} && git config core.bare false"
     cover = "cd .. && echo ref: refs/heads/main > HEAD && mkdir -p objects refs"
     result = await run(f"{plant} && git config core.worktree ../../../inner && {cover}", repo)
     assert result.outcome == Exited(0), result

@@ -27,7 +27,7 @@ from nacre.tasks.store.store import create
 from nacre.toolcall.task_tools import call
 from tests.escapes.inside import needs_landlock
 from tests.support.census import is_alive
-from tests.support.fake_keeper import ended_task, facts, process_file, put, start_of_process
+from tests.support.fake_keeper import ended_task, facts, process_file, start_of_process, write_file
 from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008")]
@@ -66,7 +66,7 @@ def forge_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) ->
     """Create a task without a keeper that claims this process as its own; return its id."""
     name, directory = create(str(store), facts())
     ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
-    put(directory, PROCESS, process_file(**{**ids, **changes}))
+    write_file(directory, PROCESS, process_file(**{**ids, **changes}))
     return name
 
 

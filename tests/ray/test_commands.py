@@ -1,4 +1,4 @@
-"""Tasks of a cluster on the command line and by a model: every command accepts the id that the start printed."""
+"""Tasks of a cluster, used on the command line and by a model: every command accepts the id that the start printed."""
 
 from __future__ import annotations
 

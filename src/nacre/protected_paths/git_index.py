@@ -130,7 +130,7 @@ def _read_extensions(data: bytes, at: int, hash_size: int, restarts: set[int]) -
         if name == b"link":
             shared.append(body[:hash_size].hex())
         elif name == b"EOIE" and struct.unpack_from(">I", body)[0] != begin:
-            raise ValueError("extensions in two places")
+            raise ValueError("extensions in more than one place")
         elif name == b"IEOT" and data[7] == 4:
             starts = {struct.unpack_from(">I", body, each)[0] for each in range(4, len(body) - 7, 8)}
             if not starts <= restarts:
