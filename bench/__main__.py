@@ -30,11 +30,13 @@ RESULTS = HERE / "RESULTS.md"
 
 async def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description="Measures what nacre costs.")
-    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"{', '.join(SUBJECTS)}; all but the last two")
-    parser.add_argument("--keep", action="store_true", help="keep the tables of some subjects, too")
+    parser.add_argument(
+        "subjects", nargs="*", metavar="SUBJECT", help=f"{', '.join(SUBJECTS)} (default: all but the last two)"
+    )
+    parser.add_argument("--keep", action="store_true", help="write the tables of the given subjects to RESULTS.md")
     given = parser.parse_args()
     if unknown := set(given.subjects) - SUBJECTS.keys():
-        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(SUBJECTS)}")
+        parser.error(f"unknown subject: {', '.join(sorted(unknown))}; choose from {', '.join(SUBJECTS)}")
     asked = given.subjects or list(ORDINARY)
     measured = {name: await SUBJECTS[name].rows() for name in asked}
     tables = {name: f"## {name.capitalize()}\n\n{table(rows)}\n" for name, rows in measured.items()}

@@ -90,7 +90,7 @@ async def measure_hook() -> list[Row]:
             rivals[name] = process(*calls, env={"XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)})
         took = await series(rivals, rounds=30)
         if not Path(place, "2", "nacre", "audit.jsonl").exists():
-            raise FileNotFoundError("no audit trail was kept")
+            raise FileNotFoundError("the hook wrote no audit trail")
     return [
         Row(f"`nacre hook`, {name}: median, least", f"{ms(statistics.median(each))}, {ms(min(each))}", "", "≤ 80 ms")
         for name, each in took.items()

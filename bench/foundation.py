@@ -42,7 +42,7 @@ async def latency(bash: Bash) -> list[Row]:
         floor = Floor("true")
         rivals["C"] = floor.once
     except FileNotFoundError:
-        print("no C compiler: no floor", file=sys.stderr)
+        print("no C compiler, so no C baseline", file=sys.stderr)
     took = await medians(rivals, ROUNDS)
     if floor is not None:
         floor.close()

@@ -153,5 +153,5 @@ def ms(seconds: float) -> str:
 
 def run(main: Callable[[], Awaitable[None]]) -> None:
     if sys.platform != "linux":
-        print("The figures are about Linux; elsewhere they mean little.", file=sys.stderr)
+        print("These benchmarks are made for Linux; elsewhere they mean little.", file=sys.stderr)
     asyncio.run(main())  # type: ignore[arg-type]

@@ -121,7 +121,7 @@ async def main(minutes: float) -> None:
             if not await MIXED[name].run(place):
                 reason = place.reasons.pop() if place.reasons else "no reason known"
                 wrong[f"{name}: {reason}"] += 1
-                print(f"{name} did not end as it had to: {reason}", file=sys.stderr)
+                print(f"unexpected end of {name}: {reason}", file=sys.stderr)
             made[name] += 1
 
     async def look() -> None:

@@ -70,5 +70,5 @@ async def rows() -> list[Row]:
         if name in took:
             found.append(Row(what, ms(took[name]), f"{took[name] / free:.2f} ×", goal))
         else:
-            found.append(Row(what, "not to be had here"))
+            found.append(Row(what, "not available here"))
     return found

@@ -73,7 +73,7 @@ async def rows() -> list[Row]:
     told = json.loads(said)
     before, after, kinds, wrong = told["before"], told["after"], told["kinds"], told["wrong"]
     if wrong:
-        print(f"not as they had to end: {wrong}", file=sys.stderr)
+        print(f"unexpected ends: {wrong}", file=sys.stderr)
     count, right = sum(kinds.values()), sum(kinds.values()) - sum(wrong.values())
     what = f"{count:,} runs of {len(kinds)} kinds, {WORKERS} at a time: ended as they had to"
     return [
@@ -166,7 +166,7 @@ async def main() -> None:
     await calm_down(bash, tasks)
     while (after := measure_held(keeper)) != before and time.monotonic() < until:
         await calm_down(bash, tasks)
-    assert keeper_connection().pid == keeper, "the keeper is another one now"
+    assert keeper_connection().pid == keeper, "the keeper was replaced during the test"
     host, kept = now_resident(keeper)
     grown = host - resident[0], kept - resident[1]
     most = memory(os.getpid())[1], memory(keeper)[1]

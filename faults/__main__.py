@@ -26,13 +26,13 @@ from tests.support.census import MARK
 
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
-    parser.add_argument("--fault", action="append", metavar="NAME", help=f"or the beginning of it: {', '.join(FAULTS)}")
-    parser.add_argument("--rounds", type=int, help="in all, instead of as many as each fault has in a whole run")
-    parser.add_argument("--seed", type=int, default=0, help="of the first round")
+    parser.add_argument("--fault", action="append", metavar="NAME", help=f"or its beginning: {', '.join(FAULTS)}")
+    parser.add_argument("--rounds", type=int, help="total number of rounds (default: each fault's own number)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first round (default: 0)")
     asked = parser.parse_args()
     chosen = [name for name in FAULTS if asked.fault is None or name.startswith(tuple(asked.fault))]
     if not chosen:
-        parser.error(f"there is no fault {asked.fault[0]!r}; there are {', '.join(FAULTS)}")
+        parser.error(f"unknown fault: {asked.fault[0]!r}; choose from {', '.join(FAULTS)}")
     whole = sum(FAULTS[name].rounds for name in chosen)
     share = 1 if asked.rounds is None else asked.rounds / whole
     print(f"| {'fault':28} | rounds | failed | seconds |\n|{'-' * 30}|-------:|-------:|--------:|", flush=True)

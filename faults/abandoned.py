@@ -31,9 +31,9 @@ async def callers(round: Round) -> None:
     for pid in [keeper.pid, *(forked if round.random.random() < 0.4 else ())]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    # Runs that may become tasks have dedicated keepers: with those alone, nobody looks at the other keeper's channel.
+    # Runs that may become tasks have dedicated keepers: if all runs are such, nothing reads the other keeper's channel.
     if any(request.yield_after is None for request in requests) and round.random.random() < 0.5:
-        while not keeper.dead:  # until the very turn of the event loop in which the death is noticed
+        while not keeper.dead:  # up to the iteration of the event loop in which the death is noticed
             await turn_loop()
     else:
         await round.moment(0.06)

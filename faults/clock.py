@@ -26,7 +26,7 @@ _PROGRAM = "import sys; from faults.clock import run_with_jumping_clock; run_wit
 async def jumps(round: Round) -> None:
     """No task is reported lost or cleaned up, no timeout is early or late, and no duration is negative."""
     said = await round.program(_PROGRAM, round.store, round.random.randrange(10**6))
-    need(said == "good\n", f"it said {said!r}")
+    need(said == "good\n", f"it printed {said!r}")
     ended = [task.outcome for task in round.tasks.list()]
     need(ended == [Exited(7)] * 2, f"the tasks: {ended}")
 

@@ -96,7 +96,7 @@ async def no_state(round: Round) -> None:
         with suppress(FileNotFoundError):  # the task's keeper, which is about to exit, removes files, too
             shutil.rmtree(round.store)
     need(not round.tasks.list(), "it is still listed")
-    await until(lambda: not is_alive(pid), "the end of a task that nobody can read", within=HANG_TIMEOUT_S)
+    await until(lambda: not is_alive(pid), "the end of a task whose files are gone", within=HANG_TIMEOUT_S)
     await round.has_counted(await round.start_task())
 
 

@@ -84,7 +84,7 @@ async def threads(round: Round) -> None:
 async def heirs(round: Round) -> None:
     """Kill a forked keeper repeatedly, while it has a command or waits for the next."""
     if not LINUX:
-        pytest.skip("without the Linux parts none comes back, and none has a name to be found by")
+        pytest.skip("in portable mode no keeper returns to the pool, and none can be found by its name")
     kills, patient = _Kills(round), Request("", yield_after=HANG_TIMEOUT_S)
 
     def ctx() -> ToolContext:
@@ -176,7 +176,7 @@ def _ran_once(round: Round, held: _RunReport, others: list[list[_RunReport]]) ->
     for number, result, kills in (held, *chain.from_iterable(others)):
         whole = (result.outcome, result.stdout) == (Exited(0), f"{number}\n") and number in ran
         begun = result.pid is not None
-        need(begun or number not in ran, f"{number} has run, and nobody has heard of it: {result.summary}")
+        need(begun or number not in ran, f"{number} has run, but no start was reported: {result.summary}")
         lost = isinstance(result.outcome, Lost) and kills >= (1 if begun else 2)
         need(whole or lost, f"{number}: {result.summary}, {result.stdout!r}; begun: {begun}, kills: {kills}")
 

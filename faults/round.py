@@ -32,7 +32,7 @@ from nacre.keeper.client.connection import keeper_connection
 from nacre.profiles import DEFAULT
 from nacre.result import Exited, Result
 from nacre.tasks import Tasks
-from tests.support.census import fds, is_alive, strays
+from tests.support.census import fds, is_alive, stray_processes
 from tests.support.hosts import run_host
 from tests.support.waiting import find_lasting, until
 
@@ -214,7 +214,7 @@ async def _keeper_lets_go(round: Round) -> None:
 def _leftover_processes(there: Set[int]) -> dict[int, str]:
     """Return processes left by commands while their keeper lives, and any others once it has exited. They are killed,
     because they would disturb the next round."""
-    left = find_lasting(strays, within=_LEAVING)
+    left = find_lasting(stray_processes, within=_LEAVING)
     keeper_connection().shut_down()
     left |= find_lasting(
         lambda: {pid: what for pid, what in list_descendants().items() if pid not in there}, within=_LEAVING

@@ -30,7 +30,7 @@ async def descriptors(round: Round) -> None:
     )
     access = round.random.choice([mode for mode in round.bash.access_modes if mode != "workspace"])
     said = await round.program(_PROGRAM, kind, round.store, most, access)
-    need(said == "good\n", f"{kind} {most} {access}: it said {said!r}")
+    need(said == "good\n", f"{kind} {most} {access}: it printed {said!r}")
 
 
 async def processes(round: Round) -> None:
@@ -46,4 +46,4 @@ async def processes(round: Round) -> None:
     os.chown(store, user, user)
     room, cold = round.random.randrange(_ROOM, 16), round.random.choice(("", "cold"))
     said = await round.program(_PROGRAM, "no_processes", store, room, cold, through=through)
-    need(said == "good\n", f"room for {room} {cold}: it said {said!r}")
+    need(said == "good\n", f"room for {room} {cold}: it printed {said!r}")

@@ -42,7 +42,7 @@ async def host(round: Round) -> None:
         await round.moment()
         program.send_signal(signal.SIGCONT)
         said, _ = await asyncio.to_thread(program.communicate, timeout=HANG_TIMEOUT_S)
-    need(said.removeprefix("ready\n") == f"timed out after 0.2 s\n[]\nexit 7\n{COUNTED}", f"it said {said!r}")
+    need(said.removeprefix("ready\n") == f"timed out after 0.2 s\n[]\nexit 7\n{COUNTED}", f"it printed {said!r}")
 
 
 async def others(round: Round) -> None:

@@ -25,14 +25,14 @@ _PIECE = 100
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=", ".join(TARGETS))
-    parser.add_argument("--cases", type=int, default=100_000, help="in all (default: 100,000)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first case")
+    parser.add_argument("--cases", type=int, default=100_000, help="total number of cases (default: 100,000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first case (default: 0)")
     asked = parser.parse_args()
     names = asked.targets or list(TARGETS)
     if unknown := [name for name in names if name not in TARGETS]:
-        parser.error(f"there is no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
+        parser.error(f"unknown target: {unknown[0]!r}; choose from {', '.join(TARGETS)}")
     for name in [name for name in names if TARGETS[name].missing]:
-        print(f"{name:10} is left out: {TARGETS[name].missing} (`make fuzz` has it)", flush=True)
+        print(f"{name:10} is skipped: {TARGETS[name].missing} (`make fuzz` installs it)", flush=True)
         names.remove(name)
     shares = _shares(names, asked.cases)
     failed = 0

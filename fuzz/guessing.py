@@ -72,7 +72,7 @@ def _draw_texts(number: int) -> list[str]:
         _draw(found, number * _ROUNDS + turn)
         if len(found) >= _BATCH:
             return list(found)[-_BATCH:]  # the first texts are the same every time
-    raise AssertionError(f"hypothesis has made up no more than {len(found)} texts of {_BATCH}")
+    raise AssertionError(f"hypothesis has generated only {len(found)} of {_BATCH} texts")
 
 
 def _draw(found: dict[str, None], number: int) -> None:

@@ -101,9 +101,9 @@ def _call(given: dict[str, Any] | str, cwd: object, *, asks: bool) -> Call | str
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands in it twice")
+        raise ValueError("duplicate key")
     return found
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from fuzz.files import damage_bytes
-from tests.adapters.mcp.door import Raw, raw
+from tests.adapters.mcp.clients import Raw, raw
 
 _CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "0"}}
 _CURRENT = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}

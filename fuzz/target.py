@@ -105,7 +105,7 @@ def verdict(target: Target, case: Case) -> str:
     """Return what is wrong with the handling of a case, including an exception and a timeout; empty if nothing is."""
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"it takes more than {SLOW} seconds of the processor, or {STUCK} by the clock")
+        raise TimeoutError(f"it takes more than {SLOW} s of CPU time, or {STUCK} s in all")
 
     before = [(number, signal.signal(number, late)) for number in (signal.SIGALRM, signal.SIGPROF)]
     signal.alarm(STUCK)

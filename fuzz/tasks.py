@@ -226,7 +226,7 @@ def _untrue(task: Task, files: dict[str, bytes]) -> str:
     if min(task.bytes, task.dropped, task.duration, task.idle or 0, task.created) < 0:
         return f"less than nothing: {task}"
     if task.state == "broken":
-        return "" if task.problem and task.outcome is None else "it is broken, and nobody says why"
+        return "" if task.problem and task.outcome is None else "the task is broken, and its `problem` is empty"
     asked, over = _loads(files[TASK]), _loads(files.get(STATUS, b"null"))
     if isinstance(asked, dict) and (task.command, task.cwd, task.created) != (
         asked["command"], asked["cwd"], asked["created"],

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # usage: agents.sh DIR
 #
-# Installs the agents that `nacre hook` guards into DIR, from the npm registry: what `make test-agents` tests against.
-# Does nothing when they are there. Their versions and the hashes of all that they need are in pins/agents; newer ones
-# are tried by hand, and then named there (`npm install --package-lock-only --omit-lockfile-registry-resolved`).
+# Installs the agents that `nacre hook` guards into DIR, from the npm registry, for `make test-agents`.
+# Does nothing if they are installed. pins/agents has their versions and the hashes of all dependencies. Newer versions
+# are tested by hand first, then pinned (`npm install --package-lock-only --omit-lockfile-registry-resolved`).
 #
-# No package runs a script of its own, but one: that of Claude Code puts the program for this system, which npm has
-# fetched and checked, in its place. keytar and node-pty, which Gemini CLI can do without, would compile something.
+# No package runs an install script, except one: Claude Code's moves the program for this system, which npm has
+# fetched and verified, into place. Those of keytar and node-pty, optional for Gemini CLI, would compile code.
 set -euo pipefail
 pins=$(cd "$(dirname "$0")/../pins/agents" && pwd)
 mkdir -p "$1"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: container-image.sh PROGRAM NAME
 #
-# An image with bash and the usual tools, made of what is on this machine: nothing is fetched.
+# Builds an image with bash and the usual tools from files of this machine. Fetches nothing.
 set -euo pipefail
 program=$1 name=$2
 root=$(mktemp -d)

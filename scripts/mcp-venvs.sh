@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 
 scripts/venv.sh .venv-mcp mcp
 
-# What is installed there is a copy: made anew when anything of the project is newer. Its dependencies are pinned and
-# checked by their hashes; it is built by what .venv-mcp has, so that nothing else is fetched.
+# nacre is installed there as a copy, and again when a file of the project is newer. Its dependencies are pinned and
+# verified by hash; .venv-mcp has the build tools, so that nothing else is fetched.
 only=.venv-mcp-only
 pip() { "$only/bin/python" -m pip install -qq --disable-pip-version-check "$@"; }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# npm, for suites that test against other people's programs of its registry. As root on Debian and its like it installs
-# itself; else it says what is missing.
+# Checks for npm, for suites that test programs from its registry. Installs it as root on Debian and its derivatives;
+# otherwise says what is missing.
 set -euo pipefail
 command -v npm >/dev/null && exit
 if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Portable mode looks at processes with `ps`. Installs it where that is ours to do, else says what is missing.
+# Portable mode lists processes with `ps`. Installs it as root on Debian, otherwise says what is missing.
 set -euo pipefail
 if command -v ps >/dev/null; then
     exit

@@ -27,10 +27,10 @@ pin() { # NAME WHAT…: what it takes beside development
 pin dev
 pin frameworks pins/frameworks.in --extra anthropic --extra claude-agent-sdk --extra deepagents --extra inspect-ai \
     --extra langchain --extra mcp --extra openai-agents --extra pydantic-ai
-# What all of them have is the same in each.
+# Packages that several environments share have the same version in each.
 pin mcp --extra mcp -c pins/dev.txt
 pin ray --extra ray -c pins/dev.txt
 pin telemetry pins/telemetry.in -c pins/dev.txt
-# As a user would have it, without development.
+# An environment as a user has it, without development tools.
 write mcp-only pyproject.toml --extra mcp -c pins/mcp.txt
 write rivals pins/rivals.in

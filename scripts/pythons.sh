@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Lists the Pythons to test with, best first, one per minor version: "3.12 /where/it/is/python3.12".
 #
-# Usable is a released CPython from 3.11 up that can make a venv: each is tried, not judged by its name. PYTHON=…
-# restricts the search to that one. Words given as arguments go before each trial, so `pythons.sh sudo -u nobody`
+# Usable means a released CPython from 3.11 up that can make a venv; each is tested, whatever its name. PYTHON=…
+# restricts the search to that one. Arguments are put before each test command, so `pythons.sh sudo -u nobody`
 # lists what that user can run.
 set -euo pipefail
 

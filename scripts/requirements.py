@@ -42,7 +42,7 @@ def main() -> int:
     rows = ROW.findall((options.root / "docs" / "requirements.md").read_text(encoding="utf-8"))
     tests: dict[str, list[str]] = {id: [] for id, _ in rows}
     listed = Counter(id for id, _ in rows)
-    complaints = [f"docs/requirements.md: {id} is there twice" for id, times in listed.items() if times > 1]
+    complaints = [f"docs/requirements.md: {id} occurs twice" for id, times in listed.items() if times > 1]
     for path in sorted((options.root / "tests").rglob("*.py")):
         marks = read(path, path.relative_to(options.root).as_posix())
         complaints += marks.complaints

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the sandbox is measured against, as far as it can be had here: bubblewrap, and two packages in .venv-rivals.
+# Installs the rivals of the sandbox benchmark as far as possible: bubblewrap, and two packages in .venv-rivals.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v bwrap >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then

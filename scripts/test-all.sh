@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests on every Python from 3.11 up that is here, each in its own .venv-3.x. Arguments go to pytest.
+# Runs the tests on every Python from 3.11 up that is installed, each in its own .venv-3.x. Arguments go to pytest.
 # SKIP names versions to leave out: SKIP='3.11 3.14'.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: test-containers.sh [ARGUMENTS FOR PYTEST]
 #
-# The engines with podman and bubblewrap, which are installed if this is root and a Debian. Elsewhere they must be here.
-# Without arguments the tests of other suites that need bubblewrap as well: those suites run before it is installed.
+# Tests the engines with podman and bubblewrap. Installs both as root on Debian; elsewhere they must be installed.
+# Without arguments it also runs other suites' tests that need bubblewrap: those suites run before it is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! { command -v podman && command -v bwrap; } >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
@@ -11,7 +11,7 @@ if ! { command -v podman && command -v bwrap; } >/dev/null && [[ $(id -u) == 0 ]
 fi
 scripts/venv.sh .venv
 export CONTAINERS_CONF=$PWD/.containers.conf NACRE_TEST_CONTAINERS=
-# podman asks for more descriptors than whoever lacks the right to raise limits can give
+# podman's default limit on descriptors is more than a process without the right to raise limits may set
 printf '[containers]\ndefault_ulimits = ["nofile=%d:%d", "nproc=4096:4096"]\n' "$(ulimit -Sn)" "$(ulimit -Hn)" >"$CONTAINERS_CONF"
 for program in podman docker; do
     if "$program" images >/dev/null 2>&1; then
@@ -23,6 +23,6 @@ done
 .venv/bin/pytest --dist=load tests/engines "$@"
 if (($# == 0)); then
     .venv/bin/pytest --dist=load -m bubblewrap tests/escapes tests/cli
-    # Most people have bubblewrap to do without root.
+    # bubblewrap is mostly used without root.
     [[ $(id -u) != 0 ]] || scripts/test-user.sh --dist=load -m bubblewrap tests/escapes tests/cli
 fi

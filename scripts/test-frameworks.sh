@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: test-frameworks.sh [NAME…]
 #
-# Runs the tests of the adapters against their frameworks, all of them or the named ones (langchain, inspect-ai, …), in
+# Runs the tests of the adapters with their frameworks, all of them or the named ones (langchain, inspect-ai, …), in
 # the environment .venv-frameworks, which it makes. ARGS go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +13,6 @@ for name; do
 done
 ((${#tests[@]})) || tests=(tests/adapters/test_*.py)
 
-# Their warnings are theirs to mend. One by one as a worker gets free: some files take ten times as long as others.
+# We cannot fix the frameworks' own warnings. Files go to the next free worker: some take ten times as long as others.
 # shellcheck disable=SC2086
 exec .venv-frameworks/bin/pytest -m framework -o filterwarnings=default -p no:benchmark --dist=worksteal "${tests[@]}" ${ARGS:-}

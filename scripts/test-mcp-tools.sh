@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the MCP server against programs of the protocol's own people: the inspector, the conformance suite and the
+# Runs the MCP server against the official programs of the protocol: the inspector, the conformance suite and the
 # TypeScript client. Needs node 20 or newer, npm, and what `make test-mcp` has set up. Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ if [[ $(cat "$place/made" 2>/dev/null) != "$made_from" ]]; then
     mkdir "$place"
     cp pins/mcp-tools/package.json pins/mcp-tools/package-lock.json "$place"
     npm ci --prefix "$place" --no-audit --no-fund --ignore-scripts --loglevel=error
-    # The inspector's command line looks for its manifest where the whole inspector has it, one directory higher.
+    # The inspector's command line expects its manifest one directory higher, where the full inspector has it.
     (cd "$place/node_modules/@modelcontextprotocol" && cp inspector-cli/package.json .)
     echo "$made_from" >"$place/made"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: test-ray.sh [ARGUMENTS FOR PYTEST]
 #
-# The Ray engine on a cluster of three nodes, all on this machine, in an environment of its own.
+# Tests the Ray engine on a cluster of three nodes on this machine, in a separate environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv-ray

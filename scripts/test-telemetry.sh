@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: test-telemetry.sh [ARGUMENTS FOR PYTEST]
 #
-# The spans of runs, with the real OpenTelemetry SDK, in an environment of its own.
+# Tests the spans of runs with the real OpenTelemetry SDK, in a separate environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv-telemetry

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the tests as a user without privileges. Arguments go to pytest.
 #
-# From root the tests run as TEST_UID (nobody), who may reach neither this clone nor this Python: so in a copy of the
-# project, with a Python that this user was seen to run, and with a home of its own. The copy is removed at the end.
-# TEST_ODD=1 makes that place an odd one: see test-odd.sh.
+# As root it runs them as TEST_UID (nobody), which may have no access to this clone and this Python: so in a copy of the
+# project, with a Python that this user can run, and with a private home. It removes the copy at the end.
+# TEST_ODD=1 makes that environment odd: see test-odd.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uid=${TEST_UID:-65534}
@@ -46,7 +46,7 @@ if [[ $odd ]]; then
 fi
 mkdir "$project" "$home" "$tmp"
 
-# Tracked and new files, as they are now. The clone may belong to somebody else, which git would refuse.
+# Tracked and new files, as they are now. git would refuse a clone that belongs to another user.
 git -c safe.directory='*' ls-files -z --cached --others --exclude-standard |
     while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done |
     tar -c --null -T - | tar -x --no-same-owner -C "$project"
@@ -55,7 +55,7 @@ if pythons=$(scripts/pythons.sh "${as_user[@]}" / 2>/dev/null); then
     read -r _ python <<<"$pythons"
 else
     prefix=$("$root_python" -I -c 'import sys; print(sys.base_prefix)')
-    echo "uid $uid can run no Python here: taking a copy of $prefix" >&2
+    echo "uid $uid can run no Python here: copying $prefix" >&2
     mkdir "$work/python"
     tar -c -C "$prefix" --exclude=site-packages --exclude=__pycache__ --exclude=./lib/python3.*/test . |
         tar -x --no-same-owner -C "$work/python"
@@ -66,16 +66,16 @@ PYTHON=$python "$project/scripts/venv.sh" .venv
 [[ $(id -u) != 0 ]] || chown -R "$uid:$uid" "$work"
 chmod 700 "$home" "$tmp"
 
-# What the tests run through: as root, then as the user.
+# The commands that the tests run through: as root, then as the user.
 outer=() inner=()
 if [[ $odd ]]; then
     ulimit -n 256
     inner=(.venv/bin/python -m tests.support.container_profile)
-    # In a pid namespace this /proc is one of its own: the options of the machine's stay what they are.
+    # In a PID namespace this /proc is private: the options of the machine's /proc do not change.
     hide='mount -t proc -o hidepid=2 proc /proc && "$@"; exit'
     outer=(unshare --mount --propagation private --pid --fork --kill-child bash -c "$hide" hidepid)
     if ! "${outer[@]}" true 2>/dev/null; then
-        echo 'without hidepid=2, which takes root and namespaces to set up' >&2
+        echo 'without hidepid=2, which needs root and namespaces' >&2
         outer=()
     fi
 fi

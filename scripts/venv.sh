@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # usage: venv.sh DIR [NAME]
 #
-# Makes the virtual environment DIR: what is pinned in pins/NAME.txt (dev: what development needs), each file checked by
-# its hash, and nacre itself, editable. Uses PYTHON, or the best that is found. Does nothing when DIR was made from the
+# Makes the virtual environment DIR: the packages pinned in pins/NAME.txt (default: dev), each file verified by
+# its hash, and nacre itself, editable. Uses PYTHON, or the best one found. Does nothing if DIR was made from the
 # same pins, the same project file, in the same place, for the same PYTHON.
 #
-# By uv where that is pinned, too, the one that is here or the pinned one: a minute where pip takes six.
+# Uses uv if it is pinned too, installed or not: a minute where pip takes six.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$1
@@ -20,7 +20,7 @@ if [[ -x $venv/bin/python && $(made_from) == "$(cat "$venv/made-from" 2>/dev/nul
     exit
 fi
 
-# Twice quiet: errors only.
+# -qq: errors only.
 pip() { "$venv/bin/python" -m pip install -qq --disable-pip-version-check "$@"; }
 
 by_uv() {

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from nacre import Bash
-from tests.support.census import MARK, strays
+from tests.support.census import MARK, stray_processes
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import find_lasting
 
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_left_running() -> Iterator[None]:
     yield
-    left = find_lasting(strays)
+    left = find_lasting(stray_processes)
     for pid in left:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)  # else every later test would fail, too

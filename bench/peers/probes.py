@@ -163,7 +163,7 @@ def _both_up(scene: Scene) -> None:
     end = time.monotonic() + AMPLE
     while len(alive(scene.mark)) < 2:
         if time.monotonic() > end:
-            raise RuntimeError("the command was never seen to run")
+            raise RuntimeError("the command did not start")
         time.sleep(0.02)
 
 

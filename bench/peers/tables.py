@@ -217,7 +217,7 @@ RACES = (
 
 
 def ahead(findings: list[Findings], row: str) -> list[str]:
-    """Return a line for each race: the figure of this row of nacre's, and the peers with a smaller one."""
+    """Return a line for each race: nacre's figure in this row, and the peers with a smaller one."""
     lines = []
     for race in RACES:
         ours = next((race.time_of(found) for found in findings if found.peer.name == row), None)
@@ -266,4 +266,6 @@ def _cell(column: Column, found: Findings, short: bool) -> str:
     return column.cell(facts)
 
 
-assert {column.probe for columns in TABLES.values() for column in columns} == set(PROBES), "each probe is shown"
+assert {column.probe for columns in TABLES.values() for column in columns} == set(PROBES), (
+    "a probe is missing from the tables"
+)

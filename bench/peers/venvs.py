@@ -115,7 +115,7 @@ def _base(peer: Peer) -> str:
         version, _, path = line.partition(" ")
         if _parts(version) >= _parts(peer.python):
             return path
-    raise NotInstalled(f"needs Python {peer.python}, which is not here")
+    raise NotInstalled(f"needs Python {peer.python}, which is not installed")
 
 
 def _parts(version: str) -> tuple[int, ...]:

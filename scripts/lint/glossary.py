@@ -97,7 +97,7 @@ def read_glossary(path: Path) -> Glossary:
         else:
             old, _, new = (part.strip() for part in line.partition(" -> "))
             if old in entries:
-                raise GlossaryError(f"{path.name}:{number}: {old} is there twice")
+                raise GlossaryError(f"{path.name}:{number}: duplicate entry {old}")
             entries[old] = new
     return glossary
 

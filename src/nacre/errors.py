@@ -104,7 +104,7 @@ class InvalidPolicy(NacreError):
 
 
 class InvalidConfig(NacreError):
-    """An invalid setting: the message says where it stands and what is wrong, `hint` how to fix it."""
+    """An invalid setting: the message has its place and the problem, `hint` the fix."""
 
     def __init__(self, message: str, hint: str = "", *, file: str = "", line: int = 0, key: str = "") -> None:
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""

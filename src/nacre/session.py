@@ -92,15 +92,18 @@ class Session:
         return MappingProxyType(self._env_changes)
 
     async def run(self, request: Request | str) -> Result:
-        """Run a command, as `Bash.run` does, and update the session."""
+        """Run a command in the session's directory and environment; return its result. Raises InvalidRequest for a
+        request that cannot be run, and what else `Bash.run` raises."""
         return await collect_result(self.stream(request))
 
     async def call(self, arguments: Mapping[str, Any] | str) -> Answer:
-        """Run one tool call of a model, as `Bash.call` does, and update the session."""
+        """Run one tool call of a model, as `Bash.call` does, and return the answer. `arguments`: an object or its JSON.
+        An invalid call is an answer, not an exception."""
         return await answer_call(self._bash.profile, arguments, self._ctx, lambda request, _: self.stream(request))
 
     async def stream(self, request: Request | str) -> AsyncGenerator[Event, None]:
-        """Run a command and yield its events, as `Bash.stream` does, and update the session before the last one."""
+        """Run a command and yield its events, as `Bash.stream` does. The session is updated before the last one. Raises
+        the same exceptions as `run`."""
         request = Request(request) if isinstance(request, str) else request
         await self._limiter.acquire()
         state = None

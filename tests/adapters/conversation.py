@@ -2,9 +2,9 @@
 read its output, kill it, see that nothing runs.
 
 A framework's fake model asks `next_call` for its next step, given the answers so far. The answers must be the same
-through each framework, word for word, except for what differs from run to run (`plain`). There is a second conversation
-for models that have only a shell (`COMMANDS`, `STREAMS`), and one of odd calls (`ODD`), which are compared with the
-answers that they get without any framework.
+through each framework, word for word, after `normalize_answers`. There is a second conversation for models that have
+only a shell (`COMMANDS`, `STREAMS`), and one of odd calls (`ODD`), which are compared with the answers that they get
+without any framework.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ TEXTS = [
     "[nacre: bash-ID killed by process N of user N after N s]",
     "No task is running. Pass all=true for those that have ended.",
 ]
-"""The answers that the model gets, normalized by `plain`."""
+"""The answers that the model gets, normalized by `normalize_answers`."""
 
 ERRORS = ["", "", "", "unknown_argument", "", "", "", ""]
 """Error code of each answer that reports an invalid call. Frameworks that mark errors mark exactly these."""
@@ -148,9 +148,9 @@ ODD_ERRORS = [
 
 
 async def without_framework(calls: Sequence[Call], ctx: ToolContext) -> list[str]:
-    """Return the answers to these calls without a framework, normalized by `plain`."""
+    """Return the answers to these calls without a framework, normalized by `normalize_answers`."""
     box = Toolbox(ctx=ctx)
-    return plain([(await box.call(call.name, call.arguments)).text for call in calls], ctx)
+    return normalize_answers([(await box.call(call.name, call.arguments)).text for call in calls], ctx)
 
 
 def task_in(text: str) -> str:
@@ -159,7 +159,7 @@ def task_in(text: str) -> str:
     return found[0]
 
 
-def plain(said: Sequence[str], ctx: ToolContext) -> list[str]:
+def normalize_answers(said: Sequence[str], ctx: ToolContext) -> list[str]:
     """Normalize the answers: replace task ids (distinct ids stay distinct), directories, PIDs and durations."""
     ids: dict[str, str] = {}
 
@@ -176,9 +176,9 @@ def plain(said: Sequence[str], ctx: ToolContext) -> list[str]:
     return found
 
 
-def plain_streams(found: Sequence[CommandStreams], ctx: ToolContext) -> list[CommandStreams]:
-    """Normalize the streams of shell calls like `plain`."""
-    texts = iter(plain([text for each in found for text in (each.stdout, each.stderr)], ctx))
+def normalize_streams(found: Sequence[CommandStreams], ctx: ToolContext) -> list[CommandStreams]:
+    """Normalize the streams of shell calls like `normalize_answers`."""
+    texts = iter(normalize_answers([text for each in found for text in (each.stdout, each.stderr)], ctx))
     return [CommandStreams(next(texts), next(texts), each.code) for each in found]
 
 

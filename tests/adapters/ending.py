@@ -13,7 +13,7 @@ from tests.support.lifeline import Lifeline
 ENDINGS = ("cancelled", "out of time")
 
 
-async def ended_by(how: str, run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
+async def end_run_by(how: str, run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
     """End the run, whose command holds `life`, and wait until all that it started is dead."""
     if how == "cancelled":
         task = asyncio.ensure_future(run)
@@ -23,11 +23,11 @@ async def ended_by(how: str, run: Coroutine[Any, Any, Any], life: Lifeline) -> N
             await task
     else:
         with pytest.raises(TimeoutError):
-            await _until_held(run, life)
+            await _run_until_held(run, life)
     await life.wait_until_ended()
 
 
-async def _until_held(run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
+async def _run_until_held(run: Coroutine[Any, Any, Any], life: Lifeline) -> None:
     async def expire() -> None:
         await life.wait_until_held()
         limit.reschedule(asyncio.get_running_loop().time())

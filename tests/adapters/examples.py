@@ -13,7 +13,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 ROOT = Path(__file__).parents[2]
 
 
-def does_what_it_says(name: str, directory: Path) -> None:
+def check_example(name: str, directory: Path) -> None:
     """Run the example; check that each `print` prints its comment."""
     path = ROOT / "examples" / name
     words = [sys.executable, str(path)]
@@ -24,7 +24,7 @@ def does_what_it_says(name: str, directory: Path) -> None:
     assert done.stdout.splitlines() == shown
 
 
-def shown_for(section: str, **given: Any) -> dict[str, Any]:
+def run_docs_example(section: str, **given: Any) -> dict[str, Any]:
     """Run the first Python block of a section (empty: before the first section); return its names."""
     page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
     text = page.partition(f"\n## {section}\n")[2] if section else page.partition("\n## ")[0]

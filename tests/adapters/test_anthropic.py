@@ -28,13 +28,13 @@ from tests.adapters.conversation import (
     TEXTS,
     CallerObserver,
     next_call,
-    plain,
+    normalize_answers,
     project,
     task_in,
     without_framework,
 )
-from tests.adapters.ending import ENDINGS, ended_by
-from tests.adapters.examples import does_what_it_says, shown_for
+from tests.adapters.ending import ENDINGS, end_run_by
+from tests.adapters.examples import check_example, run_docs_example
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import turn_loop
 
@@ -96,7 +96,7 @@ def text_of(block: Block) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def converses(results: list[Block]) -> Block | None:
+def respond_next_call(results: list[Block]) -> Block | None:
     call = next_call([text_of(block) for block in results])
     return None if call is None else {"name": call.name, "input": call.arguments}
 
@@ -114,8 +114,8 @@ def errors(api: Api) -> list[bool]:
 
 async def test_anthropic_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
-    api = Api(converses)
-    assert plain(await api.converse(*tools(Bash(observers=[heard]), ctx)), ctx) == TEXTS
+    api = Api(respond_next_call)
+    assert normalize_answers(await api.converse(*tools(Bash(observers=[heard]), ctx)), ctx) == TEXTS
     assert errors(api) == [bool(code) for code in ERRORS]
     assert heard.callers == ["anthropic"] * ASKED
 
@@ -128,7 +128,7 @@ async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> 
         return None if call is None else {"name": call.name, "input": call.arguments}
 
     api = Api(respond)
-    assert plain(await api.converse(*tools(ctx=ctx)), ctx) == await without_framework(ODD, ctx)
+    assert normalize_answers(await api.converse(*tools(ctx=ctx)), ctx) == await without_framework(ODD, ctx)
     assert errors(api) == [bool(code) for code in ODD_ERRORS]
 
 
@@ -143,7 +143,7 @@ async def test_anthropic_defined_bash_tool_gives_the_same_conversation(tmp_path:
         return None
 
     api = Api(respond)
-    said = plain(await api.converse(BashTool(Bash(observers=[heard]), ctx), *task_tools(ctx)), ctx)
+    said = normalize_answers(await api.converse(BashTool(Bash(observers=[heard]), ctx), *task_tools(ctx)), ctx)
     assert said == [*TEXTS[:3], SERVED, TEXTS[6]]
     assert errors(api) == [False] * 5
     assert api.requests[0]["tools"][0] == {"type": "bash_20250124", "name": "bash"}
@@ -156,13 +156,13 @@ async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: 
     ctx = ToolContext(working_dir=tmp_path)
     call = {"name": name, "input": {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"}}
     own = [BashTool(ctx=ctx)] if name == "bash" else tools(ctx=ctx)
-    await ended_by(how, Api(lambda _: call).converse(*own), life)
+    await end_run_by(how, Api(lambda _: call).converse(*own), life)
 
 
 async def test_session_keeps_its_state_after_a_cancelled_call(tmp_path: Path, life: Lifeline) -> None:
     tool = BashTool(ctx=ToolContext(working_dir=tmp_path))
     await tool.call({"command": "export COLOUR=blue"})
-    await ended_by("cancelled", tool.call({"command": f"{life.hold} sleep 600"}), life)
+    await end_run_by("cancelled", tool.call({"command": f"{life.hold} sleep 600"}), life)
     assert await tool.call({"command": "echo $COLOUR"}) == "blue"
 
 
@@ -264,10 +264,10 @@ async def test_restart_argument_may_be_false(tmp_path: Path) -> None:
 
 
 def test_anthropic_example_does_what_it_says(tmp_path: Path) -> None:
-    does_what_it_says("with_anthropic.py", tmp_path)
+    check_example("with_anthropic.py", tmp_path)
 
 
 def test_anthropic_code_on_the_page_works() -> None:
     client = anthropic.AsyncAnthropic(api_key="none")
-    page = shown_for("Anthropic SDK", ctx=ToolContext(), client=client, messages=[])
+    page = run_docs_example("Anthropic SDK", ctx=ToolContext(), client=client, messages=[])
     assert hasattr(page["runner"], "until_done")

@@ -20,12 +20,12 @@ from tests.adapters.conversation import (
     Call,
     CallerObserver,
     next_call,
-    plain,
+    normalize_answers,
     project,
     without_framework,
 )
-from tests.adapters.ending import ENDINGS, ended_by
-from tests.adapters.examples import does_what_it_says, shown_for
+from tests.adapters.ending import ENDINGS, end_run_by
+from tests.adapters.examples import check_example, run_docs_example
 from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
@@ -44,7 +44,7 @@ def use(call: Call | None, number: int) -> Block:
     return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": call.arguments}
 
 
-def converses(results: list[Block]) -> Block:
+def respond_next_call(results: list[Block]) -> Block:
     return use(next_call([text_of(block["content"]) for block in results]), len(results))
 
 
@@ -64,9 +64,9 @@ async def results_of(given: Any) -> list[ToolResultBlock]:
 
 async def test_claude_agent_sdk_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
-    with fake_api(converses) as env:
+    with fake_api(respond_next_call) as env:
         found = await results_of(options(env, tmp_path, Bash(observers=[heard]), ctx))
-    assert plain([text_of(block.content) for block in found], ctx) == TEXTS
+    assert normalize_answers([text_of(block.content) for block in found], ctx) == TEXTS
     assert [bool(block.is_error) for block in found] == [bool(code) for code in ERRORS]
     assert heard.callers == ["claude-agent-sdk"] * ASKED
 
@@ -80,7 +80,7 @@ async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> 
 
     with fake_api(respond) as env:
         found = await results_of(options(env, tmp_path, ctx=ctx))
-    assert plain([text_of(block.content) for block in found], ctx) == await without_framework(ODD, ctx)
+    assert normalize_answers([text_of(block.content) for block in found], ctx) == await without_framework(ODD, ctx)
     assert [bool(block.is_error) for block in found] == [bool(code) for code in ODD_ERRORS]
 
 
@@ -91,7 +91,7 @@ def long_one(life: Lifeline) -> Call:
 @pytest.mark.parametrize("how", ENDINGS)
 async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     with fake_api(lambda results: use(None if results else long_one(life), 0)) as env:
-        await ended_by(how, results_of(options(env, tmp_path, ctx=ToolContext(working_dir=tmp_path))), life)
+        await end_run_by(how, results_of(options(env, tmp_path, ctx=ToolContext(working_dir=tmp_path))), life)
 
 
 async def test_interrupted_agent_leaves_no_process(tmp_path: Path, life: Lifeline) -> None:
@@ -106,8 +106,8 @@ async def test_interrupted_agent_leaves_no_process(tmp_path: Path, life: Lifelin
 
 
 def test_claude_agent_sdk_example_does_what_it_says(tmp_path: Path) -> None:
-    does_what_it_says("with_claude_agent_sdk.py", tmp_path)
+    check_example("with_claude_agent_sdk.py", tmp_path)
 
 
 def test_claude_agent_sdk_code_on_the_page_works() -> None:
-    assert shown_for("claude-agent-sdk", ctx=ToolContext())["options"].allowed_tools[0] == "mcp__nacre__Bash"
+    assert run_docs_example("claude-agent-sdk", ctx=ToolContext())["options"].allowed_tools[0] == "mcp__nacre__Bash"

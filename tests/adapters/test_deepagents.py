@@ -21,9 +21,9 @@ from nacre.adapters.shared.streams import CommandStreams
 from nacre.base.frozen import replace
 from nacre.profiles import DEFAULT
 from nacre.tasks import Tasks
-from tests.adapters.conversation import COMMANDS, SECRET, STREAMS, CallerObserver, plain_streams, project
-from tests.adapters.ending import ENDINGS, ended_by
-from tests.adapters.examples import does_what_it_says, shown_for
+from tests.adapters.conversation import COMMANDS, SECRET, STREAMS, CallerObserver, normalize_streams, project
+from tests.adapters.ending import ENDINGS, end_run_by
+from tests.adapters.examples import check_example, run_docs_example
 from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
@@ -67,7 +67,7 @@ class TestItsPublishedSuite(SandboxIntegrationTests):
         return self._root
 
     @pytest.fixture(autouse=True)
-    def _overtaken(self, sandbox: NacreBackend, request: pytest.FixtureRequest) -> None:
+    def _expect_outdated_tests_to_fail(self, sandbox: NacreBackend, request: pytest.FixtureRequest) -> None:
         if reason := OVERTAKEN.get(request.node.originalname):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
@@ -77,11 +77,11 @@ class Model(GenericFakeChatModel):
         return self
 
 
-def runs(*commands: str) -> Iterator[AIMessage]:
-    return does(*(("execute", {"command": command}) for command in commands))
+def messages_that_run(*commands: str) -> Iterator[AIMessage]:
+    return messages_that_call(*(("execute", {"command": command}) for command in commands))
 
 
-def does(*calls: tuple[str, dict[str, Any]]) -> Iterator[AIMessage]:
+def messages_that_call(*calls: tuple[str, dict[str, Any]]) -> Iterator[AIMessage]:
     for number, (name, arguments) in enumerate(calls):
         yield AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{number}"}])
     yield AIMessage("done")
@@ -95,10 +95,10 @@ async def run_agent(backend: NacreBackend, messages: Iterator[AIMessage]) -> lis
 
 async def test_deepagents_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
-    said = await run_agent(NacreBackend(Bash(observers=[heard]), ctx), runs(*COMMANDS))
+    said = await run_agent(NacreBackend(Bash(observers=[heard]), ctx), messages_that_run(*COMMANDS))
     codes = [message.artifact["exit_code"] for message in said]
     texts = [str(message.content).partition("\n[Command ")[0] for message in said]
-    found = plain_streams([CommandStreams(text, "", code) for text, code in zip(texts, codes, strict=True)], ctx)
+    found = normalize_streams([CommandStreams(text, "", code) for text, code in zip(texts, codes, strict=True)], ctx)
     assert found == [CommandStreams(each.stdout + each.stderr, "", each.code) for each in STREAMS]
     assert heard.callers == ["deepagents"] * len(COMMANDS)
     (task,) = Tasks(ctx.output_dir).list(all=False)
@@ -108,7 +108,7 @@ async def test_deepagents_conversation_matches_the_other_frameworks(tmp_path: Pa
 @pytest.mark.parametrize("how", ENDINGS)
 async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
-    await ended_by(how, run_agent(backend, runs(f"{life.hold} (setsid sleep 600 &); sleep 600")), life)
+    await end_run_by(how, run_agent(backend, messages_that_run(f"{life.hold} (setsid sleep 600 &); sleep 600")), life)
 
 
 async def test_file_tool_writes_are_checked_like_commands(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ async def test_file_tool_writes_are_checked_like_commands(tmp_path: Path) -> Non
         backend = NacreBackend(ctx=ToolContext(working_dir=tmp_path))
         said = await run_agent(
             backend,
-            does(
+            messages_that_call(
                 ("write_file", {"file_path": str(keys), "content": "new\n"}),
                 ("edit_file", {"file_path": str(keys), "old_string": "old", "new_string": "new"}),
                 ("read_file", {"file_path": str(keys)}),
@@ -227,7 +227,7 @@ def test_invalid_command_is_answered_with_exit_code_125(tmp_path: Path) -> None:
 
 
 async def test_deepagents_code_on_the_page_works() -> None:
-    names = shown_for("deepagents", model=Model(messages=runs("echo hello")))
+    names = run_docs_example("deepagents", model=Model(messages=messages_that_run("echo hello")))
     state = await names["agent"].ainvoke({"messages": [("user", "Say hello.")]})
     assert [str(each.content).splitlines()[0] for each in state["messages"] if isinstance(each, ToolMessage)] == [
         "hello"
@@ -235,4 +235,4 @@ async def test_deepagents_code_on_the_page_works() -> None:
 
 
 def test_deepagents_example_does_what_it_says(tmp_path: Path) -> None:
-    does_what_it_says("with_deepagents.py", tmp_path)
+    check_example("with_deepagents.py", tmp_path)

@@ -29,13 +29,13 @@ from tests.adapters.conversation import (
     Call,
     CallerObserver,
     next_call,
+    normalize_answers,
     outcome_in,
-    plain,
     project,
     without_framework,
 )
-from tests.adapters.ending import ENDINGS, ended_by
-from tests.adapters.examples import does_what_it_says, shown_for
+from tests.adapters.ending import ENDINGS, end_run_by
+from tests.adapters.examples import check_example, run_docs_example
 from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
@@ -106,7 +106,7 @@ async def converse(own: list[BaseTool], *, blocking: bool) -> list[ToolMessage]:
             script.messages.append(tool.invoke(call) if blocking else await tool.ainvoke(call))
 
 
-def heard_by(state: Any) -> list[ToolMessage]:
+def tool_answers(state: Any) -> list[ToolMessage]:
     return [message for message in state["messages"] if isinstance(message, ToolMessage)]
 
 
@@ -114,7 +114,7 @@ def heard_by(state: Any) -> list[ToolMessage]:
 async def test_langchain_conversation_matches_the_other_frameworks(tmp_path: Path, blocking: bool) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     told = await converse(tools(Bash(observers=[heard]), ctx), blocking=blocking)
-    assert plain([str(message.content) for message in told], ctx) == TEXTS
+    assert normalize_answers([str(message.content) for message in told], ctx) == TEXTS
     assert [message.status for message in told] == ["error" if error else "success" for error in ERRORS]
     assert [outcome_in(message.artifact or {}) for message in told] == OUTCOMES
     assert heard.callers == ["langchain"] * ASKED
@@ -123,8 +123,8 @@ async def test_langchain_conversation_matches_the_other_frameworks(tmp_path: Pat
 async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> None:
     ctx = project(tmp_path)
     agent = create_agent(Model(messages=messages_for_calls(*ODD)), tools=tools(ctx=ctx))
-    told = heard_by(await agent.ainvoke({"messages": [("user", "Be odd.")]}, {"recursion_limit": 100}))
-    assert plain([str(message.content) for message in told], ctx) == await without_framework(ODD, ctx)
+    told = tool_answers(await agent.ainvoke({"messages": [("user", "Be odd.")]}, {"recursion_limit": 100}))
+    assert normalize_answers([str(message.content) for message in told], ctx) == await without_framework(ODD, ctx)
     assert [message.status for message in told] == ["error" if error else "success" for error in ODD_ERRORS]
 
 
@@ -143,14 +143,14 @@ async def test_tool_calls_of_one_message_run_concurrently(tmp_path: Path) -> Non
     ]
     model = Model(messages=iter([AIMessage("", tool_calls=asks), AIMessage("done")]))
     state = await create_agent(model, tools=tools(ctx=ctx)).ainvoke({"messages": [("user", "Meet.")]})
-    assert [message.content for message in heard_by(state)] == ["two", "one"]
+    assert [message.content for message in tool_answers(state)] == ["two", "one"]
 
 
 @pytest.mark.parametrize("how", ENDINGS)
 async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     call = Call("Bash", {"command": f"{life.hold} (setsid sleep 600 &); sleep 600"})
     agent = create_agent(Model(messages=messages_for_calls(call)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
-    await ended_by(how, agent.ainvoke({"messages": [("user", "Sleep.")]}), life)
+    await end_run_by(how, agent.ainvoke({"messages": [("user", "Sleep.")]}), life)
 
 
 RISKY = Call("Bash", {"command": "git stash drop"})
@@ -165,16 +165,16 @@ async def test_graph_is_interrupted_for_approval_and_resumes_with_it(
     agent = create_agent(Model(messages=messages_for_calls(RISKY)), tools=tools(ctx=ctx), checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
 
-    async def go(given: Any) -> Any:
+    async def invoke_agent(given: Any) -> Any:
         return agent.invoke(given, thread) if blocking else await agent.ainvoke(given, thread)
 
-    state = await go({"messages": [("user", "Drop it.")]})
+    state = await invoke_agent({"messages": [("user", "Drop it.")]})
     (interruption,) = state["__interrupt__"]
     asked = interruption.value
     assert (asked["rule"], asked["command"], asked["cwd"]) == ("git-stash-drop", "git stash drop", str(tmp_path))
     assert asked["reason"]
-    assert heard_by(state) == []
-    (told,) = heard_by(await go(Command(resume=answer)))
+    assert tool_answers(state) == []
+    (told,) = tool_answers(await invoke_agent(Command(resume=answer)))
     ran = "not a git repository" in str(told.content)
     assert ran is (answer is True)
     assert (told.artifact["outcome"]["kind"] == "refused") is (answer is not True)
@@ -191,13 +191,13 @@ async def test_finished_calls_are_not_repeated_after_an_interrupt(tmp_path: Path
     thread: Any = {"configurable": {"thread_id": "1"}}
     assert "__interrupt__" in await agent.ainvoke({"messages": [("user", "Both.")]}, thread)
     state = await agent.ainvoke(Command(resume=True), thread)
-    assert [message.tool_call_id for message in heard_by(state)] == ["harmless", "risky"]
+    assert [message.tool_call_id for message in tool_answers(state)] == ["harmless", "risky"]
     assert (tmp_path / "log").read_text() == "ran\n"
 
 
 async def test_command_that_needs_approval_is_refused_without_an_approver(tmp_path: Path) -> None:
     agent = create_agent(Model(messages=messages_for_calls(RISKY)), tools=tools(ctx=ToolContext(working_dir=tmp_path)))
-    (told,) = heard_by(await agent.ainvoke({"messages": [("user", "Drop it.")]}))
+    (told,) = tool_answers(await agent.ainvoke({"messages": [("user", "Drop it.")]}))
     assert "no person was asked" in str(told.content)
     assert told.status == "success"
 
@@ -210,10 +210,10 @@ async def test_langchain_tool_has_the_schema_of_the_profile(tmp_path: Path) -> N
 
 async def test_langchain_code_on_the_page_works() -> None:
     call = Call("Bash", {"command": "echo hello"})
-    names = shown_for("LangChain", model=Model(messages=messages_for_calls(call)))
-    (told,) = heard_by(await names["agent"].ainvoke({"messages": [("user", "Say hello.")]}))
+    names = run_docs_example("LangChain", model=Model(messages=messages_for_calls(call)))
+    (told,) = tool_answers(await names["agent"].ainvoke({"messages": [("user", "Say hello.")]}))
     assert told.content == "hello"
 
 
 def test_langchain_example_does_what_it_says(tmp_path: Path) -> None:
-    does_what_it_says("with_langchain.py", tmp_path)
+    check_example("with_langchain.py", tmp_path)

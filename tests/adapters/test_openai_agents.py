@@ -30,19 +30,19 @@ from tests.adapters.conversation import (
     Call,
     CallerObserver,
     next_call,
-    plain,
+    normalize_answers,
     project,
     without_framework,
 )
-from tests.adapters.ending import ENDINGS, ended_by
-from tests.adapters.examples import does_what_it_says, shown_for
+from tests.adapters.ending import ENDINGS, end_run_by
+from tests.adapters.examples import check_example, run_docs_example
 from tests.adapters.openai_model import Scripted, make_asking_bash, once, outputs, run, say, shell_call, use
 from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
 
 
-def converses(found: list[Any]) -> Any:
+def respond_next_call(found: list[Any]) -> Any:
     call = next_call([item["output"] for item in found])
     return say("done") if call is None else use(call, len(found))
 
@@ -50,8 +50,8 @@ def converses(found: list[Any]) -> Any:
 async def test_openai_agents_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
     own = tools(Bash(observers=[heard]), ctx)
-    result = await run(Agent(name="coder", model=Scripted(converses), tools=[*own]))
-    assert plain([item["output"] for item in outputs(result)], ctx) == TEXTS
+    result = await run(Agent(name="coder", model=Scripted(respond_next_call), tools=[*own]))
+    assert normalize_answers([item["output"] for item in outputs(result)], ctx) == TEXTS
     assert heard.callers == ["openai-agents"] * ASKED
 
 
@@ -59,13 +59,13 @@ async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> 
     ctx = project(tmp_path)
     model = Scripted(lambda found: use(ODD[len(found)], len(found)) if len(found) < len(ODD) else say("done"))
     result = await run(Agent(name="coder", model=model, tools=[*tools(ctx=ctx)]))
-    assert plain([item["output"] for item in outputs(result)], ctx) == await without_framework(ODD, ctx)
+    assert normalize_answers([item["output"] for item in outputs(result)], ctx) == await without_framework(ODD, ctx)
 
 
 NO_OBJECTS = ["{", "[]", "null", "7", "", '{"command": "ls"']
 
 
-def first_with(given: str, name: str) -> Callable[[list[Any]], Any]:
+def call_first_with(given: str, name: str) -> Callable[[list[Any]], Any]:
     """Return a model whose first call has these arguments and whose second call is valid."""
 
     def respond(found: list[Any]) -> Any:
@@ -83,7 +83,7 @@ async def test_arguments_that_are_not_a_json_object_are_answered_with_an_error(
     tmp_path: Path, name: str, given: str
 ) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=lambda _: False)
-    result = await run(Agent(name="coder", model=Scripted(first_with(given, name)), tools=[*tools(ctx=ctx)]))
+    result = await run(Agent(name="coder", model=Scripted(call_first_with(given, name)), tools=[*tools(ctx=ctx)]))
     wrong, right = [item["output"] for item in outputs(result)]
     assert wrong.startswith("Error (")
     assert right == "hello"
@@ -92,7 +92,7 @@ async def test_arguments_that_are_not_a_json_object_are_answered_with_an_error(
 @pytest.mark.parametrize("given", NO_OBJECTS)
 async def test_malformed_arguments_interrupt_the_run_and_are_then_answered(tmp_path: Path, given: str) -> None:
     own = tools(ctx=ToolContext(working_dir=tmp_path))
-    agent: Agent[Any] = Agent(name="coder", model=Scripted(first_with(given, "Bash")), tools=[*own])
+    agent: Agent[Any] = Agent(name="coder", model=Scripted(call_first_with(given, "Bash")), tools=[*own])
     first = await run(agent)
     (interruption,) = first.interruptions
     state = first.to_state()
@@ -110,7 +110,7 @@ async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: 
     function = kind == "function"
     call = use(Call("Bash", {"command": command}), 0) if function else shell_call(command)
     own: list[Any] = [*tools(ctx=ctx)] if function else [shell_tool(ctx=ctx)]
-    await ended_by(how, run(Agent(name="coder", model=Scripted(once(call)), tools=own)), life)
+    await end_run_by(how, run(Agent(name="coder", model=Scripted(once(call)), tools=own)), life)
 
 
 async def test_cancelled_streamed_run_leaves_no_process(tmp_path: Path, life: Lifeline) -> None:
@@ -174,9 +174,9 @@ async def test_harmless_command_does_not_interrupt_the_run(tmp_path: Path) -> No
 
 
 def test_openai_agents_example_does_what_it_says(tmp_path: Path) -> None:
-    does_what_it_says("with_openai_agents.py", tmp_path)
+    check_example("with_openai_agents.py", tmp_path)
 
 
 def test_openai_agents_code_on_the_page_works() -> None:
-    page = shown_for("OpenAI Agents SDK", ctx=ToolContext())
+    page = run_docs_example("OpenAI Agents SDK", ctx=ToolContext())
     assert isinstance(page["agent"], Agent)

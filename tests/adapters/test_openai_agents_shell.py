@@ -16,7 +16,7 @@ from nacre.profiles import DEFAULT
 from nacre.profiles.tool import Parameter
 from nacre.tasks import Tasks
 from nacre.types import Limits
-from tests.adapters.conversation import COMMANDS, SECRET, STREAMS, CallerObserver, plain_streams, project
+from tests.adapters.conversation import COMMANDS, SECRET, STREAMS, CallerObserver, normalize_streams, project
 from tests.adapters.openai_model import Scripted, make_asking_bash, once, outputs, run, shell_call
 from tests.support.lifeline import Lifeline
 
@@ -42,7 +42,7 @@ async def test_shell_tool_gives_the_same_streams(tmp_path: Path) -> None:
     found = await shell(ctx, *COMMANDS)
     (task,) = Tasks(ctx.output_dir).list(all=False)
     await Tasks(ctx.output_dir).kill(task.id)
-    assert plain_streams([streams_in(each) for each in found], ctx) == STREAMS
+    assert normalize_streams([streams_in(each) for each in found], ctx) == STREAMS
     assert {each["outcome"]["type"] for each in found} == {"exit"}
 
 

@@ -30,25 +30,25 @@ from tests.adapters.conversation import (
     TEXTS,
     CallerObserver,
     next_call,
+    normalize_answers,
     outcome_in,
-    plain,
     project,
     without_framework,
 )
-from tests.adapters.ending import ENDINGS, ended_by
-from tests.adapters.examples import does_what_it_says, shown_for
+from tests.adapters.ending import ENDINGS, end_run_by
+from tests.adapters.examples import check_example, run_docs_example
 from tests.adapters.pydantic_messages import answer_texts, answers
 from tests.support.lifeline import Lifeline
 
 pytestmark = pytest.mark.framework
 
 
-def converses(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+def respond_next_call(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
     call = next_call(answer_texts(messages))
     return ModelResponse(parts=[TextPart("done") if call is None else ToolCallPart(call.name, call.arguments)])
 
 
-def runs(*commands: str) -> FunctionModel:
+def model_that_runs(*commands: str) -> FunctionModel:
     """Return a model that runs these commands and then repeats the answers."""
 
     def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
@@ -67,15 +67,15 @@ def kind(part: ToolReturnPart | RetryPromptPart) -> str:
 
 async def test_pydantic_ai_conversation_matches_the_other_frameworks(tmp_path: Path) -> None:
     ctx, heard = project(tmp_path), CallerObserver()
-    agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(Bash(observers=[heard]), ctx)])
+    agent = Agent(FunctionModel(respond_next_call), toolsets=[NacreToolset(Bash(observers=[heard]), ctx)])
     found = answers((await agent.run("Look after the project.")).all_messages())
-    assert plain([str(part.content) for part in found], ctx) == TEXTS
+    assert normalize_answers([str(part.content) for part in found], ctx) == TEXTS
     assert [kind(part) == "retried" for part in found] == [bool(code) for code in ERRORS]
     assert heard.callers == ["pydantic-ai"] * ASKED
 
 
 async def test_refusal_is_a_failure_and_a_nonzero_exit_code_is_not(tmp_path: Path) -> None:
-    agent = Agent(FunctionModel(converses), toolsets=[NacreToolset(ctx=project(tmp_path))])
+    agent = Agent(FunctionModel(respond_next_call), toolsets=[NacreToolset(ctx=project(tmp_path))])
     found = answers((await agent.run("Look after the project.")).all_messages())
     assert [kind(part) for part in found] == ["success", "success", "failed", "retried"] + ["success"] * 4
     data = [part.metadata for part in found if isinstance(part, ToolReturnPart) and kind(part) == "success"]
@@ -92,7 +92,7 @@ async def test_odd_calls_are_answered_as_without_a_framework(tmp_path: Path) -> 
 
     agent = Agent(FunctionModel(respond), toolsets=[NacreToolset(ctx=ctx, max_retries=len(ODD))])
     found = answers((await agent.run("Go.")).all_messages())
-    assert plain([str(part.content) for part in found], ctx) == await without_framework(ODD, ctx)
+    assert normalize_answers([str(part.content) for part in found], ctx) == await without_framework(ODD, ctx)
     assert [kind(part) == "retried" for part in found] == [bool(code) for code in ODD_ERRORS]
 
 
@@ -112,14 +112,14 @@ async def test_arguments_that_are_not_a_json_object_are_a_retry(tmp_path: Path, 
 @pytest.mark.parametrize("how", ENDINGS)
 async def test_ended_run_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     agent = Agent(
-        runs(f"{life.hold} (setsid sleep 600 &); sleep 600"),
+        model_that_runs(f"{life.hold} (setsid sleep 600 &); sleep 600"),
         toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))],
     )
-    await ended_by(how, agent.run("Go."), life)
+    await end_run_by(how, agent.run("Go."), life)
 
 
 async def test_tool_return_metadata_has_the_answer_as_data(tmp_path: Path) -> None:
-    agent = Agent(runs("exit 3"), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))])
+    agent = Agent(model_that_runs("exit 3"), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))])
     (part,) = answers((await agent.run("Go.")).all_messages())
     assert isinstance(part, ToolReturnPart)
     assert part.metadata["exit_code"] == 3
@@ -147,7 +147,9 @@ async def test_valid_call_resets_the_retry_count(tmp_path: Path) -> None:
 
 
 async def test_repeated_refusals_do_not_reach_the_retry_limit(tmp_path: Path) -> None:
-    agent = Agent(runs(*["git push --force"] * 6), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))])
+    agent = Agent(
+        model_that_runs(*["git push --force"] * 6), toolsets=[NacreToolset(ctx=ToolContext(working_dir=tmp_path))]
+    )
     assert str((await agent.run("Go.")).output).count("refused by git-push-force") == 6
 
 
@@ -160,7 +162,7 @@ def make_asking_bash() -> Bash:
 async def test_command_that_needs_approval_is_deferred_until_decided(tmp_path: Path, approved: bool) -> None:
     made = tmp_path / "made"
     toolset = NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path), approvals=True)
-    agent: Any = Agent(runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    agent: Any = Agent(model_that_runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
     first = await agent.run("Go.")
     assert isinstance(first.output, DeferredToolRequests)
     (call,) = first.output.approvals
@@ -176,7 +178,7 @@ async def test_command_that_needs_approval_is_deferred_until_decided(tmp_path: P
 
 async def test_approved_command_may_be_changed_and_is_checked_again(tmp_path: Path) -> None:
     toolset = NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path), approvals=True)
-    agent: Any = Agent(runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    agent: Any = Agent(model_that_runs("touch made"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
     first = await agent.run("Go.")
     (call,) = first.output.approvals
     for command in ("touch other", "git push --force"):
@@ -188,20 +190,22 @@ async def test_approved_command_may_be_changed_and_is_checked_again(tmp_path: Pa
 
 async def test_approve_of_the_context_takes_precedence_over_deferral(tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, approve=lambda verdict: verdict.rule == "not-plain")
-    agent: Any = Agent(runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ctx, approvals=True)])
+    agent: Any = Agent(model_that_runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ctx, approvals=True)])
     await agent.run("Go.")
     assert (tmp_path / "made").exists()
 
 
 async def test_command_that_needs_approval_is_refused_without_approvals(tmp_path: Path) -> None:
-    agent = Agent(runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path))])
+    agent = Agent(
+        model_that_runs("touch made"), toolsets=[NacreToolset(make_asking_bash(), ToolContext(working_dir=tmp_path))]
+    )
     assert "no person was asked" in (await agent.run("Go.")).output
     assert not (tmp_path / "made").exists()
 
 
 async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
     toolset = NacreToolset(ctx=ToolContext(working_dir=tmp_path), approvals=True).approval_required()
-    agent: Any = Agent(runs("git push --force"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    agent: Any = Agent(model_that_runs("git push --force"), toolsets=[toolset], output_type=[str, DeferredToolRequests])
     first = await agent.run("Go.")
     (call,) = first.output.approvals
     says = DeferredToolResults(approvals={call.tool_call_id: True})
@@ -210,9 +214,9 @@ async def test_approval_does_not_lift_a_refusal(tmp_path: Path) -> None:
 
 
 def test_pydantic_ai_example_does_what_it_says(tmp_path: Path) -> None:
-    does_what_it_says("with_pydantic_ai.py", tmp_path)
+    check_example("with_pydantic_ai.py", tmp_path)
 
 
 def test_pydantic_ai_code_on_the_page_works() -> None:
-    page = shown_for("pydantic-ai", model=runs())
+    page = run_docs_example("pydantic-ai", model=model_that_runs())
     assert isinstance(page["agent"], Agent)

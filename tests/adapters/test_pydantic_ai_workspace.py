@@ -30,7 +30,7 @@ from nacre.adapters.pydantic_ai import NacreWorkspace
 from nacre.tasks import Tasks
 from nacre.types import Limits
 from tests.adapters.conversation import ASKED, COMMANDS, SECRET, STREAMS, CallerObserver, project
-from tests.adapters.ending import ENDINGS, ended_by
+from tests.adapters.ending import ENDINGS, end_run_by
 from tests.adapters.pydantic_messages import answers
 from tests.support.lifeline import Lifeline
 from tests.support.users import free_uid
@@ -58,7 +58,7 @@ class AsNobody(NacreWorkspace):
 
 
 @pytest.fixture
-def place_of_nobody() -> Iterator[Path]:
+def directory_of_unknown_uid() -> Iterator[Path]:
     """Yield a directory of a UID without an account. Not below `tmp_path`, which only its owner may enter."""
     place = Path(tempfile.mkdtemp())
     os.chown(place, free_uid(), -1)
@@ -110,7 +110,7 @@ class TestAsAWorkspace(WorkspaceBackendSuite):  # type: ignore[misc]
     ) -> None:
         """The suite exempts root, who may do anything; so run it as another user."""
         if os.geteuid() == 0:
-            place = request.getfixturevalue("place_of_nobody")
+            place = request.getfixturevalue("directory_of_unknown_uid")
             backend = AsNobody(place)
             backend.uid = place.stat().st_uid
         await super().test_permission_denied_uses_builtin_error(
@@ -152,7 +152,7 @@ async def test_workspace_conversation_gives_the_same_streams(tmp_path: Path) -> 
 @pytest.mark.parametrize("how", ENDINGS)
 async def test_ended_workspace_command_leaves_no_process(tmp_path: Path, life: Lifeline, how: str) -> None:
     command = f"{life.hold} (setsid sleep 600 &); sleep 600"
-    await ended_by(how, NacreWorkspace(tmp_path).run(command, shell=True), life)
+    await end_run_by(how, NacreWorkspace(tmp_path).run(command, shell=True), life)
 
 
 async def test_workspace_timeout_error_has_the_output_so_far(tmp_path: Path, life: Lifeline) -> None:

@@ -28,12 +28,12 @@ from tests.adapters.conversation import (
     TEXTS,
     CallerObserver,
     next_call,
+    normalize_answers,
+    normalize_streams,
     outcome_in,
-    plain,
-    plain_streams,
     project,
 )
-from tests.adapters.examples import shown_for
+from tests.adapters.examples import run_docs_example
 from tests.support.hosts import run_host
 
 
@@ -43,7 +43,7 @@ async def test_toolbox_conversation_gives_the_standard_answers(tmp_path: Path) -
     said: list[Answer] = []
     while (call := next_call([answer.text for answer in said])) is not None:
         said.append(await box.call(call.name, call.arguments))
-    assert plain([answer.text for answer in said], ctx) == TEXTS
+    assert normalize_answers([answer.text for answer in said], ctx) == TEXTS
     assert [answer.error for answer in said] == ERRORS
     assert [outcome_in(answer.data) for answer in said] == OUTCOMES
     assert heard.callers == ["a test"] * ASKED
@@ -54,7 +54,7 @@ async def test_shell_only_conversation_gives_the_standard_streams(tmp_path: Path
     found = [read_streams(await Bash().run(command, ctx)) for command in COMMANDS]
     (task,) = Tasks(ctx.output_dir).list(all=False)
     await Tasks(ctx.output_dir).kill(task.id)
-    assert plain_streams(found, ctx) == STREAMS
+    assert normalize_streams(found, ctx) == STREAMS
 
 
 async def test_odd_calls_are_answered_and_the_next_one_works(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ async def test_settings_apply_only_to_a_toolbox_that_loads_them(
 ) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.nacre.permissions]\ndeny = ["Bash(ls:*)"]\n')
     monkeypatch.chdir(tmp_path)
-    page = shown_for("")
+    page = run_docs_example("")
     listed = [await Toolbox(*given).call("Bash", {"command": "ls"}) for given in ((), (page["bash"], page["ctx"]))]
     assert [answer.data["outcome"]["kind"] for answer in listed] == ["exited", "refused"]
 

@@ -155,7 +155,7 @@ class Reference:
         self.cells: dict[tuple[int, int], str] = {}
         self.row = self.column = self.last = 0
 
-    def do(self, step: tuple[str, int] | str) -> None:
+    def apply(self, step: tuple[str, int] | str) -> None:
         if isinstance(step, str):
             for char in step:
                 self.char(char)
@@ -220,7 +220,7 @@ def test_render_matches_a_simple_reference_terminal(steps: list[tuple[str, int] 
     reference = Reference()
     raw = ""
     for step in steps:
-        reference.do(step)
+        reference.apply(step)
         raw += step if isinstance(step, str) else f"{ESC}[{step[1]}{step[0]}"
     rows = [row.rstrip(" ") for row in render(raw).text.split("\n")]
     assert rows == [row.rstrip(" ") for row in reference.text()]
@@ -233,7 +233,7 @@ def test_render_of_long_lines_matches_the_reference_terminal(steps: list[tuple[s
     raw = ""
     row = [step for step in steps if (step[0] in "CDGK" if isinstance(step, tuple) else "\n" not in step)]
     for step in [*row * times, "\r", ("K", 0), *row, "\n"]:
-        reference.do(step)
+        reference.apply(step)
         raw += step if isinstance(step, str) else f"{ESC}[{step[1]}{step[0]}"
     rows = [row.rstrip(" ") for row in render(raw).text.split("\n")]
     if len(raw) < WIDTH:

@@ -46,7 +46,7 @@ def test_free_heap_is_returned_only_after_a_large_output() -> None:
     program = [sys.executable, "-c", FRAGMENTED_HOST]
     said = subprocess.run(program, stdout=subprocess.PIPE, check=True, timeout=100).stdout
     before, after_small, after_large = json.loads(said)
-    assert after_small >= before - 100, "pages: ordinary outputs trim nothing"
+    assert after_small >= before - 100, "ordinary outputs must not trim the heap (pages)"
     assert after_large < before / 2
 
 

@@ -46,7 +46,9 @@ def test_rows_keep_their_order_and_incomplete_rows_are_skipped() -> None:
 def test_mount_table_of_this_process_contains_proc() -> None:
     if not os.path.exists("/proc/self/mountinfo"):
         pytest.skip("needs /proc")
-    assert b"/proc" in {entry.point for entry in read_mount_table()}, "the root need not be: in a chroot it is no mount"
+    assert b"/proc" in {entry.point for entry in read_mount_table()}, (
+        "/proc is missing; / may be, since the root of a chroot need not be a mount"
+    )
 
 
 def test_mount_table_loads_no_other_modules() -> None:

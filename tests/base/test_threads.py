@@ -15,19 +15,19 @@ from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 WHO: ContextVar[str] = ContextVar("who")
 
 
-async def who() -> str:
+async def read_who() -> str:
     await turn_loop()
     return WHO.get()
 
 
 def test_block_on_keeps_the_callers_context() -> None:
     WHO.set("me")
-    assert block_on(who()) == "me"
+    assert block_on(read_who()) == "me"
 
 
 async def test_block_on_inside_a_running_loop_keeps_the_context() -> None:
     WHO.set("me, in a loop")
-    assert block_on(who()) == "me, in a loop"
+    assert block_on(read_who()) == "me, in a loop"
 
 
 @pytest.fixture

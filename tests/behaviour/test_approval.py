@@ -66,11 +66,11 @@ async def test_command_that_needs_approval_runs_when_the_approver_approves(tmp_p
         await turn_loop()
         return True
 
-    def at_once(verdict: Verdict) -> bool:
+    def approve_now(verdict: Verdict) -> bool:
         seen.append(verdict)
         return True
 
-    ctx = ToolContext(working_dir=tmp_path, approve=approve_later if awaited else at_once)
+    ctx = ToolContext(working_dir=tmp_path, approve=approve_later if awaited else approve_now)
     result = await ASKS.run("touch made", ctx)
     assert result.outcome == Exited(0)
     assert (tmp_path / "made").exists()
@@ -183,7 +183,7 @@ async def test_a_plain_git_command_runs_no_program_of_the_repository(tmp_path: P
     assert result.stdout == "f\n"
     assert not (tmp_path / "ran").exists()
     await nacre.run("git status", cwd=tmp_path)
-    assert (tmp_path / "ran").exists(), "the monitor works, or the test shows nothing"
+    assert (tmp_path / "ran").exists(), "the monitor did not run, so the test proves nothing"
 
 
 async def test_variable_exported_in_a_session_is_known_to_the_checker(tmp_path: Path) -> None:
@@ -196,10 +196,10 @@ async def test_variable_exported_in_a_session_is_known_to_the_checker(tmp_path: 
 async def test_event_loop_keeps_running_while_a_long_command_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     turned = threading.Event()
 
-    def look(*args: Any, **settings: Any) -> Any:
-        assert turned.wait(HANG_TIMEOUT_S), "the event loop stands still"
+    def check_later(*args: Any, **settings: Any) -> Any:
+        assert turned.wait(HANG_TIMEOUT_S), "the event loop is blocked"
         return check_script(*args, **settings)
 
-    monkeypatch.setattr(approve_module, "check_script", look)
+    monkeypatch.setattr(approve_module, "check_script", check_later)
     asyncio.get_running_loop().call_soon(turned.set)
     assert (await nacre.run(f"echo {'x' * 10_000} | wc -c")).stdout == "10001\n"

@@ -281,7 +281,7 @@ async def test_sandboxed_task_is_restricted_and_its_private_directory_removed(
     bash: Bash, tmp_path: Path, tasks: Tasks
 ) -> None:
     if "restricted" not in bash.access_modes:
-        pytest.skip("this kernel confines nothing")
+        pytest.skip("no sandbox on this kernel")
     ctx = ToolContext(access="restricted")
     result: Result = await bash.run(
         Request(f"echo $TMPDIR; echo x > \"$TMPDIR/x\" && cat \"$TMPDIR/x\"; echo > {quote(tmp_path)}/y; read",

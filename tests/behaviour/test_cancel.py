@@ -21,9 +21,9 @@ from tests.support.census import fds, state
 from tests.support.commands import STUBBORN
 from tests.support.hosts import started_host
 from tests.support.lifeline import Lifeline
+from tests.support.plain_bash import captured_text
 from tests.support.queue import in_queue
 from tests.support.quoting import quote
-from tests.support.said import captured_text
 from tests.support.waiting import TIME_LIMITS_S, turn_loop, until
 
 
@@ -203,14 +203,14 @@ async def test_anyio_task_group_kills_its_runs_when_one_task_fails(bash: Bash, l
         await life.wait_until_held(by=3)
         raise RuntimeError("enough")
 
-    async def three_and_a_failure() -> None:
+    async def run_three_and_fail() -> None:
         async with anyio.create_task_group() as group:
             for _ in range(3):
                 group.start_soon(bash.run, f"{life.hold} {STUBBORN}")
             group.start_soon(fail)
 
     with pytest.raises(ExceptionGroup) as caught:
-        await three_and_a_failure()
+        await run_three_and_fail()
     assert [str(error) for error in caught.value.exceptions] == ["enough"]
     await life.wait_until_ended()
 
@@ -300,7 +300,7 @@ async def test_output_printed_after_cancel_is_in_the_result(bash: Bash, life: Li
     assert (result.outcome, result.stdout) == (Cancelled(), "hello\nbye\n")
 
 
-def kill_a_host(life: Lifeline, program: str, command: str, *, runs: int = 1) -> None:
+def start_and_kill_host(life: Lifeline, program: str, command: str, *, runs: int = 1) -> None:
     """Start `runs` runs of the command, kill the host, and wait until no process of them is alive."""
     with started_host(program, f"{life.hold} {command}", runs) as host:
         life.wait_held(by=runs)
@@ -319,16 +319,16 @@ SEVERAL_AT_ONCE = """
 
 @pytest.mark.req("K-07", "M-11")
 def test_killed_host_leaves_no_process_of_its_run_alive(life: Lifeline) -> None:
-    kill_a_host(life, "import nacre, sys; nacre.run_sync(sys.argv[1])", STUBBORN)
+    start_and_kill_host(life, "import nacre, sys; nacre.run_sync(sys.argv[1])", STUBBORN)
 
 
 def test_killed_host_leaves_no_process_of_its_twenty_runs_alive(life: Lifeline) -> None:
-    kill_a_host(life, SEVERAL_AT_ONCE, STUBBORN, runs=20)
+    start_and_kill_host(life, SEVERAL_AT_ONCE, STUBBORN, runs=20)
 
 
 def test_killed_host_leaves_no_process_of_its_flooding_runs_alive(life: Lifeline) -> None:
     flood = "trap '' TERM PIPE; while :; do printf '%65536s' x; printf '%65536s' x >&2; done 2>/dev/null"
-    kill_a_host(life, SEVERAL_AT_ONCE, flood, runs=8)
+    start_and_kill_host(life, SEVERAL_AT_ONCE, flood, runs=8)
 
 
 def test_cancel_switch_kills_a_synchronous_run(life: Lifeline) -> None:

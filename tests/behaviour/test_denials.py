@@ -63,7 +63,7 @@ async def test_denied_write_is_reported_with_its_path_and_rule(command: str, tmp
 @pytest.mark.parametrize("command", ["echo x > '{path}'", "touch '{path}'", "cp old '{path}'"])
 async def test_denied_absolute_path_with_spaces_is_reported_whole(command: str, tmp_path: Path) -> None:
     if not str(tmp_path).isascii():
-        pytest.skip("TMPDIR has letters beyond ASCII, which some programs write as octal numbers")
+        pytest.skip("TMPDIR is not ASCII, and some programs print such paths in octal")
     (tmp_path / "with a blank").mkdir()
     (tmp_path / "with").mkdir()
     (tmp_path / "old").write_text("")
@@ -138,7 +138,7 @@ async def test_denied_change_of_a_protected_path_is_reported(command: str, tmp_p
 async def test_denial_without_a_path_to_test_is_reported_as_likely(tmp_path: Path) -> None:
     result = await run_restricted("echo > /dev/tcp/127.0.0.1/9", tmp_path)
     likely = "Likely blocked by access='restricted' (network): the network (there is none). "
-    assert result.notes == (f"{likely}{POINTLESS}work with what is here, or say what you need and from where.",)
+    assert result.notes == (f"{likely}{POINTLESS}work offline, or say what you need and from where.",)
 
 
 async def test_denied_signal_to_an_outside_process_is_reported(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ async def test_other_failures_get_no_denial_note(command: str, tmp_path: Path) -
     if "bash" in command:
         need_no_spaces(tmp_path)
     if "joke" in command and os.geteuid() == 0:
-        pytest.skip("root could write /etc/passwd, were it not confined")
+        pytest.skip("without a sandbox root can write /etc/passwd")
     (tmp_path / "noexec.sh").write_text("")
     (tmp_path / "closed").write_text("")
     (tmp_path / "closed").chmod(0o200)

@@ -12,7 +12,7 @@ import pytest
 from nacre import Bash, Limits, Request, Result, ToolContext
 from nacre.result import Captured, Exited, Spill
 from tests.support.hosts import run_host
-from tests.support.said import captured_text
+from tests.support.plain_bash import captured_text
 from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024

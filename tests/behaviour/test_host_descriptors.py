@@ -94,7 +94,7 @@ def test_run_without_free_fds_is_not_started_and_other_runs_continue(gate: Gate,
                                 tries.append((spare, whole))
                                 os.close(held.pop())
                         assert (await bash.run("echo hi")).stdout == "hi\\n"
-                        ran = os.listdir(sys.argv[3])  # what is said not to have started has not
+                        ran = os.listdir(sys.argv[3])  # a run reported as not started has not started
                         assert sorted(ran) == sorted(str(spare) for spare, whole in tries if whole), (ran, tries)
                         gate.write("go\\n")
                         gate.close()
@@ -149,7 +149,7 @@ def test_sandboxed_run_without_free_fds_leaves_no_private_directory(tmp_path: Pa
 def test_first_sandboxed_run_without_free_fds_is_not_started_with_a_hint() -> None:
     """The first sandboxed command loads the sandbox modules, which takes descriptors."""
     if "restricted" not in Bash().access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     program = """
         import asyncio, os
         from nacre import Bash, ToolContext
@@ -226,7 +226,7 @@ def test_failed_keeper_start_leaks_no_fds() -> None:
 
 
 @pytest.mark.linux
-@pytest.mark.skipif("workspace" not in Bash().access_modes, reason="nothing can be confined here")
+@pytest.mark.skipif("workspace" not in Bash().access_modes, reason="no sandbox on this kernel")
 def test_protected_files_survive_a_host_without_free_fds(tmp_path: Path) -> None:
     """Files that could not be compared could not be restored: the command is not run, or everything is as before."""
     program = """
@@ -361,7 +361,7 @@ def test_orphans_of_a_dead_keeper_are_killed_once_an_fd_is_free() -> None:
         from tests.support.waiting import turn_loop
 
         async def main():
-            tag = os.getpid() << 22  # nobody else's
+            tag = os.getpid() << 22  # of no other process
             left = subprocess.Popen(["sleep", "300"])
             resource.prlimit(left.pid, RLIMIT_LOCKS, (tag, resource.RLIM_INFINITY))
             limit_descriptors(100)

@@ -25,7 +25,7 @@ from tests.support.quoting import quote
 from tests.support.users import free_uid
 from tests.support.waiting import TIME_LIMITS_S, turn_loop, until, until_steady
 
-ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run as another user")
 
 
 @ROOT

@@ -44,19 +44,19 @@ async def test_command_is_killed_when_its_caller_is_cancelled_as_the_keeper_dies
 async def test_command_is_killed_when_the_keeper_dies_while_its_stream_is_unread(
     bash: Bash, life: Lifeline, tmp_path: Path, yield_after: float | None
 ) -> None:
-    """Also with a dedicated keeper, which dies together with the main keeper."""
+    """A dedicated keeper (`yield_after`) dies together with the main keeper."""
     request = Request(f"{life.hold} echo $PPID; (setsid sleep 300 &); sleep 300", yield_after=yield_after)
     stream = bash.stream(request, ToolContext(output_dir=tmp_path))
     await anext(stream)
     await life.wait_until_held()
-    shell = int(life_holder(life))
+    shell = int(pid_of_holder(life))
     for pid in {keeper_connection().pid, parent_and_session(shell)[0]}:
         os.kill(pid, signal.SIGKILL)
     await life.wait_until_ended()
     await stream.aclose()
 
 
-def life_holder(life: Lifeline) -> str:
+def pid_of_holder(life: Lifeline) -> str:
     """Return the PID of the shell that holds the line."""
     holders = [pid for pid in os.listdir("/proc") if pid.isdigit() and _holds(pid, life.path)]
     return next(pid for pid in holders if Path(f"/proc/{pid}/comm").read_text() == "bash\n")
@@ -94,7 +94,7 @@ def test_leftovers_of_a_killed_keeper_are_killed_at_host_exit(life: Lifeline, tm
 @pytest.mark.parametrize("access", ["unrestricted", "restricted"])
 async def test_stopped_keeper_with_a_full_socket_is_woken(bash: Bash, access: Access) -> None:
     if access not in bash.access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     keeper_connection().shut_down()  # a keeper's first sandboxed command needs larger messages
     await bash.run("true")
     keeper = keeper_connection()
@@ -113,12 +113,12 @@ async def test_host_gives_up_after_five_keepers_die_before_the_request(
 ) -> None:
     asked: list[KeeperConnection] = []
 
-    def dies(keeper: KeeperConnection, *_: object) -> PendingRun:
+    def die_before_request(keeper: KeeperConnection, *_: object) -> PendingRun:
         asked.append(keeper)
         kill(keeper.pid)
         raise ConnectionResetError
 
-    monkeypatch.setattr(KeeperConnection, "start", dies)
+    monkeypatch.setattr(KeeperConnection, "start", die_before_request)
     with pytest.raises(KeeperFailed, match=r"5 keepers died before they got the request: nacre's keeper process was"):
         await bash.run("true")
     assert len(set(asked)) == len(asked) == 5
@@ -151,13 +151,13 @@ async def test_killed_keeper_is_not_alive_while_a_process_holds_its_socket(
     keeper_connection().shut_down()
     pair, held = Channel.pair, list[socket.socket]()
 
-    def held_pair() -> tuple[Channel, socket.socket]:
+    def pair_with_copy() -> tuple[Channel, socket.socket]:
         ours, theirs = pair()
         held.append(theirs.dup())
         return ours, theirs
 
     with monkeypatch.context() as patched:
-        patched.setattr(Channel, "pair", held_pair)
+        patched.setattr(Channel, "pair", pair_with_copy)
         keeper = keeper_connection()
     before = keeper.alive
     kill(keeper.pid)
@@ -220,15 +220,15 @@ async def test_run_cancelled_while_it_is_retried_never_starts(
 @pytest.mark.linux
 async def test_promoted_run_that_cannot_start_leaks_no_keeper_fds(bash: Bash, tmp_path: Path) -> None:
     if fds(keeper_connection().pid) is None:
-        pytest.skip("only root may look into a keeper")
+        pytest.skip("only root can read /proc of a keeper")
     keeper_connection().shut_down()  # with all keepers that it has forked
     request = Request("true", yield_after=1e-6, env={"LARGE": "x" * 200_000})
     ctx = ToolContext(output_dir=tmp_path)
 
     async def open_files() -> list[int | None]:
         """Return the open descriptors of the keeper and of the one that it has forked, once there are two."""
-        await until(lambda: len(keepers_there()) == 2, "no more than one of each")
-        return [fds(pid) for pid in keepers_there()]
+        await until(lambda: len(all_keepers()) == 2, "no more than one of each")
+        return [fds(pid) for pid in all_keepers()]
 
     await bash.run(request, ctx)
     before = await open_files()
@@ -238,5 +238,5 @@ async def test_promoted_run_that_cannot_start_leaks_no_keeper_fds(bash: Bash, tm
     assert [abs((now or 0) - (then or 0)) <= 2 for then, now in zip(before, after, strict=True)] == [True, True]
 
 
-def keepers_there() -> list[int]:
+def all_keepers() -> list[int]:
     return [keeper_connection().pid, *forked_keepers(keeper_connection().pid)]

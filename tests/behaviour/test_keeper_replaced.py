@@ -64,7 +64,7 @@ async def test_command_runs_once_when_its_keeper_dies_before_receiving_it(
     bash: Bash, killed: Killed, tmp_path: Path, access: Access, yield_after: float | None
 ) -> None:
     if access not in bash.access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     work = tmp_path / "work"
     work.mkdir()
     ctx = ToolContext(working_dir=work, access=access, output_dir=tmp_path / "tasks")

@@ -15,8 +15,8 @@ from nacre.result import Exited, Process, TimedOut
 from tests.support.census import is_alive
 from tests.support.hosts import run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
+from tests.support.plain_bash import captured_text
 from tests.support.quoting import quote
-from tests.support.said import captured_text
 from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S
 
 

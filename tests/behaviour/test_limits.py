@@ -101,7 +101,7 @@ async def test_memory_limit_kills_the_run_and_is_named(access: Access, tmp_path:
 
 
 @pytest.mark.req("P-008")
-@pytest.mark.skipif(not probe().mounts, reason="needs shared memory of its own, which takes root")
+@pytest.mark.skipif(not probe().mounts, reason="needs a private /dev/shm, which only root can mount")
 async def test_dev_shm_is_no_larger_than_the_memory_limit(tmp_path: Path) -> None:
     hog = f"/dev/shm/nacre-test-{os.getpid()}"
     command = f"head -c 200M /dev/zero > {hog}; stat -c %s {hog}"
@@ -163,7 +163,7 @@ async def test_cpu_limit_counts_processes_that_have_exited(tmp_path: Path) -> No
 
 @every_access
 async def test_process_limit_kills_the_run_and_is_named(access: Access, tmp_path: Path) -> None:
-    """A harmless one: two hundred processes that sleep."""
+    """A harmless fork bomb: two hundred processes that sleep."""
     command = "for i in $(seq 200); do sleep 60 & done 2>/dev/null; wait"
     result = await run(command, access, tmp_path, Limits(processes=50))
     assert isinstance(result.outcome, OverLimit)
@@ -196,7 +196,7 @@ async def test_run_within_its_limits_is_not_disturbed(tmp_path: Path) -> None:
 async def test_file_size_limit_bounds_each_file(access: Access, tmp_path: Path) -> None:
     result = await run("head -c 5000000 /dev/zero > big; echo $?", access, tmp_path, Limits(file_size=MIB))
     assert (tmp_path / "big").stat().st_size == MIB
-    assert result.stdout in ("153\n", "1\n"), "ended by SIGXFSZ, or told so"
+    assert result.stdout in ("153\n", "1\n"), "neither killed by SIGXFSZ nor failed with EFBIG"
     python = f"{PYTHON} -c \"open('other', 'wb').truncate(2 << 20)\""
     sparse = await run(python, access, tmp_path, Limits(file_size=MIB))
     assert not sparse.ok
@@ -217,7 +217,7 @@ async def test_process_cannot_open_more_files_than_its_limit(access: Access, tmp
 
 @every_access
 async def test_command_cannot_raise_its_limits(access: Access, tmp_path: Path) -> None:
-    """Not by root either: it has lost CAP_SYS_RESOURCE, and no program restores it."""
+    """Root cannot either: it has lost CAP_SYS_RESOURCE, and no program restores it."""
     limits = Limits(memory=512 * MIB, cpu=100, processes=100, file_size=64 * MIB, open_files=128)
     letters = "dtfnuc"
     attempts = "\n".join(f"ulimit -H{letter} unlimited 2>/dev/null && echo raised {letter}" for letter in letters)
@@ -275,7 +275,7 @@ async def test_keeper_survives_killing_runs_over_their_limit(tmp_path: Path) -> 
         assert isinstance(result.outcome, OverLimit)
     await until(lambda: is_alive(keeper), "the keeper")
     assert int((await bash.run("echo $PPID")).stdout) == keeper
-    assert os.sched_getscheduler(keeper) & ~0x40000000 == os.SCHED_OTHER, "it takes precedence no longer"
+    assert os.sched_getscheduler(keeper) & ~0x40000000 == os.SCHED_OTHER, "the keeper's priority is still raised"
 
 
 async def test_long_output_line_does_not_stop_the_host_from_naming_a_limit(bash: Bash) -> None:

@@ -103,7 +103,7 @@ def test_a_machine_without_proc_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("access", MODES)
 def test_a_machine_without_dev_fd_runs_commands(tmp_path: Path, access: str) -> None:
-    """Its /dev covers the real one, and with it mounts that no path reaches any more."""
+    """The /dev of this machine covers the real one, and mounts below it that no path reaches any more."""
     (tmp_path / "dev").mkdir()
     (tmp_path / "work").mkdir()
     command = "echo hi; test -e /dev/fd || echo none"
@@ -126,7 +126,7 @@ def test_mount_point_that_the_user_cannot_reach_does_not_stop_a_run(tmp_path: Pa
 def in_memory() -> Iterator[Path]:
     """Yield a directory in /dev/shm."""
     if not os.access("/dev/shm", os.W_OK | os.X_OK):
-        pytest.skip("no /dev/shm that can be written")
+        pytest.skip("/dev/shm is not writable")
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="nacre-test-") as place:
         yield Path(place)
 
@@ -161,7 +161,7 @@ def test_a_private_directory_in_shared_memory_can_be_written(tmp_path: Path, in_
 
 
 @pytest.mark.linux
-@pytest.mark.skipif(not KERNEL.mounts, reason="without mount namespaces everybody has the same /dev/shm")
+@pytest.mark.skipif(not KERNEL.mounts, reason="needs mount namespaces: without them /dev/shm is shared")
 async def test_run_in_a_directory_below_a_covered_dev_shm_gets_a_hint(
     bash: Bash, tmp_path: Path, in_memory: Path
 ) -> None:
@@ -176,7 +176,7 @@ async def test_run_in_a_directory_below_a_covered_dev_shm_gets_a_hint(
 
 def test_unrestricted_commands_run_without_a_temporary_directory(tmp_path: Path) -> None:
     if PORTABLE:
-        pytest.skip("portable mode keeps what it hands over in temporary files")
+        pytest.skip("portable mode passes data in temporary files")
     through = no_temporary_directory()
     assert run_on(through, "unrestricted", Path("/"), "seq 300000 | tail -1") == ("Exited", "300000\n", "")
 

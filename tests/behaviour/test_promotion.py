@@ -249,7 +249,7 @@ async def test_private_directories_are_removed_after_promoted_runs(
     bash: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leftovers: Any
 ) -> None:
     if "restricted" not in bash.access_modes:
-        pytest.skip("this kernel confines nothing")
+        pytest.skip("no sandbox on this kernel")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ctx = ToolContext(access="restricted", output_dir=tmp_path / "store")
     request = Request("sleep 0.1", yield_after=0.05, leftovers=leftovers)

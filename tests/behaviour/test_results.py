@@ -10,8 +10,8 @@ import pytest
 
 from nacre import Bash, Chunk, CommandFailed, Limits, Request, Result, ToolContext
 from nacre.result import Exited, NotStarted, Spill
+from tests.support.plain_bash import captured_text, parts, run_in_plain_bash
 from tests.support.quoting import quote
-from tests.support.said import captured_text, parts, plainly
 
 MIB = 1024 * 1024
 
@@ -63,7 +63,7 @@ SAME_AS_BASH = {
 @pytest.mark.parametrize("text", SAME_AS_BASH.values(), ids=SAME_AS_BASH)
 async def test_command_behaves_as_in_plain_bash(bash: Bash, tmp_path: Path, text: str) -> None:
     result = await bash.run(Request(text, cwd=tmp_path))
-    assert parts(result) == plainly(text, tmp_path)
+    assert parts(result) == run_in_plain_bash(text, tmp_path)
     assert (result.spill, result.running) == (None, ())
     assert result.notes == () or "In the pipeline `false`" in result.notes[0]
 
@@ -82,7 +82,7 @@ async def test_lines_before_a_syntax_error_run_and_the_exit_code_matches_bash(
     bash: Bash, tmp_path: Path, text: str
 ) -> None:
     result = await bash.run(Request(text, cwd=tmp_path))
-    code, out, err = plainly(text, tmp_path)
+    code, out, err = run_in_plain_bash(text, tmp_path)
     assert parts(result)[:2] == (code, out)
     assert "syntax error" in result.stderr or "unexpected" in result.stderr, (result.stderr, err)
 
@@ -90,7 +90,7 @@ async def test_lines_before_a_syntax_error_run_and_the_exit_code_matches_bash(
 @pytest.mark.parametrize("text", ["-x", "--version", "--", "-e 'echo hi'"])
 async def test_a_command_may_begin_with_a_dash(bash: Bash, tmp_path: Path, text: str) -> None:
     result = await bash.run(Request(text, cwd=tmp_path))
-    assert parts(result) == plainly(text, tmp_path)
+    assert parts(result) == run_in_plain_bash(text, tmp_path)
 
 
 async def test_result_of_a_simple_command_has_the_expected_fields(bash: Bash, tmp_path: Path) -> None:

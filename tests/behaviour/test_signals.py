@@ -18,7 +18,7 @@ from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN, processes_with_word
 from tests.support.hosts import kill, run_host, started_host
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.said import captured_text
+from tests.support.plain_bash import captured_text
 from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until, until_steady, wait_until
 

@@ -28,14 +28,14 @@ def ctx(tmp_path: Path) -> ToolContext:
 
 
 @pytest.fixture(autouse=True)
-def anew() -> None:
+def replace_keeper() -> None:
     """Kill the keeper; the standby keepers that it forked for other tests die with it."""
     keeper = keeper_connection()
     os.kill(keeper.pid, signal.SIGKILL)
     wait_until(lambda: not keeper.alive, "it to be dead")
 
 
-def heirs() -> list[int]:
+def dedicated_keepers() -> list[int]:
     return forked_keepers(keeper_connection().pid)
 
 
@@ -46,12 +46,12 @@ async def keeper_of(bash: Bash, ctx: ToolContext, command: str = "") -> int:
     return int(result.stdout)
 
 
-async def is_back(keeper: int) -> None:
+async def wait_until_pooled(keeper: int) -> None:
     """Wait until the keeper is in the pool again: it reports that before it starts a standby shell."""
     await until(lambda: ready_shells(keeper), "it to be ready for another")
 
 
-async def costs_at_rest(*keepers: int) -> list[Cost]:
+async def measure_idle(*keepers: int) -> list[Cost]:
     """Return the resources of each keeper while it waits with one child. A new shell is visible before its keeper has
     closed the shell's ends of the pipes; after that, the keeper sleeps until the next message."""
 
@@ -74,24 +74,24 @@ async def test_consecutive_commands_share_one_dedicated_keeper(bash: Bash, ctx: 
     first = await keeper_of(bash, ctx)
     assert first != keeper_connection().pid
     for command in ("true", "yes | head -c 300000 >&2", "cd /; (exit 3); setsid true"):
-        await is_back(first)
+        await wait_until_pooled(first)
         assert await keeper_of(bash, ctx, command) == first
 
 
 async def test_keeper_resources_do_not_grow_when_it_returns_to_the_pool(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx)
-    await is_back(keeper)
-    before = await costs_at_rest(keeper, keeper_connection().pid)
+    await wait_until_pooled(keeper)
+    before = await measure_idle(keeper, keeper_connection().pid)
     for _ in range(50):
         assert await keeper_of(bash, ctx, "sleep 0.001 & wait") == keeper
-        await is_back(keeper)
+        await wait_until_pooled(keeper)
     # when commands follow each other without a pause, a second standby shell is kept for a second
     await until(lambda: [cost(keeper), cost(keeper_connection().pid)] == before, "all to be as before")
 
 
 async def test_keeper_of_a_task_stays_with_its_task(bash: Bash, ctx: ToolContext, tmp_path: Path) -> None:
     keeper = await keeper_of(bash, ctx)
-    await is_back(keeper)
+    await wait_until_pooled(keeper)
     result = await bash.run(Request("echo $PPID; sleep 300", yield_after=0.1), ctx)
     assert isinstance(result.outcome, Running)
     task, tasks = result.outcome.task, Tasks(tmp_path / "tasks")
@@ -112,7 +112,7 @@ async def test_keeper_of_leftovers_does_not_return_to_the_pool(bash: Bash, ctx: 
 
 async def test_leftover_keeps_its_private_directory(bash: Bash, tmp_path: Path, gate: Gate) -> None:
     if "workspace" not in bash.access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     ctx = ToolContext(working_dir=tmp_path, access="workspace")
     work = f'{gate.wait}; cd "$TMPDIR" && pwd >{quote(tmp_path)}/there; echo >>{quote(tmp_path)}/done'
     left = f"({work}) </dev/null >/dev/null 2>&1 &"
@@ -128,7 +128,7 @@ async def test_killed_or_stopped_standby_keeper_does_not_harm_the_next_command(
     bash: Bash, ctx: ToolContext, number: signal.Signals
 ) -> None:
     keeper = await keeper_of(bash, ctx)
-    await is_back(keeper)
+    await wait_until_pooled(keeper)
     os.kill(keeper, number)
     await until(lambda: state(keeper) in ("T", "Z", ""), "the signal to have its effect")
     assert (await keeper_of(bash, ctx) == keeper) == (number == signal.SIGSTOP)
@@ -137,15 +137,15 @@ async def test_killed_or_stopped_standby_keeper_does_not_harm_the_next_command(
 async def test_command_runs_at_most_once_when_its_standby_keeper_is_killed(
     bash: Bash, ctx: ToolContext, tmp_path: Path
 ) -> None:
-    async def ran(number: int) -> tuple[Result, bool]:
+    async def run_and_look(number: int) -> tuple[Result, bool]:
         result = await bash.run(Request(f"echo {number} >> ran; echo {number}", yield_after=30), ctx)
         return result, f"{number}\n" in (tmp_path / "ran").read_text()
 
     (tmp_path / "ran").touch()
     for number in range(40):
         keeper = await keeper_of(bash, ctx)
-        await is_back(keeper)
-        running = asyncio.ensure_future(ran(number))
+        await wait_until_pooled(keeper)
+        running = asyncio.ensure_future(run_and_look(number))
         await turn_loop(number % 8)  # loop iterations: up to the request and beyond
         os.kill(keeper, signal.SIGKILL)
         result, begun = await running
@@ -153,23 +153,23 @@ async def test_command_runs_at_most_once_when_its_standby_keeper_is_killed(
         assert whole or (isinstance(result.outcome, Lost) and result.stdout in ("", f"{number}\n")), result
         assert begun or not whole
     noted = (tmp_path / "ran").read_text().split()
-    assert len(noted) == len(set(noted)), "none runs twice"
+    assert len(noted) == len(set(noted)), "a command ran twice"
 
 
 async def test_one_standby_keeper_remains_after_many_concurrent_runs(bash: Bash, ctx: ToolContext, gate: Gate) -> None:
     running = [asyncio.ensure_future(keeper_of(bash, ctx, gate.wait)) for _ in range(20)]
-    await until(lambda: len(heirs()) >= 20, "each to have its own")
+    await until(lambda: len(dedicated_keepers()) >= 20, "each to have its own")
     gate.open(20)
     kept = await asyncio.gather(*running)
     assert len(set(kept)) == 20
-    await until(lambda: len(heirs()) == 1, "the others to go")
+    await until(lambda: len(dedicated_keepers()) == 1, "the others to go")
 
 
 async def test_restricted_run_leaves_no_private_directory_with_its_standby_keeper(
     bash: Bash, ctx: ToolContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "restricted" not in bash.access_modes:
-        pytest.skip("nothing confines here")
+        pytest.skip("no sandbox on this kernel")
     place = tmp_path / "tmp"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -181,7 +181,7 @@ async def test_restricted_run_leaves_no_private_directory_with_its_standby_keepe
 
 async def test_standby_keeper_exits_with_the_keeper_that_forked_it(bash: Bash, ctx: ToolContext) -> None:
     keeper = await keeper_of(bash, ctx)
-    await is_back(keeper)
+    await wait_until_pooled(keeper)
     os.kill(keeper_connection().pid, signal.SIGKILL)
     await until(lambda: not is_alive(keeper), "it to go")
     assert await keeper_of(bash, ctx) != keeper

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import nacre
-from tests.support.said import parts, plainly
+from tests.support.plain_bash import parts, run_in_plain_bash
 from tests.support.unchecked import UNCHECKED
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -63,14 +63,14 @@ def test_bash_receives_a_long_command_byte_for_byte(payload: bytes, size: int) -
 @example(b"a\x01b\x7fc\\d")
 def test_quoted_text_prints_as_it_does_in_plain_bash(payload: bytes) -> None:
     text = b"printf '<%s>' " + quote_bytes(payload) + b"; printf '%s' \"$0 $#\""
-    assert through_nacre(text) == plainly(text)
+    assert through_nacre(text) == run_in_plain_bash(text)
 
 
 @settings(max_examples=20, deadline=None)
 @given(ANYTHING | ODD_BYTES, st.integers(3900, 4200) | st.integers(20_000, 30_000))  # plain bash takes 128 KiB
 def test_long_quoted_text_prints_as_it_does_in_plain_bash(payload: bytes, size: int) -> None:
     text = b"printf %s " + quote_bytes(((payload or b"x") * size)[:size])
-    assert through_nacre(text) == plainly(text)
+    assert through_nacre(text) == run_in_plain_bash(text)
 
 
 @QUICK
@@ -78,7 +78,7 @@ def test_long_quoted_text_prints_as_it_does_in_plain_bash(payload: bytes, size: 
 def test_a_here_document_prints_as_it_does_in_plain_bash(lines: list[bytes]) -> None:
     body = b"\n".join(line.replace(b"\n", b" ") for line in lines)
     text = b"cat <<'nacre-end'\n" + body + b"\nnacre-end\necho after"
-    assert through_nacre(text) == plainly(text)
+    assert through_nacre(text) == run_in_plain_bash(text)
 
 
 @QUICK

@@ -16,7 +16,7 @@ from nacre.execution.outcome import _seconds
 from nacre.result import Exited, TimedOut
 from tests.support.commands import STUBBORN
 from tests.support.lifeline import Gate, Lifeline
-from tests.support.said import captured_text
+from tests.support.plain_bash import captured_text
 from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from nacre.result import Exited
-from tests.support.confined import HERE, PYTHON, attempts, confined, needs_mounts, run
+from tests.support.confined import HERE, PYTHON, confined, needs_mounts, run, try_all
 from tests.support.hosts import run_host
 from tests.support.quoting import quote
 from tests.support.repositories import git, repository, worktree
@@ -148,13 +148,13 @@ async def test_semaphores_and_dev_shm_work_in_a_workspace(place: Path) -> None:
     assert result.stdout.startswith("locked\n")
     assert name in result.stdout.split()
     if HERE.mounts:
-        assert result.stdout == f"locked\n{name}\n", "it sees nothing of the machine's"
+        assert result.stdout == f"locked\n{name}\n", "the machine's /dev/shm is visible inside"
         assert not os.path.exists(f"/dev/shm/{name}")
     else:
         os.unlink(f"/dev/shm/{name}")
 
 
-@pytest.mark.skipif(not HERE.terminals, reason="without mount namespaces a terminal would be beside those of the user")
+@pytest.mark.skipif(not HERE.terminals, reason="needs mount namespaces: without them a terminal is among the user's")
 async def test_pseudo_terminals_work_in_a_workspace(place: Path) -> None:
     program = "import os; a, b = os.openpty(); os.write(b, b'typed'); print(os.read(a, 9), os.isatty(b), os.ttyname(b))"
     result = await run(f"{PYTHON} -c {shlex.quote(program)}", place)
@@ -257,7 +257,7 @@ OUTSIDE = {
 
 
 async def test_command_cannot_write_outside_the_workspace(place: Path) -> None:
-    through, result = await attempts(OUTSIDE, place)
+    through, result = await try_all(OUTSIDE, place)
     assert through == []
     assert {"writes", "network"} <= set(result.enforced)
     assert sorted(os.listdir(place.parent)) == ["outside", "place"]
@@ -268,7 +268,7 @@ async def test_command_cannot_write_outside_the_workspace(place: Path) -> None:
 async def test_command_cannot_change_metadata_outside_the_workspace(place: Path) -> None:
     before = (place.parent / "outside").stat()
     deeds = {"chmod": "chmod 777 ../outside", "touch": "touch ../outside", "chown": "chown 1 ../outside"}
-    through, result = await attempts({**deeds, "inside": "touch f && chmod 700 f"}, place)
+    through, result = await try_all({**deeds, "inside": "touch f && chmod 700 f"}, place)
     assert through == ["inside"]
     assert "metadata" in result.enforced
     after = (place.parent / "outside").stat()
@@ -280,7 +280,7 @@ async def test_extra_writable_directories_can_be_written(place: Path) -> None:
     more.mkdir()
     (place.parent / "link").symlink_to(more)
     for named in (more, "../more", place.parent / "link"):
-        through, _ = await attempts(
+        through, _ = await try_all(
             {"more": "echo x > ../more/f && mv ../more/f .", "outside": "echo x > ../f"}, place, writable=(named,)
         )
         assert through == ["more"]
@@ -295,6 +295,6 @@ async def test_replaced_dot_git_makes_no_outside_directory_writable(place: Path,
     await run(leave, place)
     if not os.path.lexists(place / ".git"):
         (place / ".git").symlink_to("../home")  # nacre removed it: act as if it had always been there
-    through, _ = await attempts({"by-git": "echo x > .git/made", "straight": "echo x > ../home/made"}, place)
+    through, _ = await try_all({"by-git": "echo x > .git/made", "straight": "echo x > ../home/made"}, place)
     assert through == []
     assert os.listdir(home) == ["HEAD"]

@@ -53,7 +53,7 @@ async def test_hidden_files_cannot_be_read_by_any_path(place: Path, access: str)
         for way in ways
     )
     result = await run(f"({reads}) 2>/dev/null\ncat ../outside", place, access=access, hidden=(secrets, "../token"))
-    assert result.stdout.strip() == "precious", "all but what is hidden can be read"
+    assert result.stdout.strip() == "precious", "a path that is not hidden cannot be read"
     assert "hidden" in result.enforced
     assert (secrets / "key").read_text() == "KEY-IN-DIRECTORY"
 

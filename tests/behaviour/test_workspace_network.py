@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import AccessUnavailable
-from tests.support.confined import HERE, PYTHON, attempts, confined, needs_networks, needs_ports, run
+from tests.support.confined import HERE, PYTHON, confined, needs_networks, needs_ports, run, try_all
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
@@ -35,14 +35,14 @@ NETLINK = f"{PYTHON} -c 'import socket; socket.socket(socket.AF_NETLINK, socket.
 
 async def test_workspace_blocks_tcp_udp_and_netlink_by_default(place: Path) -> None:
     with server() as port:
-        through, result = await attempts({"tcp": tcp(port), "udp": UDP, "netlink": NETLINK}, place)
+        through, result = await try_all({"tcp": tcp(port), "udp": UDP, "netlink": NETLINK}, place)
     assert through == []
     assert "network" in result.enforced
 
 
 async def test_network_true_allows_tcp_udp_and_netlink(place: Path) -> None:
     with server() as port:
-        through, result = await attempts({"tcp": tcp(port), "udp": UDP, "netlink": NETLINK}, place, network=True)
+        through, result = await try_all({"tcp": tcp(port), "udp": UDP, "netlink": NETLINK}, place, network=True)
     assert through == ["tcp", "udp", "netlink"]
     assert not [name for name in result.enforced if name.startswith(("network", "tcp"))]
 
@@ -62,7 +62,7 @@ async def test_port_list_allows_only_tcp_to_those_ports(place: Path) -> None:
             "early": f"{PYTHON} -c {shlex.quote(early)}",
             "serve": f"{PYTHON} -c {shlex.quote(bind)}",
         }
-        through, result = await attempts(deeds, place, network=(named, 65000))
+        through, result = await try_all(deeds, place, network=(named, 65000))
         listed = await run(tcp(named), place, network=[named])
     assert through == ["named"]
     assert f"network-ports:{named},65000" in result.enforced
@@ -87,7 +87,7 @@ async def test_private_loopback_connects_only_processes_inside_it(place: Path) -
     assert "network-loopback" in result.enforced
 
 
-@pytest.mark.skipif(HERE.networks, reason="here it can be had")
+@pytest.mark.skipif(HERE.networks, reason="network namespaces work here")
 async def test_unavailable_private_loopback_is_refused(place: Path) -> None:
     with pytest.raises(AccessUnavailable, match="network-loopback"):
         await run("true", place, network="loopback")

@@ -16,14 +16,14 @@ from nacre import Bash, Result, ToolContext
 from nacre.protected_paths import Protection
 from nacre.result import Chunk, Exited
 from nacre.types import Plan
-from tests.support.confined import HERE, attempts, confined, run
+from tests.support.confined import HERE, confined, run, try_all
 from tests.support.repositories import git, repository, worktree
 from tests.support.waiting import turn_loop, until
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
 
-def says(result: Result, sentence: str) -> bool:
+def has_note(result: Result, sentence: str) -> bool:
     """Return whether a note begins with this sentence. It may continue with the place of the other version."""
     return any(note.startswith(sentence) for note in result.notes)
 
@@ -31,7 +31,7 @@ def says(result: Result, sentence: str) -> bool:
 # protected files
 
 
-def furnish(place: Path) -> Path:
+def make_repository(place: Path) -> Path:
     """Create a repository in which every protected file exists."""
     repo = repository(place / "repo")
     for name in (".claude", ".nacre", "kept.d"):
@@ -85,9 +85,9 @@ def contents(repo: Path) -> dict[str, tuple[int, bytes]]:
 
 @pytest.mark.parametrize("deed", PROTECTED)
 async def test_protected_file_stays_unchanged(place: Path, deed: str) -> None:
-    repo = furnish(place)
+    repo = make_repository(place)
     before = contents(repo)
-    through, result = await attempts({deed: PROTECTED[deed]}, repo, protected=("kept", repo / "kept.d"))
+    through, result = await try_all({deed: PROTECTED[deed]}, repo, protected=("kept", repo / "kept.d"))
     assert contents(repo) == before
     if HERE.mounts:
         assert (through, result.notes) == ([], ())
@@ -113,7 +113,7 @@ async def test_protected_path_that_did_not_exist_is_removed_if_created(place: Pa
     result = await run(MADE[path], place, protected=("later",))
     assert not os.path.lexists(place / path)
     assert "protected" not in result.enforced
-    assert says(result, f"{place / path} is protected: it was made, and has been removed.")
+    assert has_note(result, f"{place / path} is protected: it was made, and has been removed.")
 
 
 async def test_symlink_put_at_dot_git_is_removed(place: Path) -> None:
@@ -123,9 +123,9 @@ async def test_symlink_put_at_dot_git_is_removed(place: Path) -> None:
 
 
 async def test_moving_dot_git_away_installs_no_hook(place: Path) -> None:
-    repo = furnish(place)
+    repo = make_repository(place)
     move = "mv .git away && mkdir .git && cp -r away/. .git && echo x > .git/hooks/pre-commit"
-    through, result = await attempts({"moved": move}, repo)
+    through, result = await try_all({"moved": move}, repo)
     assert not (repo / ".git" / "hooks" / "pre-commit").exists()
     if HERE.mounts:
         assert (through, result.notes) == ([], ())
@@ -133,7 +133,7 @@ async def test_moving_dot_git_away_installs_no_hook(place: Path) -> None:
         assert [note for note in result.notes if note.startswith(f"{repo}/.git/hooks is protected")]
 
 
-def evil(place: Path) -> str:
+def run_evil(place: Path) -> str:
     """Return a shell word with the command that git would run."""
     return shlex.quote(f"touch {place}/PWNED;false")
 
@@ -148,14 +148,14 @@ def is_armed(tree: Path, place: Path) -> bool:
 def make_other_repository(repo: str, place: Path) -> str:
     """Return shell text that creates a repository with all that git needs, and a program to run."""
     copy = f"mkdir evil && cp -r {repo}/.git/objects {repo}/.git/refs {repo}/.git/config evil/"
-    return f"{copy} && git config -f evil/config core.fsmonitor {evil(place)}"
+    return f"{copy} && git config -f evil/config core.fsmonitor {run_evil(place)}"
 
 
 async def test_git_commondir_cannot_be_redirected(place: Path) -> None:
     repo = repository(place / "repo")
     result = await run(f"{make_other_repository('.', place)} && echo ../evil > .git/commondir", repo)
     assert result.outcome == Exited(0)
-    assert says(result, f"{repo}/.git/commondir is protected: it was made, and has been removed.")
+    assert has_note(result, f"{repo}/.git/commondir is protected: it was made, and has been removed.")
     assert not is_armed(repo, place)
 
 
@@ -175,11 +175,11 @@ async def test_git_of_another_writable_root_cannot_be_redirected(place: Path) ->
     here = place / "here"
     here.mkdir()
     deeds = {
-        "config": f"git config -f ../repo/.git/config core.fsmonitor {evil(place)}",
+        "config": f"git config -f ../repo/.git/config core.fsmonitor {run_evil(place)}",
         "commondir": f"{make_other_repository('../repo', place)} && echo {here}/evil > ../repo/.git/commondir",
         "orders": "mkdir ../repo/.claude",
     }
-    await attempts(deeds, here, writable=(repo,))
+    await try_all(deeds, here, writable=(repo,))
     assert not is_armed(repo, place)
     assert not (repo / ".claude").exists()
 
@@ -188,7 +188,7 @@ async def test_git_of_a_submodule_cannot_be_redirected(place: Path) -> None:
     repo, other = repository(place / "repo"), repository(place / "other")
     git(repo, "submodule", "--quiet", "add", str(other), "inner")
     copy = f"cp -r .git/modules/inner x && git config -f x/config core.worktree {repo}/inner"
-    arm = f"git config -f x/config core.fsmonitor {evil(place)} && echo gitdir: {repo}/x > inner/.git"
+    arm = f"git config -f x/config core.fsmonitor {run_evil(place)} && echo gitdir: {repo}/x > inner/.git"
     await run(f"{copy} && {arm}", repo)
     assert not is_armed(repo, place)
 
@@ -196,8 +196,10 @@ async def test_git_of_a_submodule_cannot_be_redirected(place: Path) -> None:
 async def test_git_config_created_in_a_subdirectory_is_removed(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
-    result = await run(f"git init -q . && git config core.fsmonitor {evil(place)}; touch .git/hooks/x", repo / "src")
-    assert says(result, f"{repo}/src/.git/config is protected: it was made, and has been removed.")
+    result = await run(
+        f"git init -q . && git config core.fsmonitor {run_evil(place)}; touch .git/hooks/x", repo / "src"
+    )
+    assert has_note(result, f"{repo}/src/.git/config is protected: it was made, and has been removed.")
     assert not is_armed(repo / "src", place)
 
 
@@ -257,20 +259,20 @@ async def test_protected_paths_are_compared_outside_the_event_loop_thread(
 
 async def test_dot_git_turned_into_a_pointer_to_itself_runs_nothing(place: Path) -> None:
     repo = repository(place / "repo")
-    command = f"mv .git .x && echo gitdir: ./.x > .git && git config -f .x/config core.fsmonitor {evil(place)}"
-    through, _ = await attempts({"pointer": command}, repo)
+    command = f"mv .git .x && echo gitdir: ./.x > .git && git config -f .x/config core.fsmonitor {run_evil(place)}"
+    through, _ = await try_all({"pointer": command}, repo)
     assert not is_armed(repo, place)
     assert (repo / ".git").is_dir() == (through == []) == HERE.mounts
 
 
 async def test_protection_holds_in_a_standby_shell_older_than_the_protected_file(place: Path) -> None:
     """git replaces its configuration file at each change: a mount on the old file would go with that file."""
-    repo = furnish(place)
+    repo = make_repository(place)
     for _ in range(3):
         assert (await run("true", repo)).ok
         git(repo, "config", "user.name", "Somebody")
         before = contents(repo)
-        through, result = await attempts({"config": "printf '[core]\\n\\tpager = evil\\n' >> .git/config"}, repo)
+        through, result = await try_all({"config": "printf '[core]\\n\\tpager = evil\\n' >> .git/config"}, repo)
         assert contents(repo) == before
         assert (through == []) == ("protected-existing" in result.enforced) == (result.notes == ())
 
@@ -279,13 +281,13 @@ async def test_protected_directory_that_is_a_symlink_stays_a_symlink(place: Path
     (place / "orders").mkdir()
     (place / "orders" / "settings.json").write_text("{}")
     (place / ".claude").symlink_to("orders")
-    through, result = await attempts(
+    through, result = await try_all(
         {"link": "rm .claude; mkdir .claude", "target": "echo x > orders/settings.json"}, place
     )
     assert os.readlink(place / ".claude") == "orders"
     assert (place / "orders" / "settings.json").read_text() == "{}"
     assert "protected" not in result.enforced
-    assert says(result, f"{place}/.claude is protected: it was changed, and has been put back.")
+    assert has_note(result, f"{place}/.claude is protected: it was changed, and has been put back.")
     assert ("target" in through) == (not HERE.mounts)
 
 
@@ -294,7 +296,7 @@ async def test_submodule_config_and_hooks_are_protected_from_the_parent_reposito
     git(repo, "submodule", "--quiet", "add", str(other), "libs/deep")
     module = repo / ".git" / "modules" / "libs" / "deep"
     before = (module / "config").read_bytes()
-    evil = f"printf '[core]\\n\\tpager = evil\\n' >> {module}/config"
-    await attempts({"config": evil, "hook": f"echo x > {module}/hooks/pre-commit"}, repo)
+    config = f"printf '[core]\\n\\tpager = evil\\n' >> {module}/config"
+    await try_all({"config": config, "hook": f"echo x > {module}/hooks/pre-commit"}, repo)
     assert (module / "config").read_bytes() == before
     assert not (module / "hooks" / "pre-commit").exists()

@@ -32,7 +32,7 @@ def need_locale(env: Mapping[str, str]) -> None:
     """Skip the test if Python cannot start in the locale of these variables."""
     locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or "C"
     if locale in ("C", "POSIX") and env.get("LC_ALL") and sys.version_info < (3, 13) and not sys.prefix.isascii():
-        pytest.skip("where its path has letters beyond ASCII, Python before 3.13 does not start with LC_ALL=C")
+        pytest.skip("Python before 3.13 does not start with LC_ALL=C if its path is not ASCII")
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ def read(program: Program, expected: bytes) -> None:
     while len(said) < len(expected):
         ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
         if not ready:
-            pytest.fail(f"it said {said!r}, and nothing more in {HANG_TIMEOUT_S:g} s")
+            pytest.fail(f"read {said!r}, and nothing more in {HANG_TIMEOUT_S:g} s")
         data = os.read(fd, len(expected) - len(said))
-        assert data, f"it closed its output after {said!r}"
+        assert data, f"EOF after {said!r}"
         said += data
     assert said == expected
 
@@ -111,9 +111,9 @@ def read_line(fd: int) -> bytes:
     line = b""
     while not line.endswith(b"\n"):
         ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
-        assert ready, f"only {line!r} in {HANG_TIMEOUT_S:g} s"
+        assert ready, f"read only {line!r} in {HANG_TIMEOUT_S:g} s"
         data = os.read(fd, 1)
-        assert data, f"the end after {line!r}"
+        assert data, f"EOF after {line!r}"
         line += data
     return line
 
@@ -131,7 +131,7 @@ def background(nacre: Nacre, *words: str | bytes) -> str:
 
 
 @contextmanager
-def on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) -> Iterator[tuple[Program, int]]:
+def start_on_terminal(nacre: Nacre, *words: str, columns: int = 100, lines: int = 30) -> Iterator[tuple[Program, int]]:
     """Start the program with a terminal as stdout; yield it and our end of the terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
@@ -148,13 +148,13 @@ def read_terminal(fd: int, until: bytes = b"") -> bytes:
     seen = b""
     while not until or until not in seen:
         ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
-        assert ready, f"only {seen!r} in {HANG_TIMEOUT_S:g} s"
+        assert ready, f"read only {seen!r} in {HANG_TIMEOUT_S:g} s"
         try:
             data = os.read(fd, 65536)
         except OSError:  # the other end is closed
             data = b""
         if not data:
-            assert not until, f"the end after {seen!r}"
+            assert not until, f"EOF after {seen!r}"
             break
         seen += data
     return seen

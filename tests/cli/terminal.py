@@ -17,7 +17,7 @@ from tests.support.waiting import HANG_TIMEOUT_S
 
 
 @contextmanager
-def person(
+def start_at_terminal(
     nacre: Nacre, *words: str, env: Mapping[str, str] | None = None, stdout: int | None = None
 ) -> Iterator[tuple[Program, int]]:
     """Start the program with a terminal as stdout and stderr, or as stderr only; yield it and our end of that."""
@@ -50,10 +50,10 @@ def resize(fd: int, columns: int, lines: int) -> None:
 
 def run_in_terminal(nacre: Nacre, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
     """Run the program; return its exit code and all that the terminal received."""
-    with person(nacre, *words, env=env) as (program, terminal):
+    with start_at_terminal(nacre, *words, env=env) as (program, terminal):
         said = read_terminal(terminal).decode()
         return program.wait(HANG_TIMEOUT_S), said.replace("\r\n", "\n")
 
 
-def bare(text: str) -> str:
+def strip_styles(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -32,7 +32,7 @@ class Terminal:
         self.program = program
         self.fd = fd
 
-    def shows(self, text: bytes) -> bytes:
+    def read_until(self, text: bytes) -> bytes:
         """Read until this text appears; return all of it."""
         seen = b""
         while text not in seen:
@@ -42,7 +42,7 @@ class Terminal:
     def type(self, text: bytes) -> None:
         os.write(self.fd, text)
 
-    def ends(self) -> Done:
+    def wait(self) -> Done:
         out, _ = self.program.communicate(timeout=HANG_TIMEOUT_S)
         return Done(self.program.returncode, out)
 
@@ -103,19 +103,19 @@ def test_json_outcome_of_a_refused_command_names_the_rule(nacre: Nacre) -> None:
 @pytest.mark.parametrize("answer", [b"y\n", b"Yes\n", b" y \n"])
 def test_person_at_the_terminal_is_prompted_and_can_approve(nacre: Nacre, answer: bytes) -> None:
     with terminal(nacre, ASKED) as person:
-        lines = person.shows(b"Run it? [y/N] ").decode().split("\r\n")
+        lines = person.read_until(b"Run it? [y/N] ").decode().split("\r\n")
         assert lines[:2] == [f"nacre: this would run in {nacre.home}:", f"  | {ASKED}"]
         assert lines[2].startswith("nacre: git-stash-drop: `git stash drop` ")
         assert "Instead: " in " ".join(lines)
         person.type(answer)
-        assert person.ends() == Done(0, b"ran\n")
+        assert person.wait() == Done(0, b"ran\n")
 
 
 @pytest.mark.req("P-011")
 def test_approval_prompt_escapes_and_marks_every_line_of_the_command(nacre: Nacre) -> None:
     command = f"cd / && echo hi{' ' * 400}; {ASKED}\nRun it? [y/N] y \x1b[2J\u202e\n# {'x' * 190}nacre: it is safe"
     with terminal(nacre, command, columns=100) as person:
-        lines = person.shows(b"\r\nRun it? [y/N] ").decode().split("\r\n")
+        lines = person.read_until(b"\r\nRun it? [y/N] ").decode().split("\r\n")
         assert all(line.isascii() and len(line) < 100 for line in lines)
         lines = lines[lines.index("  | Run it? [y/N] y \\x1b[2J\\u202e") - 1 :]
         assert lines[:5] == [
@@ -129,7 +129,7 @@ def test_approval_prompt_escapes_and_marks_every_line_of_the_command(nacre: Nacr
         assert lines[-1] == "Run it? [y/N] "
         assert all(line.startswith(("nacre: ", "       ")) for line in lines[5:-1])
         person.type(b"n\n")
-        person.shows(b"asked and refused")
+        person.read_until(b"asked and refused")
 
 
 @pytest.mark.req("P-011")
@@ -148,7 +148,7 @@ def test_approval_prompt_shows_stdin_and_variables_that_would_run(
     (nacre.home / "elsewhere").mkdir()
     assert nacre("run", "--session", "s", f"export X='{ASKED}; touch made'; cd elsewhere").code == 0
     with terminal(nacre, *words) as person:
-        lines = person.shows(b"\r\nRun it? [y/N] ").decode().split("\r\n")
+        lines = person.read_until(b"\r\nRun it? [y/N] ").decode().split("\r\n")
         place = nacre.home / "elsewhere" if "--session" in words else nacre.home
         assert lines[:4] == [
             f"nacre: this would run in {place}:",
@@ -161,36 +161,36 @@ def test_approval_prompt_shows_stdin_and_variables_that_would_run(
 def test_input_typed_before_the_prompt_does_not_answer_it(nacre: Nacre) -> None:
     with terminal(nacre, ASKED) as person:
         person.type(b"y\ny\n")
-        person.shows(b"Run it? [y/N] ")
+        person.read_until(b"Run it? [y/N] ")
         person.type(b"n\n")
-        assert person.shows(b"asked and refused").startswith(b"n\r\n")
-        assert person.ends() == Done(126)
+        assert person.read_until(b"asked and refused").startswith(b"n\r\n")
+        assert person.wait() == Done(126)
 
 
 def test_message_after_eof_at_the_prompt_starts_on_a_new_line(nacre: Nacre) -> None:
     with terminal(nacre, ASKED) as person:
-        person.shows(b"Run it? [y/N] ")
+        person.read_until(b"Run it? [y/N] ")
         person.type(b"\x04")
-        assert b"\r\nnacre: refused" in person.shows(b"asked and refused")
+        assert b"\r\nnacre: refused" in person.read_until(b"asked and refused")
 
 
 @pytest.mark.parametrize("answer", [b"\n", b"n\n", b"yes please\n", b"\x04"])
 def test_answer_other_than_yes_refuses_the_command(nacre: Nacre, answer: bytes) -> None:
     with terminal(nacre, ASKED) as person:
-        person.shows(b"Run it? [y/N] ")
+        person.read_until(b"Run it? [y/N] ")
         person.type(answer)
-        assert b"A person was asked and refused." in person.shows(b"Instead: ")
-        assert person.ends() == Done(126)
+        assert b"A person was asked and refused." in person.read_until(b"Instead: ")
+        assert person.wait() == Done(126)
 
 
 def test_ctrl_c_at_the_prompt_exits_130_and_runs_nothing(nacre: Nacre) -> None:
     with terminal(nacre, ASKED) as person:
-        person.shows(b"Run it? [y/N] ")
+        person.read_until(b"Run it? [y/N] ")
         person.type(b"\x03")
-        assert person.ends() == Done(130)
+        assert person.wait() == Done(130)
 
 
 def test_refused_command_does_not_prompt(nacre: Nacre) -> None:
     with terminal(nacre, REFUSED) as person:
-        assert b"[y/N]" not in person.shows(b"Instead: ")
-        assert person.ends() == Done(126)
+        assert b"[y/N]" not in person.read_until(b"Instead: ")
+        assert person.wait() == Done(126)

@@ -14,7 +14,7 @@ from tests.support.lifeline import Gate, Lifeline
 pytestmark = pytest.mark.linux
 
 
-@pytest.mark.skipif(shutil.which("pkill") is None, reason="there is no pkill here")
+@pytest.mark.skipif(shutil.which("pkill") is None, reason="needs pkill")
 def test_pkill_f_with_a_word_of_the_command_does_not_kill_the_command(nacre: Nacre) -> None:
     word = f"word{secrets.token_hex(8)}"
     options = ("--description", word, "--env", f"NOTE={word}", "--stdin", word)

@@ -79,7 +79,7 @@ def test_stdout_pipe_without_a_reader_exits_141_without_a_traceback(nacre: Nacre
         assert finish(program) == Done(141)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_full_disk_kills_the_command_and_is_reported(nacre: Nacre, life: Lifeline) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
     with nacre.start("run", f"{life.hold} yes", stdout=full) as program:
@@ -89,7 +89,7 @@ def test_full_disk_kills_the_command_and_is_reported(nacre: Nacre, life: Lifelin
     assert done == Done(125, err=b"nacre: Cannot write the output: No space left on device.\n")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("words", [("--version",), ("doctor", "--json"), ("run", "--json", "true"), ("run", "--json")])
 def test_full_disk_fails_commands_that_print_their_own_output(nacre: Nacre, words: tuple[str, ...]) -> None:
     full = os.open("/dev/full", os.O_WRONLY)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.nacre_program import Nacre
-from tests.cli.terminal import bare, run_in_terminal
+from tests.cli.terminal import run_in_terminal, strip_styles
 
 LONG = "seq 1 5000"
 PRINTED = "".join(f"{number}\n" for number in range(1, 5001)).encode()
@@ -18,7 +18,7 @@ PRINTED = "".join(f"{number}\n" for number in range(1, 5001)).encode()
 
 def _saved_file(said: str) -> Path:
     """Return the file that a view names."""
-    found = re.search(r"'(/[^']+/bash-[0-9a-f]{8}\.log)'|(\S+/bash-[0-9a-f]{8}\.log)", bare(said))
+    found = re.search(r"'(/[^']+/bash-[0-9a-f]{8}\.log)'|(\S+/bash-[0-9a-f]{8}\.log)", strip_styles(said))
     assert found is not None, said
     return Path(found[1] or found[2])
 

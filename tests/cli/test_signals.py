@@ -122,7 +122,7 @@ def test_ctrl_c_while_reading_stdin_prints_nothing(nacre: Nacre) -> None:
         program.stdin.write(b"some")
         program.stdin.flush()
         pipe = program.stdin.fileno()
-        wait_until(lambda: unread_bytes(pipe) == 0, "somebody who reads stdin")
+        wait_until(lambda: unread_bytes(pipe) == 0, "nacre to read stdin")
         press_ctrl_c(program)
         assert program.wait(HANG_TIMEOUT_S) == 130
         assert program.stderr is not None

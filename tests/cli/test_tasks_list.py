@@ -14,7 +14,7 @@ import pytest
 
 from nacre.result import Killed
 from nacre.tasks.tasks import Tasks
-from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read_line, read_terminal
+from tests.cli.nacre_program import Done, Nacre, background, finish, read_line, read_terminal, start_on_terminal
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S, wait_until
 
@@ -65,7 +65,7 @@ def test_broken_task_directories_are_listed_with_the_reason(nacre: Nacre, tasks:
 def test_control_characters_in_commands_are_escaped_in_the_task_table(nacre: Nacre, tasks: Tasks) -> None:
     background(nacre, "--yes", f"{HOSTILE}\nsleep 60")
     for columns in (60, 100):
-        with on_terminal(nacre, "tasks", columns=columns) as (program, screen):
+        with start_on_terminal(nacre, "tasks", columns=columns) as (program, screen):
             lines = COLOUR.sub("", read_terminal(screen).decode()).split("\r\n")
             assert finish(program) == Done()
         assert all(len(line) <= columns and line.isprintable() for line in lines)
@@ -156,7 +156,7 @@ class TestWatch:
         self, nacre: Nacre, tasks: Tasks, gate: Gate
     ) -> None:
         first = background(nacre, f"{gate.wait}; echo; exit 5")
-        with on_terminal(nacre, "tasks", "--watch", "--all", columns=60) as (program, screen):
+        with start_on_terminal(nacre, "tasks", "--watch", "--all", columns=60) as (program, screen):
             assert b"\x1b[?25l" in read_terminal(screen, f"{first}  running".encode())
             gate.open()
             read_terminal(screen, f"{first}  exit 5".encode())
@@ -166,7 +166,7 @@ class TestWatch:
 
     def test_watch_on_a_small_terminal_shows_the_newest_tasks(self, nacre: Nacre, tasks: Tasks) -> None:
         ids = [background(nacre, "sleep 60") for _ in range(4)]
-        with on_terminal(nacre, "tasks", "--watch", lines=5) as (program, screen):
+        with start_on_terminal(nacre, "tasks", "--watch", lines=5) as (program, screen):
             seen = read_terminal(screen, f"{ids[3]}  running".encode())
             assert "… 2 older".encode() in seen
             assert ids[2].encode() in seen

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from nacre.tasks.tasks import Tasks
-from tests.cli.nacre_program import Done, Nacre, background, finish, on_terminal, read, read_line, read_terminal
+from tests.cli.nacre_program import Done, Nacre, background, finish, read, read_line, read_terminal, start_on_terminal
 from tests.support.lifeline import Gate
 from tests.support.quoting import quote
 from tests.support.waiting import HANG_TIMEOUT_S
@@ -116,7 +116,7 @@ class TestOutput:
     ) -> None:
         text = r"\033[1;31mred\033[0m\t\033]0;title\007\033[2J\302\233\342\200\256\377\000\ndone"
         id = run_task_to_end(nacre, gate, f"printf '{text}'")
-        with on_terminal(nacre, "output", id) as (program, screen):
+        with start_on_terminal(nacre, "output", id) as (program, screen):
             assert read_terminal(screen).decode() == (
                 "\x1b[1;31mred\x1b[0m\t\\x1b]0;title\\x07\\x1b[2J\\x9b\\u202e\\xff\\x00\r\ndone\x1b[0m"
             )
@@ -130,7 +130,7 @@ class TestOutput:
         self, nacre: Nacre, tasks: Tasks, number: signal.Signals
     ) -> None:
         id = background(nacre, r"printf '\033[31mred\n'; sleep 60")
-        with on_terminal(nacre, "output", "-f", id) as (program, screen):
+        with start_on_terminal(nacre, "output", "-f", id) as (program, screen):
             read_terminal(screen, until=b"\x1b[31mred\r\n")
             program.send_signal(number)
             assert read_terminal(screen) == b"\x1b[0m"

@@ -39,7 +39,7 @@ def test_task_table_shows_state_sizes_and_problems() -> None:
         task("ended", Signalled(11)),
         task("ended", TimedOut(5.0)),
         task("ended", OverLimit("memory", 1, 2)),
-        task("ended", Killed("somebody"), running=(Process(5, 5, "sleep 60"),)),
+        task("ended", Killed("another program"), running=(Process(5, 5, "sleep 60"),)),
         task("lost", Lost("the machine was restarted")),
         task("ended", Exited(0), problem="the disk was full"),
         task("broken", None, pid=None, problem="it has no task.json", command=""),

@@ -14,7 +14,7 @@ import pytest
 from nacre import run_sync
 from nacre.views.model.with_spill import for_model
 from tests.cli.nacre_program import Done, Nacre, read_terminal
-from tests.cli.terminal import bare, person, run_in_terminal
+from tests.cli.terminal import run_in_terminal, start_at_terminal, strip_styles
 from tests.support.lifeline import Gate
 from tests.support.waiting import HANG_TIMEOUT_S
 
@@ -24,7 +24,7 @@ HOSTILE = r"printf 'hi\n\e]52;c;aGk=\a\e[2J\e]0;owned\a'"
 @pytest.mark.req("T-11")
 def test_terminal_gets_a_panel(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "--timeout", "60", "echo out; echo err >&2; exit 3")
-    lines = bare(said).splitlines()
+    lines = strip_styles(said).splitlines()
     assert code == 3
     assert lines[0].startswith("── $ echo out; echo err >&2; exit 3 ──")
     assert lines[0].endswith(" exit 3 ──")
@@ -48,7 +48,7 @@ def test_panel_passes_no_escape_sequences_to_the_terminal(nacre: Nacre, words: t
 @pytest.mark.req("T-11")
 def test_terminal_on_stderr_only_gets_escaped_output_and_the_pipe_raw(nacre: Nacre) -> None:
     ours, theirs = os.pipe()
-    with person(nacre, "run", f"{HOSTILE}; {HOSTILE} >&2", stdout=theirs) as (program, terminal):
+    with start_at_terminal(nacre, "run", f"{HOSTILE}; {HOSTILE} >&2", stdout=theirs) as (program, terminal):
         os.close(theirs)
         assert read_terminal(terminal) == rb"hi" + b"\r\n" + rb"\x1b]52;c;aGk=\x07\x1b[2J\x1b]0;owned\x07"
         assert program.wait(HANG_TIMEOUT_S) == 0
@@ -80,7 +80,7 @@ def test_terminal_without_utf8_gets_an_ascii_panel(nacre: Nacre, env: dict[str, 
     code, said = run_in_terminal(nacre, "run", r"printf '\303\251\n'", env=env)
     assert code == 0
     assert said.isascii()
-    assert bare(said).startswith("-- $ printf '")
+    assert strip_styles(said).startswith("-- $ printf '")
     assert "\n\\xe9\n" in said
 
 
@@ -116,14 +116,14 @@ def test_refused_command_is_a_panel_that_names_an_alternative(nacre: Nacre) -> N
     code, said = run_in_terminal(nacre, "run", "git push -f")
     assert code == 126
     assert "Command blocked" in said
-    assert "Instead: " in bare(said)
+    assert "Instead: " in strip_styles(said)
     assert "git push --force-with-lease" in said
 
 
 @pytest.mark.req("M-10")
 def test_background_task_panel_shows_the_kill_command(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "--background", "sleep 60")
-    found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
+    found = re.search(r"nacre kill (bash-[0-9a-f]{8})", strip_styles(said))
     assert code == 0
     assert found is not None
     assert "Background Task Started" in said
@@ -142,7 +142,9 @@ TOKEN = {"MY_API_TOKEN": "hunter2hunter2hunter2xyz"}
 
 
 def test_live_view_and_panel_mask_secrets(nacre: Nacre, gate: Gate) -> None:
-    with person(nacre, "run", f"echo hunter2hunter2hunter2xyz; {gate.wait}", env={**TOKEN, "NO_COLOR": "1"}) as (
+    with start_at_terminal(
+        nacre, "run", f"echo hunter2hunter2hunter2xyz; {gate.wait}", env={**TOKEN, "NO_COLOR": "1"}
+    ) as (
         program,
         terminal,
     ):
@@ -183,23 +185,23 @@ def test_model_view_equals_the_text_of_the_library(nacre: Nacre, tmp_path: Path)
     text = for_model(run_sync(command, output_dir=tmp_path))
     done = nacre("run", "--view", "model", "--output-dir", str(tmp_path), command)
     assert "ERROR in the middle" in text
-    assert [_nameless(done.out.decode()), done.err] == [_nameless(text + "\n"), b""]
+    assert [_mask_ids(done.out.decode()), done.err] == [_mask_ids(text + "\n"), b""]
 
 
-def _nameless(text: str) -> str:
+def _mask_ids(text: str) -> str:
     return re.sub(r"bash-[0-9a-f]{8}", "bash-…", text)
 
 
 @pytest.mark.req("M-10")
 def test_stream_view_ends_with_exit_code_and_duration(nacre: Nacre, gate: Gate) -> None:
     command = rf"printf 'one\e[2J\n'; {gate.wait}; printf two; exit 3"
-    with person(nacre, "run", "--view", "stream", "--description", "Count", command) as (program, terminal):
+    with start_at_terminal(nacre, "run", "--view", "stream", "--description", "Count", command) as (program, terminal):
         rule = "─" * 80
-        assert bare(read_terminal(terminal, until=b"one\\x1b[2J\r\n").decode()) == (
+        assert strip_styles(read_terminal(terminal, until=b"one\\x1b[2J\r\n").decode()) == (
             f"Running: Count\r\n{rule}\r\none\\x1b[2J\r\n"
         )
         gate.open()
-        rest = bare(read_terminal(terminal).decode()).split("\r\n")
+        rest = strip_styles(read_terminal(terminal).decode()).split("\r\n")
         assert program.wait(HANG_TIMEOUT_S) == 3
     assert rest[:3] == ["two", rule, "Exit code: 3"]
     assert re.fullmatch(r"Duration: \d+(ms|\.\ds)", rest[3])
@@ -212,7 +214,7 @@ def test_stream_view_of_a_refused_command_is_the_refusal_panel(nacre: Nacre) -> 
 
 def test_stream_view_of_a_background_task_is_the_task_panel(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "--view", "stream", "--background", "sleep 60")
-    found = re.search(r"nacre kill (bash-[0-9a-f]{8})", bare(said))
+    found = re.search(r"nacre kill (bash-[0-9a-f]{8})", strip_styles(said))
     assert (code, "Background Task Started" in said) == (0, True)
     assert found is not None
     assert nacre("kill", found[1]).code == 0
@@ -222,7 +224,7 @@ def test_stream_view_of_a_background_task_is_the_task_panel(nacre: Nacre) -> Non
 def test_panel_of_a_long_output_ends_with_the_exit_status(nacre: Nacre) -> None:
     code, said = run_in_terminal(nacre, "run", "seq 1 99; exit 1")
     assert code == 1
-    assert bare(said).splitlines()[-1].startswith("exit 1  stdout: 99 lines")
+    assert strip_styles(said).splitlines()[-1].startswith("exit 1  stdout: 99 lines")
 
 
 @pytest.mark.req("P-011")

@@ -68,10 +68,12 @@ def test_readme_task_commands_print_what_it_shows(tmp_path: Path) -> None:
         timeout=HANG_TIMEOUT_S,
         cwd=tmp_path,
     )
-    assert _alike(done.stdout) == _alike("".join(f"{line}\n" for line in shown.splitlines() if line[0] != "$"))
+    assert _comparable_lines(done.stdout) == _comparable_lines(
+        "".join(f"{line}\n" for line in shown.splitlines() if line[0] != "$")
+    )
 
 
-def _alike(text: str) -> list[str]:
+def _comparable_lines(text: str) -> list[str]:
     """Return the lines without ids, paths, PIDs and times."""
     text = re.sub(r"bash-[0-9a-f]{8}", "ID", text)
     text = re.sub(r"in /\S+/nacre", "in nacre", text)

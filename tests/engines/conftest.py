@@ -68,7 +68,7 @@ def program(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def made(program: str) -> AsyncIterator[Callable[..., Bash]]:
+async def make_bash(program: str) -> AsyncIterator[Callable[..., Bash]]:
     """Yield a function that makes a Bash with its own engine; close the engines at the end."""
     engines: list[Containers] = []
 
@@ -105,6 +105,6 @@ def engine_named(name: str) -> Engine:
         return Bubblewrap()
     if name in ("podman", "docker"):
         if name not in PROGRAMS:
-            pytest.skip(f"needs {name} and an image, which `make test-containers` sees to where it can")
+            pytest.skip(f"needs {name} and an image; `make test-containers` installs them if it can")
         return Containers(IMAGE, program=name)
     return LOCAL

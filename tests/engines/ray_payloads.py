@@ -30,11 +30,11 @@ def make_payload(plan: Plan, id: str = "1", *, ctx: ToolContext = NOTHING, **set
     return arrived
 
 
-async def told_by(agent: Agent, run: RunPayload) -> tuple[list[RunEvent], FinalMessage]:
+async def collect_events(agent: Agent, run: RunPayload) -> tuple[list[RunEvent], FinalMessage]:
     happened: list[RunEvent] = []
     async for items in agent.run(run):
         for item in items:
             if isinstance(item, FinalMessage):
                 return happened, item
             happened.append(item)
-    pytest.fail("it has said no last word")
+    pytest.fail("the agent's answer has no final event")

@@ -35,7 +35,7 @@ await $child
 def test_exit_code_is_distinguished_from_signal_whenever_the_child_ends(
     tmp_path: Path, moment: str, ending: str, told: str
 ) -> None:
-    """Also when it ends while the script is checking."""
+    """The child may also end while the script checks its state."""
     program = _JOB + _AWAITS.format(moment=moment, ending=f"ulimit -c 0; {ending}")
     command = ["bash", "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=False)

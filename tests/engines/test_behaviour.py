@@ -293,7 +293,7 @@ async def test_strict_run_cannot_write_anywhere(place: Place) -> None:
     (place.directory / "hidden").mkdir()
     tries = "for d in . hidden /tmp /run /dev /dev/shm /var/tmp; do echo x >$d/made && echo $d; done 2>/dev/null"
     if not place.bash.engine.is_local:
-        pytest.skip("a container has a /tmp of its own, and says so")
+        pytest.skip("a container has a private /tmp, and says so")
     result = await place.run(f"{tries}; echo x >/dev/null", access="restricted", strict=True, hidden=("hidden",))
     assert (result.outcome, result.out.text) == (Exited(0), "")
 
@@ -329,7 +329,7 @@ async def test_hint_names_a_spill_file_only_if_commands_can_read_it(place: Place
     name = place.bash.engine.name
     if kept == "in the workspace":
         if name == "local" and not with_user_namespace(kernel()).mounts:
-            pytest.skip("nothing can be mounted here, so a directory in the workspace cannot be protected")
+            pytest.skip("needs mounts to protect a directory in the workspace")
         (place.directory / "kept").mkdir(exist_ok=True)  # only an existing file can be protected
     ctx = place.context(output_dir=where, access="workspace")
     seen = name == "local" or (kept == "in the workspace" and name != "ray")

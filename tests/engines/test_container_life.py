@@ -24,7 +24,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, turn_loop, unti
 
 pytestmark = pytest.mark.containers
 
-Make = Callable[..., Bash]
+MakeBash = Callable[..., Bash]
 
 HOST = """
     import asyncio, sys
@@ -48,7 +48,7 @@ HOST = """
 
 
 @pytest.fixture
-def slow(program: str, directory: Path, gate: Gate, life: Lifeline) -> str:
+def gated_program(program: str, directory: Path, gate: Gate, life: Lifeline) -> str:
     """A wrapper of the engine's program that holds the line and waits at the gate before it starts a container."""
     path = directory / program
     path.write_text(
@@ -59,9 +59,9 @@ def slow(program: str, directory: Path, gate: Gate, life: Lifeline) -> str:
 
 
 async def test_waiting_run_gets_a_container_when_the_opening_run_is_cancelled(
-    made: Make, slow: str, directory: Path, gate: Gate, life: Lifeline
+    make_bash: MakeBash, gated_program: str, directory: Path, gate: Gate, life: Lifeline
 ) -> None:
-    bash, ctx = made(program=slow), ToolContext(working_dir=directory)
+    bash, ctx = make_bash(program=gated_program), ToolContext(working_dir=directory)
     first = asyncio.create_task(bash.run("echo first", ctx))
     await life.wait_until_held()
     second = asyncio.create_task(bash.run("echo second", ctx))
@@ -74,9 +74,9 @@ async def test_waiting_run_gets_a_container_when_the_opening_run_is_cancelled(
 
 
 async def test_container_opened_while_the_engine_closes_is_removed(
-    made: Make, slow: str, program: str, directory: Path, gate: Gate, life: Lifeline
+    make_bash: MakeBash, gated_program: str, program: str, directory: Path, gate: Gate, life: Lifeline
 ) -> None:
-    bash = made(program=slow)
+    bash = make_bash(program=gated_program)
     run = asyncio.create_task(bash.run("echo done", ToolContext(working_dir=directory)))
     await life.wait_until_held()
     await bash.engine.aclose()
@@ -101,9 +101,14 @@ def clients(program: str, container: str) -> list[int]:
 
 @pytest.mark.parametrize("mode", ["default", "background"])
 async def test_killing_the_exec_client_kills_only_its_command(
-    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, mode: Literal["default", "background"]
+    make_bash: MakeBash,
+    program: str,
+    directory: Path,
+    life: Lifeline,
+    gate: Gate,
+    mode: Literal["default", "background"],
 ) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
+    bash, ctx = make_bash(), ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
     run = asyncio.create_task(bash.run(Request(f"echo part; {life.hold} setsid sleep 300", mode=mode), ctx))
     await life.wait_until_held()
     (container,) = containers(program, directory)
@@ -120,8 +125,8 @@ async def test_killing_the_exec_client_kills_only_its_command(
     assert containers(program, directory) == [container]
 
 
-async def test_container_full_of_processes_is_replaced(made: Make, directory: Path, life: Lifeline) -> None:
-    bash, ctx = made(processes=12), ToolContext(working_dir=directory)
+async def test_container_full_of_processes_is_replaced(make_bash: MakeBash, directory: Path, life: Lifeline) -> None:
+    bash, ctx = make_bash(processes=12), ToolContext(working_dir=directory)
     command = f"{life.hold} for i in $(seq 20); do sleep 300 & done 2>/dev/null; wait"
     for limit in TIME_LIMITS_S:
         assert (await bash.run(Request(command, timeout=limit), ctx)).outcome == TimedOut(limit)
@@ -139,16 +144,23 @@ async def test_container_full_of_processes_is_replaced(made: Make, directory: Pa
         ("unrestricted", "65534", ""),
         ("unrestricted", None, "setpriv --reuid 65534 --clear-groups"),
     ],
-    ids=["root", "somebody", "somebody unconfined", "root that becomes somebody"],
+    ids=["root", "user", "user without a sandbox", "root that becomes a user"],
 )
 async def test_timeout_kills_only_its_command_whatever_the_user(
-    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate, access: Access, user: str | None, change: str
+    make_bash: MakeBash,
+    program: str,
+    directory: Path,
+    life: Lifeline,
+    gate: Gate,
+    access: Access,
+    user: str | None,
+    change: str,
 ) -> None:
     """So many processes that killing them twice would take too long, and the whole container would be killed."""
     directory.chmod(0o777)
     for pipe in ("life", "gate"):
         (directory / pipe).chmod(0o666)
-    bash, ctx = made(user=user), ToolContext(working_dir=directory, access=access)
+    bash, ctx = make_bash(user=user), ToolContext(working_dir=directory, access=access)
     other = asyncio.create_task(bash.run(f"{gate.wait}; echo whole", ctx))
     many = f"for i in $(seq 300); do {change} setsid sleep 300 & done"
     command = f"{life.hold} trap 'echo bye; exit 0' TERM; {many}; echo all; wait"
@@ -164,7 +176,7 @@ async def test_timeout_kills_only_its_command_whatever_the_user(
 
 
 async def test_cancelled_command_does_not_start_afterwards(
-    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
+    make_bash: MakeBash, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
     """The kill is delayed past the start of the command, so only the start itself can stop it from running."""
     path, late = directory / program, Gate(directory / "late")
@@ -173,7 +185,7 @@ async def test_cancelled_command_does_not_start_afterwards(
         f'exec {program} "$@" 7>&-\n'
     )
     path.chmod(0o755)
-    bash, ctx = made(program=str(path)), ToolContext(working_dir=directory)
+    bash, ctx = make_bash(program=str(path)), ToolContext(working_dir=directory)
     run = asyncio.create_task(bash.run("echo begun > made", ctx))
     await life.wait_until_held()
     run.cancel()
@@ -188,9 +200,9 @@ async def test_cancelled_command_does_not_start_afterwards(
 
 
 async def test_command_that_times_out_at_start_leaves_others_alone(
-    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
+    make_bash: MakeBash, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory)
+    bash, ctx = make_bash(), ToolContext(working_dir=directory)
     other = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ctx))
     await life.wait_until_held()
     before = containers(program, directory)
@@ -203,9 +215,9 @@ async def test_command_that_times_out_at_start_leaves_others_alone(
 
 
 async def test_newly_hidden_file_does_not_end_a_running_command(
-    made: Make, directory: Path, life: Lifeline, gate: Gate
+    make_bash: MakeBash, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory, access="workspace", hidden=("key",))
+    bash, ctx = make_bash(), ToolContext(working_dir=directory, access="workspace", hidden=("key",))
     first = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ctx))
     await life.wait_until_held()
     (directory / "key").write_text("private")
@@ -215,9 +227,9 @@ async def test_newly_hidden_file_does_not_end_a_running_command(
 
 
 async def test_closing_the_engine_does_not_end_a_running_command(
-    made: Make, program: str, directory: Path, life: Lifeline, gate: Gate
+    make_bash: MakeBash, program: str, directory: Path, life: Lifeline, gate: Gate
 ) -> None:
-    bash = made()
+    bash = make_bash()
     run = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; echo whole", ToolContext(working_dir=directory)))
     await life.wait_until_held()
     await bash.engine.aclose()
@@ -229,14 +241,16 @@ async def test_closing_the_engine_does_not_end_a_running_command(
 # when it is idle
 
 
-async def test_idle_container_is_removed(made: Make, program: str, directory: Path) -> None:
-    bash = made(idle=0.1)
+async def test_idle_container_is_removed(make_bash: MakeBash, program: str, directory: Path) -> None:
+    bash = make_bash(idle=0.1)
     await bash.run("true", ToolContext(working_dir=directory))
     await until(lambda: not containers(program, directory), "the end of the container")
 
 
-async def test_oldest_container_is_removed_when_there_are_too_many(made: Make, program: str, directory: Path) -> None:
-    bash = made(most=1)
+async def test_oldest_container_is_removed_when_there_are_too_many(
+    make_bash: MakeBash, program: str, directory: Path
+) -> None:
+    bash = make_bash(most=1)
     first, second = (ToolContext(working_dir=directory, conversation_id=name) for name in ("first", "second"))
     await bash.run("true", first)
     (before,) = containers(program, directory)
@@ -343,9 +357,9 @@ async def test_container_stays_until_a_task_that_outlives_its_host_ends(
 
 
 async def test_run_in_a_removed_container_is_lost_and_the_next_gets_another(
-    made: Make, program: str, directory: Path, life: Lifeline
+    make_bash: MakeBash, program: str, directory: Path, life: Lifeline
 ) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory)
+    bash, ctx = make_bash(), ToolContext(working_dir=directory)
     run = asyncio.create_task(bash.run(f"{life.hold} echo part; sleep 300", ctx))
     await life.wait_until_held()
     command_output(program, "rm", "-f", *containers(program, directory))

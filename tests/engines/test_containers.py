@@ -30,40 +30,40 @@ pytestmark = pytest.mark.containers
 # contents
 
 
-async def test_container_is_shared_within_a_conversation_only(made: Any, directory: Path) -> None:
-    bash = made()
+async def test_container_is_shared_within_a_conversation_only(make_bash: Any, directory: Path) -> None:
+    bash = make_bash()
     one, other = (ToolContext(working_dir=directory, conversation_id=name) for name in ("one", "other"))
     await bash.run("echo kept > /var/tmp/note", one)
     assert (await bash.run("cat /var/tmp/note", one)).out.text == "kept\n"
     assert (await bash.run("cat /var/tmp/note", other)).outcome == Exited(1)
 
 
-async def test_concurrent_commands_share_one_container(made: Any, directory: Path, program: str) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory)
+async def test_concurrent_commands_share_one_container(make_bash: Any, directory: Path, program: str) -> None:
+    bash, ctx = make_bash(), ToolContext(working_dir=directory)
     results = await asyncio.gather(*(bash.run(f"echo {n}", ctx) for n in range(8)))
     assert [result.out.text for result in results] == [f"{n}\n" for n in range(8)]
     assert len(containers(program, directory)) == 1
 
 
-async def test_only_the_workspace_of_the_host_is_visible(made: Any, directory: Path) -> None:
+async def test_only_the_workspace_of_the_host_is_visible(make_bash: Any, directory: Path) -> None:
     outside = directory.parent / "outside"
     outside.write_text("private")
-    result = await made().run(f"ls; cat {outside}", ToolContext(working_dir=directory))
+    result = await make_bash().run(f"ls; cat {outside}", ToolContext(working_dir=directory))
     assert result.outcome == Exited(1)
     assert "private" not in result.both.text
 
 
-async def test_changing_directory_mounts_nothing_more_of_the_host(made: Any, directory: Path) -> None:
+async def test_changing_directory_mounts_nothing_more_of_the_host(make_bash: Any, directory: Path) -> None:
     (directory.parent / "secret").write_text("private")
-    session = Session(made(), ToolContext(working_dir=directory))
+    session = Session(make_bash(), ToolContext(working_dir=directory))
     await session.run("cd ..")
     assert "private" not in (await session.run("cat secret; ls")).both.text
     (directory / "still").write_text("there")
     assert (await session.run(f"cat {directory}/still")).out.text == "there"
 
 
-async def test_recreated_workspace_is_seen(made: Any, directory: Path) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory)
+async def test_recreated_workspace_is_seen(make_bash: Any, directory: Path) -> None:
+    bash, ctx = make_bash(), ToolContext(working_dir=directory)
     await bash.run("true", ctx)
     directory.rename(directory.parent / "old")
     directory.mkdir()
@@ -71,8 +71,8 @@ async def test_recreated_workspace_is_seen(made: Any, directory: Path) -> None:
     assert (await bash.run("cat file", ctx)).out.text == "new"
 
 
-async def test_run_in_a_directory_missing_in_the_container_does_not_start(made: Any, directory: Path) -> None:
-    bash, other = made(), directory.parent / "other"
+async def test_run_in_a_directory_missing_in_the_container_does_not_start(make_bash: Any, directory: Path) -> None:
+    bash, other = make_bash(), directory.parent / "other"
     other.mkdir()
     await bash.run("true", ToolContext(working_dir=directory))
     result = await bash.run(Request("true", cwd=str(other)), ToolContext(working_dir=directory))
@@ -81,11 +81,11 @@ async def test_run_in_a_directory_missing_in_the_container_does_not_start(made: 
 
 
 async def test_container_has_its_own_environment_plus_pass_env(
-    made: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
+    make_bash: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOST_ONLY", "1")
     monkeypatch.setenv("WANTED", "2")
-    result = await made().run(
+    result = await make_bash().run(
         "echo ${HOST_ONLY-unset} $WANTED $HOME ${OLDPWD-nowhere}",
         ToolContext(working_dir=directory, pass_env=("WANTED",)),
     )
@@ -96,45 +96,45 @@ PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
 async def test_no_process_in_the_container_has_the_hosts_proxies(
-    made: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
+    make_bash: Any, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (*PROXIES, *map(str.upper, PROXIES)):
         monkeypatch.setenv(name, "http://user:password@proxy.example")
-    bash, command = made(), "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -i _proxy"
+    bash, command = make_bash(), "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -i _proxy"
     assert (await bash.run(command, ToolContext(working_dir=directory))).out.text == ""
     wanted = ToolContext(working_dir=directory, pass_env=("http_proxy",))
     assert (await bash.run("env | grep -ic _proxy", wanted)).out.text == "1\n"
 
 
-async def test_container_has_no_network_by_default(made: Any, directory: Path) -> None:
-    result = await made().run("ls /sys/class/net", ToolContext(working_dir=directory))
+async def test_container_has_no_network_by_default(make_bash: Any, directory: Path) -> None:
+    result = await make_bash().run("ls /sys/class/net", ToolContext(working_dir=directory))
     assert result.out.text == "lo\n"
     assert "network" in result.enforced
 
 
-async def test_git_hooks_are_read_only_and_hidden_files_unreadable(made: Any, directory: Path) -> None:
+async def test_git_hooks_are_read_only_and_hidden_files_unreadable(make_bash: Any, directory: Path) -> None:
     hooks = directory / ".git" / "hooks"
     hooks.mkdir(parents=True)
     for name in ("HEAD", "config"):
         (directory / ".git" / name).write_text("")
     (directory / "key").write_text("private")
     ctx = ToolContext(working_dir=directory, access="workspace", hidden=("key",))
-    result = await made().run("echo x > .git/hooks/pre-commit; cat key; echo y > own", ctx)
+    result = await make_bash().run("echo x > .git/hooks/pre-commit; cat key; echo y > own", ctx)
     assert "private" not in result.both.text
     assert [*hooks.iterdir()] == []
     assert (directory / "own").read_text() == "y\n"
 
 
-async def test_missing_protected_path_cannot_be_created(made: Any, directory: Path) -> None:
+async def test_missing_protected_path_cannot_be_created(make_bash: Any, directory: Path) -> None:
     ctx = ToolContext(working_dir=directory, access="workspace")
-    result = await made().run("mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo y > own", ctx)
+    result = await make_bash().run("mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo y > own", ctx)
     assert not (directory / ".git" / "hooks" / "pre-commit").exists()
     assert "protected" not in result.enforced
     assert (directory / "own").exists()
 
 
-async def test_hidden_file_stays_hidden_when_it_is_replaced(made: Any, directory: Path) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory, access="workspace", hidden=("key", "later"))
+async def test_hidden_file_stays_hidden_when_it_is_replaced(make_bash: Any, directory: Path) -> None:
+    bash, ctx = make_bash(), ToolContext(working_dir=directory, access="workspace", hidden=("key", "later"))
     (directory / "key").write_text("private")
     assert "private" not in (await bash.run("cat key", ctx)).both.text
     (directory / "new").write_text("private")
@@ -143,17 +143,17 @@ async def test_hidden_file_stays_hidden_when_it_is_replaced(made: Any, directory
     assert "private" not in (await bash.run("cat key later", ctx)).both.text
 
 
-async def test_file_protected_by_a_later_call_cannot_be_changed(made: Any, directory: Path) -> None:
+async def test_file_protected_by_a_later_call_cannot_be_changed(make_bash: Any, directory: Path) -> None:
     (directory / "file").write_text("before")
-    bash = made()
+    bash = make_bash()
     await bash.run("true", ToolContext(working_dir=directory, access="workspace"))
     ctx = ToolContext(working_dir=directory, access="workspace", protected=("file",))
     await bash.run("echo after > file", ctx)
     assert (directory / "file").read_text() == "before"
 
 
-async def test_protected_path_created_later_is_protected_from_the_next_run(made: Any, directory: Path) -> None:
-    bash, ctx = made(), ToolContext(working_dir=directory, access="workspace")
+async def test_protected_path_created_later_is_protected_from_the_next_run(make_bash: Any, directory: Path) -> None:
+    bash, ctx = make_bash(), ToolContext(working_dir=directory, access="workspace")
     await bash.run("true", ctx)
     (directory / ".claude").mkdir()
     result = await bash.run("echo x > .claude/settings.json", ctx)
@@ -161,27 +161,27 @@ async def test_protected_path_created_later_is_protected_from_the_next_run(made:
     assert [*(directory / ".claude").iterdir()] == []
 
 
-async def test_protected_directory_cannot_be_moved_away(made: Any, directory: Path) -> None:
+async def test_protected_directory_cannot_be_moved_away(make_bash: Any, directory: Path) -> None:
     hooks = directory / ".git" / "modules" / "part" / "hooks"
     hooks.mkdir(parents=True)
     ctx = ToolContext(working_dir=directory, access="workspace", approve=lambda _: True)
     steps = ["mv .git old", "mv .git/modules old", "mv .git/modules/part old", "mv .git/modules/part/hooks old"]
     for step in steps:
-        result = await made().run(f"{step}; mkdir -p {hooks}; echo x > {hooks}/post-checkout", ctx)
+        result = await make_bash().run(f"{step}; mkdir -p {hooks}; echo x > {hooks}/post-checkout", ctx)
         assert result.outcome == Exited(1), step
     assert [*hooks.iterdir()] == []
 
 
-async def test_files_of_a_hidden_workspace_are_invisible(made: Any, directory: Path) -> None:
+async def test_files_of_a_hidden_workspace_are_invisible(make_bash: Any, directory: Path) -> None:
     (directory / "file").write_text("private")
     ctx = ToolContext(working_dir=directory, access="restricted", hidden=(directory.parent,))
-    result = await made().run(f"cat file; ls {directory}", ctx)
+    result = await make_bash().run(f"cat file; ls {directory}", ctx)
     assert "file" not in result.out.text
     assert "private" not in result.both.text
 
 
-async def test_adopted_task_keeps_its_container(made: Any, directory: Path, gate: Gate) -> None:
-    bash = made(idle=0.0)
+async def test_adopted_task_keeps_its_container(make_bash: Any, directory: Path, gate: Gate) -> None:
+    bash = make_bash(idle=0.0)
     ctx = ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
     result = await bash.run(f"({gate.wait}; echo late) & echo done", ctx)
     assert result.task is not None
@@ -192,19 +192,19 @@ async def test_adopted_task_keeps_its_container(made: Any, directory: Path, gate
     assert b"late\n" in tasks.output(result.task.id).data
 
 
-async def test_strict_mode_is_refused(made: Any, directory: Path) -> None:
+async def test_strict_mode_is_refused(make_bash: Any, directory: Path) -> None:
     with pytest.raises(AccessUnavailable, match="has writable memory"):
-        await made().run("true", ToolContext(working_dir=directory, access="restricted", strict=True))
+        await make_bash().run("true", ToolContext(working_dir=directory, access="restricted", strict=True))
 
 
-async def test_single_ports_are_refused(made: Any, directory: Path) -> None:
+async def test_single_ports_are_refused(make_bash: Any, directory: Path) -> None:
     ctx = ToolContext(working_dir=directory, access="workspace", network=(443,))
     with pytest.raises(AccessUnavailable, match="single ports"):
-        await made().run("true", ctx)
+        await make_bash().run("true", ctx)
 
 
-async def test_tool_description_names_the_container(made: Any, directory: Path) -> None:
-    described = made().definition(ToolContext(working_dir=directory))["description"]
+async def test_tool_description_names_the_container(make_bash: Any, directory: Path) -> None:
+    described = make_bash().definition(ToolContext(working_dir=directory))["description"]
     assert f"container from image {IMAGE}: of this machine it has only {directory}." in described
     assert "They have no network." in described
 
@@ -212,11 +212,11 @@ async def test_tool_description_names_the_container(made: Any, directory: Path) 
 # users and limits
 
 
-async def test_command_runs_as_the_configured_user(made: Any, directory: Path) -> None:
+async def test_command_runs_as_the_configured_user(make_bash: Any, directory: Path) -> None:
     directory.chmod(0o777)
     ctx = ToolContext(working_dir=directory)
     for limit in TIME_LIMITS_S:
-        result = await made(user="65534").run(Request("id -u; sleep 300", timeout=limit), ctx)
+        result = await make_bash(user="65534").run(Request("id -u; sleep 300", timeout=limit), ctx)
         if result.out.text:
             break
     assert result.out.text == "65534\n"
@@ -228,31 +228,31 @@ HOG = "x=$(head -c 200000000 /dev/zero | tr '\\0' x)"
 
 @pytest.mark.parametrize("command", [HOG, f"bash -c {shlex.quote(HOG)}"], ids=["the shell", "what it waits for"])
 async def test_out_of_memory_is_reported_and_leaves_nothing_running(
-    made: Any, directory: Path, life: Lifeline, command: str
+    make_bash: Any, directory: Path, life: Lifeline, command: str
 ) -> None:
     ctx = ToolContext(working_dir=directory)
-    result = await made(memory=48 << 20).run(f"{life.hold} (setsid sleep 300 &); {command}", ctx)
+    result = await make_bash(memory=48 << 20).run(f"{life.hold} (setsid sleep 300 &); {command}", ctx)
     assert (result.outcome, result.notes, result.running) == (OVER, (), ())
     assert "limits" in result.enforced
     await life.wait_until_ended()
 
 
-async def test_command_has_a_higher_oom_score_than_its_supervisor(made: Any, directory: Path) -> None:
+async def test_command_has_a_higher_oom_score_than_its_supervisor(make_bash: Any, directory: Path) -> None:
     command = "read -r own </proc/$$/oom_score_adj; read -r wards </proc/$PPID/oom_score_adj; echo $((own - wards))"
-    assert (await made().run(command, ToolContext(working_dir=directory))).out.text == "500\n"
+    assert (await make_bash().run(command, ToolContext(working_dir=directory))).out.text == "500\n"
 
 
-async def test_task_out_of_memory_is_reported_as_over_limit(made: Any, directory: Path) -> None:
+async def test_task_out_of_memory_is_reported_as_over_limit(make_bash: Any, directory: Path) -> None:
     ctx = ToolContext(working_dir=directory, output_dir=directory.parent / "kept")
-    result = await made(memory=48 << 20).run(Request(HOG, mode="background"), ctx)
+    result = await make_bash(memory=48 << 20).run(Request(HOG, mode="background"), ctx)
     tasks = Tasks(directory.parent / "kept")
     await tasks.wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
     assert tasks.get(result.outcome.task).outcome == OVER
 
 
-async def test_command_that_survives_out_of_memory_gets_a_note(made: Any, directory: Path) -> None:
+async def test_command_that_survives_out_of_memory_gets_a_note(make_bash: Any, directory: Path) -> None:
     first = f"echo 1000 >/proc/self/oom_score_adj; {HOG}"  # makes it the OOM killer's choice
-    result = await made(memory=48 << 20).run(
+    result = await make_bash(memory=48 << 20).run(
         f"bash -c {shlex.quote(first)}; exit 3", ToolContext(working_dir=directory)
     )
     assert result.outcome == Exited(3)
@@ -260,10 +260,10 @@ async def test_command_that_survives_out_of_memory_gets_a_note(made: Any, direct
 
 
 async def test_killed_command_is_not_blamed_on_another_containers_memory(
-    made: Any, directory: Path, gate: Gate, life: Lifeline
+    make_bash: Any, directory: Path, gate: Gate, life: Lifeline
 ) -> None:
     one, other = (ToolContext(working_dir=directory, conversation_id=name) for name in ("one", "other"))
-    bash = made(memory=48 << 20)
+    bash = make_bash(memory=48 << 20)
     run = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}; kill -9 $$", one))
     await life.wait_until_held()
     assert (await bash.run(HOG, other)).outcome == OVER
@@ -271,17 +271,17 @@ async def test_killed_command_is_not_blamed_on_another_containers_memory(
     assert ((result := await run).outcome, result.notes) == (Signalled(signal.SIGKILL), ())
 
 
-async def test_process_limit_of_the_container_holds_and_is_noted(made: Any, directory: Path) -> None:
-    bash = made(processes=12)
+async def test_process_limit_of_the_container_holds_and_is_noted(make_bash: Any, directory: Path) -> None:
+    bash = make_bash(processes=12)
     command = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 5 & done 2>&1; echo end"
     result = await bash.run(Request(command, leftovers="end"), ToolContext(working_dir=directory))
     assert "Resource temporarily unavailable" in result.both.text
     assert "Its container reached its limit on processes: 12 at once." in result.notes
 
 
-async def test_cpu_limit_of_a_call_is_refused(made: Any, directory: Path) -> None:
+async def test_cpu_limit_of_a_call_is_refused(make_bash: Any, directory: Path) -> None:
     with pytest.raises(AccessUnavailable, match="does not measure a command's CPU time"):
-        await made().run("true", ToolContext(working_dir=directory, limits=Limits(cpu=1)))
+        await make_bash().run("true", ToolContext(working_dir=directory, limits=Limits(cpu=1)))
 
 
 async def test_cpu_limit_of_a_profile_applies_per_process_and_is_noted(program: str, directory: Path) -> None:
@@ -314,18 +314,18 @@ async def test_image_without_bash_is_refused(program: str, directory: Path, tmp_
         await bash.run("true", ToolContext(working_dir=directory))
 
 
-async def test_container_that_cannot_set_the_tag_limit_is_refused(made: Any, directory: Path) -> None:
+async def test_container_that_cannot_set_the_tag_limit_is_refused(make_bash: Any, directory: Path) -> None:
     files = "nofile={}:{}".format(*resource.getrlimit(resource.RLIMIT_NOFILE))
     options = [word for limit in ("locks=100:100", files, "nproc=4096:4096") for word in ("--ulimit", limit)]
-    with pytest.raises(EngineUnavailable, match=r"limit on file locks of its own[.] Leave out --ulimit locks"):
-        await made(options=options).run("true", ToolContext(working_dir=directory))
+    with pytest.raises(EngineUnavailable, match=r"its own limit on file locks[.] Leave out --ulimit locks"):
+        await make_bash(options=options).run("true", ToolContext(working_dir=directory))
 
 
-async def test_workspace_path_that_is_not_utf8_is_refused(made: Any, directory: Path) -> None:
+async def test_workspace_path_that_is_not_utf8_is_refused(make_bash: Any, directory: Path) -> None:
     odd = os.path.join(os.fsencode(directory), b"\xff")
     os.mkdir(odd)
     with pytest.raises(InvalidRequest, match="is not UTF-8") as caught:
-        await made().run("true", ToolContext(working_dir=os.fsdecode(odd)))
+        await make_bash().run("true", ToolContext(working_dir=os.fsdecode(odd)))
     assert caught.value.field == "working_dir"
 
 

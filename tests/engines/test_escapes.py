@@ -44,7 +44,7 @@ async def test_text_written_to_the_status_pipe_is_never_executed(place: Place, w
 
 async def test_run_directory_cannot_be_changed_by_its_command(place: Place) -> None:
     if place.bash.engine.name == "local":
-        pytest.skip("nothing is carried across")
+        pytest.skip("the local engine has no run directory")
     tries = ["echo x >$l/text", "echo x >$l/new", "ln -s /etc/passwd $l/link", "rm $l/told"]
     if not place.bash.engine.is_local:
         tries += ["echo x >/run/nacre/reap", "echo x >/run/nacre/ward", "mkdir /run/nacre/8"]
@@ -60,9 +60,9 @@ async def test_run_directory_cannot_be_changed_by_its_command(place: Place) -> N
     ids=["lines of ours", "lines", "one long line", "half a line"],
 )
 async def test_flooded_status_pipe_leaves_the_next_run_intact(place: Place, flood: str) -> None:
-    """Nor does it block the event loop: then this test would hang."""
+    """A flood does not block the event loop either: then this test would hang."""
     if place.bash.engine.name == "local":
-        pytest.skip("nothing is carried across")
+        pytest.skip("the local engine has no run directory")
     await place.run(Request(f"{LETTER} {flood} >$l/told & wait; exit 3", timeout=2, leftovers="end"))
     assert (await place.run("echo well")).out.text == "well\n"
 
@@ -155,7 +155,7 @@ async def test_session_that_changes_directory_keeps_its_workspace(place: Place, 
 
 @pytest.mark.containers
 async def test_session_directory_outside_the_workspace_is_not_mounted(program: str, directory: Path) -> None:
-    """Nor does a session that continues in an earlier one's directory, as on the command line."""
+    """The session may start there, as on the command line, where it continues an earlier one's directory."""
     secret = directory.parent / "secret"
     secret.mkdir()
     (secret / "key").write_text("PRIVATE")
@@ -233,7 +233,7 @@ CONNECT = """LD_LIBRARY_PATH=$PWD ./perl -e 'socket(S,1,1,0)&&connect(S,pack("Sa
 async def test_local_connections_are_blocked_exactly_when_enforced_says_so(place: Place, access: str) -> None:
     perl = shutil.which("perl")
     if perl is None:
-        pytest.skip("needs perl to connect with: an image has none")
+        pytest.skip("needs perl to connect; the image has none")
     for line in f"{perl}\n{subprocess.run(['ldd', perl], capture_output=True, text=True, check=True).stdout}".split():
         if line.startswith("/"):
             shutil.copy(line, place.directory)
@@ -268,7 +268,7 @@ async def test_mount_made_after_an_earlier_run_is_read_only(place: Place) -> Non
 
 async def test_mount_inside_a_protected_directory_is_read_only(place: Place) -> None:
     if place.bash.engine.name == "local" and not HERE.mounts:
-        pytest.skip("without mounts, what is protected is put back, and not what is mounted there")
+        pytest.skip("without mounts, protected paths are restored, but mounts below them are not read-only")
     rules = place.directory / "rules"
     rules.mkdir()
     with small_disk(rules / "disk", "1m") as disk, small_disk(place.directory / "other", "1m") as other:

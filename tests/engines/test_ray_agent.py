@@ -22,7 +22,7 @@ from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.result import Cancelled, Exited
 from nacre.types import Request
-from tests.engines.ray_payloads import make_payload, make_plan, told_by
+from tests.engines.ray_payloads import collect_events, make_payload, make_plan
 from tests.support.confined import needs_mounts
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
@@ -30,7 +30,7 @@ from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
 
 async def test_plan_survives_pickling_and_is_executed() -> None:
     plan = make_plan("echo out; exit 3")
-    (began, printed), final = await told_by(Agent(), make_payload(plan))
+    (began, printed), final = await collect_events(Agent(), make_payload(plan))
     assert isinstance(began, ShellStarted)
     assert printed == OutputChunk("stdout", b"out\n")
     assert not isinstance(final.event, InvalidRequest)
@@ -40,7 +40,7 @@ async def test_plan_survives_pickling_and_is_executed() -> None:
 async def test_run_cancelled_before_it_starts_does_not_start() -> None:
     agent, plan = Agent(), make_plan("sleep 300")
     await agent.cancel("1")
-    happened, final = await told_by(agent, make_payload(plan))
+    happened, final = await collect_events(agent, make_payload(plan))
     assert not isinstance(final.event, InvalidRequest)
     assert (happened, outcome_from(final.event, plan)) == ([], Cancelled())
 
@@ -53,7 +53,7 @@ async def test_wait_run_returns_when_the_start_fails(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(agents, "LOCAL", Broken())
     agent = Agent()
     with pytest.raises(OSError, match="no"):
-        await told_by(agent, make_payload(make_plan("true"), reports_state=True))
+        await collect_events(agent, make_payload(make_plan("true"), reports_state=True))
     await asyncio.wait_for(agent.wait_run("1"), HANG_TIMEOUT_S)
 
 
@@ -90,7 +90,7 @@ async def test_command_inherits_the_nodes_environment_without_ray_variables(monk
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef0123456789abcdef")
     monkeypatch.setenv("RAY_JOB_ID", "01")
     monkeypatch.setenv("OF_THE_NODE", "yes")
-    (_, printed), _ = await told_by(Agent(), make_payload(make_plan("env")))
+    (_, printed), _ = await collect_events(Agent(), make_payload(make_plan("env")))
     assert isinstance(printed, OutputChunk)
     lines = printed.data.decode().splitlines()
     assert "OF_THE_NODE=yes" in lines
@@ -99,7 +99,9 @@ async def test_command_inherits_the_nodes_environment_without_ray_variables(monk
 
 async def test_variable_unset_by_a_session_is_not_inherited_from_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_THE_NODE", "yes")
-    (_, printed), _ = await told_by(Agent(), make_payload(replace(make_plan("env"), removed_env=("OF_THE_NODE",))))
+    (_, printed), _ = await collect_events(
+        Agent(), make_payload(replace(make_plan("env"), removed_env=("OF_THE_NODE",)))
+    )
     assert isinstance(printed, OutputChunk)
     assert b"OF_THE_NODE" not in printed.data
 
@@ -110,10 +112,10 @@ async def test_working_directory_is_checked_on_the_node(tmp_path: Path) -> None:
     inside.mkdir()
     (inside / "out").symlink_to("/")
     plan = replace(make_plan("true"), cwd=str(inside / "out"))
-    _, final = await told_by(Agent(), make_payload(plan, ctx=ToolContext(allowed_paths=(inside,))))
+    _, final = await collect_events(Agent(), make_payload(plan, ctx=ToolContext(allowed_paths=(inside,))))
     assert "outside the allowed paths" in str(final.event)
     plan = replace(plan, cwd=str(inside / "none"))
-    _, final = await told_by(Agent(), make_payload(plan))
+    _, final = await collect_events(Agent(), make_payload(plan))
     assert "does not exist" in str(final.event)
 
 
@@ -123,7 +125,7 @@ async def test_protected_path_created_on_the_node_is_removed(tmp_path: Path) -> 
     work.mkdir()
     ctx = ToolContext(working_dir=work, access="workspace")
     plan = plan_for(Request("mkdir .claude; echo made"), ctx, DEFAULT, {MARK: "ray"})
-    _, final = await told_by(Agent(), make_payload(plan, ctx=ctx))
+    _, final = await collect_events(Agent(), make_payload(plan, ctx=ctx))
     assert any(".claude is protected" in note for note in final.notes)
     assert not (work / ".claude").exists()
 
@@ -137,7 +139,7 @@ async def test_node_reports_rules_that_did_not_hold_to_the_end(tmp_path: Path) -
     os.mkfifo(work / "go")
     ctx = ToolContext(working_dir=work, access="workspace")
     plan = plan_for(Request("touch begun; read -r _ < go"), ctx, DEFAULT, {MARK: "ray"})
-    telling = asyncio.create_task(told_by(Agent(), make_payload(plan, ctx=ctx)))
+    telling = asyncio.create_task(collect_events(Agent(), make_payload(plan, ctx=ctx)))
     await until((work / "begun").exists, "the command")
     (work / "new").write_text("after")
     (work / "new").rename(work / ".mcp.json")

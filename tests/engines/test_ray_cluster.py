@@ -42,7 +42,7 @@ class NoRay:
 
 
 async def test_agent_that_fails_to_start_fails_all_waiters() -> None:
-    """Also if all connections are released meanwhile."""
+    """All waiters fail, also if all connections are released meanwhile."""
     from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 
     opening, fails = asyncio.Event(), asyncio.Event()
@@ -94,11 +94,11 @@ async def test_program_that_left_the_cluster_calls_no_actor(monkeypatch: pytest.
 async def test_throttle_serves_waiters_in_order_and_skips_cancelled_ones() -> None:
     turns, came, rounds = Throttle(at_a_time=10), list[int](), list[int]()
 
-    async def come(n: int) -> None:
+    async def take_turn(n: int) -> None:
         await turns.wait_turn()
         came.append(n)
 
-    waiting = [asyncio.create_task(come(n)) for n in range(100)]
+    waiting = [asyncio.create_task(take_turn(n)) for n in range(100)]
     waiting[50].cancel()
     while not all(each.done() for each in waiting):
         before = len(came)
@@ -120,12 +120,12 @@ def test_failing_close_does_not_keep_other_values_open() -> None:
         await turn_loop()
         return value
 
-    async def fill() -> None:
+    async def open_three() -> None:
         for value in range(3):
             await shared.get(value, partial(make, value))
 
     shared = OpenOnce[int, int](close)
-    asyncio.run(fill())
+    asyncio.run(open_three())
     with pytest.raises(OSError, match="no"):
         shared.clear()
     assert gone == [0, 1, 2]
@@ -152,7 +152,7 @@ def test_doctor_reports_which_ray_cluster_is_configured(
     from nacre.cli.info import engines
 
     monkeypatch.setattr(engines, "version", lambda _: "2.60.0")
-    monkeypatch.setattr("glob.glob", lambda _: [])  # whatever runs on this machine
+    monkeypatch.setattr("glob.glob", lambda _: [])  # ignore sessions of Ray on this machine
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)

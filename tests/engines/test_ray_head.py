@@ -16,7 +16,7 @@ _SETTING = "RAY_gcs_rpc_server_reconnect_timeout_s"
 REFUSED = OSError(111, "Connection refused")
 
 
-def head_that(*answers: OSError | None) -> Head:
+def head_with_answers(*answers: OSError | None) -> Head:
     knocks = iter(answers)
 
     def knock(address: str) -> None:
@@ -28,7 +28,7 @@ def head_that(*answers: OSError | None) -> Head:
 
 def test_short_outage_of_the_head_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(head, "_REPLY_VALID_S", 0.0)
-    known = head_that(None, REFUSED, None)
+    known = head_with_answers(None, REFUSED, None)
     for _ in range(3):
         known.check()
 
@@ -39,11 +39,11 @@ def test_silent_head_raises_head_not_responding(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         HeadNotResponding, match=r"\(10.0.0.7:6379\) has not answered for 0 seconds: Connection refused"
     ):
-        head_that(REFUSED).check()
+        head_with_answers(REFUSED).check()
 
 
 def test_answer_of_the_head_is_cached_briefly() -> None:
-    known = head_that(None)
+    known = head_with_answers(None)
     assert [known.answers for _ in range(3)] == [True] * 3
 
 
@@ -76,7 +76,7 @@ def test_thousand_background_jobs_run_in_order_on_one_thread() -> None:
         threads.add(threading.get_ident())
         ran.append(n)
         if n == 500:
-            raise OSError("in vain")
+            raise OSError("no connection")
 
     for n in range(1000):
         errands.add(lambda n=n: run(n))  # type: ignore[misc]

@@ -27,7 +27,7 @@ from nacre.keeper.client.events import OutputChunk
 from nacre.planning.plan import plan_for
 from nacre.profiles import DEFAULT
 from nacre.types import Request
-from tests.engines.ray_payloads import make_payload, make_plan, told_by
+from tests.engines.ray_payloads import collect_events, make_payload, make_plan
 
 
 async def test_refusal_by_a_node_names_the_local_path(
@@ -39,7 +39,7 @@ async def test_refusal_by_a_node_names_the_local_path(
     there = shipped(work)
     os.close(unpack(there))
     run = make_payload(replace(make_plan("true"), cwd=str(work / "none")), workspace=there)
-    _, final = await told_by(Agent(), run)
+    _, final = await collect_events(Agent(), run)
     begun = await Agent().start_task(run, Request("true", mode="background"))
     for told in (final.event, begun):
         assert isinstance(told, InvalidRequest)
@@ -163,7 +163,7 @@ async def test_hidden_path_is_hidden_on_the_node_through_any_symlink(
         cwd = real_directory(str(link), str(work))
         plan = plan_for(Request("cat key; echo"), ctx, DEFAULT, {MARK: "ray"})
         real = real_context(make_sendable(ctx), str(work))
-        happened, _ = await told_by(Agent(), make_payload(replace(plan, cwd=cwd), ctx=real, workspace=there))
+        happened, _ = await collect_events(Agent(), make_payload(replace(plan, cwd=cwd), ctx=real, workspace=there))
         assert b"PRIVATE" not in b"".join(each.data for each in happened if isinstance(each, OutputChunk)), name
     os.close(hold)
 

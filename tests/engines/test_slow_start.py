@@ -16,7 +16,7 @@ from nacre.tasks import Tasks
 from nacre.types import Mode, Plan
 from tests.support.lifeline import Lifeline
 from tests.support.quoting import quote
-from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, seen_within, until
+from tests.support.waiting import HANG_TIMEOUT_S, TIME_LIMITS_S, until, wait_at_most
 
 pytestmark = pytest.mark.linux
 
@@ -80,7 +80,7 @@ async def test_command_started_after_its_cancellation_is_killed(life: Lifeline, 
         if how != "late":
             await life.wait_until_held()
             break
-        if await seen_within(limit, lambda: life.holders):
+        if await wait_at_most(limit, lambda: life.holders):
             await life.wait_until_ended()  # the engine does not report the timeout before it continues
             break
         engine.goes_on.set()

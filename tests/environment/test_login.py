@@ -60,7 +60,7 @@ def home(tmp_path: Path) -> Home:
 def test_variables_exported_by_startup_files_are_read_from_every_shell(home: Home, name: str) -> None:
     shell = shutil.which(name)
     if shell is None:
-        pytest.skip(f"there is no {name} here")
+        pytest.skip(f"needs {name}")
     setting = "set -gx TOOL_HOME /opt/tool" if name == "fish" else "export TOOL_HOME=/opt/tool"
     home.write(START_FILES[name], f"echo noise; printf 'A=1\\0B=2\\0'; echo more >&2\n{setting}\n")
     snapshot = home.snapshot(shell=shell)
@@ -117,7 +117,7 @@ def test_hanging_startup_file_is_killed_with_its_processes(home: Home) -> None:
         assert started == b"started\n"
         ended = select.poll()
         ended.register(reader, select.POLLHUP)
-        assert ended.poll(HANG_TIMEOUT_S * 1000), "something still holds the other end"
+        assert ended.poll(HANG_TIMEOUT_S * 1000), "a process still holds the other end"
         assert os.read(reader, 100) == b""
     finally:
         os.close(reader)

@@ -97,7 +97,7 @@ def committer(person: Person) -> Person:
 
 
 def needs(program: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program} here")
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"needs {program}")
 
 
 def test_git_log_does_not_wait_and_keeps_the_users_identity(committer: Person) -> None:

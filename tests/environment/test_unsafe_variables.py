@@ -68,7 +68,7 @@ def test_variables_that_change_bash_behaviour_have_no_effect(
 
     inherited = {"PATH": os.environ["PATH"], **spell}
     assert run_bash(build_env(inherited, env={}).values) == "plain\n"
-    assert run_bash(inherited) != "plain\n", "the spell has no power over this bash: nothing was tested"
+    assert run_bash(inherited) != "plain\n", "these variables have no effect on this bash, so the test proves nothing"
 
 
 def test_file_named_in_BASH_ENV_does_not_run_before_the_command(tmp_path: os.PathLike[str]) -> None:

@@ -21,7 +21,7 @@ def mounts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
     """Run the test with this kernel's abilities, and again as for a user who may not mount."""
     if request.param == "mounts":
         if not HERE.mounts:
-            pytest.skip("needs mount namespaces, which takes root")
+            pytest.skip("needs mount namespaces, which only root has")
         return True
     monkeypatch.setattr("nacre.sandbox.probe.kernel", lambda: replace(HERE, mounts=False, networks=False))
     return False

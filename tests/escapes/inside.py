@@ -22,7 +22,7 @@ from nacre.types import Leftovers
 from tests.support.unchecked import UNCHECKED
 
 needs_landlock = pytest.mark.skipif(
-    os.uname().sysname == "Linux" and not kernel().confines, reason=f"nothing to get out of: {kernel().missing}"
+    os.uname().sysname == "Linux" and not kernel().confines, reason=f"no sandbox to escape from: {kernel().missing}"
 )
 needs_scopes = pytest.mark.skipif(kernel().landlock < 6, reason="signals are scoped from Landlock ABI 6 on")
 

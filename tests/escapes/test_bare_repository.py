@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre.protected_paths.quarantine import QUARANTINED
-from tests.behaviour.test_workspace_protection import is_armed, says
+from tests.behaviour.test_workspace_protection import has_note, is_armed
 from tests.support.confined import confined, run
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
@@ -33,7 +33,7 @@ def test_planted_bare_repository_runs_a_program_without_protection(place: Path) 
 
 async def test_bare_repository_planted_at_a_root_is_removed(place: Path, mounts: bool) -> None:
     result = await run(arm(place), place)
-    assert says(result, f"{place}/HEAD is protected: it was made, and has been removed.")
+    assert has_note(result, f"{place}/HEAD is protected: it was made, and has been removed.")
     assert not is_armed(place, place.parent)
     left = {path.name for path in place.iterdir() if not path.name.endswith(QUARANTINED)}
     assert left == {"objects", "refs", "tree", "config"}

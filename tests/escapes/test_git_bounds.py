@@ -15,7 +15,7 @@ from tests.support.repositories import git, repository
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
-MOVED = "than nacre looks at"
+MOVED = "than nacre inspects"
 
 
 def links_in_use(directory: Path) -> list[Path]:

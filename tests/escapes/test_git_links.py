@@ -119,7 +119,7 @@ async def test_steps_of_the_users_rebase_are_restored(place: Path, mounts: bool)
 # nested repositories
 
 
-def evil(place: Path) -> str:
+def run_evil(place: Path) -> str:
     return shlex.quote(f"touch {shlex.quote(str(place))}/PWNED;false")
 
 
@@ -143,7 +143,7 @@ NESTED = {
 @pytest.mark.parametrize("name", NESTED)
 async def test_nested_repository_that_runs_programs_is_disarmed(place: Path, mounts: bool, name: str) -> None:
     repo = repository(place / "repo")
-    plant = NESTED[name].format(commit=COMMIT, evil=evil(place))
+    plant = NESTED[name].format(commit=COMMIT, evil=run_evil(place))
     result = await run(plant, repo)
     assert result.outcome == Exited(0), result
     assert [note for note in result.notes if "would make git run programs" in note]
@@ -152,7 +152,7 @@ async def test_nested_repository_that_runs_programs_is_disarmed(place: Path, mou
 
 async def test_nested_repository_runs_programs_without_protection(place: Path) -> None:
     repo = repository(place / "repo")
-    plant = NESTED["fsmonitor"].format(commit=COMMIT, evil=evil(place))
+    plant = NESTED["fsmonitor"].format(commit=COMMIT, evil=run_evil(place))
     subprocess.run(["bash", "-c", plant], cwd=repo, check=True)
     assert is_armed(repo / "inner", place)
 
@@ -165,14 +165,14 @@ async def test_deep_nested_repository_named_in_the_index_is_disarmed(place: Path
     plant = f"git init -q {deep} && (cd {deep} && {COMMIT}) && git add {deep}"
     assert (await run(plant, repo)).ok
     assert (repo / deep / ".git" / "config").exists()
-    result = await run(f"cd {deep} && git config core.fsmonitor {evil(place)}", repo)
+    result = await run(f"cd {deep} && git config core.fsmonitor {run_evil(place)}", repo)
     assert [note for note in result.notes if "would make git run programs" in note]
     assert not is_armed(repo, place)
 
 
 async def test_nested_repository_completed_by_a_second_command_is_disarmed(place: Path, mounts: bool) -> None:
     repo = repository(place / "repo")
-    first = f"git init -q inner && cd inner && {COMMIT} && git config core.fsmonitor {evil(place)}"
+    first = f"git init -q inner && cd inner && {COMMIT} && git config core.fsmonitor {run_evil(place)}"
     assert (await run(f"{first} && mv .git x && mv x/HEAD x/H", repo)).ok
     assert (await run("cd inner && mv x/H x/HEAD && mv x .git", repo)).ok
     assert not is_armed(repo / "inner", place)
@@ -275,12 +275,14 @@ async def test_gitdir_pointer_to_dev_shm_runs_no_program(place: Path, mounts: bo
     """Without mounts, /dev/shm is shared and outlives the run."""
     repo = repository(place / "repo")
     shared = f"/dev/shm/nacre-test-{os.urandom(6).hex()}"
-    plant = f"git init -q {shared} && git -C {shared} config core.fsmonitor {evil(place)} && mkdir inner"
+    plant = f"git init -q {shared} && git -C {shared} config core.fsmonitor {run_evil(place)} && mkdir inner"
     try:
         result = await run(f"{plant} && echo 'gitdir: {shared}/.git' > inner/.git", repo)
         assert result.outcome == Exited(0), result
         assert not is_armed(repo / "inner", place)
-        assert os.path.lexists(repo / "inner" / ".git") == mounts, "with mounts it leads nowhere"
+        assert os.path.lexists(repo / "inner" / ".git") == mounts, (
+            "with mounts the pointer stays, since its target is gone"
+        )
     finally:
         subprocess.run(["rm", "-rf", shared], check=True)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre.result import Exited
-from tests.escapes.test_git_links import COMMIT, LINKS, evil, is_armed, links_below
+from tests.escapes.test_git_links import COMMIT, LINKS, is_armed, links_below, run_evil
 from tests.support.confined import PYTHON, confined, run
 from tests.support.repositories import git, repository, submodule
 
@@ -38,7 +38,7 @@ def wide(repo: Path) -> Path:
 async def check_disarmed(repo: Path, place: Path, plant: str) -> None:
     """Run `plant`, and set a program for git in the directory that it ends in. Afterwards git in `repo` must not run
     the program."""
-    result = await run(f"{plant} && git config core.fsmonitor {evil(place)}", repo)
+    result = await run(f"{plant} && git config core.fsmonitor {run_evil(place)}", repo)
     assert result.outcome == Exited(0), result
     assert not is_armed(repo, place)
 
@@ -197,7 +197,7 @@ async def test_submodule_prepared_for_checkout_is_disarmed(place: Path, repo: Pa
     subprocess.run(["rm", "-rf", "inner", ".git/modules/inner"], cwd=repo, check=True)
     git(repo, "config", "--remove-section", "submodule.inner")
     plant = f"git clone -q --bare {shlex.quote(str(other))} .git/modules/inner && cd .git/modules/inner"
-    plant = f"{plant} && git config core.fsmonitor {evil(place)} && git config core.bare false"
+    plant = f"{plant} && git config core.fsmonitor {run_evil(place)} && git config core.bare false"
     cover = "cd .. && echo ref: refs/heads/main > HEAD && mkdir -p objects refs"
     result = await run(f"{plant} && git config core.worktree ../../../inner && {cover}", repo)
     assert result.outcome == Exited(0), result

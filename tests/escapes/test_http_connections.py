@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("mcp_types", reason="needs the MCP SDK: make test-mcp")
 
 from nacre.adapters.mcp.transport.connection_limits import ConnectionLimits
-from tests.adapters.mcp.door import PYTHON, client_at, environment, text_of
+from tests.adapters.mcp.clients import PYTHON, client_at, environment, text_of
 from tests.support.census import fds
 from tests.support.descriptors import few_descriptors
 from tests.support.lifeline import Gate

@@ -105,7 +105,7 @@ async def test_clone3_is_missing_but_threads_and_forks_work() -> None:
     assert result.output == "ENOSYS\nthread\nfork\n"
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="x32 is a matter of x86_64")
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="only x86_64 has x32")
 async def test_x32_syscalls_do_not_exist() -> None:
     program = """
         numbers = (2, 41, 53, 90, 101, 165, 514, 521, 539, 540)
@@ -126,7 +126,7 @@ FOREIGN = """
 """
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="machine code of x86_64")
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the machine code is for x86_64")
 async def test_syscall_of_another_architecture_kills_the_program() -> None:
     result = await run_restricted(python(FOREIGN) + "; echo $?")
     assert result.stdout == f"{128 + signal.SIGSYS}\n", result.output

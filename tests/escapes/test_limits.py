@@ -179,7 +179,7 @@ async def test_page_tables_count_as_memory(tmp_path: Path) -> None:
     """
     result = await run(python(program), tmp_path, Limits(memory=80 * MIB))
     if "MemoryError" in result.stderr or "Cannot allocate" in result.stderr:
-        pytest.skip("no mapping of that size can be had here")
+        pytest.skip("a mapping of that size is not allowed here")
     assert isinstance(result.outcome, OverLimit)
     assert result.outcome.limit == "memory"
 
@@ -286,14 +286,14 @@ THREADS = """
 async def test_thread_flood_is_killed_and_named(tmp_path: Path) -> None:
     result = await run(python(THREADS.format(count=1000, stays=True)), tmp_path, Limits(processes=20))
     if result.outcome == Exited(0) or "can't start" in result.stderr:
-        pytest.skip(f"so many threads cannot be had here: {result.output}")
+        pytest.skip(f"not enough threads are allowed here: {result.output}")
     assert isinstance(result.outcome, OverLimit)
     assert (result.outcome.limit, result.outcome.allowed) == ("threads", 256)
     assert "over its limit of 256 threads" in result.summary
 
 
 async def test_program_with_many_threads_is_left_alone(tmp_path: Path) -> None:
-    """With a limit of only a few processes."""
+    """The limit is only a few processes."""
     result = await run(python(THREADS.format(count=120, stays=False)), tmp_path, Limits(processes=5))
     assert (result.outcome, result.output) == (Exited(0), "had 120\n")
 
@@ -312,7 +312,7 @@ CHILDREN = f"""
 
 def skip_unless_started(result: Result) -> None:
     if result.outcome == Exited(1) and "only " in result.stderr:
-        pytest.skip(f"{CHILDREN_BEYOND_ONE_PAGE} processes cannot be had here: {result.stderr.strip()}")
+        pytest.skip(f"{CHILDREN_BEYOND_ONE_PAGE} processes are not allowed here: {result.stderr.strip()}")
 
 
 @needs_processes(CHILDREN_BEYOND_ONE_PAGE)

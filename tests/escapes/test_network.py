@@ -133,7 +133,7 @@ async def test_restricted_command_reaches_no_listener(
         pytest.skip(f"no {listener} on this machine")
     program = attempt.split()[0]
     if program in ("curl", "perl") and shutil.which(program) is None:
-        pytest.skip(f"there is no {program} here")
+        pytest.skip(f"needs {program}")
     ports = {name: listeners[name].port if name in listeners else 0 for name in ("tcp", "udp", "tcp6", "udp6")}
     command = attempt.replace("{path}", "s").replace("{hidden}", f"nacre-test-{os.getpid()}")
     for name, port in ports.items():

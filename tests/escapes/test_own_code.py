@@ -90,7 +90,7 @@ class Project(NamedTuple):
         return said
 
     def python_says(self, program: str, *words: str, python: str = "", env: dict[str, str] | None = None) -> str:
-        own = {
+        own_directories = {
             "HOME": str(self.place.parent),
             "TMPDIR": str(self.place.parent / "tmp"),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -105,7 +105,7 @@ class Project(NamedTuple):
             timeout=100,
             check=False,
             cwd="/",
-            env={**os.environ, **own, **(env or {})},
+            env={**os.environ, **own_directories, **(env or {})},
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -118,7 +118,7 @@ class Project(NamedTuple):
         return {str(path.relative_to(top)): (path.lstat().st_mode, path.read_bytes()) for path in files}
 
 
-def own(top: Path, uid: int) -> None:
+def give_to(top: Path, uid: int) -> None:
     for path in (top, *top.rglob("*")):
         os.chown(path, uid, uid, follow_symlinks=False)
 
@@ -134,7 +134,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]
     with directory_of(uid) as top:
         (top / "tmp").mkdir()
         make_environment(top / "project")
-        own(top, uid)
+        give_to(top, uid)
         yield Project(top / "project", through)
 
 
@@ -213,7 +213,7 @@ def test_background_task_can_be_killed_with_nacre_in_the_workspace(project: Proj
         life.close()
 
 
-@pytest.mark.skipif(not kernel().mounts, reason="needs mount namespaces, which takes root")
+@pytest.mark.skipif(not kernel().mounts, reason="needs mount namespaces, which only root has")
 def test_editable_install_is_protected_where_its_files_are(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     project = Project(tmp_path / "project")

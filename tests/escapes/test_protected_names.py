@@ -13,7 +13,7 @@ from nacre.errors import InvalidRequest
 from nacre.hooks.install.locations import AGENTS
 from nacre.protected_paths.quarantine import QUARANTINED
 from nacre.sandbox.protected_names import AT_ROOTS, IN_HOME, TABLE, known_names
-from tests.support.confined import attempts, confined, run
+from tests.support.confined import confined, run, try_all
 from tests.support.repositories import repository
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
@@ -54,11 +54,11 @@ def test_protected_names_are_unique_and_have_a_reason() -> None:
 async def test_protected_name_cannot_be_planted(place: Path, mounts: bool) -> None:
     (place / "own").write_text("mine")
     before = contents(place)
-    through, result = await attempts({str(number): plant(name) for number, name in enumerate(NAMES)}, place)
+    through, result = await try_all({str(number): plant(name) for number, name in enumerate(NAMES)}, place)
     made = {str(path) for path in place.iterdir() if not is_quarantined(path)}
     made -= {*before, *(str(place / name) for name in PARENTS)}
     assert made == set()
-    assert len(through) == len(NAMES), "they could be made while it ran: each has been removed, and named"
+    assert len(through) == len(NAMES), "the command made them all: each is removed and named"
     removed = [note for note in result.notes if "and has been removed." in note]
     assert {str(place / name) for name in NAMES} == {note.partition(" is protected")[0] for note in removed}
     assert "protected" not in result.enforced
@@ -76,7 +76,7 @@ async def test_existing_protected_file_cannot_be_changed(place: Path, mounts: bo
     deeds = {f"planted-{number}": plant(name) for number, name in enumerate(NAMES)}
     deeds |= {f"moved-{number}": f"mv {shlex.quote(name)} moved-{number}" for number, name in enumerate(NAMES)}
     deeds |= {"parent": "mv .github elsewhere"}
-    through, result = await attempts(deeds, place)
+    through, result = await try_all(deeds, place)
     after = {path: text for path, text in contents(place).items() if not path.startswith(f"{place}/moved-")}
     if mounts:
         assert through == []
@@ -94,7 +94,7 @@ async def test_existing_protected_file_cannot_be_changed(place: Path, mounts: bo
 async def test_protected_name_cannot_be_planted_in_a_writable_directory(place: Path, mounts: bool) -> None:
     other = place.parent / "other"
     other.mkdir()
-    await attempts({"orders": f"echo x > {shlex.quote(str(other))}/AGENTS.md"}, place, writable=(other,))
+    await try_all({"orders": f"echo x > {shlex.quote(str(other))}/AGENTS.md"}, place, writable=(other,))
     assert [path for path in other.iterdir() if not is_quarantined(path)] == []
 
 
@@ -107,7 +107,7 @@ async def test_shell_startup_files_are_protected_in_home(
     (home / ".bashrc").write_text("before")
     monkeypatch.setenv("HOME", str(home))
     names = [each.name for each in IN_HOME]
-    await attempts(
+    await try_all(
         {str(number): f"cd {shlex.quote(str(home))}; {plant(each)}" for number, each in enumerate(names)}, place
     )
     left = [path for path in home.rglob("*") if not path.is_dir() and not is_quarantined(path)]
@@ -127,7 +127,7 @@ async def test_hooks_installed_by_nacre_are_protected(place: Path, mounts: bool,
     for path in paths:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         Path(path).write_text("before")
-    await attempts({str(number): f"echo x > {shlex.quote(path)}" for number, path in enumerate(paths)}, place)
+    await try_all({str(number): f"echo x > {shlex.quote(path)}" for number, path in enumerate(paths)}, place)
     assert [Path(path).read_text() for path in paths] == ["before"] * len(paths)
 
 
@@ -146,12 +146,12 @@ async def test_settings_moved_by_an_environment_variable_are_protected(
 async def test_only_the_unprotected_names_become_writable(place: Path, mounts: bool) -> None:
     (place / "AGENTS.md").write_text("before")
     deeds = {"freed": "echo x > AGENTS.md", "below": "mkdir .github; echo x > .github/copilot-instructions.md"}
-    through, result = await attempts(deeds, place, unprotected=("AGENTS.md", ".github"))
+    through, result = await try_all(deeds, place, unprotected=("AGENTS.md", ".github"))
     assert through == ["freed", "below"]
     assert (place / "AGENTS.md").read_text() == "x\n"
     assert (place / ".github" / "copilot-instructions.md").exists()
     assert result.notes == ()
-    _, result = await attempts({"other": "echo x > CLAUDE.md"}, place, unprotected=("AGENTS.md",))
+    _, result = await try_all({"other": "echo x > CLAUDE.md"}, place, unprotected=("AGENTS.md",))
     assert not (place / "CLAUDE.md").exists()
 
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         if not HERE.mounts:
-            pytest.skip("needs mount namespaces, which takes root")
+            pytest.skip("needs mount namespaces, which only root has")
         return LOCAL
     skip_without_bubblewrap()
     return Bubblewrap()
@@ -45,7 +45,7 @@ async def test_replaced_protected_file_is_restored_and_not_called_protected(plac
     assert {"protected", "protected-existing"}.isdisjoint(result.enforced)
     assert [note for note in result.notes if "was replaced from outside" in note]
     kept = [path for path in place.iterdir() if path.name.endswith(".nacre-quarantined")]
-    assert len(kept) == 1, "what may be the user's is not lost"
+    assert len(kept) == 1, "the replacement may be the user's and must be kept"
 
 
 async def test_replaced_protected_directory_is_restored(place: Path, engine: Engine) -> None:
@@ -120,7 +120,7 @@ async def test_directory_moved_away_and_back_is_not_called_hidden_or_protected(p
         away.rename(directory)
         gate.write("go\n")
     result = await ended
-    assert "secret" in result.stdout, "else this proves nothing"
+    assert "secret" in result.stdout, "the command read nothing, so the test proves nothing"
     assert {"hidden", "protected", "protected-existing"}.isdisjoint(result.enforced)
     assert (directory / "hooks" / "hook").read_text() == "before"
 
@@ -134,7 +134,7 @@ async def test_replaced_hidden_outside_file_stays_hidden_or_is_not_called_so(pla
     result = await held.end()
     assert ("secret" in result.stdout) <= ("hidden" not in result.enforced)
     if engine is LOCAL:
-        assert "secret" not in result.stdout, "Landlock goes by what was granted, and this was not"
+        assert "secret" not in result.stdout, "Landlock has not granted the replacement"
         assert "hidden" in result.enforced
 
 

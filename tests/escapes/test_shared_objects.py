@@ -27,7 +27,7 @@ _WAIT, _WAKE = 0, 1
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
-needs_numbers = pytest.mark.skipif(_FUTEX is None, reason="no numbers of calls for this machine")
+needs_numbers = pytest.mark.skipif(_FUTEX is None, reason="unknown system call numbers")
 
 
 class Waiter:
@@ -89,7 +89,7 @@ MOVE = """
 async def test_futex_waiter_cannot_be_requeued_through_read_only_memory(waiter: Waiter, tmp_path: Path) -> None:
     result = await run_restricted(python(MOVE, tmp_path / "memory"))
     assert result.output == "refused\n"
-    assert wait_until(waiter.wake, "somebody who waits") == 1
+    assert wait_until(waiter.wake, "a waiter on the futex") == 1
 
 
 @needs_numbers

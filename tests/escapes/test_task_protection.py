@@ -278,7 +278,7 @@ async def test_hidden_file_replaced_during_a_task_is_reported(place: Path, store
 # failures
 
 
-def spoil(saved: Path) -> None:
+def tamper_with(saved: Path) -> None:
     saved.write_bytes(b'["Scope"')
 
 
@@ -292,7 +292,7 @@ def link(saved: Path) -> None:
     saved.symlink_to("/etc/passwd")
 
 
-@pytest.mark.parametrize("how", [spoil, forge, link, Path.unlink])
+@pytest.mark.parametrize("how", [tamper_with, forge, link, Path.unlink])
 async def test_failed_comparison_is_reported(repo: Path, store: Path, gate: Gate, how: Callable[[Path], None]) -> None:
     result = await begin("background", "exit 7", gate, context(repo, store))
     assert result.task is not None
@@ -305,7 +305,7 @@ async def test_failed_comparison_is_reported(repo: Path, store: Path, gate: Gate
     ]
 
 
-async def lose(repo: Path, store: Path, gate: Gate) -> str:
+async def start_task_without_keeper(repo: Path, store: Path, gate: Gate) -> str:
     """Return a task that has planted something, and whose keeper was killed."""
     command = f"{PLANTS}; touch planted; {gate.wait}"
     result = await UNCHECKED.run(Request(command, mode="background"), context(repo, store))
@@ -320,7 +320,7 @@ async def test_reading_a_lost_task_undoes_its_planted_files(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     store = Path(default_directory())
-    id = await lose(repo, store, gate)
+    id = await start_task_without_keeper(repo, store, gate)
     task = await until(lambda: next((each for each in [Tasks(store).get(id)] if each.notes), None), "the notes")
     assert task is not None
     assert (task.outcome, planted_paths(repo)) == (Lost("its keeper was killed"), [])
@@ -330,7 +330,7 @@ async def test_reading_a_lost_task_undoes_its_planted_files(
 async def test_next_run_undoes_the_planted_files_of_a_lost_task(
     repo: Path, store: Path, mounts: bool, gate: Gate
 ) -> None:
-    id = await lose(repo, store, gate)
+    id = await start_task_without_keeper(repo, store, gate)
     begun = parse_process_file(json.loads((store / id / PROCESS).read_text()))
     await until(lambda: not surviving_processes(begun), "the end of its processes")
     await run("true", repo)
@@ -339,7 +339,7 @@ async def test_next_run_undoes_the_planted_files_of_a_lost_task(
 
 async def test_saved_view_in_a_foreign_store_is_not_trusted(repo: Path, store: Path, mounts: bool, gate: Gate) -> None:
     """A command may have forged the whole store. The host still undoes what it remembers itself."""
-    id = await lose(repo, store, gate)
+    id = await start_task_without_keeper(repo, store, gate)
     task = await until(lambda: next((each for each in [Tasks(store).get(id)] if not each.alive), None), "its loss")
     assert task is not None
     assert [note.partition(": ")[2] for note in task.notes] == ["its keeper was killed. Look at them yourself."]
@@ -351,7 +351,7 @@ async def test_nothing_is_undone_after_a_reboot(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     store = Path(default_directory())
-    id = await lose(repo, store, gate)
+    id = await start_task_without_keeper(repo, store, gate)
     begun = json.loads((store / id / PROCESS).read_text())
     (store / id / PROCESS).write_text(json.dumps({**begun, "boot": "another"}))
     task = await until(lambda: next((each for each in [Tasks(store).get(id)] if not each.alive), None), "its loss")

@@ -27,7 +27,7 @@ from nacre.tasks.store.store import create
 from nacre.toolcall.task_tools import call
 from tests.escapes.inside import needs_landlock
 from tests.support.census import is_alive
-from tests.support.fake_keeper import ended_task, facts, process_file, put, start_of_process
+from tests.support.fake_keeper import ended_task, facts, process_file, start_of_process, write_file
 from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = [pytest.mark.linux, pytest.mark.req("P-008")]
@@ -66,13 +66,13 @@ def forge_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) ->
     """Create a task without a keeper that claims this process as its own; return its id."""
     name, directory = create(str(store), facts())
     ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
-    put(directory, PROCESS, process_file(**{**ids, **changes}))
+    write_file(directory, PROCESS, process_file(**{**ids, **changes}))
     return name
 
 
 FORGERIES = {
     "process": {},
-    "tag-of-nobody": {"tag": 1 << 41},
+    "tag-of-no-run": {"tag": 1 << 41},
     "limit-of-a-user": {"tag": LOCKS_OF_A_USER},
     "only-the-limit": {"tag": LOCKS_OF_A_USER, "pid": 1, "pgid": 1, "started": 0},
     "only-the-group": {"pid": 1, "started": 0},
@@ -94,7 +94,9 @@ async def test_forged_process_group_is_not_killed_with_the_shell(
 ) -> None:
     name = forge_task(tmp_path, shell, pgid=victim.pid)
     await asyncio.wait_for(Tasks(tmp_path).kill(name, grace=0), HANG_TIMEOUT_S)
-    assert shell.wait(HANG_TIMEOUT_S) == -signal.SIGKILL, "this one is believed, by its start and its command line"
+    assert shell.wait(HANG_TIMEOUT_S) == -signal.SIGKILL, (
+        "its start time and its command line are right, so it is killed"
+    )
     assert is_alive(victim.pid)
 
 

@@ -72,7 +72,7 @@ def terminal() -> Iterator[Terminal]:
     try:
         made = Terminal(*os.openpty())
     except OSError as error:
-        pytest.skip(f"no pseudo-terminal to be had here: {error}")
+        pytest.skip(f"no pseudo-terminal can be opened here: {error}")
     try:
         made.path  # noqa: B018
     except OSError:
@@ -129,21 +129,21 @@ OWN_TERMINALS = {
 SAID = {"openpty": "b'x' True", "controlling": "b'x' 0", "spawn": "/dev/pts/0"}
 
 
-@pytest.mark.skipif(not kernel().terminals, reason="terminals of one's own need mount namespaces and devpts")
+@pytest.mark.skipif(not kernel().terminals, reason="private terminals need mount namespaces and devpts")
 @pytest.mark.parametrize("name", OWN_TERMINALS)
 async def test_workspace_has_its_own_terminals(tmp_path: Path, name: str) -> None:
     result = await run_confined(OWN_TERMINALS[name], "workspace", tmp_path)
     assert (result.outcome, result.stdout.strip()) == (Exited(0), SAID[name]), result.output
 
 
-@pytest.mark.skipif(not kernel().terminals, reason="terminals of one's own need mount namespaces and devpts")
+@pytest.mark.skipif(not kernel().terminals, reason="private terminals need mount namespaces and devpts")
 @pytest.mark.skipif(shutil.which("script") is None, reason="no script here")
 async def test_script_command_works_in_a_workspace(tmp_path: Path) -> None:
     result = await run_confined("script -qec 'tty; echo x >/dev/tty' typescript", "workspace", tmp_path)
     assert (result.outcome, result.stdout.split()) == (Exited(0), ["/dev/pts/0", "x"]), result.output
 
 
-@pytest.mark.skipif(kernel().terminals, reason="terminals of its own can be had here")
+@pytest.mark.skipif(kernel().terminals, reason="private terminals work here")
 async def test_workspace_without_own_terminals_cannot_open_one(tmp_path: Path) -> None:
     result = await run_confined(python("os.openpty()"), "workspace", tmp_path)
     assert (result.outcome, "PermissionError" in result.output) == (Exited(1), True), result.output

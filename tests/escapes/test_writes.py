@@ -203,7 +203,7 @@ ATTEMPTS = {
 }
 
 
-def make_treasure(top: Path) -> Path:
+def make_target(top: Path) -> Path:
     (top / "full").mkdir(parents=True)
     (top / "empty").mkdir()
     for name in ("kept", "full/inner", "marked"):
@@ -216,23 +216,23 @@ def make_treasure(top: Path) -> Path:
 
 
 @pytest.fixture
-def treasure(tmp_path: Path) -> Path:
+def target(tmp_path: Path) -> Path:
     """Return files that this user may write and that nothing may change."""
-    return make_treasure(tmp_path / "treasure")
+    return make_target(tmp_path / "treasure")
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
-async def test_restricted_command_cannot_change_files(treasure: Path, tmp_path: Path, attempt: str) -> None:
-    before = tree(treasure)
-    results = await asyncio.gather(*(run_restricted(attempt, treasure, strict=strict) for strict in (False, True)))
-    assert tree(treasure) == before, results
+async def test_restricted_command_cannot_change_files(target: Path, tmp_path: Path, attempt: str) -> None:
+    before = tree(target)
+    results = await asyncio.gather(*(run_restricted(attempt, target, strict=strict) for strict in (False, True)))
+    assert tree(target) == before, results
     assert Exited(0) not in [result.outcome for result in results], results
-    await prove(attempt, tmp_path)
+    await prove_unrestricted(attempt, tmp_path)
 
 
-async def prove(attempt: str, tmp_path: Path) -> None:
+async def prove_unrestricted(attempt: str, tmp_path: Path) -> None:
     """Run the attempt unrestricted, as proof that it can succeed; skip the test if it fails there, too."""
-    other, scratch = make_treasure(tmp_path / "other"), tmp_path / "scratch"
+    other, scratch = make_target(tmp_path / "other"), tmp_path / "scratch"
     scratch.mkdir()
     before = tree(other)
     proof = await run_unrestricted(attempt, other, env={"TMPDIR": str(scratch)})
@@ -260,19 +260,19 @@ async def test_restricted_command_cannot_write_its_procfs_files(name: str) -> No
     assert result.outcome == Exited(1)
 
 
-async def test_files_are_unreachable_through_procfs_of_other_processes(treasure: Path) -> None:
-    before = tree(treasure)
+async def test_files_are_unreachable_through_procfs_of_other_processes(target: Path) -> None:
+    before = tree(target)
     result = await run_restricted(
         f"for pid in $PPID 1 {os.getpid()}; do for way in cwd root; do "
         'echo x >"/proc/$pid/$way$PWD/kept"; cat "/proc/$pid/$way$PWD/kept"; '
         'for task in /proc/$pid/task/*; do echo x >"$task/$way$PWD/kept"; done; done; done',
-        treasure,
+        target,
     )
-    assert (tree(treasure), result.stdout) == (before, "")
+    assert (tree(target), result.stdout) == (before, "")
 
 
-def test_inheritable_fd_of_the_host_is_not_inherited(treasure: Path) -> None:
-    before = tree(treasure)
+def test_inheritable_fd_of_the_host_is_not_inherited(target: Path) -> None:
+    before = tree(target)
     program = """
         import os, sys, nacre
         file = os.open(sys.argv[1], os.O_RDWR)
@@ -282,32 +282,32 @@ def test_inheritable_fd_of_the_host_is_not_inherited(treasure: Path) -> None:
         result = nacre.run_sync(command, access="restricted")
         print(sys.argv[1] in result.stdout, result.enforced[0])
     """
-    assert run_host(program, treasure / "kept") == "False writes\n"
-    assert tree(treasure) == before
+    assert run_host(program, target / "kept") == "False writes\n"
+    assert tree(target) == before
 
 
-async def test_leftovers_stay_sandboxed(treasure: Path, gate: Gate) -> None:
-    before = tree(treasure)
+async def test_leftovers_stay_sandboxed(target: Path, gate: Gate) -> None:
+    before = tree(target)
     late = f'{gate.wait}; echo x >kept; rm -rf full; chmod 777 kept; : >"$TMPDIR/written"'
     result = await run_restricted(
-        f"(trap '' HUP; {late}) & setsid sh -c {quote(late)} & echo $TMPDIR", treasure, leftovers="keep"
+        f"(trap '' HUP; {late}) & setsid sh -c {quote(late)} & echo $TMPDIR", target, leftovers="keep"
     )
     assert len(result.running) >= 2
     gate.open(times=2)
     await until(lambda: not any(is_alive(left.pid) for left in result.running), "the end of what was left running")
-    assert tree(treasure) == before
+    assert tree(target) == before
     scratch = Path(result.stdout.strip())
     await until(lambda: not scratch.exists(), "the end of the private directory")
 
 
-async def test_crash_leaves_no_core_file(treasure: Path) -> None:
-    before = tree(treasure)
-    result = await run_restricted("ulimit -c unlimited; ulimit -c 1000; ulimit -c; kill -SEGV $$", treasure)
+async def test_crash_leaves_no_core_file(target: Path) -> None:
+    before = tree(target)
+    result = await run_restricted("ulimit -c unlimited; ulimit -c 1000; ulimit -c; kill -SEGV $$", target)
     assert (result.outcome, result.stdout) == (Signalled(signal.SIGSEGV), "0\n")
-    assert tree(treasure) == before
+    assert tree(target) == before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a program that runs as somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a set-user-ID program of another user")
 async def test_setuid_program_runs_as_its_caller(tmp_path: Path) -> None:
     program = tmp_path / "whoami"
     shutil.copy(shutil.which("id") or "/usr/bin/id", program)

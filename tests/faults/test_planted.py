@@ -131,7 +131,7 @@ def test_fault_rounds_detect_an_fd_leak_in_the_host(tmp_path: Path) -> None:
 
 def test_fault_rounds_detect_an_fd_leak_in_the_keeper(tmp_path: Path) -> None:
     if os.geteuid() != 0:
-        pytest.skip("only root may look into a keeper")
+        pytest.skip("only root can read /proc of a keeper")
     assert "its keeper to have" in run_rounds(tmp_path, LEAK_IN_THE_KEEPER, "shell killed")
 
 

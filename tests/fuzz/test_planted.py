@@ -287,7 +287,7 @@ class _Broken:
     def __init__(self, seed: int | None = None) -> None:
         self._seed = seed
         if seed is None:
-            raise OSError("no place")
+            raise OSError("no such directory")
 
     def invent(self, seed: int) -> str:
         if seed == self._seed:

@@ -31,7 +31,7 @@ CHANGES = {
 
 
 @pytest.fixture(autouse=True)
-def there() -> None:
+def _skip_missing_target() -> None:
     if TARGETS["mcp"].missing:
         pytest.skip(TARGETS["mcp"].missing)
 
@@ -40,10 +40,10 @@ def there() -> None:
 def test_fuzzer_detects_an_mcp_server_with_altered_messages(
     change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.adapters.mcp import door
+    from tests.adapters.mcp import clients
 
     between = tmp_path / "between"
-    between.write_text(_BETWEEN.format(python=sys.executable, real=door.PYTHON, change=change))
+    between.write_text(_BETWEEN.format(python=sys.executable, real=clients.PYTHON, change=change))
     between.chmod(0o755)
-    monkeypatch.setattr(door, "PYTHON", str(between))
+    monkeypatch.setattr(clients, "PYTHON", str(between))
     assert any(attack("mcp", first, 10) for first in range(0, 50, 10))

@@ -15,7 +15,7 @@ SAVED = [json.loads(line) for line in (Path(__file__).parent / "saved_cases.json
 
 
 @pytest.fixture(autouse=True)
-def there(request: pytest.FixtureRequest) -> None:
+def _skip_missing_target(request: pytest.FixtureRequest) -> None:
     name = request.getfixturevalue("name") if "name" in request.fixturenames else "reading"
     if TARGETS[name].missing:
         pytest.skip(TARGETS[name].missing)

@@ -10,7 +10,7 @@ from tests.hints.failures import program
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Path:
+def project_dir(tmp_path: Path) -> Path:
     """Return a project with its own programs in PATH."""
     for name in ("src", "src/pkg", "bin", "repo/.git", "empty"):
         (tmp_path / name).mkdir(parents=True)

@@ -14,10 +14,14 @@ def program(path: Path, text: str = "#!/bin/sh\n", mode: int = 0o755) -> None:
     path.chmod(mode)
 
 
-def hints_after(here: Path, text: str, command: str = "work", *, stdin: bool = False, **env: str) -> list[str]:
-    values = {"PATH": str(here / "bin"), "HOME": str(here / "home"), "GIT_EDITOR": "true", **env}
-    return hints(Failure(command=command, cwd=str(here), text=text, env=values, stdin=stdin, store=str(here / "store")))
+def hints_after(project_dir: Path, text: str, command: str = "work", *, stdin: bool = False, **env: str) -> list[str]:
+    values = {"PATH": str(project_dir / "bin"), "HOME": str(project_dir / "home"), "GIT_EDITOR": "true", **env}
+    return hints(
+        Failure(
+            command=command, cwd=str(project_dir), text=text, env=values, stdin=stdin, store=str(project_dir / "store")
+        )
+    )
 
 
-async def ran(bash: Bash, here: Path, command: str) -> Result:
-    return await bash.run(Request(command, cwd=here))
+async def run_here(bash: Bash, project_dir: Path, command: str) -> Result:
+    return await bash.run(Request(command, cwd=project_dir))

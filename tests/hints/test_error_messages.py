@@ -10,7 +10,7 @@ import pytest
 
 from nacre import Bash, Request
 from nacre.hints import Failure, hints
-from tests.hints.failures import hints_after, program, ran
+from tests.hints.failures import hints_after, program, run_here
 from tests.support.hosts import run_host
 from tests.support.quoting import quote
 
@@ -75,8 +75,8 @@ TOLD: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("text", "hint"), TOLD)
-def test_error_message_gets_its_hint(here: Path, text: str, hint: str) -> None:
-    assert hints_after(here, f"first\n{text}\n") == [hint]
+def test_error_message_gets_its_hint(project_dir: Path, text: str, hint: str) -> None:
+    assert hints_after(project_dir, f"first\n{text}\n") == [hint]
 
 
 UNTOLD = [
@@ -106,37 +106,42 @@ UNTOLD = [
 
 
 @pytest.mark.parametrize("text", UNTOLD, ids=range(len(UNTOLD)))
-def test_unverifiable_error_message_gets_no_hint(here: Path, text: str) -> None:
-    assert hints_after(here, text) == []
+def test_unverifiable_error_message_gets_no_hint(project_dir: Path, text: str) -> None:
+    assert hints_after(project_dir, text) == []
 
 
-def test_two_hints_are_given_with_the_last_error_first(here: Path) -> None:
+def test_two_hints_are_given_with_the_last_error_first(project_dir: Path) -> None:
     text = "\n".join(f"bash: {name}: command not found" for name in ("gti", "sl", "pyhton3", "gti"))
-    assert hints_after(here, text) == [
+    assert hints_after(project_dir, text) == [
         "'gti' is not on PATH; did you mean 'git'?",
         "'pyhton3' is not on PATH; did you mean 'python3'?",
     ]
 
 
-def test_blind_command_gets_no_hint_with_file_or_program_names(here: Path) -> None:
+def test_blind_command_gets_no_hint_with_file_or_program_names(project_dir: Path) -> None:
     for text, _ in TOLD[:17]:
-        assert hints(Failure(command="", cwd=str(here), text=text, env={"PATH": f"{here}/bin"}, blind=True)) == []
+        assert (
+            hints(Failure(command="", cwd=str(project_dir), text=text, env={"PATH": f"{project_dir}/bin"}, blind=True))
+            == []
+        )
 
 
-def test_eof_hint_says_when_the_given_stdin_was_too_short(here: Path) -> None:
-    assert hints_after(here, "EOFError: EOF when reading a line", stdin=True) == [
+def test_eof_hint_says_when_the_given_stdin_was_too_short(project_dir: Path) -> None:
+    assert hints_after(project_dir, "EOFError: EOF when reading a line", stdin=True) == [
         "It read past the end of its `stdin`."
     ]
-    assert hints_after(here, "Aborting commit due to empty commit message.", GIT_EDITOR="vi") == []
+    assert hints_after(project_dir, "Aborting commit due to empty commit message.", GIT_EDITOR="vi") == []
 
 
-async def test_only_a_failed_command_gets_a_hint(bash: Bash, here: Path) -> None:
-    assert (await ran(bash, here, "cat READM.md")).notes == ("There is no 'READM.md'; did you mean 'README.md'?",)
-    assert (await ran(bash, here, "cat READM.md; true")).notes == ()
-    assert (await ran(bash, here, "exit 3")).notes == ()
-    path = f"PATH={quote(here)}/bin:$PATH"
-    assert (await ran(bash, here, f"{path}; sevre")).notes == ()  # the command had another PATH
-    result = await bash.run(Request("sevre", cwd=here, env={"PATH": f"{here}/bin:{os.environ['PATH']}"}))
+async def test_only_a_failed_command_gets_a_hint(bash: Bash, project_dir: Path) -> None:
+    assert (await run_here(bash, project_dir, "cat READM.md")).notes == (
+        "There is no 'READM.md'; did you mean 'README.md'?",
+    )
+    assert (await run_here(bash, project_dir, "cat READM.md; true")).notes == ()
+    assert (await run_here(bash, project_dir, "exit 3")).notes == ()
+    path = f"PATH={quote(project_dir)}/bin:$PATH"
+    assert (await run_here(bash, project_dir, f"{path}; sevre")).notes == ()  # the command had another PATH
+    result = await bash.run(Request("sevre", cwd=project_dir, env={"PATH": f"{project_dir}/bin:{os.environ['PATH']}"}))
     assert result.notes == ("'sevre' is not on PATH; did you mean 'serve'?",)
 
 
@@ -150,9 +155,11 @@ async def test_only_a_failed_command_gets_a_hint(bash: Bash, here: Path) -> None
         (f"{quote(sys.executable)} srcc/main.py", "/src/main.py'?"),
     ],
 )
-async def test_error_messages_of_real_programs_get_hints(bash: Bash, here: Path, command: str, hint: str) -> None:
-    program(here / "run.sh", mode=0o644)
-    result = await ran(bash, here, command)
+async def test_error_messages_of_real_programs_get_hints(
+    bash: Bash, project_dir: Path, command: str, hint: str
+) -> None:
+    program(project_dir / "run.sh", mode=0o644)
+    result = await run_here(bash, project_dir, command)
     assert any(hint in note for note in result.notes), (result.notes, result.output)
 
 

@@ -26,15 +26,17 @@ def test_nearest_returns_the_most_similar_name() -> None:
     assert nearest("", ["a"]) == []
 
 
-def test_hint_search_of_a_huge_directory_takes_bounded_cpu_time(here: Path) -> None:
+def test_hint_search_of_a_huge_directory_takes_bounded_cpu_time(project_dir: Path) -> None:
     for n in range(6000):
-        (here / "bin" / f"program-number-{n:05}").touch()
+        (project_dir / "bin" / f"program-number-{n:05}").touch()
     start = time.process_time()
-    hints_after(here, "bash: porgram-number-99999: command not found\ncat: src/porgram: No such file or directory")
+    hints_after(
+        project_dir, "bash: porgram-number-99999: command not found\ncat: src/porgram: No such file or directory"
+    )
     assert time.process_time() - start < 5  # CPU time: a bound that only a hang exceeds
 
 
-async def test_hanging_hint_search_is_abandoned(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hanging_hint_search_is_abandoned(project_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = threading.Event()
 
     def hang(*_: object) -> None:
@@ -42,12 +44,14 @@ async def test_hanging_hint_search_is_abandoned(here: Path, monkeypatch: pytest.
 
     monkeypatch.setattr("nacre.hints.providers", lambda: (hang,))
     monkeypatch.setattr("nacre.hints.TIMEOUT_S", 0.01)
-    failure = Failure(command="", cwd=str(here), text="gti: command not found")
+    failure = Failure(command="", cwd=str(project_dir), text="gti: command not found")
     assert await asyncio.wait_for(hints_async(failure), HANG_TIMEOUT_S) == []
     held.set()
 
 
-async def test_hint_search_is_awaited_while_it_uses_cpu_time(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hint_search_is_awaited_while_it_uses_cpu_time(
+    project_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def work(*_: object) -> str:
         end = time.thread_time() + 0.5
         while time.thread_time() < end:
@@ -57,5 +61,5 @@ async def test_hint_search_is_awaited_while_it_uses_cpu_time(here: Path, monkeyp
     monkeypatch.setattr("nacre.hints.providers", lambda: (work,))
     monkeypatch.setattr("nacre.hints.TIMEOUT_S", 0.1)
     monkeypatch.setattr("nacre.hints._BUSY_FACTOR", 1000)
-    failure = Failure(command="", cwd=str(here), text="gti: command not found")
+    failure = Failure(command="", cwd=str(project_dir), text="gti: command not found")
     assert await asyncio.wait_for(hints_async(failure), HANG_TIMEOUT_S) == ["found"]

@@ -63,7 +63,7 @@ def test_cursor_event_in_another_case_is_still_checked(event: str) -> None:
 @pytest.mark.parametrize("agent", FIXTURES)
 def test_checker_error_is_a_refusal_in_the_format_of_the_agent(agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(asked: HookRequest, config: Config | None) -> Verdict:
-        raise ValueError("no luck")
+        raise ValueError("broken")
 
     monkeypatch.setattr(module, "check_command", judge)
     reply = answer(json.dumps(payload_of(agent, "no opinion")).encode())

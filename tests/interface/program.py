@@ -64,7 +64,7 @@ def read_line(process: subprocess.Popen[bytes]) -> bytes:
         ready, _, _ = select.select([fd], [], [], HANG_TIMEOUT_S)
         data = os.read(fd, 1) if ready else b""
         if not data:
-            pytest.fail(f"only {line!r}, and {'the end' if ready else f'nothing more in {HANG_TIMEOUT_S:g} s'}")
+            pytest.fail(f"read only {line!r}, and {'the end' if ready else f'nothing more in {HANG_TIMEOUT_S:g} s'}")
         line += data
     return line
 

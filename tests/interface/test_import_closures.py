@@ -73,7 +73,7 @@ def test_keeper_modules_for_an_unrestricted_command_match_their_snapshot(tmp_pat
 
 
 @pytest.mark.linux
-@pytest.mark.skipif(not HERE.confines, reason="nothing can be confined here")
+@pytest.mark.skipif(not HERE.confines, reason="no sandbox on this kernel")
 def test_keeper_modules_for_a_sandboxed_command_match_their_snapshot(tmp_path: Path) -> None:
     found = read_imports(tmp_path, "restricted")
     assert not found & SLOW

@@ -29,7 +29,7 @@ def test_private_tmpdir_is_not_created_through_a_symlinked_root(tmp_path: Path) 
 
 def test_private_tmpdir_is_not_created_in_another_users_directory(tmp_path: Path) -> None:
     if os.geteuid() != 0:
-        pytest.skip("only root can give things away")
+        pytest.skip("only root can change the owner of a file")
     uid = free_uid()
     os.chown(tmp_path, uid, uid)
     with pytest.raises(NotADirectoryError):

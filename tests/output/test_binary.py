@@ -78,7 +78,7 @@ def test_binary_kind_is_recognised_by_its_content(data: bytes, name: str) -> Non
     assert find(data) == Binary(0, 0, name)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="programs look otherwise elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="programs have another format elsewhere")
 def test_elf_program_is_recognised_as_binary() -> None:
     assert find(program()) == Binary(0, 0, "ELF program or library")
 

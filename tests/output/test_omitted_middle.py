@@ -88,7 +88,7 @@ def test_omission_note_offers_only_bytes_that_the_spill_file_holds() -> None:
     assert made.notes == (f"[… {made.omitted_bytes:,} bytes left out]",)
 
 
-def read_by(note: str, data: bytes, tmp_path: Path) -> bytes:
+def run_note_command(note: str, data: bytes, tmp_path: Path) -> bytes:
     """Return the output of the command in a note, run on the file."""
     file = tmp_path / "out.log"
     file.write_bytes(data)
@@ -106,7 +106,7 @@ def test_command_in_the_omission_note_reads_exactly_the_omitted_part(
     part = capture_bytes(data, len(data) if limit is None else limit)
     options = replace(SMALL, errors=0, fold=False)
     made = shape(part, options, spill=FILE, middle=middle_of(data, part) if known else None)
-    read = read_by(made.notes[0], data, tmp_path)
+    read = run_note_command(made.notes[0], data, tmp_path)
     head, tail = made.text.split(f"\n{made.notes[0]}\n")
     first, last = made.omitted_from, made.omitted_from + made.omitted_bytes
     if limit is None:
@@ -134,7 +134,7 @@ def test_command_in_the_omission_note_reads_the_middle_of_a_huge_line(sign: str,
     data = f"first\n{sign * 100_000}\nlast\n".encode()
     made = shape(data, SMALL, spill=FILE)
     assert made.notes[0].startswith(f"[… {made.omitted_chars:,} characters of line 2 left out; to read it: tail -c +")
-    read = read_by(made.notes[0], data, tmp_path)
+    read = run_note_command(made.notes[0], data, tmp_path)
     if "\x1b" in sign:  # positions in such a line are known only for the whole line
         assert read == data[6:-5]
     else:

@@ -19,7 +19,7 @@ from nacre.sandbox import probe
 from nacre.types import Plan
 
 
-async def complaint(request: dict[str, Any], context: dict[str, Any] | None = None) -> InvalidRequest:
+async def refused_request(request: dict[str, Any], context: dict[str, Any] | None = None) -> InvalidRequest:
     with pytest.raises(InvalidRequest) as caught:
         await Bash().run(Request(**{"command": "true", **request}), ToolContext(**(context or {})))
     return caught.value
@@ -73,7 +73,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.req("M-01", "M-14")
 @pytest.mark.parametrize(("request_", "code", "field"), REQUESTS.values(), ids=REQUESTS)
 async def test_invalid_request_is_refused_with_code_and_field(request_: dict[str, Any], code: str, field: str) -> None:
-    error = await complaint(request_)
+    error = await refused_request(request_)
     assert (error.code, error.field) == (code, field)
     assert error.message
     assert error.hint
@@ -97,7 +97,7 @@ CONTEXTS: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.req("M-01", "M-14")
 @pytest.mark.parametrize(("context", "code", "field"), CONTEXTS.values(), ids=CONTEXTS)
 async def test_invalid_context_is_refused_with_code_and_field(context: dict[str, Any], code: str, field: str) -> None:
-    error = await complaint({}, context)
+    error = await refused_request({}, context)
     assert (error.code, error.field) == (code, field)
     assert error.hint
 
@@ -105,19 +105,19 @@ async def test_invalid_context_is_refused_with_code_and_field(context: dict[str,
 @pytest.mark.parametrize("field", ["allowed_paths", "secrets", "pass_env"])
 async def test_string_in_place_of_a_list_is_refused(field: str) -> None:
     """`allowed_paths="/work"` read as characters would allow "/"; `pass_env="AWS_*"` would pass everything."""
-    error = await complaint({"cwd": "/tmp"}, {field: "/usr*"})
+    error = await refused_request({"cwd": "/tmp"}, {field: "/usr*"})
     assert error.field == field
 
 
 async def test_invalid_request_starts_nothing(tmp_path: Path) -> None:
-    await complaint({"command": "touch started", "cwd": tmp_path, "timeout": -1})
+    await refused_request({"command": "touch started", "cwd": tmp_path, "timeout": -1})
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("access", ["restricted", "workspace"])
 async def test_access_mode_that_cannot_be_enforced_is_refused(access: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "kernel", lambda: probe.Kernel(machine="any", missing="It is too old."))
-    error = await complaint({}, {"access": access})
+    error = await refused_request({}, {"access": access})
     assert "It is too old." in str(error)
     assert (type(error), error.code, error.field) == (AccessUnavailable, "access_unavailable", "access")
 
@@ -193,7 +193,7 @@ def test_relative_cwd_is_relative_to_the_contexts_working_dir(tmp_path: Path) ->
 
 
 @pytest.fixture
-def fence(tmp_path: Path) -> Path:
+def allowed_tree(tmp_path: Path) -> Path:
     for name in ("in/deep", "inner", "out"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "in" / "escape").symlink_to(tmp_path / "out")
@@ -203,24 +203,24 @@ def fence(tmp_path: Path) -> Path:
 
 @pytest.mark.req("K-03", "M-14")
 @pytest.mark.parametrize("cwd", ["in", "in/deep", "in/deep/..", "out/back", "out/back/deep"])
-def test_a_directory_inside_the_allowed_paths_is_allowed(fence: Path, cwd: str) -> None:
-    ctx = ToolContext(working_dir=fence, allowed_paths=("/no/such/place", fence / "in"))
-    assert plan(ctx, cwd=cwd).cwd == os.path.normpath(fence / cwd)
+def test_a_directory_inside_the_allowed_paths_is_allowed(allowed_tree: Path, cwd: str) -> None:
+    ctx = ToolContext(working_dir=allowed_tree, allowed_paths=("/no/such/place", allowed_tree / "in"))
+    assert plan(ctx, cwd=cwd).cwd == os.path.normpath(allowed_tree / cwd)
 
 
 @pytest.mark.req("K-03", "M-14")
 @pytest.mark.parametrize("cwd", [None, ".", "out", "inner", "in/..", "in/escape", "in/deep/../../out", "/"])
-def test_a_directory_outside_the_allowed_paths_is_refused(fence: Path, cwd: str | None) -> None:
-    ctx = ToolContext(working_dir=fence, allowed_paths=(fence / "in",))
+def test_a_directory_outside_the_allowed_paths_is_refused(allowed_tree: Path, cwd: str | None) -> None:
+    ctx = ToolContext(working_dir=allowed_tree, allowed_paths=(allowed_tree / "in",))
     with pytest.raises(PathNotAllowed) as caught:
         plan(ctx, cwd=cwd)
     field = "working_dir" if cwd is None else "cwd"
     assert (caught.value.code, caught.value.field) == ("path_not_allowed", field)
-    assert str(fence / "in") in caught.value.hint
+    assert str(allowed_tree / "in") in caught.value.hint
 
 
-def test_the_root_as_allowed_path_allows_everything(fence: Path) -> None:
-    assert plan(ToolContext(allowed_paths=("/",)), cwd=fence).cwd == str(fence)
+def test_the_root_as_allowed_path_allows_everything(allowed_tree: Path) -> None:
+    assert plan(ToolContext(allowed_paths=("/",)), cwd=allowed_tree).cwd == str(allowed_tree)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter anything")
@@ -249,5 +249,5 @@ async def test_unknown_option_gets_a_suggestion() -> None:
 @pytest.mark.req("M-14")
 async def test_output_dir_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    error = await complaint({}, {"output_dir": tmp_path / "file"})
+    error = await refused_request({}, {"output_dir": tmp_path / "file"})
     assert (error.code, error.field) == ("bad_output_dir", "output_dir")

@@ -10,7 +10,7 @@ from nacre.shell import read
 ALLOWED = frozenset("ls cat echo git sort sed find".split())
 
 
-def plain(text: str, env: dict[str, str] | None = None) -> bool:
+def is_harmless_text(text: str, env: dict[str, str] | None = None) -> bool:
     return is_harmless(read(text, cwd="/home/dev/project", home="/home/dev", env=env), ALLOWED)
 
 
@@ -40,7 +40,7 @@ def plain(text: str, env: dict[str, str] | None = None) -> bool:
     ],
 )
 def test_reading_command_is_harmless(text: str) -> None:
-    assert plain(text)
+    assert is_harmless_text(text)
 
 
 BYPASSES = {
@@ -142,7 +142,7 @@ BYPASSES = {
 
 @pytest.mark.parametrize("text", BYPASSES.values(), ids=BYPASSES.keys())
 def test_command_that_can_do_more_than_read_is_not_harmless(text: str) -> None:
-    assert not plain(text)
+    assert not is_harmless_text(text)
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_writing_or_running_with_default_commands_is_not_harmless(text: str) -> 
     ],
 )
 def test_environment_variable_with_code_makes_nothing_harmless(name: str) -> None:
-    assert not plain("ls", {name: "() { touch x; }"})
-    assert plain("ls", {"EDITION": "third"})
+    assert not is_harmless_text("ls", {name: "() { touch x; }"})
+    assert is_harmless_text("ls", {"EDITION": "third"})
 
 
 def test_variable_subscript_with_a_command_is_not_harmless() -> None:

@@ -252,7 +252,7 @@ def test_plain_git_command_runs_no_program_of_the_repository(
     repository = Repository(tmp_path)
     trap(repository)
     assert [command for command in PLAIN if repository.runs_a_program(command, GIT_ENVIRONMENT)] == []
-    assert repository.runs_a_program(shows), "the trap works, or the test shows nothing"
+    assert repository.runs_a_program(shows), "the trap does not work, so the test proves nothing"
 
 
 def test_missing_object_runs_no_program_without_git_no_lazy_fetch(tmp_path: Path) -> None:

@@ -17,44 +17,44 @@ from tests.policy.test_corpus import verdict
 COUNTS = (1, values.MAX_FOLLOWED_ALWAYS, values.MAX_VALUES, values.MAX_LOOP_VALUES, budget.FOLLOW_ALL_BELOW)
 
 
-def names(count: int, between: str = " ") -> str:
+def distinct_names(count: int, between: str = " ") -> str:
     """Return distinct names that differ in more than their numbers."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     return between.join(f"n{letters[i % 26]}{letters[i // 26 % 26]}{i // 676}" for i in range(count))
 
 
-def each(form: str, count: int) -> str:
-    return "; ".join(form.format(name) for name in names(count).split())
+def repeat_form(form: str, count: int) -> str:
+    return "; ".join(form.format(name) for name in distinct_names(count).split())
 
 
-def branches(count: int) -> str:
-    return " ".join(f"if b; then x={name}; fi;" for name in names(count).split())
+def many_ifs(count: int) -> str:
+    return " ".join(f"if b; then x={name}; fi;" for name in distinct_names(count).split())
 
 
 BEHIND = {
-    "a loop's words": lambda n: f"for d in {names(n)} /; do rm -rf $d; done",
-    "a loop's words, and a long body": lambda n: f"for d in {names(n)} /; do {'ls $d;' * 9} rm -rf $d; done",
-    "a loop's commands": lambda n: f"for c in {names(n)} rm; do $c -rf /; done",
-    "a loop's variable, copied": lambda n: f'for d in {names(n)} / z; do x=$d; rm -rf "$x"; done',
-    "braces": lambda n: f"rm -rf {{{names(n, ',')},/}}",
+    "a loop's words": lambda n: f"for d in {distinct_names(n)} /; do rm -rf $d; done",
+    "a loop's words, and a long body": lambda n: f"for d in {distinct_names(n)} /; do {'ls $d;' * 9} rm -rf $d; done",
+    "a loop's commands": lambda n: f"for c in {distinct_names(n)} rm; do $c -rf /; done",
+    "a loop's variable, copied": lambda n: f'for d in {distinct_names(n)} / z; do x=$d; rm -rf "$x"; done',
+    "braces": lambda n: f"rm -rf {{{distinct_names(n, ',')},/}}",
     "braces after a range": lambda n: f"rm -rf {{{{1..{n}}},/}}",
     "braces of a long word": lambda n: f"rm -rf {{{'a' * n * 20},/}}",
-    "an array": lambda n: f'a=({names(n)} /); rm -rf "${{a[@]}}"',
-    "arguments": lambda n: f'set -- {names(n)} /; rm -rf "$@"',
-    "lines for xargs": lambda n: f"printf '%s\\n' {names(n)} / | xargs rm -rf",
-    "lines for xargs -I": lambda n: f"printf '%s\\n' {names(n)} / | xargs -I{{}} rm -rf {{}}",
+    "an array": lambda n: f'a=({distinct_names(n)} /); rm -rf "${{a[@]}}"',
+    "arguments": lambda n: f'set -- {distinct_names(n)} /; rm -rf "$@"',
+    "lines for xargs": lambda n: f"printf '%s\\n' {distinct_names(n)} / | xargs rm -rf",
+    "lines for xargs -I": lambda n: f"printf '%s\\n' {distinct_names(n)} / | xargs -I{{}} rm -rf {{}}",
     "a long line for xargs -I": lambda n: f"echo '{'a' * n * 20}; rm -rf /' | xargs -I{{}} sh -c {{}}",
-    "words of xargs -I": lambda n: f"echo / | xargs -I{{}} rm -rf {names(n)} {{}}",
-    "parallel": lambda n: f"parallel rm -rf ::: {names(n)} /",
-    "calls of a function": lambda n: f'f() {{ rm -rf "$1"; }}; {each("f {}", n)}; f /',
-    "commands through a function": lambda n: f'run() {{ "$@"; }}; {each("run echo {}", n)}; run rm -rf /',
-    "words of printf": lambda n: f"printf '%s\\n' {names(n)} 'rm -rf /' | sh",
-    "lines for read": lambda n: f"while read -r d; do rm -rf $d; done <<< '{names(n, chr(10))}\n/'",
-    "lines of an array": lambda n: f"mapfile -t a <<< '{names(n, chr(10))}\n/'; rm -rf ${{a[@]}}",
-    "ways to a value": lambda n: f"if a; then x=/; fi; {branches(n)} rm -rf $x",
-    "branches of a case": lambda n: f"case $1 in a) x=/;; {each('{}) x=y;', n)}; esac; rm -rf $x",
+    "words of xargs -I": lambda n: f"echo / | xargs -I{{}} rm -rf {distinct_names(n)} {{}}",
+    "parallel": lambda n: f"parallel rm -rf ::: {distinct_names(n)} /",
+    "calls of a function": lambda n: f'f() {{ rm -rf "$1"; }}; {repeat_form("f {}", n)}; f /',
+    "commands through a function": lambda n: f'run() {{ "$@"; }}; {repeat_form("run echo {}", n)}; run rm -rf /',
+    "words of printf": lambda n: f"printf '%s\\n' {distinct_names(n)} 'rm -rf /' | sh",
+    "lines for read": lambda n: f"while read -r d; do rm -rf $d; done <<< '{distinct_names(n, chr(10))}\n/'",
+    "lines of an array": lambda n: f"mapfile -t a <<< '{distinct_names(n, chr(10))}\n/'; rm -rf ${{a[@]}}",
+    "ways to a value": lambda n: f"if a; then x=/; fi; {many_ifs(n)} rm -rf $x",
+    "branches of a case": lambda n: f"case $1 in a) x=/;; {repeat_form('{}) x=y;', n)}; esac; rm -rf $x",
     "no-ops": lambda n: ":;" * n + "rm -rf /",
-    "directories of find": lambda n: f"find {names(n)} / -exec rm -rf {{}} +",
+    "directories of find": lambda n: f"find {distinct_names(n)} / -exec rm -rf {{}} +",
 }
 
 
@@ -87,17 +87,17 @@ def test_text_beyond_the_limits_of_the_checker_is_refused(text: str) -> None:
 
 
 HARMLESS = {
-    "a loop": f'for f in {names(100)}; do rm -rf "$f"; done',
-    "a long loop": f'for f in {names(3000)}; do rm -rf "$f"; echo "$f"; cp "$f" "old/$f"; done',
+    "a loop": f'for f in {distinct_names(100)}; do rm -rf "$f"; done',
+    "a long loop": f'for f in {distinct_names(3000)}; do rm -rf "$f"; echo "$f"; cp "$f" "old/$f"; done',
     "a loop over numbers": 'for i in {1..100000}; do rm -rf "run-$i"; mkdir "run-$i"; done',
     "a loop over seq": 'for i in $(seq 1 100000); do rm -rf "run-$i"; done',
     "braces": "rm -rf {a..z}{1..9}",
-    "names": f"rm -rf {names(3000)}",
-    "xargs": f"printf '%s\\n' {names(100)} | xargs rm -rf",
-    "xargs -I": f"printf '%s\\n' {names(100)} | xargs -I% rm -rf %",
+    "names": f"rm -rf {distinct_names(3000)}",
+    "xargs": f"printf '%s\\n' {distinct_names(100)} | xargs rm -rf",
+    "xargs -I": f"printf '%s\\n' {distinct_names(100)} | xargs -I% rm -rf %",
     "a variable that changes": "x=a; for i in 1 2 3; do rm -rf $x; x=b; done",
-    "messages": 'log() { echo "$(date) $*"; }; ' + each('log "Step {} is done."', 3000),
-    "an array": f'a=({names(3000)}); for f in "${{a[@]}}"; do rm -rf "$f"; done',
+    "messages": 'log() { echo "$(date) $*"; }; ' + repeat_form('log "Step {} is done."', 3000),
+    "an array": f'a=({distinct_names(3000)}); for f in "${{a[@]}}"; do rm -rf "$f"; done',
 }
 
 

@@ -15,7 +15,7 @@ def quarantined_names(place: Path) -> list[str]:
     return [name for name in os.listdir(place) if name.endswith(QUARANTINED)]
 
 
-def briefly(said: list[str]) -> list[str]:
+def drop_quarantine_notes(said: list[str]) -> list[str]:
     """Return the messages without the fate of the other version."""
     return [each.partition(" What was there ")[0] for each in said]
 
@@ -38,7 +38,7 @@ def state(place: Path) -> State:
     return found
 
 
-def furnish(place: Path) -> None:
+def fill_directory(place: Path) -> None:
     (place / "hooks" / "deep" / "deeper").mkdir(parents=True)
     (place / "hooks" / "run").write_text("#!/bin/sh\n")
     (place / "hooks" / "run").chmod(0o751)

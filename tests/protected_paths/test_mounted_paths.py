@@ -20,7 +20,7 @@ def test_recreated_directory_with_the_same_inode_is_detected(tmp_path: Path) -> 
     place = tmp_path / "place"
     place.mkdir()
     if not birth_ns(str(place)):
-        pytest.skip("this file system does not tell when a file was made")
+        pytest.skip("this file system reports no creation times")
     inode, mounted = place.stat().st_ino, MountedPaths([str(place)])
     assert mounted.find_replaced() == []
     before = time.time_ns()
@@ -53,7 +53,7 @@ def tick(directory: Path) -> None:
 
 @pytest.mark.parametrize("moved", ["place/inner/key", "place/inner", "place"])
 def test_path_moved_away_and_back_is_detected(tmp_path: Path, moved: str) -> None:
-    """The mount was away with it."""
+    """The mount moves with its path: meanwhile another file could be there."""
     key = tmp_path / "top" / "place" / "inner" / "key"
     key.parent.mkdir(parents=True)
     key.touch()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre.protected_paths import PathSnapshot
-from tests.protected_paths.directories import briefly, furnish, quarantined_names, state
+from tests.protected_paths.directories import drop_quarantine_notes, fill_directory, quarantined_names, state
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
 
@@ -63,17 +63,19 @@ DEEDS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 @pytest.mark.parametrize(("deed", "do"), DEEDS.values(), ids=DEEDS)
 def test_any_change_to_a_directory_is_undone_and_reported(place: Path, deed: str, do: Callable[[Path], object]) -> None:
-    furnish(place)
+    fill_directory(place)
     before = state(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     do(place)
     assert state(place) != before
-    assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was {deed}, and has been put back."]
+    assert drop_quarantine_notes(guard.restore()) == [
+        f"{place}/hooks is protected: it was {deed}, and has been put back."
+    ]
     assert state(place) == before
 
 
 def test_unchanged_path_is_not_reported(place: Path) -> None:
-    furnish(place)
+    fill_directory(place)
     guard = PathSnapshot([f"{place}/hooks", f"{place}/none"], [str(place)])
     (place / "beside").write_text("fine")
     assert guard.restore() == []
@@ -94,9 +96,9 @@ def test_new_path_is_removed_without_following_links(place: Path, kind: str) -> 
         made.symlink_to(place.parent / "target")
     else:
         os.mkfifo(made)
-    assert briefly(guard.restore()) == [f"{made} is protected: it was made, and has been removed."]
+    assert drop_quarantine_notes(guard.restore()) == [f"{made} is protected: it was made, and has been removed."]
     assert len(os.listdir(place)) == len(quarantined_names(place)) == (0 if kind in ("link", "fifo") else 1)
-    assert (place.parent / "target").exists() == (kind == "link"), "what a link leads to is left alone"
+    assert (place.parent / "target").exists() == (kind == "link"), "the target of a link must stay"
 
 
 def test_file_is_restored_with_its_mode(place: Path) -> None:
@@ -106,13 +108,15 @@ def test_file_is_restored_with_its_mode(place: Path) -> None:
     (place / "config").unlink()
     (place / "config").write_text("[core]\n")
     (place / "config").chmod(0o666)
-    assert briefly(guard.restore()) == [f"{place}/config is protected: it was changed, and has been put back."]
+    assert drop_quarantine_notes(guard.restore()) == [
+        f"{place}/config is protected: it was changed, and has been put back."
+    ]
     assert state(place) == {"config": ("file", 0o640, b"[core]\n")}
 
 
 def test_restore_never_writes_through_a_symlink(place: Path) -> None:
-    """Not even if the command has put a link where a file is restored."""
-    furnish(place)
+    """The command may have put a link where a file is restored."""
+    fill_directory(place)
     victim = place.parent / "victim"
     victim.mkdir()
     (victim / "run").write_text("precious")
@@ -129,11 +133,11 @@ def test_symlink_planted_above_a_missing_path_is_removed(place: Path) -> None:
     guard = PathSnapshot([f"{place}/.git/hooks", f"{place}/.git/config"], [str(place)])
     (place / "evil" / "hooks").mkdir(parents=True)
     (place / ".git").symlink_to("evil")
-    assert briefly(guard.restore()) == [
+    assert drop_quarantine_notes(guard.restore()) == [
         f"{place}/.git/hooks is protected: a link was put at {place}/.git, and has been removed."
     ]
     assert not os.path.lexists(place / ".git")
-    assert (place / "evil" / "hooks").is_dir(), "what it led to is left alone"
+    assert (place / "evil" / "hooks").is_dir(), "the target of the link must stay"
 
 
 def test_parent_replaced_by_a_symlink_is_not_followed(place: Path) -> None:
@@ -145,7 +149,7 @@ def test_parent_replaced_by_a_symlink_is_not_followed(place: Path) -> None:
     (said,) = guard.restore()
     assert said.startswith(f"{place}/.git/hooks is protected, was removed, and could not be put back: ")
     assert os.listdir(place / "evil" / "hooks") == []
-    assert not os.path.lexists(place / ".git"), "the false one does not stay"
+    assert not os.path.lexists(place / ".git"), "the link must be removed"
 
 
 def test_missing_parent_is_reported(place: Path) -> None:
@@ -153,13 +157,13 @@ def test_missing_parent_is_reported(place: Path) -> None:
     (place / "a" / "kept").write_text("x")
     guard = PathSnapshot([f"{place}/a/kept"], [str(place)])
     shutil.rmtree(place / "a")
-    assert briefly(guard.restore()) == [
+    assert drop_quarantine_notes(guard.restore()) == [
         f"{place}/a/kept is protected, was removed, and could not be put back: No such file or directory."
     ]
 
 
 def test_restore_leaves_no_temporary_files(place: Path) -> None:
-    furnish(place)
+    fill_directory(place)
     before = set(os.listdir(os.fsencode(place)))
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
@@ -173,7 +177,7 @@ def test_snapshot_without_paths_restores_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["run", "deep/deeper/leaf"])
 def test_edit_that_keeps_size_and_mtime_is_undone(place: Path, name: str) -> None:
-    furnish(place)
+    fill_directory(place)
     before = state(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     path = place / "hooks" / name
@@ -181,12 +185,14 @@ def test_edit_that_keeps_size_and_mtime_is_undone(place: Path, name: str) -> Non
     with path.open("r+b") as file:
         file.write(b"evil")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was changed, and has been put back."]
+    assert drop_quarantine_notes(guard.restore()) == [
+        f"{place}/hooks is protected: it was changed, and has been put back."
+    ]
     assert state(place) == before
 
 
 def test_changed_timestamp_alone_is_not_reported(place: Path) -> None:
-    furnish(place)
+    fill_directory(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     os.utime(place / "hooks" / "run")
     assert guard.restore() == []
@@ -203,7 +209,7 @@ def test_git_directory_replaced_by_a_pointer_to_it_is_disarmed(place: Path) -> N
         f"Also, a file was put at {place}/.git, and has been removed."
     )
     assert not os.path.lexists(place / ".git")
-    assert (place / ".x" / "hooks").is_dir(), "what it led to is left alone"
+    assert (place / ".x" / "hooks").is_dir(), "the target of the link must stay"
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])

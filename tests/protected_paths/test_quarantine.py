@@ -47,7 +47,7 @@ def test_changed_file_is_restored_and_the_new_version_quarantined(place: Path) -
 
 
 def test_changed_directory_is_quarantined_as_a_sibling(place: Path) -> None:
-    """Not inside, where an agent would find `commands/evil.md` under any name."""
+    """Inside the directory an agent would find `commands/evil.md` under any name."""
     (place / ".claude" / "commands").mkdir(parents=True)
     guard = PathSnapshot([f"{place}/.claude"], [str(place)])
     (place / ".claude" / "commands" / "evil.md").write_text("run it")

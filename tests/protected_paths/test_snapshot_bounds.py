@@ -10,7 +10,7 @@ import pytest
 from nacre.keeper.protocol.private_tmpdir import remove_tree
 from nacre.protected_paths import PathSnapshot
 from nacre.protected_paths import snapshot as guards
-from tests.protected_paths.directories import briefly, furnish, quarantined_names, state
+from tests.protected_paths.directories import drop_quarantine_notes, fill_directory, quarantined_names, state
 from tests.support.hosts import run_host
 
 pytestmark = [pytest.mark.req("P-008"), pytest.mark.linux]
@@ -23,7 +23,7 @@ def test_change_to_a_file_too_large_to_record_is_only_reported(place: Path, monk
     guard = PathSnapshot([f"{place}/small", f"{place}/large"], [str(place)])
     (place / "small").write_bytes(b"changed")
     (place / "large").write_bytes(b"changed")
-    assert briefly(guard.restore()) == [
+    assert drop_quarantine_notes(guard.restore()) == [
         f"{place}/small is protected: it was changed, and has been put back.",
         f"{place}/large is protected, was changed, and could not be put back: it was too large for the snapshot.",
     ]
@@ -43,19 +43,23 @@ def test_deep_tree_is_moved_away(place: Path, names: list[str]) -> None:
         os.close(fd)
         fd = below
     os.close(fd)
-    assert briefly(guard.restore()) == [f"{place}/.claude is protected: it was made, and has been removed."]
+    assert drop_quarantine_notes(guard.restore()) == [
+        f"{place}/.claude is protected: it was made, and has been removed."
+    ]
     (kept,) = os.listdir(place)
     assert [kept] == quarantined_names(place)
     remove_tree(os.fsencode(place / kept))  # pytest could not remove it
 
 
 def test_directory_without_permissions_is_opened_and_restored(place: Path) -> None:
-    furnish(place)
+    fill_directory(place)
     before = state(place)
     guard = PathSnapshot([f"{place}/hooks"], [str(place)])
     (place / "hooks" / "run").write_text("evil")
     (place / "hooks").chmod(0)
-    assert briefly(guard.restore()) == [f"{place}/hooks is protected: it was changed, and has been put back."]
+    assert drop_quarantine_notes(guard.restore()) == [
+        f"{place}/hooks is protected: it was changed, and has been put back."
+    ]
     assert state(place) == before
 
 
@@ -120,14 +124,14 @@ def test_change_to_an_oversized_directory_is_only_reported(place: Path, monkeypa
     guard = PathSnapshot([f"{place}/large"], [str(place)])
     assert guard.restore() == []
     (place / "large" / "new").touch()
-    assert briefly(guard.restore()) == [
+    assert drop_quarantine_notes(guard.restore()) == [
         f"{place}/large is protected, was changed, and could not be put back: it was too large for the snapshot."
     ]
 
 
 def test_directory_filled_beyond_the_bound_is_restored(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "_MAX_ENTRIES", 100)
-    furnish(place)
+    fill_directory(place)
     before = state(place)
     guard = PathSnapshot([f"{place}/hooks", f"{place}/none"], [str(place)])
     for number in range(200):
@@ -135,7 +139,7 @@ def test_directory_filled_beyond_the_bound_is_restored(place: Path, monkeypatch:
     (place / "none").mkdir()
     for number in range(200):
         (place / "none" / str(number)).touch()
-    assert briefly(guard.restore()) == [
+    assert drop_quarantine_notes(guard.restore()) == [
         f"{place}/hooks is protected: it was changed, and has been put back.",
         f"{place}/none is protected: it was made, and has been removed.",
     ]

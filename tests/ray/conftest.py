@@ -42,7 +42,7 @@ class Machines:
         try:
             self._cluster = Cluster(
                 initialize_head=True,
-                head_node_args={"include_dashboard": False, **_like("head")},
+                head_node_args={"include_dashboard": False, **_node_options("head")},
             )
             self.nodes = [self._cluster.head_node, self.add("left"), self.add("right")]
             import ray
@@ -58,7 +58,7 @@ class Machines:
     def add(self, role: str) -> Any:
         mark = os.environ.pop(MARK, None)
         try:
-            return self._cluster.add_node(**_like(role))
+            return self._cluster.add_node(**_node_options(role))
         finally:
             if mark is not None:
                 os.environ[MARK] = mark
@@ -74,7 +74,7 @@ class Machines:
         self._cluster.shutdown()
 
 
-def _like(role: str) -> dict[str, Any]:
+def _node_options(role: str) -> dict[str, Any]:
     state = {"XDG_STATE_HOME": f"{os.environ['XDG_STATE_HOME']}/{role}"}  # as on a separate machine
     return {
         "num_cpus": 2,
@@ -100,12 +100,12 @@ def shared(machines: Machines) -> Any:
     return RayEngine(num_cpus=0.1)
 
 
-Made = Callable[..., Any]
+MakeEngine = Callable[..., Any]
 """Function that makes an engine, which is closed at the end."""
 
 
 @pytest.fixture
-async def made(machines: Machines) -> AsyncIterator[Made]:
+async def make_engine(machines: Machines) -> AsyncIterator[MakeEngine]:
     from nacre.engines.ray import RayEngine
 
     engines: list[RayEngine] = []

@@ -17,7 +17,7 @@ from nacre.engines.ray.placement.leases import Leases
 from nacre.engines.ray.placement.resources import Lease
 from nacre.execution.finish import collect_result
 from nacre.result import Chunk, Exited, Lost
-from tests.ray.conftest import Machines, Made
+from tests.ray.conftest import Machines, MakeEngine
 from tests.support.census import is_alive, parent_and_session
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import until
@@ -32,16 +32,16 @@ async def agent_of(engine: RayEngine) -> int:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_agent_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reduce the agent's timeouts to seconds."""
     monkeypatch.setattr(agent_pool, "_PING_AFTER_S", 1.0)
     monkeypatch.setattr(agent_pool, "_PING_TIMEOUT_S", 2.0)
 
 
 async def test_killed_agent_loses_its_runs_but_its_node_stays_usable(
-    machines: Machines, made: Made, life: Lifeline
+    machines: Machines, make_engine: MakeEngine, life: Lifeline
 ) -> None:
-    engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
+    engine = make_engine(num_cpus=0.1, node=machines.nodes[1].node_id)
     bash = Bash(engine=engine)
     agent = await agent_of(engine)
     stream = bash.stream(f"{life.hold} echo part; (setsid sleep 300 &); sleep 300")
@@ -56,9 +56,9 @@ async def test_killed_agent_loses_its_runs_but_its_node_stays_usable(
 
 
 async def test_runs_lost_with_an_agent_are_released_by_a_single_thread(
-    machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
+    machines: Machines, make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = made(num_cpus=0.05, node=machines.nodes[1].node_id)
+    engine = make_engine(num_cpus=0.05, node=machines.nodes[1].node_id)
     agent, bash = await agent_of(engine), Bash(engine=engine)
     streams = [bash.stream("echo part; sleep 300") for _ in range(20)]
     for stream in streams:
@@ -86,10 +86,10 @@ async def test_runs_lost_with_an_agent_are_released_by_a_single_thread(
 
 
 async def test_run_that_has_not_started_gets_another_agent(
-    machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch
+    machines: Machines, make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_pool, "_RECENT_REPLY_S", 0.0)
-    engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
+    engine = make_engine(num_cpus=0.1, node=machines.nodes[1].node_id)
     agent = await agent_of(engine)
     os.kill(agent, signal.SIGKILL)
     await until(lambda: not is_alive(agent), "the agent's end")
@@ -97,10 +97,12 @@ async def test_run_that_has_not_started_gets_another_agent(
     assert (result.outcome, result.out.text, result.notes) == (Exited(0), "there\n", ())
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_agent_timeouts")
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_run_on_a_hanging_agent_is_reported_as_lost(made: Made, life: Lifeline, *, cancelled: bool) -> None:
-    engine = made(num_cpus=0.1, label_selector={"role": "left"})
+async def test_run_on_a_hanging_agent_is_reported_as_lost(
+    make_engine: MakeEngine, life: Lifeline, *, cancelled: bool
+) -> None:
+    engine = make_engine(num_cpus=0.1, label_selector={"role": "left"})
     agent, cancel = await agent_of(engine), Cancel()
     command = f"echo part; {life.hold} (setsid sleep 300 &); sleep 300"
     run = asyncio.create_task(Bash(engine=engine).run(command, ToolContext(cancel=cancel)))
@@ -114,18 +116,20 @@ async def test_run_on_a_hanging_agent_is_reported_as_lost(made: Made, life: Life
     await until(lambda: not is_alive(agent), "the agent's end")
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_new_run_avoids_a_hanging_agent(made: Made, machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("short_agent_timeouts")
+async def test_new_run_avoids_a_hanging_agent(
+    make_engine: MakeEngine, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(agent_pool, "_RECENT_REPLY_S", 0.0)
-    engine = made(num_cpus=0.1, node=machines.nodes[1].node_id)
+    engine = make_engine(num_cpus=0.1, node=machines.nodes[1].node_id)
     os.kill(await agent_of(engine), signal.SIGSTOP)
     assert (await Bash(engine=engine).run("echo through")).out.text == "through\n"
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_node_of_a_hung_agent_is_reused_if_no_other_fits(made: Made, life: Lifeline) -> None:
+@pytest.mark.usefixtures("short_agent_timeouts")
+async def test_node_of_a_hung_agent_is_reused_if_no_other_fits(make_engine: MakeEngine, life: Lifeline) -> None:
     """It is avoided only while there is another node."""
-    engine = made(num_cpus=0.1, label_selector={"role": "left"}, patience=_LONG)
+    engine = make_engine(num_cpus=0.1, label_selector={"role": "left"}, patience=_LONG)
     agent, bash = await agent_of(engine), Bash(engine=engine)
     run = asyncio.create_task(bash.run(f"{life.hold} sleep 300"))
     await life.wait_until_held()
@@ -137,7 +141,7 @@ async def test_node_of_a_hung_agent_is_reused_if_no_other_fits(made: Made, life:
 
 
 async def test_quarantined_node_is_used_again_after_the_quarantine(
-    machines: Machines, made: Made, monkeypatch: pytest.MonkeyPatch, gate: Gate, life: Lifeline
+    machines: Machines, make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch, gate: Gate, life: Lifeline
 ) -> None:
     """The other node is fully used: that is no reason to wait longer than the quarantine lasts."""
     from nacre.engines.ray.placement import leases as leasing
@@ -145,10 +149,10 @@ async def test_quarantined_node_is_used_again_after_the_quarantine(
     monkeypatch.setattr(leasing, "_QUARANTINE_S", 3.0)
     both = {"label_selector": {"role": "in(left,right)"}}
     holds = asyncio.create_task(
-        Bash(engine=made(num_cpus=2, label_selector={"role": "right"})).run(f"{life.hold} {gate.wait}")
+        Bash(engine=make_engine(num_cpus=2, label_selector={"role": "right"})).run(f"{life.hold} {gate.wait}")
     )
     await life.wait_until_held(within=_LONG)
-    leases = (await made(num_cpus=2, **both).slots()).leases
+    leases = (await make_engine(num_cpus=2, **both).slots()).leases
     leases.quarantine(machines.nodes[1].node_id)
     lease = await asyncio.wait_for(leases.acquire(Cancel()), _LONG)
     assert lease is not None
@@ -159,12 +163,12 @@ async def test_quarantined_node_is_used_again_after_the_quarantine(
 
 
 async def test_cancelling_a_run_on_a_hanging_agent_leaves_no_process(
-    made: Made, life: Lifeline, monkeypatch: pytest.MonkeyPatch
+    make_engine: MakeEngine, life: Lifeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nacre.engines.ray.placement import slots
 
     monkeypatch.setattr(slots, "_AGENT_CLEANUP_S", -4.0)  # plus a grace of five seconds: one second in all
-    engine = made(num_cpus=0.1, label_selector={"role": "left"})
+    engine = make_engine(num_cpus=0.1, label_selector={"role": "left"})
     agent = await agent_of(engine)
     run = asyncio.create_task(Bash(engine=engine).run(f"{life.hold} sleep 300"))
     await life.wait_until_held()

@@ -1,4 +1,4 @@
-"""Tasks of a cluster on the command line and by a model: every command accepts the id that the start printed."""
+"""Tasks of a cluster, used on the command line and by a model: every command accepts the id that the start printed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S
 
 _LONG = 60.0
-Door = Callable[..., subprocess.CompletedProcess[str]]
+CallNacre = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def door(machines: Machines) -> Door:
+def call_nacre(machines: Machines) -> CallNacre:
     """Return `nacre` on a machine of the cluster."""
 
     def nacre(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -36,40 +36,40 @@ def door(machines: Machines) -> Door:
     return nacre
 
 
-def test_cluster_task_is_found_by_its_printed_id(door: Door, life: Lifeline) -> None:
+def test_cluster_task_is_found_by_its_printed_id(call_nacre: CallNacre, life: Lifeline) -> None:
     command = f"{life.hold} echo begun; (setsid sleep 300 &); sleep 300"
-    begun = door("run", "--engine", "ray", "--background", command)
+    begun = call_nacre("run", "--engine", "ray", "--background", command)
     assert (begun.returncode, bool(re.fullmatch(r"bash-[0-9a-f]{8}@[0-9a-f]{8}\n", begun.stdout))) == (0, True), begun
     id = begun.stdout.strip()
 
-    listed = json.loads(door("tasks", "--engine", "ray", "--json").stdout)
+    listed = json.loads(call_nacre("tasks", "--engine", "ray", "--json").stdout)
     assert (id, "running") in [(task["id"], task["state"]) for task in listed["tasks"]]
-    assert id in door("tasks", "--engine", "ray").stdout
-    waited = door("wait", "--timeout", "1", id)
+    assert id in call_nacre("tasks", "--engine", "ray").stdout
+    waited = call_nacre("wait", "--timeout", "1", id)
     assert (waited.returncode, f"{id} has been running for" in waited.stderr) == (124, True)
-    assert door("wait", "--until", "text:^begun", "--timeout", "20", id).stderr == f"nacre: {id} printed: begun\n"
-    read = door("output", id.partition("@")[0], "--engine", "ray")
+    assert call_nacre("wait", "--until", "text:^begun", "--timeout", "20", id).stderr == f"nacre: {id} printed: begun\n"
+    read = call_nacre("output", id.partition("@")[0], "--engine", "ray")
     assert (read.stdout, f"{id} has been running for" in read.stderr) == ("begun\n", True)
 
-    killed = door("kill", id)
+    killed = call_nacre("kill", id)
     assert (killed.returncode, killed.stderr.startswith(f"nacre: {id}: ")) == (0, True), killed
     asyncio.run(life.wait_until_ended(within=_LONG))
-    assert id not in door("tasks", "--engine", "ray").stdout
-    assert id in door("tasks", "--engine", "ray", "--all").stdout
+    assert id not in call_nacre("tasks", "--engine", "ray").stdout
+    assert id in call_nacre("tasks", "--engine", "ray", "--all").stdout
 
 
-def test_cluster_task_can_be_written_to_and_followed(door: Door) -> None:
-    id = door("run", "--engine", "ray", "--background", "--open-stdin", "cat; exit 4").stdout.strip()
-    assert door("write", id, "one@two\n").returncode == 0
-    assert door("write", id, "-", "--close", stdin="three\n").returncode == 0
-    followed = door("output", "-f", id)
+def test_cluster_task_can_be_written_to_and_followed(call_nacre: CallNacre) -> None:
+    id = call_nacre("run", "--engine", "ray", "--background", "--open-stdin", "cat; exit 4").stdout.strip()
+    assert call_nacre("write", id, "one@two\n").returncode == 0
+    assert call_nacre("write", id, "-", "--close", stdin="three\n").returncode == 0
+    followed = call_nacre("output", "-f", id)
     assert (followed.stdout, followed.returncode) == ("one@two\nthree\n", 0)
-    assert door("wait", id).returncode == 4
-    assert door("wait", "--any", id, id).returncode == 4
+    assert call_nacre("wait", id).returncode == 4
+    assert call_nacre("wait", "--any", id, id).returncode == 4
 
 
-def test_unknown_cluster_task_is_reported(door: Door) -> None:
-    done = door("kill", "bash-00000000@" + "0" * 8)
+def test_unknown_cluster_task_is_reported(call_nacre: CallNacre) -> None:
+    done = call_nacre("kill", "bash-00000000@" + "0" * 8)
     assert (done.returncode, "No node has task 'bash-00000000@00000000'" in done.stderr) == (125, True)
 
 

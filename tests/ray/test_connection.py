@@ -132,20 +132,20 @@ async def test_refused_connection_is_reported_as_no_cluster() -> None:
 
 
 @pytest.fixture
-def mute() -> Iterator[str]:
+def silent_listener() -> Iterator[str]:
     """Yield the address of a listener that never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
-async def test_silent_cluster_is_reported_after_the_patience_timeout(mute: str) -> None:
-    told = await run_program(_PROGRAM + _POLL_PROGRAM, mute, "1", "50")
-    assert f"Cannot reach a Ray cluster at {mute}: no answer in 1 seconds." in told[0]
+async def test_silent_cluster_is_reported_after_the_timeout(silent_listener: str) -> None:
+    told = await run_program(_PROGRAM + _POLL_PROGRAM, silent_listener, "1", "50")
+    assert f"Cannot reach a Ray cluster at {silent_listener}: no answer in 1 seconds." in told[0]
     assert told[1] == "over"
 
 
-async def test_cancelled_connection_to_a_silent_cluster_lets_the_program_exit(mute: str) -> None:
-    assert await run_program(_PROGRAM + _POLL_PROGRAM, mute, "1000", "1") == ["given up", "over"]
+async def test_cancelled_connection_to_a_silent_cluster_lets_the_program_exit(silent_listener: str) -> None:
+    assert await run_program(_PROGRAM + _POLL_PROGRAM, silent_listener, "1000", "1") == ["given up", "over"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -154,11 +154,11 @@ async def test_signal_ends_the_cli_while_it_connects_to_the_cluster(number: sign
         server.settimeout(_LONG)
         program = [sys.executable, "-m", "nacre", "run", "--engine", "ray", "true"]
         env = {**os.environ, "RAY_ADDRESS": f"127.0.0.1:{server.getsockname()[1]}"}
-        door = subprocess.Popen(program, env=env, stderr=subprocess.PIPE)
+        nacre = subprocess.Popen(program, env=env, stderr=subprocess.PIPE)
         try:
             (await asyncio.to_thread(server.accept))[0].close()  # the driver has connected
-            door.send_signal(number)
-            assert await asyncio.to_thread(door.wait, _LONG) == 128 + number
+            nacre.send_signal(number)
+            assert await asyncio.to_thread(nacre.wait, _LONG) == 128 + number
         finally:
-            door.kill()
-            door.communicate()
+            nacre.kill()
+            nacre.communicate()

@@ -15,7 +15,7 @@ from nacre.engines.ray import RayEngine
 from nacre.engines.ray.placement import throttle
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.result import Cancelled, Exited
-from tests.ray.conftest import Machines, Made
+from tests.ray.conftest import Machines, MakeEngine
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S, until
 
@@ -32,27 +32,27 @@ async def node_of(engine: RayEngine) -> str:
     return lease.node
 
 
-async def test_label_selector_chooses_the_node(machines: Machines, made: Made) -> None:
+async def test_label_selector_chooses_the_node(machines: Machines, make_engine: MakeEngine) -> None:
     right = machines.nodes[2].node_id
-    assert await node_of(made(num_cpus=0.1, label_selector={"role": "right"})) == right
+    assert await node_of(make_engine(num_cpus=0.1, label_selector={"role": "right"})) == right
 
 
-async def test_custom_resource_chooses_the_node(machines: Machines, made: Made) -> None:
-    assert await node_of(made(num_cpus=0.1, resources={"left": 1})) == machines.nodes[1].node_id
+async def test_custom_resource_chooses_the_node(machines: Machines, make_engine: MakeEngine) -> None:
+    assert await node_of(make_engine(num_cpus=0.1, resources={"left": 1})) == machines.nodes[1].node_id
 
 
-async def test_node_can_be_chosen_by_id(machines: Machines, made: Made) -> None:
+async def test_node_can_be_chosen_by_id(machines: Machines, make_engine: MakeEngine) -> None:
     left = machines.nodes[1].node_id
-    assert await node_of(made(num_cpus=0.1, node=left)) == left
+    assert await node_of(make_engine(num_cpus=0.1, node=left)) == left
 
 
-async def test_node_can_be_chosen_by_ip_address(machines: Machines, made: Made) -> None:
+async def test_node_can_be_chosen_by_ip_address(machines: Machines, make_engine: MakeEngine) -> None:
     address = machines.nodes[0].node_ip_address
-    assert await node_of(made(num_cpus=0.1, node=address)) in [node.node_id for node in machines.nodes]
+    assert await node_of(make_engine(num_cpus=0.1, node=address)) in [node.node_id for node in machines.nodes]
 
 
-async def test_runs_beyond_the_node_capacity_wait(made: Made, gate: Gate, life: Lifeline) -> None:
-    bash = Bash(engine=made(num_cpus=2, label_selector={"role": "left"}))
+async def test_runs_beyond_the_node_capacity_wait(make_engine: MakeEngine, gate: Gate, life: Lifeline) -> None:
+    bash = Bash(engine=make_engine(num_cpus=2, label_selector={"role": "left"}))
     first = asyncio.create_task(bash.run(f"{life.hold} echo in; {gate.wait}"))
     await life.wait_until_held()
     second = asyncio.create_task(bash.run("echo second"))
@@ -65,27 +65,27 @@ async def test_runs_beyond_the_node_capacity_wait(made: Made, gate: Gate, life: 
     assert [result.out.text for result in done] == ["in\n", "second\n", "third\n"]
 
 
-async def test_unused_reservation_is_released(made: Made) -> None:
+async def test_unused_reservation_is_released(make_engine: MakeEngine) -> None:
     import ray
 
-    await node_of(made(num_cpus=2, label_selector={"role": "right"}))
+    await node_of(make_engine(num_cpus=2, label_selector={"role": "right"}))
     assert ray.available_resources().get("CPU", 0) < ray.cluster_resources()["CPU"]
     await until(lambda: ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"], "free processors")
 
 
-async def test_request_that_fits_no_node_is_an_error(made: Made) -> None:
-    bash = Bash(engine=made(num_cpus=1000, patience=0.5))
+async def test_request_that_fits_no_node_is_an_error(make_engine: MakeEngine) -> None:
+    bash = Bash(engine=make_engine(num_cpus=1000, patience=0.5))
     with pytest.raises(EngineUnavailable, match=r"No node .* can ever run .* 1000 CPU.* Request less"):
         await bash.run("true")
 
 
-async def test_node_outside_the_cluster_is_an_error(made: Made) -> None:
-    bash = Bash(engine=made(num_cpus=0.1, node="0" * 56))
+async def test_node_outside_the_cluster_is_an_error(make_engine: MakeEngine) -> None:
+    bash = Bash(engine=make_engine(num_cpus=0.1, node="0" * 56))
     with pytest.raises(EngineUnavailable, match=r"is not, or no longer, in the Ray cluster"):
         await bash.run("true")
 
 
-async def test_failed_placement_leaves_no_reservation(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failed_placement_leaves_no_reservation(make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = importlib.import_module("ray.util.placement_group")  # `ray.util` has a function of that name
 
     def fail_to_read(group: object) -> object:
@@ -94,15 +94,15 @@ async def test_failed_placement_leaves_no_reservation(made: Made, monkeypatch: p
     before = set(groups.placement_group_table())
     monkeypatch.setattr(groups, "placement_group_table", fail_to_read)
     with pytest.raises(EngineUnavailable, match="Ray cannot place the run: no table"):
-        await Bash(engine=made(num_cpus=0.1)).run("true")
+        await Bash(engine=make_engine(num_cpus=0.1)).run("true")
     monkeypatch.undo()
     new = {id: row["state"] for id, row in groups.placement_group_table().items() if id not in before}
     assert set(new.values()) <= {"REMOVED"}
 
 
-async def test_run_waiting_for_placement_can_be_cancelled(made: Made) -> None:
+async def test_run_waiting_for_placement_can_be_cancelled(make_engine: MakeEngine) -> None:
     cancel = Cancel()
-    bash = Bash(engine=made(num_cpus=1000))
+    bash = Bash(engine=make_engine(num_cpus=1000))
     waits = asyncio.create_task(bash.run("true", ToolContext(cancel=cancel)))
     await asyncio.wait([waits], timeout=0.5)
     cancel.cancel()
@@ -116,12 +116,12 @@ async def test_engine_with_zero_cpus_is_invalid() -> None:
 
 @pytest.mark.parametrize("most", [None, 20_000], ids=["before the engine", "in the engine"])
 async def test_ten_thousand_runs_can_wait_for_placement(
-    made: Made, gate: Gate, life: Lifeline, most: int | None
+    make_engine: MakeEngine, gate: Gate, life: Lifeline, most: int | None
 ) -> None:
     """Waiting in the queue of a Bash, or for a slot in the cluster."""
     from ray.util.placement_group import placement_group_table
 
-    engine = made(num_cpus=2, label_selector={"role": "left"})
+    engine = make_engine(num_cpus=2, label_selector={"role": "left"})
     bash, cancel = Bash(engine=engine, max_running=most), Cancel()
     holds = asyncio.create_task(bash.run(f"{life.hold} {gate.wait}"))
     await life.wait_until_held(within=_LONG)
@@ -141,10 +141,10 @@ async def test_ten_thousand_runs_can_wait_for_placement(
 
 
 async def test_many_runs_starting_at_once_do_not_block_the_event_loop(
-    made: Made, monkeypatch: pytest.MonkeyPatch
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted, not timed: how many runs are planned in one iteration of the loop."""
-    engine, cancel = made(num_cpus=1000), Cancel()
+    engine, cancel = make_engine(num_cpus=1000), Cancel()
     bash = Bash(engine=engine, max_running=20_000)
     leases, loop = (await engine.slots()).leases, asyncio.get_running_loop()
     planned, most, plan = 0, 0, engine.directory
@@ -154,14 +154,14 @@ async def test_many_runs_starting_at_once_do_not_block_the_event_loop(
         planned += 1
         return str(plan(request, ctx))
 
-    def come_round() -> None:
+    def count_iteration() -> None:
         nonlocal planned, most
         most, planned = max(most, planned), 0
         if not cancel.cancelled:
-            loop.call_soon(come_round)
+            loop.call_soon(count_iteration)
 
     monkeypatch.setattr(engine, "directory", directory)
-    come_round()
+    count_iteration()
     runs = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(2000)]
     await until(lambda: len(leases._queue) == 2000, "all of them in the queue", within=2 * _LONG)
     cancel.cancel()

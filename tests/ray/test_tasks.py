@@ -19,7 +19,7 @@ from nacre.errors import EngineUnavailable, InvalidRequest, NoSuchTask
 from nacre.result import Exited, Killed, Running
 from nacre.tasks import Match
 from nacre.types import Mode
-from tests.ray.conftest import Machines, Made
+from tests.ray.conftest import Machines, MakeEngine
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S
 
@@ -93,12 +93,12 @@ async def test_promoted_task_is_reported_by_its_id_with_the_node(shared: RayEngi
     assert (await RayTasks(shared).wait(id, timeout=HANG_TIMEOUT_S)).tasks[0].outcome == Exited(0)
 
 
-async def test_tasks_of_a_lost_node_are_forgotten(machines: Machines, made: Made) -> None:
+async def test_tasks_of_a_lost_node_are_forgotten(machines: Machines, make_engine: MakeEngine) -> None:
     passing = machines.add("passing")
-    bash = Bash(engine=made(num_cpus=0.1, node=passing.node_id))
+    bash = Bash(engine=make_engine(num_cpus=0.1, node=passing.node_id))
     result = await bash.run(Request("sleep 300", mode="background"))
     assert isinstance(result.outcome, Running)
-    tasks, id = RayTasks(made(num_cpus=0.1)), result.outcome.task
+    tasks, id = RayTasks(make_engine(num_cpus=0.1)), result.outcome.task
     assert (await tasks.kill(id)).id == id
     assert (await tasks.get(id[: len("bash-0000")])).task.id == id
     assert set(tasks._known) == {id}  # another task may later begin with the same letters
@@ -115,12 +115,12 @@ async def test_tasks_of_a_lost_node_are_forgotten(machines: Machines, made: Made
     assert tasks._known == {}
 
 
-async def test_closed_engine_leaves_its_task_and_other_engines_running(made: Made, gate: Gate) -> None:
-    first = made(num_cpus=0.1)
+async def test_closed_engine_leaves_its_task_and_other_engines_running(make_engine: MakeEngine, gate: Gate) -> None:
+    first = make_engine(num_cpus=0.1)
     result = await Bash(engine=first).run(Request(f"{gate.wait}; exit 4", mode="background"))
     assert isinstance(result.outcome, Running)
     await first.aclose()
-    second = made(num_cpus=0.1)
+    second = make_engine(num_cpus=0.1)
     assert (await asyncio.wait_for(Bash(engine=second).run("echo works"), _LONG)).out.text == "works\n"
     gate.open()
     waited = await RayTasks(second).wait(result.outcome.task, timeout=HANG_TIMEOUT_S)
@@ -128,12 +128,12 @@ async def test_closed_engine_leaves_its_task_and_other_engines_running(made: Mad
 
 
 async def test_session_follows_directories_that_exist_only_on_its_node(
-    machines: Machines, made: Made, tmp_path: Path
+    machines: Machines, make_engine: MakeEngine, tmp_path: Path
 ) -> None:
     work, link = tmp_path / "project", tmp_path / "link"
     work.mkdir()
     link.symlink_to(work)
-    bash = Bash(engine=made(num_cpus=0.1, node=machines.nodes[2].node_id, workspace=link))
+    bash = Bash(engine=make_engine(num_cpus=0.1, node=machines.nodes[2].node_id, workspace=link))
     session = Session(bash, ToolContext(working_dir=link))
     await session.run("mkdir made && cd made && touch here")
     assert (await session.run("ls")).out.text == "here\n"
@@ -178,13 +178,13 @@ async def test_workspace_is_copied_to_the_node_once_per_engine(machines: Machine
 
 
 async def test_command_starts_in_the_workspace_by_default(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_engine: MakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As docs/scale.md describes, started in the parent directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "project" / "src").mkdir(parents=True)
     (tmp_path / "project" / "f").write_text("shipped\n")
-    bash = Bash(engine=made(num_cpus=0.1, workspace="project", retries=1))
+    bash = Bash(engine=make_engine(num_cpus=0.1, workspace="project", retries=1))
     result = await bash.run("cat f; touch src/seen")
     assert (result.out.text, result.cwd) == ("shipped\n", str(tmp_path / "project"))
     assert (await bash.run(Request("pwd", cwd="src"))).cwd == str(tmp_path / "project" / "src")
@@ -205,10 +205,10 @@ async def test_directory_missing_on_the_node_is_an_invalid_request(
 
 
 async def test_tasks_can_be_listed_by_node_id_or_prefix(
-    machines: Machines, shared: RayEngine, made: Made, gate: Gate, tmp_path: Path
+    machines: Machines, shared: RayEngine, make_engine: MakeEngine, gate: Gate, tmp_path: Path
 ) -> None:
     left, right = (machines.nodes[n].node_id for n in (1, 2))
-    engine = made(num_cpus=0.1, node=left)
+    engine = make_engine(num_cpus=0.1, node=left)
     result = await Bash(engine=engine).run(Request(gate.wait, mode="background"))
     assert isinstance(result.outcome, Running)
     tasks = RayTasks(shared)

@@ -166,5 +166,5 @@ def test_masking_in_chunks_equals_masking_the_whole_text(parts: list[str], sizes
 
 @pytest.mark.parametrize("line", [" " * 300_000, "   a" * 75_000, "12 " * 100_000, "ab" * 150_000])
 def test_huge_line_that_resembles_a_dump_is_unchanged(line: str) -> None:
-    """A pattern that tried each space of it as the last one took minutes."""
+    """A pattern that backtracks to each space would take minutes."""
     assert mask(f"{line}x", ["correct-horse"], starts_cut=True, ends_cut=True) == f"{line}x"

@@ -104,4 +104,4 @@ def test_ruleset_restricts_only_the_calling_thread(tmp_path: Path) -> None:
     thread.start()
     thread.join(HANG_TIMEOUT_S)
     assert outcome == {"outside": "PermissionError", "inside": "made"}
-    assert attempt(tmp_path) == "made", "this thread is as free as ever"
+    assert attempt(tmp_path) == "made", "this thread is restricted too"

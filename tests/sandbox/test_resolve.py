@@ -57,7 +57,7 @@ def make_request(access: ConfinedAccess = "restricted", **given: Any) -> Sandbox
     return SandboxRequest(access=access, **{"workspace": PLACE if access == "workspace" else None, **given})
 
 
-def can(want: SandboxRequest, kernel: Kernel) -> SandboxPlan | None:
+def resolve_or_none(want: SandboxRequest, kernel: Kernel) -> SandboxPlan | None:
     try:
         return resolve(want, kernel, Limits())
     except AccessUnavailable:
@@ -85,10 +85,10 @@ def test_mode_is_available_exactly_when_every_promise_can_be_kept(
         "True": True,
         "loopback": mounts,
     }.get(str(network), seccomp and abi >= 4)
-    got = can(make_request(access, network=network), kernel)
+    got = resolve_or_none(make_request(access, network=network), kernel)
     assert (got is not None) == (keeps_writes and keeps_network)
-    partial = can(make_request(access, network=network, partial=True), kernel)
-    assert (partial is not None) == (abi >= 1), "without Landlock there is nothing partial about it"
+    partial = resolve_or_none(make_request(access, network=network, partial=True), kernel)
+    assert (partial is not None) == (abi >= 1), "a partial sandbox needs Landlock"
     if got is not None and partial is not None:
         assert got.enforced == partial.enforced
         assert got.ruleset == partial.ruleset
@@ -97,7 +97,7 @@ def test_mode_is_available_exactly_when_every_promise_can_be_kept(
 @pytest.mark.req("P-009")
 @pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
 def test_restricted_reports_what_each_kernel_enforces(abi: int, seccomp: bool, mounts: bool) -> None:
-    got = can(make_request(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
+    got = resolve_or_none(make_request(partial=True), machine(abi, seccomp=seccomp, mounts=mounts))
     if abi == 0:
         assert got is None
         return
@@ -125,7 +125,7 @@ def test_restricted_reports_what_each_kernel_enforces(abi: int, seccomp: bool, m
 @pytest.mark.parametrize(("abi", "seccomp", "mounts"), KERNELS)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_workspace_reports_what_each_kernel_enforces(network: Network, abi: int, seccomp: bool, mounts: bool) -> None:
-    got = can(
+    got = resolve_or_none(
         make_request("workspace", network=network, partial=True, workspace=TIDY),
         machine(abi, seccomp=seccomp, mounts=mounts),
     )
@@ -217,7 +217,7 @@ def test_hidden_path_is_covered_by_a_mount_and_excluded_from_grants(abi: int, mo
     want = make_request(hidden=("/home/me/.ssh",), readable_siblings=("/etc", "/home/me/work"))
     got = resolve(want, machine(abi, mounts=mounts), Limits())
     assert "hidden" in got.enforced
-    assert got.covered == (), "Landlock hides it, too"
+    assert got.covered == (), "Landlock alone hides it, so a mount is not the only protection"
     assert decode_ruleset(got).mounts == ([(HIDDEN, b"/home/me/.ssh")] if mounts else [])
     assert decode_ruleset(got).landlock is not None
     assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
@@ -229,19 +229,21 @@ def test_hidden_path_is_covered_by_a_mount_and_excluded_from_grants(abi: int, mo
 def test_hidden_path_in_the_workspace_is_covered_by_a_mount_only() -> None:
     got = resolve(make_request("workspace", hidden=("/ws/secret",)), machine(), Limits())
     assert got.covered == ("/ws/secret",)
-    assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, "of devices"
+    assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, (
+        "only devices need the right to read"
+    )
 
 
 def test_hidden_path_in_the_workspace_needs_mounts() -> None:
     want = make_request("workspace", hidden=("/ws/secret",))
-    assert can(want, machine(mounts=False)) is None
-    got = can(make_request("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
+    assert resolve_or_none(want, machine(mounts=False)) is None
+    got = resolve_or_none(make_request("workspace", hidden=("/ws/secret",), partial=True), machine(mounts=False))
     assert got is not None
     assert "hidden" not in got.enforced
-    assert can(want, machine()) is not None
-    beside = can(make_request("workspace", hidden=("/wsx",)), machine(mounts=False))
+    assert resolve_or_none(want, machine()) is not None
+    beside = resolve_or_none(make_request("workspace", hidden=("/wsx",)), machine(mounts=False))
     assert beside is not None
-    assert "hidden" in beside.enforced, "a name that only begins alike is not inside"
+    assert "hidden" in beside.enforced, "/wsx is not inside /ws"
 
 
 # messages to the keeper

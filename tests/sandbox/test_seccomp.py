@@ -49,7 +49,7 @@ class Filter:
         return word(decide(self.code, ARCHITECTURES[self.machine], number, *arguments))
 
 
-def by_leaf(block: list[tuple[int, int, int, int]], *arguments: int) -> str:
+def answer_of_rule(block: list[tuple[int, int, int, int]], *arguments: int) -> str:
     """Return the answer of one rule alone, without the tree around it."""
     return word(decide(b"".join(struct.pack("=HBBI", *each) for each in block), 0, 0, *arguments))
 
@@ -65,7 +65,7 @@ def test_decision_tree_leads_each_syscall_to_its_own_rule(machine: str, variant:
     samples = [(0,) * 6, (2, 1, 6, FASTOPEN, 0, 0), (1, TRUNC, TRUNC, 0, 0, 0)]
     for number in range(480):
         for arguments in samples:
-            expected = by_leaf(leaves[names[number]], *arguments) if number in names else "allow"
+            expected = answer_of_rule(leaves[names[number]], *arguments) if number in names else "allow"
             assert asked.number(number, *arguments) == expected, (number, names.get(number), arguments)
 
 
@@ -247,7 +247,9 @@ def test_clone_with_namespace_flags_is_refused(machine: str) -> None:
     assert {name: asked("clone", flag | 17) for name, flag in spaces.items()} == dict.fromkeys(spaces, "EPERM")
     fork, thread, vfork = 0x1200011, 0x3D0F00, 0x4111
     assert {asked("clone", flags) for flags in (fork, thread, vfork)} == {"allow"}
-    assert asked("clone3") == "ENOSYS", "its flags are in memory; the C library then uses `clone`"
+    assert asked("clone3") == "ENOSYS", (
+        "the filter cannot read its flags from memory; on ENOSYS the C library uses `clone`"
+    )
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -306,7 +308,7 @@ def test_ioctls_that_inject_input_or_change_files_are_refused(machine: str, meta
         assert asked("ioctl", 3, request) == ("EPERM" if metadata else "allow"), name
     for name, request in HARMLESS.items():
         assert asked("ioctl", 3, request) == "allow", name
-    assert asked("ioctl", 0x5412, 0x5401) == "allow", "it is the second argument that counts"
+    assert asked("ioctl", 0x5412, 0x5401) == "allow", "only the second argument is the request"
 
 
 @pytest.mark.req("P-008")
@@ -323,7 +325,7 @@ def test_truncation_on_open_is_allowed_only_with_write_access(machine: str) -> N
         assert {opened(flags | TRUNC | CREAT) for flags in (WRONLY, RDWR)} == {"allow"}
         assert {opened(flags) for flags in (RDONLY, WRONLY, RDWR, RDONLY | CREAT)} == {"allow"}
         assert opened(RDONLY | TRUNC) == opened(RDONLY | TRUNC | 0o2000000) == "EPERM"
-        assert opened(NEITHER | TRUNC) == "EPERM", "the fourth access mode opens for neither, and truncates"
+        assert opened(NEITHER | TRUNC) == "EPERM", "the fourth access mode neither reads nor writes, but truncates"
         assert opened(RDONLY | TRUNC, asked=free) == "allow"
     assert asked("openat2") == "ENOSYS"
     assert free("openat2") == "allow"
@@ -356,9 +358,9 @@ def test_set_user_id_bit_is_refused_where_modes_may_change(machine: str, truncat
                 assert call_with_mode(name, *places, flags=flags, mode=mode) == "allow", name
         if places[0] is not None:
             assert call_with_mode(name, *places, flags=WRONLY | TRUNC, mode=0o7777) == "allow", (
-                "a mode that nobody looks at"
+                "without O_CREAT the kernel ignores the mode"
             )
-    assert asked("openat2") == "ENOSYS", "its mode is in memory; programs then use `openat`"
+    assert asked("openat2") == "ENOSYS", "the filter cannot read its mode from memory; on ENOSYS programs use `openat`"
 
 
 @pytest.mark.req("P-008")

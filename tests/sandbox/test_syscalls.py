@@ -32,9 +32,9 @@ def header(machine: str) -> dict[str, int]:
 def test_syscall_numbers_match_the_system_header(machine: str, name: str) -> None:
     known = header(machine)
     if not known:
-        pytest.skip(f"no header of the kernel's for {machine} here")
+        pytest.skip(f"needs the kernel's header for {machine}")
     if name not in known and NUMBERS[machine][name] > max(known.values()):
-        pytest.skip(f"{name} is younger than the header")
+        pytest.skip(f"{name} is newer than the header")
     assert NUMBERS[machine][name] == known[name]
 
 

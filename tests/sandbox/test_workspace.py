@@ -76,7 +76,7 @@ def test_both_git_directories_of_a_linked_worktree_are_protected(place: Path) ->
     assert set(workspace.roots) == {str(tree), str(repo / ".git"), str(own)}
     assert set(workspace.pinned) == {str(repo / ".git"), str(own)}
     assert protected_paths(workspace) >= paths(repo / ".git", *OF_GIT) | paths(own, *OF_GIT, "commondir", "gitdir")
-    assert str(tree / ".git") in workspace.protected, "the pointer itself"
+    assert str(tree / ".git") in workspace.protected, "the pointer file is not protected"
     assert str(repo) not in workspace.roots
 
 
@@ -257,7 +257,7 @@ def test_git_symlink_makes_nothing_writable(place: Path, kind: str) -> None:
     (tree / ".git").symlink_to(target)
     workspace = discover_workspace(tree)
     assert not writable(workspace, target)
-    assert str(tree / ".git") in workspace.missing, "no mount can hold a link"
+    assert str(tree / ".git") in workspace.missing, "a mount cannot protect a link"
 
 
 def test_symlink_target_in_the_workspace_is_protected(place: Path) -> None:
@@ -279,7 +279,7 @@ def test_git_symlink_above_the_workspace_makes_nothing_writable(place: Path) -> 
     assert not writable(discover_workspace(tree), target)
 
 
-@pytest.mark.skipif(not ROOT, reason="only root can give a file away")
+@pytest.mark.skipif(not ROOT, reason="only root can change the owner of a file")
 def test_repository_of_another_user_above_is_ignored(place: Path) -> None:
     repo = repository(place / "repo")
     (repo / "src").mkdir()
@@ -312,7 +312,9 @@ def test_caller_can_add_roots_and_protected_paths(place: Path) -> None:
     assert paths(place / "tree", "keep") <= set(workspace.protected)
     assert str(place / "tree" / "pointer") in workspace.missing
     assert str(place / "more" / "later") in workspace.missing
-    assert not any("elsewhere" in path for path in protected_paths(workspace)), "nobody can write there anyway"
+    assert not any("elsewhere" in path for path in protected_paths(workspace)), (
+        "a path outside the workspace is not writable and needs no protection"
+    )
 
 
 @pytest.mark.parametrize(
@@ -344,10 +346,10 @@ def test_siblings_of_a_hidden_path_are_readable_up_to_the_root(place: Path) -> N
     everything = set(readable_siblings([hidden]))
     assert paths(place, "a/beside", "a/file", "b") <= everything
     assert not any(is_below(hidden, path) or is_below(path, hidden) for path in everything)
-    assert not any(os.path.islink(path) for path in everything), "a grant would be for what it leads to"
+    assert not any(os.path.islink(path) for path in everything), "Landlock would grant the target of the link"
     top = {entry.path for entry in os.scandir("/") if not entry.is_symlink()}
     assert top - everything == {"/" + place.parts[1], "/dev"}
-    assert {"/dev"} == top - set(list_tops()), "devices are granted one by one"
+    assert {"/dev"} == top - set(list_tops()), "/dev must not be granted as a whole"
 
 
 def test_nested_hidden_paths_are_both_excluded_from_readable_siblings(place: Path) -> None:

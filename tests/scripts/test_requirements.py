@@ -135,7 +135,7 @@ def test_invalid_or_unused_req_mark_is_an_error(project: Project, test: str, com
 def test_duplicate_requirement_id_is_an_error(project: Project) -> None:
     project.write("docs/requirements.md", DOCUMENT + "| M-01 | Again. |\n")
     code, _, errors = project.listing()
-    assert (code, errors) == (1, ["docs/requirements.md: M-01 is there twice"])
+    assert (code, errors) == (1, ["docs/requirements.md: M-01 occurs twice"])
 
 
 def test_requirement_marked_as_later_must_have_no_test(project: Project) -> None:

@@ -113,7 +113,7 @@ def command_line(pid: int) -> str:
     return _read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
 
 
-def strays() -> dict[int, str]:
+def stray_processes() -> dict[int, str]:
     """Return the live processes of this test run by PID, except its own keeper and that keeper's standby shells."""
     mark = f"{MARK}={os.environ[MARK]}"
     found = [pid for pid in pids() if pid != os.getpid() and mark in _read(f"/proc/{pid}/environ").split("\0")]

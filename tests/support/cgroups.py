@@ -30,4 +30,4 @@ def memory_group(limit: int) -> Iterator[Path]:
             return
         finally:
             os.rmdir(group)
-    pytest.skip("no memory can be limited by a cgroup here")
+    pytest.skip("needs a cgroup that limits memory")

@@ -17,10 +17,10 @@ from tests.support.waiting import HANG_TIMEOUT_S
 HERE = probe()
 confined = [
     pytest.mark.linux,
-    pytest.mark.skipif(not (HERE.confines and HERE.seccomp), reason="nothing can be confined here"),
+    pytest.mark.skipif(not (HERE.confines and HERE.seccomp), reason="no sandbox on this kernel"),
 ]
-needs_mounts = pytest.mark.skipif(not HERE.mounts, reason="needs mount namespaces, which takes root")
-needs_networks = pytest.mark.skipif(not HERE.networks, reason="needs network namespaces, which takes root")
+needs_mounts = pytest.mark.skipif(not HERE.mounts, reason="needs mount namespaces, which only root has")
+needs_networks = pytest.mark.skipif(not HERE.networks, reason="needs network namespaces, which only root has")
 needs_ports = pytest.mark.skipif(HERE.landlock < 4, reason="needs Landlock's network rules")
 PYTHON = f"{shlex.quote(sys.executable)} -IS"
 
@@ -31,7 +31,7 @@ async def run(command: str, place: Path, *, env: dict[str, str] | None = None, *
     return await Bash().run(Request(command, env=env or {}, timeout=HANG_TIMEOUT_S), ToolContext(**context))
 
 
-async def attempts(commands: dict[str, str], place: Path, **given: Any) -> tuple[list[str], Result]:
+async def try_all(commands: dict[str, str], place: Path, **given: Any) -> tuple[list[str], Result]:
     """Run each command in a subshell of one run; return the names of those that succeeded, and the result."""
     text = "\n".join(f"( {command} ) >/dev/null 2>&1 && echo {name}" for name, command in commands.items())
     result = await run(f"{text}\n:", place, **given)

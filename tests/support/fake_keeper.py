@@ -1,8 +1,8 @@
 """A fake keeper of a task as its readers see it: files, a socket, and a thread that answers there. Runs no command.
 
 keeper = FakeKeeper(store)
-keeper.prints(b"one\n")
-keeper.ends(Exited(0))
+keeper.print_output(b"one\n")
+keeper.end(Exited(0))
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def start_of_process(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
 
 
-def put(directory: str | Path, name: str, data: Any) -> None:
+def write_file(directory: str | Path, name: str, data: Any) -> None:
     """Write a file atomically; encode `data` as JSON unless it is bytes."""
     path = Path(directory) / name
     draft = Path(f"{path}.new")
@@ -89,10 +89,10 @@ def status_file(outcome: Outcome, *, log: dict[str, Any] | None = None, **change
 def ended_task(store: str | Path, outcome: Outcome, output: bytes = b"", **changes: Any) -> str:
     """Create a task that has ended and has no keeper; return its id."""
     name, directory = create(str(store), facts(**changes))
-    put(directory, PROCESS, process_file())
-    put(directory, LOG, output + b"[nacre: done]\n")
+    write_file(directory, PROCESS, process_file())
+    write_file(directory, LOG, output + b"[nacre: done]\n")
     pieces = [[0, len(output), 0]] if output else []
-    put(directory, STATUS, status_file(outcome, log={"bytes": len(output), "pieces": pieces}))
+    write_file(directory, STATUS, status_file(outcome, log={"bytes": len(output), "pieces": pieces}))
     Path(directory, RESERVED).unlink()
     Path(str(store), LIVE, name).unlink()
     return name
@@ -110,7 +110,7 @@ class FakeKeeper:
         self.kept: list[tuple[int, bytes]] = []
         """Output that was kept, with the offset of each piece."""
         self.kills: list[tuple[int, float]] = []
-        self.on_kill: Callable[[], None] = lambda: self.ends(Killed("you"))
+        self.on_kill: Callable[[], None] = lambda: self.end(Killed("you"))
         self.eofs = 0
         self.asked: list[bytes] = []
         """Every line received."""
@@ -133,7 +133,7 @@ class FakeKeeper:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.dies()
+        self.die()
 
     def begin(self, **changes: Any) -> None:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -147,9 +147,9 @@ class FakeKeeper:
         selector = selectors.DefaultSelector()  # not in the thread: its descriptor exists when this returns
         self._thread = threading.Thread(target=self._serve, args=[selector], daemon=True)
         self._thread.start()
-        put(self.directory, PROCESS, process_file(**changes))
+        write_file(self.directory, PROCESS, process_file(**changes))
 
-    def prints(self, data: bytes) -> None:
+    def print_output(self, data: bytes) -> None:
         """Append to output.log up to its limit, then to segments, one for each call."""
         with self._lock:
             room = max(0, head_bytes(self.cap) - self.seen)
@@ -161,35 +161,35 @@ class FakeKeeper:
                         f.write(part)
                     self.kept.append((start, part))
             self.seen += len(data)
-            self._tell()
+            self._notify_watchers()
 
-    def loses(self, count: int) -> None:
+    def lose_output(self, count: int) -> None:
         """Count output that was printed but not kept (full disk). Later output goes into a segment."""
         with self._lock:
             self.seen += count
-            self._tell()
+            self._notify_watchers()
 
-    def prints_segment(self, data: bytes) -> str:
+    def print_segment(self, data: bytes) -> str:
         """Write the data as a segment; return the segment's name."""
         with self._lock:
             name = segment_name(self.seen)
-            put(self.directory, name, data)
+            write_file(self.directory, name, data)
             self.kept.append((self.seen, data))
             self.seen += len(data)
-            self._tell()
+            self._notify_watchers()
             return name
 
-    def drops_segment(self, name: str) -> None:
+    def drop_segment(self, name: str) -> None:
         with self._lock:
             Path(self.directory, name).unlink()
             self.kept = [(start, data) for start, data in self.kept if segment_name(start) != name]
 
-    def appends_note(self, text: bytes = b"[nacre: done]\n") -> None:
+    def append_note(self, text: bytes = b"[nacre: done]\n") -> None:
         """Append a note to output.log; it does not count as output."""
         with Path(self.directory, LOG).open("ab") as file:
             file.write(text)
 
-    def ends(self, outcome: Outcome, *, join: bool = True, **changes: Any) -> None:
+    def end(self, outcome: Outcome, *, join: bool = True, **changes: Any) -> None:
         """Join the segments to the log unless `join` is false, write status.json, and notify the watchers."""
         with self._lock:
             if self._over:
@@ -199,12 +199,12 @@ class FakeKeeper:
                 if join or start < head_bytes(self.cap):
                     pieces.append([start, len(data), len(log)])
                     log += data + (b"\n[nacre: a note]\n" if start else b"")
-            put(self.directory, LOG, log + b"[nacre: done]\n")
+            write_file(self.directory, LOG, log + b"[nacre: done]\n")
             if join:
                 for path in Path(self.directory).glob(f"{LOG}.[0-9]*"):
                     path.unlink()
             dropped = self.seen - sum(len(data) for _, data in self.kept)
-            put(
+            write_file(
                 self.directory,
                 STATUS,
                 status_file(outcome, log={"bytes": self.seen, "dropped": dropped, "pieces": pieces}, **changes),
@@ -212,9 +212,9 @@ class FakeKeeper:
             with contextlib.suppress(FileNotFoundError):
                 Path(self.store, LIVE, self.id).unlink()
             self._over = True
-            self._tell()
+            self._notify_watchers()
 
-    def dies(self) -> None:
+    def die(self) -> None:
         """Stop without writing a status or notifying anyone."""
         self._stopping = True
         if self._thread is not None:
@@ -248,10 +248,10 @@ class FakeKeeper:
                     if key.fileobj is self._listener:
                         self._accept(selector)
                     elif key.fileobj is not self._wake_out:
-                        self._hear(key.fileobj, selector)  # type: ignore[arg-type]
+                        self._receive(key.fileobj, selector)  # type: ignore[arg-type]
             with self._lock:
                 for caller in list(self._buffers):
-                    self._hang_up(caller)
+                    self._disconnect(caller)
 
     def _accept(self, selector: selectors.BaseSelector) -> None:
         assert self._listener is not None
@@ -260,7 +260,7 @@ class FakeKeeper:
             self._buffers[caller] = b""
             selector.register(caller, selectors.EVENT_READ)
 
-    def _hear(self, caller: socket.socket, selector: selectors.BaseSelector) -> None:
+    def _receive(self, caller: socket.socket, selector: selectors.BaseSelector) -> None:
         with self._lock:
             if caller not in self._buffers:  # the caller closed the connection a moment ago
                 selector.unregister(caller)
@@ -272,13 +272,13 @@ class FakeKeeper:
                 data = b""
             if not data:
                 selector.unregister(caller)
-                self._hang_up(caller)
+                self._disconnect(caller)
                 return
             *lines, self._buffers[caller] = (self._buffers[caller] + data).split(b"\n")
         for line in lines:
-            self._understand(caller, line)
+            self._handle_line(caller, line)
 
-    def _understand(self, caller: socket.socket, line: bytes) -> None:
+    def _handle_line(self, caller: socket.socket, line: bytes) -> None:
         with self._lock:
             self.asked.append(line)
             if self.silent:
@@ -287,34 +287,34 @@ class FakeKeeper:
             case [b"watch", beyond]:
                 with self._lock:
                     self._watching[caller] = int(beyond)
-                    self._tell()
+                    self._notify_watchers()
             case [b"kill", number, grace]:
                 self.kills.append((int(number), float(grace)))
-                self._say(caller, b"ok\n")
+                self._send(caller, b"ok\n")
                 self.on_kill()
             case [b"eof"]:
                 self.eofs += 1
-                self._say(caller, b"ok\n")
+                self._send(caller, b"ok\n")
             case _:
-                self._say(caller, b"what\n")
+                self._send(caller, b"what\n")
 
-    def _tell(self) -> None:
+    def _notify_watchers(self) -> None:
         """Notify the watchers of new output, or of the end."""
         for caller, beyond in list(self._watching.items()):
             if self._over:
                 del self._watching[caller]
-                self._say(caller, b"end\n")
+                self._send(caller, b"end\n")
                 with contextlib.suppress(OSError):
                     caller.shutdown(socket.SHUT_RDWR)
             elif self.seen > beyond:
                 del self._watching[caller]
-                self._say(caller, b"at %d\n" % self.seen)
+                self._send(caller, b"at %d\n" % self.seen)
 
-    def _say(self, caller: socket.socket, answer: bytes) -> None:
+    def _send(self, caller: socket.socket, answer: bytes) -> None:
         with contextlib.suppress(OSError):
             caller.sendall(answer)
 
-    def _hang_up(self, caller: socket.socket) -> None:
+    def _disconnect(self, caller: socket.socket) -> None:
         caller.close()
         self._buffers.pop(caller, None)
         self._watching.pop(caller, None)

@@ -31,7 +31,7 @@ class Held:
         async for event in self._stream:
             if isinstance(event, Chunk):
                 return self
-        raise AssertionError("it has ended")
+        raise AssertionError("the command has ended")
 
     async def end(self) -> Result:
         await asyncio.to_thread(self._fifo.write_text, "go\n")

@@ -51,14 +51,14 @@ class Lifeline:
             if self.holders >= by:
                 return
             self._poll.poll(10)
-        pytest.fail(f"only {self.holders} of {by} took hold of {self.path} in {within:g} s")
+        pytest.fail(f"only {self.holders} of {by} processes opened {self.path} in {within:g} s")
 
     def wait_over(self, *, within: float = HANG_TIMEOUT_S) -> None:
         for _ in range(int(within * 100)):
             if self.over:
                 return
             self._take(10)
-        pytest.fail(f"something still holds {self.path} after {within:g} s")
+        pytest.fail(f"a process still holds {self.path} open after {within:g} s")
 
     async def wait_until_held(self, by: int = 1, *, within: float = HANG_TIMEOUT_S) -> None:
         await asyncio.to_thread(self.wait_held, by, within=within)

@@ -46,7 +46,7 @@ exec unshare --user --map-root-user --mount "$@"
 def mount_out_of_reach(place: Path) -> Through:
     """Return a prefix for a user namespace with a mount below another user's closed directory. Needs root."""
     if os.geteuid() != 0:
-        pytest.skip("only root can give a directory away")
+        pytest.skip("only root can change the owner of a directory")
     return _prepare_command(_CLOSED_MOUNT, str(place), str(os.getpid() + 100_000))  # any user but root
 
 
@@ -76,18 +76,18 @@ def no_temporary_directory() -> Through:
 
 def _prepare_command(script: str, *arguments: str) -> Through:
     if shutil.which("mount") is None:
-        pytest.skip("no mount here")
+        pytest.skip("needs mount")
     through = (*_unshare("--mount", "--propagation", "private"), "sh", "-c", script, "sh", *arguments)
     done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S)
     if done.returncode:
-        pytest.skip(f"no such machine can be made here: {done.stderr.strip()}")
+        pytest.skip(f"such a machine cannot be simulated here: {done.stderr.strip()}")
     return through
 
 
 @cache
 def _unshare(*flags: str) -> Through:
     if shutil.which("unshare") is None:
-        pytest.skip("no unshare here")
+        pytest.skip("needs unshare")
     through = ("unshare", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")), *flags)
     done = subprocess.run([*through, "true"], capture_output=True, text=True, check=False, timeout=HANG_TIMEOUT_S)
     if done.returncode:

@@ -22,5 +22,5 @@ def in_own_mounts(script: str, *arguments: object) -> list[str]:
     through = ["unshare", *own, "sh", "-c", text, "sh", *words]
     tried = subprocess.run([*through, "true"], capture_output=True, text=True, timeout=HANG_TIMEOUT_S, check=False)
     if tried.returncode:
-        pytest.skip(f"nothing can be mounted here: {tried.stderr.strip()}")
+        pytest.skip(f"mounting is not allowed here: {tried.stderr.strip()}")
     return through

@@ -44,7 +44,7 @@ def as_user(uid: int) -> list[str]:
     if os.geteuid() != 0:
         pytest.skip("only root can be another user")
     if shutil.which("setpriv") is None:
-        pytest.skip("there is no setpriv, to run as another user")
+        pytest.skip("needs setpriv, to run as another user")
     permitted = _permitted_capabilities()
     read = next((name for name in ("dac_read_search", "dac_override") if name in permitted), None)
     if read is None:
@@ -64,7 +64,7 @@ def directory_of(uid: int) -> Iterator[Path]:
         if os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK) and everybody_may_enter(Path(place)):
             break
     else:
-        pytest.skip("there is no directory for temporary files that another user may enter")
+        pytest.skip("no directory for temporary files is open to other users")
     with tempfile.TemporaryDirectory(prefix="nacre-user-", dir=place) as name:
         os.chown(name, uid, uid)
         yield Path(name)

@@ -25,7 +25,7 @@ def wait_until(condition: Callable[[], T], what: str, *, within: float = HANG_TI
     end = time.monotonic() + within
     while not (found := condition()):
         if time.monotonic() > end:
-            pytest.fail(f"waited {within:g} s in vain for {what}")
+            pytest.fail(f"waited {within:g} s for {what}")
         time.sleep(_POLL_INTERVAL_S)
     return found
 
@@ -40,12 +40,12 @@ def find_lasting(look: Callable[[], T], *, within: float = HANG_TIMEOUT_S) -> T:
 
 async def until(condition: Callable[[], T], what: str, *, within: float = HANG_TIMEOUT_S) -> T:
     """Wait until the condition holds, while the event loop runs; return its value."""
-    if not (found := await seen_within(within, condition)):
-        pytest.fail(f"waited {within:g} s in vain for {what}")
+    if not (found := await wait_at_most(within, condition)):
+        pytest.fail(f"waited {within:g} s for {what}")
     return found
 
 
-async def seen_within(seconds: float, condition: Callable[[], T]) -> T:
+async def wait_at_most(seconds: float, condition: Callable[[], T]) -> T:
     """Wait for the condition for at most `seconds`; return its last value."""
     end = time.monotonic() + seconds
     found = condition()

@@ -35,4 +35,4 @@ def serve(store: Path) -> Iterator[Serve]:
 
     yield start
     for keeper in keepers:
-        keeper.dies()
+        keeper.die()

@@ -19,7 +19,7 @@ from nacre.result import Exited
 from nacre.tasks.clean import Cleaned, auto_clean
 from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
-from tests.support.fake_keeper import ended_task, facts, process_file, put, start_of_process, status_file
+from tests.support.fake_keeper import ended_task, facts, process_file, start_of_process, status_file, write_file
 from tests.support.users import free_uid
 from tests.tasks.conftest import Serve
 
@@ -28,7 +28,7 @@ DAY = 24 * 3600.0
 
 def ended_ago(store: Path, seconds: float, size: int = 0) -> str:
     name = ended_task(store, Exited(0), b"x" * size)
-    put(store / name, STATUS, status_file(Exited(0), ended=time.time() - seconds))
+    write_file(store / name, STATUS, status_file(Exited(0), ended=time.time() - seconds))
     return name
 
 
@@ -61,7 +61,7 @@ def test_clean_keeps_running_starting_broken_and_foreign_entries(tasks: Tasks, s
     half, directory = create(str(store), facts())
     os.unlink(f"{directory}/{TASK}")
     broken = ended_ago(store, 100 * DAY)
-    put(store / broken, TASK, b"{}")
+    write_file(store / broken, TASK, b"{}")
     (store / "bash-00000001").symlink_to(elsewhere)
     (store / "notes").write_text("of mine")
     before = remaining_tasks(store)
@@ -72,7 +72,7 @@ def test_clean_keeps_running_starting_broken_and_foreign_entries(tasks: Tasks, s
     assert tasks.clean().removed == (half,)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give things away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of a file")
 def test_clean_keeps_tasks_of_another_user(tasks: Tasks, store: Path) -> None:
     name = ended_ago(store, 100 * DAY)
     os.chown(store / name, free_uid(), -1)
@@ -86,7 +86,9 @@ def test_clean_removes_a_lost_task_once_its_processes_have_exited(tasks: Tasks, 
     tag = int.from_bytes(os.urandom(5), "big") | 1 << 41
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as process:
         resource.prlimit(process.pid, RLIMIT_LOCKS, (tag, resource.RLIM_INFINITY))
-        put(directory, PROCESS, process_file(pid=process.pid, started=start_of_process(process.pid), tag=tag, pgid=0))
+        write_file(
+            directory, PROCESS, process_file(pid=process.pid, started=start_of_process(process.pid), tag=tag, pgid=0)
+        )
         assert tasks.get(name).state == "lost"
         assert tasks.clean(older_than=0, keep=0).removed == ()
     assert tasks.clean(older_than=0, keep=0).removed == (name,)

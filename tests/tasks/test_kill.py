@@ -23,7 +23,7 @@ from nacre.result import Exited, Killed, Lost
 from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
 from tests.support.census import is_alive, pids
-from tests.support.fake_keeper import ended_task, facts, process_file, put, start_of_process
+from tests.support.fake_keeper import ended_task, facts, process_file, start_of_process, write_file
 from tests.support.hosts import run_host
 from tests.support.machines import stale_proc
 from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until
@@ -70,7 +70,7 @@ def new_tag() -> int:
 def lost_task(store: Path, process: subprocess.Popen[bytes], **changes: Any) -> str:
     name, directory = create(str(store), facts())
     ids = {"pid": process.pid, "pgid": process.pid, "started": start_of_process(process.pid)}
-    put(directory, PROCESS, process_file(**{**ids, **changes}))
+    write_file(directory, PROCESS, process_file(**{**ids, **changes}))
     return name
 
 
@@ -82,7 +82,7 @@ async def test_kill_signals_through_the_keeper_and_waits_for_the_end(tasks: Task
     assert keeper.kills == [(signal.SIGINT, 2.0)]
     assert await tasks.kill(keeper.id) == task  # a second kill sends nothing
     assert keeper.kills == [(signal.SIGINT, 2.0)]
-    keeper.dies()
+    keeper.die()
 
 
 async def test_starting_task_is_killed_once_it_has_started(tasks: Tasks, serve: Serve) -> None:
@@ -204,13 +204,13 @@ async def test_tag_from_another_boot_is_ignored(tasks: Tasks, store: Path, start
     tag = new_tag()
     process = start(tag=tag)
     if not Path("/proc/sys/kernel/random/boot_id").exists():
-        pytest.skip("nobody knows which boot this is")
+        pytest.skip("this system has no boot id")
     task = await tasks.kill(lost_task(store, process, tag=tag, boot="another"), grace=0)
     assert task.outcome == Lost("the machine was restarted")
     assert is_alive(process.pid)
 
 
-@pytest.mark.skipif(not LINUX, reason="stopping the clock of a process table needs /proc")
+@pytest.mark.skipif(not LINUX, reason="needs /proc")
 async def test_process_that_cannot_be_killed_is_named(
     tasks: Tasks, store: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from nacre.result import Exited
 from nacre.tasks.match import Match
 from nacre.tasks.tasks import Tasks
 from nacre.tasks.wait import Exit, Port, Quiet, WaitCondition
-from tests.support.fake_keeper import ended_task, process_file, put
+from tests.support.fake_keeper import ended_task, process_file, write_file
 from tests.support.waiting import HANG_TIMEOUT_S, turn_loop, until, until_steady, wait_until
 from tests.tasks.conftest import Serve
 
@@ -30,7 +30,7 @@ def count_descriptors() -> int:
 @pytest.mark.parametrize("condition", [Exit(), Match("never"), Port(1), Quiet(1000)])
 async def test_a_thousand_cancelled_waits_leak_nothing(tasks: Tasks, serve: Serve, condition: WaitCondition) -> None:
     keeper = serve()
-    keeper.prints(b"text\n")
+    keeper.print_output(b"text\n")
     await tasks.wait(keeper.id, timeout=0, until=condition)
     await until_steady(count_descriptors)
     before, others = count_descriptors(), len(asyncio.all_tasks())
@@ -47,7 +47,7 @@ async def test_a_thousand_cancelled_waits_leak_nothing(tasks: Tasks, serve: Serv
 
 async def test_a_hundred_cancelled_follows_leak_nothing(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
-    keeper.prints(b"text\n")
+    keeper.print_output(b"text\n")
     before, others = count_descriptors(), len(asyncio.all_tasks())
     for n in range(100):
         following = tasks.follow(keeper.id)
@@ -63,7 +63,7 @@ async def test_a_hundred_cancelled_follows_leak_nothing(tasks: Tasks, serve: Ser
 def test_listing_and_reading_200_times_leaks_no_fds(tasks: Tasks, serve: Serve, store: Path) -> None:
     keeper = serve()
     ids = [keeper.id, ended_task(store, Exited(0), b"text"), ended_task(store, Exited(0))]
-    put(store / ids[2], "status.json", b"[]")
+    write_file(store / ids[2], "status.json", b"[]")
     (store / "bash-00000001").symlink_to("/tmp")
     os.mkfifo(store / "bash-00000002")
     before = count_descriptors()
@@ -82,7 +82,7 @@ async def test_wait_can_cover_more_tasks_than_connections_are_allowed(
     waiting = asyncio.ensure_future(tasks.wait([keeper.id for keeper in keepers]))
     await until(lambda: sum(keeper.watchers for keeper in keepers) == 2, "two that are watched")
     for keeper in keepers:
-        keeper.ends(Exited(0))
+        keeper.end(Exited(0))
     assert len((await asyncio.wait_for(waiting, HANG_TIMEOUT_S)).met) == 5
 
 
@@ -94,7 +94,7 @@ async def test_wait_can_cover_more_tasks_than_connections_are_allowed(
 )
 async def test_malformed_keeper_reply_is_retried_at_a_limited_rate(tasks: Tasks, serve: Serve, answer: bytes) -> None:
     keeper = serve(begin=False)
-    put(keeper.directory, PROCESS, process_file())
+    write_file(keeper.directory, PROCESS, process_file())
     Path(keeper.directory, "output.log").write_bytes(b"text\n")
     calls = 0
 

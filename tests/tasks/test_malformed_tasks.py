@@ -15,7 +15,7 @@ from nacre.keeper.protocol.task_dir import CONTROL, LOG, PROCESS, STATUS, TASK
 from nacre.result import Exited
 from nacre.tasks.store.store import create
 from nacre.tasks.tasks import Tasks
-from tests.support.fake_keeper import ended_task, facts, put, status_file
+from tests.support.fake_keeper import ended_task, facts, status_file, write_file
 from tests.support.users import free_uid
 from tests.tasks.conftest import Serve
 
@@ -43,7 +43,7 @@ def test_malformed_file_breaks_only_its_own_task(
     tasks: Tasks, store: Path, name: str, content: bytes, problem: str
 ) -> None:
     good, bad = ended_task(store, Exited(0)), ended_task(store, Exited(0))
-    put(store / bad, name, content)
+    write_file(store / bad, name, content)
     assert {task.id: task.state for task in tasks.list()} == {good: "ended", bad: "broken"}
     task = tasks.get(bad)
     assert (task.outcome, task.problem, task.summary) == (None, f"{name} {problem}", f"{name} {problem}")
@@ -80,7 +80,7 @@ ODD: list[Any] = [None, True, -1, 10**30, 1e300, "x", [], {}, [[]], {"a": 1}]
 def test_no_value_in_task_json_makes_listing_fail(tasks: Tasks, store: Path, field: str) -> None:
     for value in ODD:
         name, directory = create(str(store), facts())
-        put(directory, TASK, _with({"version": 1, "id": name, **facts()}, field, value))
+        write_file(directory, TASK, _with({"version": 1, "id": name, **facts()}, field, value))
     assert len(tasks.list()) == len(ODD)
     for task in tasks.list():
         json.dumps(task.to_dict(), allow_nan=False)
@@ -107,7 +107,9 @@ def test_no_value_in_task_json_makes_listing_fail(tasks: Tasks, store: Path, fie
 def test_no_value_in_status_json_makes_listing_or_reading_fail(tasks: Tasks, store: Path, field: str) -> None:
     for value in ODD:
         name = ended_task(store, Exited(0), b"text")
-        put(store / name, STATUS, _with(status_file(Exited(0), log={"bytes": 4, "pieces": [[0, 4, 0]]}), field, value))
+        write_file(
+            store / name, STATUS, _with(status_file(Exited(0), log={"bytes": 4, "pieces": [[0, 4, 0]]}), field, value)
+        )
     assert len(tasks.list()) == len(ODD)
     for task in tasks.list():
         json.dumps(task.to_dict(), allow_nan=False)
@@ -130,14 +132,14 @@ def test_no_value_in_status_json_makes_listing_or_reading_fail(tasks: Tasks, sto
 )
 def test_malformed_log_pieces_are_read_or_reported_as_broken(tasks: Tasks, store: Path, pieces: Any) -> None:
     name = ended_task(store, Exited(0), b"text")
-    put(store / name, STATUS, status_file(Exited(0), log={"bytes": 4, "pieces": pieces}))
+    write_file(store / name, STATUS, status_file(Exited(0), log={"bytes": 4, "pieces": pieces}))
     for lines in (None, 2):
         assert refusal_of(tasks, name, lines=lines) in ("", "task_broken")
 
 
 def test_task_of_a_newer_nacre_version_is_reported_as_such(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
-    put(directory, TASK, {"version": 2, "id": name})
+    write_file(directory, TASK, {"version": 2, "id": name})
     assert tasks.get(name).problem == "task.json was written by a newer nacre (version 2)"
 
 
@@ -180,12 +182,12 @@ def test_foreign_names_in_the_store_are_quoted_or_hidden(tasks: Tasks, store: Pa
     assert sorted(task.id for task in found) == ["'\\udcff'", "'\\x1b[31mred'", "'bash-0123456'", "'bash-XYZ'"]
 
 
-@pytest.mark.skipif(not ROOT, reason="only root can give things away")
+@pytest.mark.skipif(not ROOT, reason="only root can change the owner of a file")
 @pytest.mark.parametrize("name", ["", TASK, STATUS, CONTROL])
 def test_task_file_of_another_user_breaks_the_task(tasks: Tasks, serve: Serve, name: str) -> None:
     keeper = serve()
     if name == STATUS:
-        keeper.ends(Exited(0))
+        keeper.end(Exited(0))
     uid = free_uid()
     os.chown(os.path.join(keeper.directory, name), uid, -1)
     task = tasks.get(keeper.id)

@@ -42,7 +42,7 @@ async def test_write_with_close_accepts_a_task_that_has_just_ended(
     keeper = serve(stdin=True)
 
     async def write(place: TaskHandle, data: bytes) -> None:
-        keeper.ends(Exited(0))
+        keeper.end(Exited(0))
 
     monkeypatch.setattr("nacre.tasks.stdin.write", write)
     await asyncio.wait_for(tasks.write(keeper.id, "\n", close=True), HANG_TIMEOUT_S)
@@ -96,7 +96,7 @@ async def test_write_to_a_task_without_an_open_stdin_is_refused_with_the_reason(
     without, closed, odd, over = serve(), serve(stdin=True), serve(stdin=True), serve(stdin=True)
     Path(odd.directory, STDIN).unlink()
     Path(odd.directory, STDIN).write_text("a file")
-    over.ends(Exited(3))
+    over.end(Exited(3))
     for keeper, code, why in (
         (without, "stdin_not_open", "started without an open standard input"),
         (closed, "stdin_not_open", "has closed its standard input"),

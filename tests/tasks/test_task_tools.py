@@ -59,7 +59,7 @@ async def test_task_output_of_a_running_task_shows_its_output_so_far(tasks: Task
         mask_varying(await call("TaskOutput", options, tasks))
         == "[nacre: bash-ID running for N s, no output yet]\n[nacre: no output]"
     )
-    keeper.prints(b"Listening\n")
+    keeper.print_output(b"Listening\n")
     assert mask_varying(await call("TaskOutput", options, tasks)) == (
         "[nacre: bash-ID running for N s, last output N s ago]\nListening\n"
         "[nacre: cursor 10: pass since=10 for later output]"
@@ -70,8 +70,8 @@ async def test_task_output_waits_for_the_end_by_default(tasks: Tasks, serve: Ser
     keeper = serve()
     waiting = asyncio.ensure_future(call("TaskOutput", {"task_id": keeper.id}, tasks))
     await until(lambda: keeper.watchers, "a call that waits")
-    keeper.prints(b"done\n")
-    keeper.ends(Exited(2), out_of_memory=True, running=[{"pid": 5, "pgid": 5, "command": "stuck"}])
+    keeper.print_output(b"done\n")
+    keeper.end(Exited(2), out_of_memory=True, running=[{"pid": 5, "pgid": 5, "command": "stuck"}])
     assert (await asyncio.wait_for(waiting, HANG_TIMEOUT_S)).splitlines() == [
         f"[nacre: {keeper.id} exited with 2 after 1.5 s]",
         "[nacre: it ran out of memory]",
@@ -183,9 +183,9 @@ async def test_secret_environment_values_of_the_host_are_masked_in_tasks(
 
 async def test_task_output_names_gaps_in_the_log(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(cap=8)
-    keeper.prints(b"0123")
-    keeper.loses(1000)
-    keeper.prints_segment(b"end\n")
+    keeper.print_output(b"0123")
+    keeper.lose_output(1000)
+    keeper.print_segment(b"end\n")
     text = await call("TaskOutput", {"task_id": keeper.id, "block": False}, tasks)
     assert text.splitlines()[1:] == [
         "0123",
@@ -204,7 +204,7 @@ async def test_kill_shell_kills_a_task_once_and_reports_its_end(tasks: Tasks, se
     )
     assert keeper.kills == [(15, 5.0)]
     lost = serve()
-    lost.dies()
+    lost.die()
     assert await call("KillShell", {"shell_id": lost.id}, tasks) == f"[nacre: {lost.id} lost: its keeper was killed]"
 
 
@@ -312,4 +312,4 @@ async def test_kill_shell_reports_a_task_that_could_not_be_killed(
     with FakeKeeper(store) as keeper:
         keeper.on_kill = lambda: None
         assert "could not be killed" in await call("KillShell", {"shell_id": keeper.id}, tasks)
-        keeper.ends(Killed("me"))
+        keeper.end(Killed("me"))

@@ -17,20 +17,20 @@ from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Runn
 from nacre.tasks.store.store import create
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
-from tests.support.fake_keeper import boot_id, ended_task, facts, process_file, put, status_file
+from tests.support.fake_keeper import boot_id, ended_task, facts, process_file, status_file, write_file
 from tests.tasks.conftest import Serve
 
 OLD = 1_000_000_000.0
 
 
-def age(path: str | Path) -> None:
+def make_old(path: str | Path) -> None:
     os.utime(path, (OLD, OLD))
 
 
 @pytest.mark.req("M-06")
 def test_running_task_is_listed_with_all_its_fields(tasks: Tasks, serve: Serve) -> None:
     keeper = serve(command="make all", description="builds it", kind="promoted", timeout=5, stdin=True)
-    keeper.prints(b"one\n")
+    keeper.print_output(b"one\n")
     (task,) = tasks.list()
     assert task == Task(
         id=keeper.id,
@@ -78,8 +78,8 @@ def test_ended_task_reports_its_outcome(
     tasks: Tasks, serve: Serve, outcome: Outcome, code: int | None, summary: str
 ) -> None:
     keeper = serve()
-    keeper.ends(outcome, running=[{"pid": 7, "pgid": 8, "command": "sleep"}], out_of_memory=True)
-    keeper.dies()
+    keeper.end(outcome, running=[{"pid": 7, "pgid": 8, "command": "sleep"}], out_of_memory=True)
+    keeper.die()
     task = tasks.get(keeper.id)
     assert (task.state, task.outcome, task.exit_code, task.summary) == ("ended", outcome, code, summary)
     assert (task.duration, task.idle, task.out_of_memory) == (1.5, None, True)
@@ -91,8 +91,8 @@ def test_ended_task_reports_its_outcome(
 
 def test_a_task_whose_keeper_was_killed_is_lost(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
-    keeper.prints(b"half a line")
-    keeper.dies()
+    keeper.print_output(b"half a line")
+    keeper.die()
     task = tasks.get(keeper.id)
     assert (task.state, task.outcome) == ("lost", Lost("its keeper was killed"))
     assert (task.bytes, task.ended, task.idle) == (11, None, None)
@@ -101,10 +101,10 @@ def test_a_task_whose_keeper_was_killed_is_lost(tasks: Tasks, serve: Serve) -> N
     assert tasks.get(keeper.id) == task
 
 
-@pytest.mark.skipif(not boot_id(), reason="nobody knows which boot this is")
+@pytest.mark.skipif(not boot_id(), reason="this system has no boot id")
 def test_task_from_another_boot_is_lost(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
-    put(directory, PROCESS, process_file(boot="another"))
+    write_file(directory, PROCESS, process_file(boot="another"))
     assert tasks.get(name).outcome == Lost("the machine was restarted")
 
 
@@ -112,20 +112,20 @@ def test_task_without_a_process_file_is_starting_until_it_is_too_old(tasks: Task
     name, directory = create(str(store), facts())
     assert tasks.get(name).state == "running"
     assert tasks.get(name).pid is None
-    age(f"{directory}/{TASK}")
+    make_old(f"{directory}/{TASK}")
     assert tasks.get(name).outcome == Lost("it never started")
 
 
 def test_task_with_a_status_but_no_process_file_has_ended(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
-    put(directory, STATUS, status_file(Exited(1)))
+    write_file(directory, STATUS, status_file(Exited(1)))
     assert tasks.get(name).outcome == Exited(1)
     assert tasks.get(name).pid is None
 
 
 def test_status_file_may_contain_the_process_ids(tasks: Tasks, store: Path) -> None:
     name, directory = create(str(store), facts())
-    put(directory, STATUS, status_file(Exited(1), pid=12, pgid=13))
+    write_file(directory, STATUS, status_file(Exited(1), pid=12, pgid=13))
     task = tasks.get(name)
     assert (task.state, task.pid, task.pgid) == ("ended", 12, 13)
 
@@ -136,7 +136,7 @@ def test_directory_without_task_json_is_ignored_while_it_is_new(tasks: Tasks, st
     assert tasks.list() == []
     with pytest.raises(NoSuchTask):
         tasks.get(name)
-    age(directory)
+    make_old(directory)
     assert tasks.get(name).problem == "it has no task.json"
 
 
@@ -164,7 +164,7 @@ def test_unambiguous_prefix_of_a_task_id_is_accepted(tasks: Tasks, store: Path) 
     for name in ("bash-12345678", "bash-12349999"):
         made, directory = create(str(store), facts())
         os.rename(directory, store / name)
-        put(store / name, TASK, {"version": 1, "id": name, **facts()})
+        write_file(store / name, TASK, {"version": 1, "id": name, **facts()})
         (store / LIVE / made).rename(store / LIVE / name)
     for id in ("bash-12345678", "12345678", "bash-12345", "12345"):
         assert tasks.get(id).id == "bash-12345678"
@@ -191,14 +191,14 @@ def test_keeper_is_reached_through_a_very_long_store_path(tmp_path: Path) -> Non
 
     store = tmp_path / ("x" * 100) / ("y" * 100)
     with FakeKeeper(store) as keeper:
-        keeper.prints(b"hello")
+        keeper.print_output(b"hello")
         assert Tasks(store).get(keeper.id).state == "running"
         assert Tasks(store).output(keeper.id).data == b"hello"
 
 
 def test_keeper_with_a_full_connection_queue_counts_as_alive(tasks: Tasks, serve: Serve, store: Path) -> None:
     keeper = serve(begin=False)
-    put(keeper.directory, PROCESS, process_file())
+    write_file(keeper.directory, PROCESS, process_file())
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     callers = []
     fd = os.open(keeper.directory, os.O_RDONLY)
@@ -249,12 +249,12 @@ def test_importing_nacre_does_not_load_tasks() -> None:
 def test_two_programs_can_create_the_store_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mkdir = os.mkdir
 
-    def beaten(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+    def mkdir_after_rival(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
         """Simulate another program that creates the next directory first."""
         mkdir(path, mode, dir_fd=dir_fd)
         if path == str(tmp_path / "tasks"):
             mkdir(os.path.join(path, LIVE), 0o700)
 
-    monkeypatch.setattr("os.mkdir", beaten)
+    monkeypatch.setattr("os.mkdir", mkdir_after_rival)
     name, _ = create(str(tmp_path / "tasks"), facts())
     assert os.listdir(tmp_path / "tasks" / LIVE) == [name]

@@ -44,9 +44,9 @@ async def finish_wait(waiting: asyncio.Task[WaitResult]) -> WaitResult:
 async def test_wait_without_a_condition_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     waiting = await start_wait(tasks, keeper)
-    keeper.prints(b"still there\n")
+    keeper.print_output(b"still there\n")
     assert not waiting.done()
-    keeper.ends(Exited(4))
+    keeper.end(Exited(4))
     waited = await finish_wait(waiting)
     assert wait_summary(waited) == ((keeper.id,), (), False, {})
     assert waited.tasks[0].exit_code == 4
@@ -55,7 +55,7 @@ async def test_wait_without_a_condition_ends_with_the_task(tasks: Tasks, serve: 
 
 async def test_wait_for_ended_tasks_returns_at_once(tasks: Tasks, serve: Serve, store: Path) -> None:
     ended, lost = ended_task(store, Exited(1)), serve()
-    lost.dies()
+    lost.die()
     waited = await tasks.wait([lost.id, ended])
     assert [task.outcome for task in waited.tasks] == [Lost("its keeper was killed"), Exited(1)]
     assert wait_summary(waited) == ((lost.id, ended), (), False, {})
@@ -67,7 +67,7 @@ async def test_wait_for_any_ends_with_the_first_task(tasks: Tasks, serve: Serve)
     ids = [keeper.id for keeper in keepers]
     waiting = asyncio.ensure_future(tasks.wait(ids, any=True))
     await until(lambda: all(keeper.watchers for keeper in keepers), "three that are watched")
-    keepers[1].ends(Exited(0))
+    keepers[1].end(Exited(0))
     waited = await finish_wait(waiting)
     assert wait_summary(waited) == ((ids[1],), (), False, {})
     assert [task.state for task in waited.tasks] == ["running", "ended", "running"]
@@ -80,7 +80,7 @@ async def test_wait_for_all_ends_with_the_last_task(tasks: Tasks, serve: Serve) 
     for keeper in keepers:
         await until(lambda keeper=keeper: keeper.watchers, "one that is watched")  # type: ignore[misc]
         assert not waiting.done()
-        keeper.ends(Exited(0))
+        keeper.end(Exited(0))
     assert (await finish_wait(waiting)).met == tuple(keeper.id for keeper in keepers)
 
 
@@ -91,7 +91,7 @@ async def test_wait_ends_at_its_timeout(
     tasks: Tasks, serve: Serve, timeout: float, condition: WaitCondition, text: bytes
 ) -> None:
     keeper = serve()
-    keeper.prints(text)
+    keeper.print_output(text)
     waited = await asyncio.wait_for(tasks.wait(keeper.id, timeout=timeout, until=condition), HANG_TIMEOUT_S)
     assert wait_summary(waited) == ((), (), True, {})
     assert waited.tasks[0].alive
@@ -100,7 +100,7 @@ async def test_wait_ends_at_its_timeout(
 
 async def test_wait_with_timeout_zero_still_checks_the_condition(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
-    keeper.prints(b"x" * 500_000 + b"\nready\n")
+    keeper.print_output(b"x" * 500_000 + b"\nready\n")
     assert wait_summary(await tasks.wait(keeper.id, timeout=0, until=Match("^ready$"))) == (
         (keeper.id,),
         (),
@@ -115,7 +115,7 @@ async def test_wait_covers_a_task_that_starts_late(tasks: Tasks, serve: Serve) -
     await turn_loop()
     keeper.begin()
     await until(lambda: keeper.watchers, "one that is watched")
-    keeper.ends(Exited(0))
+    keeper.end(Exited(0))
     assert (await finish_wait(waiting)).met == (keeper.id,)
 
 
@@ -123,7 +123,7 @@ async def test_wait_ends_when_the_keeper_is_killed(tasks: Tasks, serve: Serve) -
     for condition, met in ((Exit(), True), (Match("x"), False), (Quiet(1000), False), (Port(1), False)):
         keeper = serve()
         waiting = await start_wait(tasks, keeper, until=condition)
-        keeper.dies()
+        keeper.die()
         waited = await finish_wait(waiting)
         assert (bool(waited.met), bool(waited.ended), waited.tasks[0].state) == (met, not met, "lost")
 
@@ -132,7 +132,7 @@ async def test_wait_ends_when_the_task_is_removed(tasks: Tasks, serve: Serve) ->
     keeper = serve(command="make")
     waiting = await start_wait(tasks, keeper)
     shutil.rmtree(keeper.directory)
-    keeper.dies()
+    keeper.die()
     waited = await finish_wait(waiting)
     (task,) = waited.tasks
     assert (task.id, task.command, task.state, task.problem) == (keeper.id, "make", "broken", "it was removed")
@@ -141,9 +141,9 @@ async def test_wait_ends_when_the_task_is_removed(tasks: Tasks, serve: Serve) ->
 
 async def test_match_finds_a_pattern_in_an_unfinished_line(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
-    keeper.prints(b"starting\nListen")
+    keeper.print_output(b"starting\nListen")
     waiting = await start_wait(tasks, keeper, until=Match(r"Listening on (\d+)"))
-    keeper.prints(b"ing on 80")
+    keeper.print_output(b"ing on 80")
     waited = await finish_wait(waiting)
     assert wait_summary(waited) == ((keeper.id,), (), False, {keeper.id: "Listening on 80"})
     assert waited.tasks[0].alive
@@ -166,16 +166,16 @@ async def test_match_handles_anchors_colours_and_split_output(
     keeper = serve()
     waiting = await start_wait(tasks, keeper, until=Match(pattern))
     for data in printed:
-        keeper.prints(data)
+        keeper.print_output(data)
     found = (await finish_wait(waiting)).match[keeper.id]
     assert found == line if line is not None else found.endswith("the end")
 
 
 async def test_match_that_never_comes_ends_with_the_task(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
-    keeper.prints(b"early\n")
+    keeper.print_output(b"early\n")
     waiting = await start_wait(tasks, keeper, until=Match("early", since=6))
-    keeper.ends(Exited(0))
+    keeper.end(Exited(0))
     assert wait_summary(await finish_wait(waiting)) == ((), (keeper.id,), False, {})
     assert (await tasks.wait(keeper.id, until=Match("early"))).match == {keeper.id: "early"}
 
@@ -190,7 +190,7 @@ async def test_port_condition_needs_a_listener_and_a_live_task(tasks: Tasks, ser
         assert not waiting.done()
         server.listen()
         assert (await finish_wait(waiting)).met == (keeper.id,)
-        keeper.ends(Exited(0))
+        keeper.end(Exited(0))
         assert wait_summary(await tasks.wait(keeper.id, until=Port(port))) == ((), (keeper.id,), False, {})
 
 
@@ -215,7 +215,7 @@ def test_port_check_never_occupies_the_port() -> None:
         shutil.which("unshare") is None
         or subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode
     ):
-        pytest.skip("no network of its own can be had here (unshare -rn)")
+        pytest.skip("needs a private network (unshare -rn)")
     program = """
         import asyncio, fcntl, socket, struct
         from nacre.tasks.wait import Port, _listens
@@ -245,13 +245,13 @@ async def test_quiet_condition_counts_from_the_last_output(tasks: Tasks, serve: 
     os.utime(f"{keeper.directory}/output.log", (time.time() - 100, time.time() - 100))
     assert (await tasks.wait(keeper.id, until=Quiet(50), timeout=0)).met == (keeper.id,)
     waiting = await start_wait(tasks, keeper, until=Quiet(101))
-    keeper.prints(b"not yet\n")
+    keeper.print_output(b"not yet\n")
     await until(lambda: b"watch 8" in keeper.asked, "another look")
     assert not waiting.done()
     waiting.cancel()
     quiet = asyncio.ensure_future(tasks.wait(keeper.id, until=Quiet(0.05)))
     assert (await finish_wait(quiet)).met == (keeper.id,)
-    keeper.ends(Exited(0))
+    keeper.end(Exited(0))
     assert wait_summary(await tasks.wait(keeper.id, until=Quiet(0))) == ((), (keeper.id,), False, {})
 
 
@@ -282,7 +282,7 @@ async def test_invalid_wait_options_are_refused(tasks: Tasks, serve: Serve, opti
 async def test_wait_sync_works_inside_and_outside_an_event_loop(tasks: Tasks, serve: Serve) -> None:
     keeper = serve()
     assert tasks.wait_sync(keeper.id, timeout=0).timed_out
-    threading.Timer(0.05, keeper.ends, [Exited(0)]).start()
+    threading.Timer(0.05, keeper.end, [Exited(0)]).start()
     waited = await asyncio.to_thread(tasks.wait_sync, keeper.id)
     assert waited.met == (keeper.id,)
     with pytest.raises(NoSuchTask):
@@ -303,11 +303,11 @@ async def test_completions_yields_each_ended_task_once_in_order(tasks: Tasks, se
 
     listening = asyncio.ensure_future(listen())
     await until(lambda: all(keeper.watchers for keeper in running), "those that are watched")
-    running[1].ends(Exited(5))
+    running[1].end(Exited(5))
     await until(lambda: len(ends) == 1, "the first end")
     late = serve()
     await until(lambda: late.watchers, "a new one that is watched")
-    late.dies()
+    late.die()
     await until(lambda: len(ends) == 2, "the second end")
     quick = ended_task(store, Exited(6))
     await until(lambda: len(ends) == 3, "one that was over before anybody saw it run")

@@ -34,11 +34,11 @@ def _provider() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _forgotten() -> None:
+def _clear_spans() -> None:
     EXPORTER.clear()
 
 
-def the_span() -> ReadableSpan:
+def only_span() -> ReadableSpan:
     (span,) = EXPORTER.get_finished_spans()
     return span
 
@@ -46,7 +46,7 @@ def the_span() -> ReadableSpan:
 async def test_run_becomes_an_execute_tool_span(bash: Bash, tmp_path: Path) -> None:
     ctx = ToolContext(working_dir=tmp_path, conversation_id="c-1", caller="me")
     result = await bash.run("echo hi", ctx)
-    span = the_span()
+    span = only_span()
     assert (span.name, span.kind, span.status.status_code) == (
         "execute_tool Bash",
         SpanKind.INTERNAL,
@@ -92,7 +92,7 @@ async def test_run_span_is_a_child_of_the_span_of_the_caller(bash: Bash) -> None
 )
 async def test_failed_run_sets_error_status_and_error_type(command: str, kind: str, bash: Bash) -> None:
     await bash.run(command)
-    span = the_span()
+    span = only_span()
     assert span.status.status_code is StatusCode.ERROR
     assert (span.attributes or {})["error.type"] == kind
 
@@ -108,13 +108,13 @@ async def test_timeout_and_invalid_request_set_the_error_type(bash: Bash) -> Non
 async def test_command_is_recorded_only_on_opt_in_and_masked(bash: Bash, monkeypatch: pytest.MonkeyPatch) -> None:
     ctx = ToolContext(secrets=("hunter2-secret",))
     await bash.run("echo hunter2-secret", ctx)
-    assert "hunter2" not in the_span().to_json()
-    assert "echo" not in the_span().to_json()
+    assert "hunter2" not in only_span().to_json()
+    assert "echo" not in only_span().to_json()
     EXPORTER.clear()
     monkeypatch.setenv(CONTENT, "true")
     await bash.run("echo hunter2-secret", ctx)
-    assert "hunter2" not in the_span().to_json()
-    arguments = (the_span().attributes or {})["gen_ai.tool.call.arguments"]
+    assert "hunter2" not in only_span().to_json()
+    arguments = (only_span().attributes or {})["gen_ai.tool.call.arguments"]
     assert json.loads(str(arguments)) == {"command": "echo [secret]"}
 
 

@@ -35,7 +35,7 @@ async def test_scripted_bash_can_replace_a_bash(scripted: ScriptedBash, tmp_path
     assert await agent(scripted, ToolContext(working_dir=tmp_path)) == "nothing to do"
 
 
-def timeless(text: str) -> str:
+def mask_times(text: str) -> str:
     return re.sub(r"\d+(\.\d+)?(?= ?m?s\b)|(?<=_ms\": )\d+", "N", text)
 
 
@@ -48,7 +48,7 @@ async def test_scripted_answer_text_matches_the_real_answer(profile: str, tmp_pa
     arguments |= {"description": "Print"} if profile == "mycode" else {}
     real, made = await Bash(profile).call(arguments, ctx), await scripted.call(arguments, ctx)
     assert real.result is not None
-    assert timeless(made.text) == timeless(real.text)
+    assert mask_times(made.text) == mask_times(real.text)
     assert made.data.keys() == real.data.keys()
 
 

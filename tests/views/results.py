@@ -5,7 +5,7 @@ from __future__ import annotations
 from nacre import Result
 from nacre.base.frozen import replace
 from nacre.result import Outcome
-from tests.support.said import captured_text
+from tests.support.plain_bash import captured_text
 
 
 def result(outcome: Outcome, text: str = "", command: str = "work", **more: object) -> Result:

@@ -30,7 +30,7 @@ from nacre.result import (
     TimedOut,
 )
 from nacre.views.model.text import MIN_LIMITS, MIN_LIMITS_SEPARATE, ModelOptions, model_text
-from tests.support.said import captured_text
+from tests.support.plain_bash import captured_text
 from tests.views.results import result
 
 TASK = TaskRef("bash-1234abcd", 5, 5, "/state/bash-1234abcd/output.log")

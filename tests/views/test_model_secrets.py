@@ -20,8 +20,8 @@ from nacre.base.frozen import replace
 from nacre.redact.redactor import Redactor
 from nacre.result import Captured, Exited, Refused
 from nacre.views.model.text import model_text
+from tests.support.plain_bash import captured_text
 from tests.support.quoting import quote
-from tests.support.said import captured_text
 from tests.views.results import result
 
 SECRET = "hunter2-Xyz/9"

@@ -39,10 +39,10 @@ def test_every_view_matches_its_snapshot(name: str) -> None:
 def test_panel_has_header_parameters_output_and_status() -> None:
     text = render(panel(results.TESTS, TerminalCapabilities(80), timeout=120.0), TerminalCapabilities(80))
     rule = "─" * 80
-    header, parameters, first, *_, last, status = text.splitlines()
+    header, parameters, first, *_, last_line, status = text.splitlines()
     assert header == "── $ pytest -q " + "─" * 55 + " exit 1 ──"
     assert parameters == "cwd: /home/ada/shop  timeout: 120s"
-    assert (first, last) == (rule, rule)
+    assert (first, last_line) == (rule, rule)
     assert status == "stdout: 13 lines  stderr: 1 line  624ms"
 
 
@@ -151,17 +151,17 @@ def test_panel_never_wraps_advice_in_backquotes(width: int) -> None:
 
 @pytest.mark.req("T-11")
 def test_panel_taller_than_the_terminal_repeats_the_exit_status() -> None:
-    def last(lines: int, height: int) -> str:
+    def last_line(lines: int, height: int) -> str:
         data = b"x\n" * lines
         part = Captured(head=data, total_bytes=len(data))
         result = Result(command="x", cwd="/w", outcome=Exited(1), out=part, both=part)
         look = TerminalCapabilities(80, height=height)
         return render(panel(result, look), look).splitlines()[-1]
 
-    assert last(99, 24) == "exit 1  stdout: 99 lines  stderr: 0 lines  0ms"
-    assert last(99, 0) == last(99, 200) == "stdout: 99 lines  stderr: 0 lines  0ms"
-    assert last(18, 24) == "stdout: 18 lines  stderr: 0 lines  0ms"
-    assert last(19, 24) == "exit 1  stdout: 19 lines  stderr: 0 lines  0ms"
+    assert last_line(99, 24) == "exit 1  stdout: 99 lines  stderr: 0 lines  0ms"
+    assert last_line(99, 0) == last_line(99, 200) == "stdout: 99 lines  stderr: 0 lines  0ms"
+    assert last_line(18, 24) == "stdout: 18 lines  stderr: 0 lines  0ms"
+    assert last_line(19, 24) == "exit 1  stdout: 19 lines  stderr: 0 lines  0ms"
 
 
 @pytest.mark.req("T-11")
@@ -202,7 +202,7 @@ def test_every_scene_without_utf8_is_ascii(scene: Scene) -> None:
     assert render(scene.draw(look), look).isascii()
 
 
-def _hostile(text: str) -> list[str]:
+def _views_of_hostile(text: str) -> list[str]:
     data = text.encode("utf-8", "surrogatepass")
     part = Captured(head=data, total_bytes=len(data))
     fields = {"command": text, "cwd": f"/w{text}", "out": part, "both": part}
@@ -230,7 +230,7 @@ def _hostile(text: str) -> list[str]:
 @given(st.text(max_size=60))
 @settings(deadline=None)
 def test_views_contain_no_control_or_invisible_characters(text: str) -> None:
-    for view in _hostile(HOSTILE + text):
+    for view in _views_of_hostile(HOSTILE + text):
         assert not any((ord(letter) < 32 and letter != "\n") or 127 <= ord(letter) < 160 for letter in view)
         assert not set(view) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f")
 

@@ -121,7 +121,7 @@ class NacreToolset(AbstractToolset[Any]):
 
 
 def _approval_request(verdict: Verdict) -> dict[str, Any]:
-    """Return what the person who approves must see."""
+    """Return the data that the approver must see."""
     about: dict[str, Any] = {"rule": verdict.rule, "reason": verdict.reason}
     if verdict.approval_request is not None:
         about["command"] = verdict.approval_request.command

@@ -150,7 +150,7 @@ _PLACES = ("working_dir", "cwd")
 
 
 def _error(answer: Answer) -> ToolError:
-    """Return the error with the class that names who is at fault."""
+    """Return the error as an exception whose class says whether the model, the tool or the system caused it."""
     match answer.result:
         case Result(outcome=NotStarted(reason)):
             return ExecutionFailed(f"spawn bash: {reason}")

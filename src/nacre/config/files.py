@@ -52,7 +52,7 @@ def _read(path: str, kind: str, project: bool) -> File | None:
             raise InvalidConfig("The file is a dangling symlink.", "Fix or remove it.", file=path) from error
         return None
     except OSError as error:
-        raise InvalidConfig(f"It cannot be read: {error.strerror}.", file=path) from error
+        raise InvalidConfig(f"Cannot read the file: {error.strerror}.", file=path) from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise InvalidConfig("This is not a regular file.", "Move or remove it.", file=path)
@@ -60,7 +60,7 @@ def _read(path: str, kind: str, project: bool) -> File | None:
         while len(data) <= MAX_FILE_BYTES and (more := os.read(fd, MAX_FILE_BYTES)):
             data += more
     except OSError as error:
-        raise InvalidConfig(f"It cannot be read: {error.strerror}.", file=path) from error
+        raise InvalidConfig(f"Cannot read the file: {error.strerror}.", file=path) from error
     finally:
         os.close(fd)
     if len(data) > MAX_FILE_BYTES:

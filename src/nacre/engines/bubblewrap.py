@@ -50,7 +50,7 @@ _ENFORCED = (
 
 
 class Bubblewrap(Engine):
-    """Engine that runs each command by `bwrap`, in namespaces of its own. `program`: name or path of the executable."""
+    """Engine that runs each command by `bwrap`, in private namespaces. `program`: name or path of the executable."""
 
     name = "bwrap"
 

@@ -45,21 +45,21 @@ class Engine(ABC):
         return await run_in_thread(login_environment) if ctx.login_env else host_environment()
 
     def directory(self, request: Request, ctx: ToolContext) -> str:
-        """Return the directory in which a command starts. InvalidRequest: it is not allowed, or cannot be
+        """Return the directory in which a command starts. Raises InvalidRequest if it is not allowed, or cannot be
         determined."""
         return resolve_cwd(request, ctx)
 
     @abstractmethod
     def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan | None:
-        """Return the rules that will be enforced; None if there are none. AccessUnavailable: less than the access mode
-        promises."""
+        """Return the rules that will be enforced; None if there are none. Raises AccessUnavailable if that is less
+        than the access mode promises."""
 
     @abstractmethod
     async def start(self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None) -> RunHandle:
         """Start a run and return its handle.
 
         `state` is the descriptor of a file for the shell's last directory and environment; `folder`, the directory of a
-        background task. EngineUnavailable: nothing can run there; the error says what to do.
+        background task. Raises EngineUnavailable if nothing can run there; the error says what to do.
         """
 
     def can_read(self, plan: Plan, path: StrPath | None) -> bool:  # noqa: ARG002

@@ -98,7 +98,7 @@ def _number(path: str) -> int:
 def unreachable(complaint: Complaint, failure: Failure) -> str | None:
     if failure.confined or not _UNRESOLVED.search(complaint.line) or _has_route():
         return None
-    return "This machine has no network: there is no default route. Work with what is here."
+    return "This machine has no network: there is no default route. Work offline."
 
 
 def _has_route() -> bool:

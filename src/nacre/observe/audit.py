@@ -109,7 +109,7 @@ class Audit:
             fd = os.open(self.path, _OPEN, 0o600)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise OSError(errno.EINVAL, "It is not a regular file")
+            raise OSError(errno.EINVAL, "Not a regular file")
         return fd
 
     def _rotate(self, fd: int) -> bool:

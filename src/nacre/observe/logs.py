@@ -1,7 +1,7 @@
 """Log runs under `nacre.run`: one line when a run begins (DEBUG) and one when it has ended (INFO).
 
 Each record has the same data fields, whose names begin with `nacre_`. No outcome of a command is logged as a warning,
-because it is no fault of this program. The command is on one line, escaped, masked and cut.
+because it is not a fault of this program. The command is on one line, escaped, masked and cut.
 """
 
 from __future__ import annotations

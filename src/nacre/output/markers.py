@@ -1,6 +1,6 @@
 """Notes in the text about what is missing from it: how much, where to read it, and the errors in it. Pure.
 
-A note is a line of its own in brackets that begins with `[…`.
+A note is a separate line in brackets that begins with `[…`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Policy:
     """Rules in the syntax that agents share: `Permissions(allow=("Bash(npm test:*)",), deny=("Bash(git push:*)",))`."""
 
     def __post_init__(self) -> None:
-        """Validate the policy, and convert decisions given as strings. InvalidPolicy: a value would have no effect."""
+        """Validate the policy; convert decisions given as strings. Raises InvalidPolicy if a value has no effect."""
         known = set(MODULES_BY_ID)
         for rule in self.custom_rules:
             if rule.id in known or rule.id in ("", "*", NOT_PROVEN_HARMLESS_ID, ASKED_ID, DENIED_ID):
@@ -71,7 +71,7 @@ class Policy:
 
 
 def decision_of(word: str) -> Decision:
-    """Return the decision with this name. InvalidPolicy: there is none."""
+    """Return the decision with this name. Raises InvalidPolicy if there is none."""
     try:
         return Decision(word)
     except ValueError as error:

@@ -101,7 +101,7 @@ def _check(name: str, value: object) -> None:
             hint = "Give a number of characters."
         case "blockedCommands":
             good = isinstance(value, list | tuple) and all(isinstance(each, str) and each for each in value)
-            hint = "Give a list of texts, none of them empty."
+            hint = "Give a list of strings, none of them empty."
         case "requireDescription":
             good, hint = isinstance(value, bool), "Use True or False."
         case "sandboxMode":
@@ -110,7 +110,7 @@ def _check(name: str, value: object) -> None:
         case _:
             raise InvalidRequest(
                 "unknown_setting",
-                f"There is no setting {name!r}.",
+                f"Unknown setting: {name!r}.",
                 field=name,
                 hint=did_you_mean(name, DEFAULT_CONFIG, f"Use: {', '.join(DEFAULT_CONFIG)}."),
             )

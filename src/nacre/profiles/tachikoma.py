@@ -70,7 +70,7 @@ def texts(given: Iterable[str], name: str) -> tuple[str, ...]:
     """Return several strings as a tuple. InvalidPolicy: a single string, which would be split into characters."""
     found = () if isinstance(given, str) else tuple(given)
     if isinstance(given, str) or not all(isinstance(each, str) for each in found):
-        raise InvalidPolicy(f"{name}={given!r} is no list of texts. Give some: {name}=['git push']")
+        raise InvalidPolicy(f"{name}={given!r} is not a list of strings. Write: {name}=['git push']")
     return found
 
 
@@ -90,7 +90,7 @@ def _block_rule(id: str, pattern: str, literal: bool) -> Rule:
         case "> /dev/sd":
             return action_rule(id, words, in_any_case(actions.fills("/dev/sd")))
         case _:
-            raise InvalidPolicy(f"Nobody knows what {pattern!r} names.")
+            raise InvalidPolicy(f"Unknown blocked pattern: {pattern!r}.")
 
 
 def _dangerous() -> tuple[Rule, ...]:
@@ -121,7 +121,7 @@ TOOL = Tool(
     description=(
         "Run a command with bash, in a fresh shell: `cd` and variables do not carry over to the next call. stdin is "
         "empty and there is no terminal. The answer has the exit code (-1 when a signal or the timeout ended it), "
-        "stdout and stderr by themselves. Commands that would erase the machine, open it to others, or hide what they "
+        "stdout and stderr separately. Commands that would erase the machine, open it to others, or hide what they "
         "run are refused."
     ),
     parameters=(
@@ -140,7 +140,7 @@ TOOL = Tool(
             minimum=0.001,
             default=120,
             null_is_unlimited=True,
-            description="Seconds after which it is ended; null for no limit.",
+            description="Seconds after which it is killed; null for no limit.",
         ),
     ),
     names_directory=True,

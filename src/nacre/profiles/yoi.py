@@ -1,6 +1,6 @@
 """yoi: a line about the command and the last 80 lines of its output; a file has all of it. Waits for background jobs.
 
-It has no command rules of its own: the host's permission layer decides what may run. The document has lost all text in
+It has no command rules: the host's permission layer decides what may run. The document has lost all text in
 angle brackets; here it is filled in as it was probably meant.
 """
 

@@ -143,7 +143,7 @@ class _ConfigReader:
         if letter in _SPACES:
             while letter in _SPACES:
                 if letter == "\n":
-                    raise ValueError("a section's header ends with its line")
+                    raise ValueError("a section's header does not end on its line")
                 letter = self.next()
             if letter != '"':
                 raise ValueError("a section's second name has no quotes")
@@ -159,7 +159,7 @@ class _ConfigReader:
             if letter == "\\":
                 letter = self.next()
             if letter == "\n":
-                raise ValueError("a section's header ends with its line")
+                raise ValueError("a section's header does not end on its line")
             found.append(letter)
         return "".join(found)
 

@@ -204,7 +204,7 @@ def _move_crowd(directory: str, before: GitState, others: frozenset[str]) -> tup
                 if path in known:
                     _empty_directory(path, directory, before, known | others, box)
         else:
-            box.failed = box.failed or "there is too much"
+            box.failed = box.failed or "too many to move"
     # In a directory that was crowded before the run, the user's links cannot be told from new ones.
     for path in [path for path in now.links if os.path.dirname(path) in were_crowded]:
         del now.links[path]
@@ -213,13 +213,13 @@ def _move_crowd(directory: str, before: GitState, others: frozenset[str]) -> tup
     said = []
     if box.count:
         said.append(
-            f"{directory} got more links or directories than nacre looks at: {box.count} of the new ones are in "
-            f"{box.path} now, unseen. Look at them before you use them."
+            f"{directory} got more links or directories than nacre inspects: {box.count} of the new ones were "
+            f"moved to {box.path} without inspection. Check them before you use them."
         )
     if box.failed:
         said.append(
-            f"{directory} got more links or directories than nacre looks at, and not all could be moved away: "
-            f"{box.failed}. Do not use git there before you have looked."
+            f"{directory} got more links or directories than nacre inspects, and not all could be moved away: "
+            f"{box.failed}. Check the directory before you use git there."
         )
     return now, said
 

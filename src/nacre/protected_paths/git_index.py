@@ -93,13 +93,13 @@ def _read_packed(data: bytes, count: int, hash_size: int, with_files: bool) -> t
         length, begin = flags & _NAME_MASK, at + 42 + hash_size + (2 if flags & _EXTENDED else 0)
         dropped, begin = _read_varint(data, begin)
         if dropped > len(path):
-            raise ValueError("a path takes more from the one before than there is")
+            raise ValueError("a path shares more with the previous path than that has")
         kept = path[: len(path) - dropped]
         if not kept:
             restarts.add(at)
         end = data.index(0, begin) if length == _NAME_MASK else begin + length - len(kept)
         if end < begin:
-            raise ValueError("a path is shorter than what it takes from the one before")
+            raise ValueError("a path is shorter than the part shared with the previous one")
         path = kept + data[begin:end]
         _refuse_forbidden(path)
         if mode & 0xF0 == 0xE0 or with_files:
@@ -130,7 +130,7 @@ def _read_extensions(data: bytes, at: int, hash_size: int, restarts: set[int]) -
         if name == b"link":
             shared.append(body[:hash_size].hex())
         elif name == b"EOIE" and struct.unpack_from(">I", body)[0] != begin:
-            raise ValueError("extensions in two places")
+            raise ValueError("extensions in more than one place")
         elif name == b"IEOT" and data[7] == 4:
             starts = {struct.unpack_from(">I", body, each)[0] for each in range(4, len(body) - 7, 8)}
             if not starts <= restarts:

@@ -114,7 +114,7 @@ class _Context(NamedTuple):
 
 _NEEDS = "say what you need and why."
 _INSTEAD = {
-    "network": "work with what is here, or say what you need and from where.",
+    "network": "work offline, or say what you need and from where.",
     "metadata": "run a script as `bash FILE`, make a file with `>`, use `cp` without -p, `tar` with -m.",
 }
 

@@ -60,14 +60,15 @@ class Tasks:
         return sorted([task for task in found if all or task.alive], key=_by_age)
 
     def get(self, id: str) -> Task:
-        """Return a task by its id or a unique prefix of it (at least four digits). NoSuchTask: none, or several."""
+        """Return a task by its id or a unique prefix of it (at least four digits). Raises NoSuchTask if no
+        task has it, or several have."""
         return self._find(id)[1]
 
     def output(self, id: str, *, since: int = 0, lines: int | None = None, limit: int = MAX_READ_BYTES) -> Output:
         """Return output from byte `since` on (-N: the last N bytes), or only the last `lines` of it, at most `limit`
         bytes.
 
-        InvalidRequest: `since` is beyond the end, or the task's directory cannot be read.
+        Raises InvalidRequest if `since` is beyond the end, or the task's directory cannot be read.
         """
         place, task = self._find(id)
         _check_reading(since, lines, limit)
@@ -105,7 +106,7 @@ class Tasks:
         """Wait until `until` is met (default: `Exit()`) by all tasks, or by one with `any`, or they have ended, or
         `timeout` seconds have passed.
 
-        Cancelling the wait does not affect the tasks. InvalidRequest: invalid condition or timeout.
+        Cancelling the wait does not affect the tasks. Raises InvalidRequest for an invalid condition or timeout.
         """
         from nacre.tasks.wait import Exit, validate, wait
 
@@ -129,7 +130,7 @@ class Tasks:
     async def kill(self, id: str, *, signal: int | str = "TERM", grace: float = 5.0) -> Task:
         """Kill a task with all its processes: `signal`, then SIGKILL after `grace` seconds. Return the task.
 
-        A task that has ended is not changed. InvalidRequest: invalid signal or grace.
+        A task that has ended is not changed. Raises InvalidRequest for an invalid signal or grace.
         """
         from nacre.tasks import kill as killing
 
@@ -143,7 +144,7 @@ class Tasks:
     async def write(self, id: str, data: bytes | str, *, close: bool = False) -> None:
         """Write to a task's standard input, then close it if `close`. Waits while the task does not read.
 
-        InvalidRequest: the task has ended, or its standard input is not open.
+        Raises InvalidRequest if the task has ended, or its standard input is not open.
         """
         from nacre.tasks import stdin as writing
 
@@ -153,7 +154,7 @@ class Tasks:
             await writing.close_stdin(place, may_have_ended=True)
 
     async def close_stdin(self, id: str) -> None:
-        """Close a task's standard input, so that it reads EOF. InvalidRequest: it is not open."""
+        """Close a task's standard input, so that it reads EOF. Raises InvalidRequest if it is not open."""
         from nacre.tasks import stdin as writing
 
         await writing.close_stdin(self._find(id)[0])

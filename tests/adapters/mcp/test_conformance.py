@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import ASKS, PYTHON, environment, node, start_http_server
+from tests.adapters.mcp.clients import ASKS, PYTHON, environment, node, start_http_server
 from tests.adapters.mcp.proxy import proxy
 from tests.support.lifeline import Gate
 from tests.support.waiting import HANG_TIMEOUT_S
@@ -84,7 +84,7 @@ LEFT_OUT = {
         "input-required-result-multiple-input-requests input-required-result-multi-round "
         "input-required-result-ignore-extra-params input-required-result-capability-check"
     ),
-    "it is about requestState, of which there is none": (
+    "they test requestState, which the server does not use": (
         "input-required-result-request-state input-required-result-tampered-state"
     ),
     "it reads resources of a reference server": "resources-read-text resources-read-binary resources-templates-read",
@@ -101,15 +101,15 @@ LEFT_OUT = {
 }
 
 
-def says(text: str) -> dict[str, str]:
+def echo_call(text: str) -> dict[str, str]:
     return {"command": f"echo {shlex.quote(text)}"}
 
 
 MEANT: dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
-    "greet": lambda given: says(f"Hello, {given['name']}!"),
+    "greet": lambda given: echo_call(f"Hello, {given['name']}!"),
     "slow_compute": lambda given: {"command": f"sleep {float(given['seconds'])}; echo done"},
     "failing_job": lambda given: {"command": "sleep 2; exit 1"},
-    "test_simple_text": lambda given: says("This is a simple text response for testing."),
+    "test_simple_text": lambda given: echo_call("This is a simple text response for testing."),
     "test_error_handling": lambda given: {},
     "test_elicitation": lambda given: {"command": ASKS},
     "test_input_required_result_elicitation": lambda given: {"command": ASKS},

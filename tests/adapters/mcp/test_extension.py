@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, Request, RequestParams, Result
 
 from nacre.adapters.mcp.tools.tasks_extension import Deadlines
 from nacre.tasks import Tasks
-from tests.adapters.mcp.door import Raw, parameters, raw, text_of
+from tests.adapters.mcp.clients import Raw, parameters, raw, text_of
 from tests.support.lifeline import Gate, Lifeline
 
 pytestmark = pytest.mark.mcp

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.adapters.mcp.door import MODES, client_at, start_http_server, text_of
+from tests.adapters.mcp.clients import MODES, client_at, start_http_server, text_of
 from tests.adapters.mcp.test_wire import REVISIONS
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S

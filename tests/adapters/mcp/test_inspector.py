@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import PYTHON, environment, node, start_http_server
+from tests.adapters.mcp.clients import PYTHON, environment, node, start_http_server
 from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.mcp_tools

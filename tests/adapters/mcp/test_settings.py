@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp_types import Implementation
 
-from tests.adapters.mcp.door import MODES, PYTHON, client_at, environment, parameters, start_http_server, text_of
+from tests.adapters.mcp.clients import MODES, PYTHON, client_at, environment, parameters, start_http_server, text_of
 from tests.support.waiting import HANG_TIMEOUT_S
 
 pytestmark = pytest.mark.mcp

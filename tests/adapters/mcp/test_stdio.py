@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import ElicitResult, ErrorData, TextResourceContents
 
-from tests.adapters.mcp.door import ASKS, MODES, parameters, text_of
+from tests.adapters.mcp.clients import ASKS, MODES, parameters, text_of
 from tests.support.lifeline import Gate, Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S, until
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import ASKS, MODES, PYTHON, environment, package
+from tests.adapters.mcp.clients import ASKS, MODES, PYTHON, environment, package
 from tests.support.lifeline import Lifeline
 from tests.support.waiting import HANG_TIMEOUT_S
 

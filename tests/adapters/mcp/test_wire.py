@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp.door import PYTHON, environment, raw
+from tests.adapters.mcp.clients import PYTHON, environment, raw
 from tests.support.census import cost
 from tests.support.commands import CHILDREN_OF_PARENT
 from tests.support.hosts import command
@@ -176,25 +176,25 @@ def test_thousand_calls_leak_no_fd_thread_or_zombie(tmp_path: Path) -> None:
     with raw(cwd=tmp_path) as client:
         client.initialize("2025-11-25")
 
-        def calls(first: int) -> None:
+        def call_many(first: int) -> None:
             for id in range(first, first + 50):
                 client.call(id, "Bash", command="echo $$; false")
             results = [client.answer(id)["result"] for id in range(first, first + 50)]
             assert {result["structuredContent"]["exit_code"] for result in results} == {1}
             assert len({result["content"][0]["text"] for result in results}) == 50
 
-        calls(100)
+        call_many(100)
         before = cost(client.process.pid)
         for first in range(1000, 2000, 50):
-            calls(first)
+            call_many(first)
 
         threads = before.threads + min(32, (os.cpu_count() or 1) + 4)  # pool threads start on demand
 
-        def as_before() -> bool:
+        def is_at_rest() -> bool:
             now = cost(client.process.pid)
             return (now.fds or 0) <= (before.fds or 0) and now.threads <= threads and now.zombies == 0
 
-        wait_until(as_before, f"{cost(client.process.pid)} to be {before} again")
+        wait_until(is_at_rest, f"{cost(client.process.pid)} to be {before} again")
         client.call(1, "TaskList")
         assert client.answer(1)["result"]["structuredContent"]["tasks"] == []
 
@@ -214,7 +214,7 @@ def test_command_cannot_read_the_messages_of_the_client(tmp_path: Path, life: Li
 
 @pytest.mark.linux
 def test_commands_do_not_inherit_the_pipes_of_the_protocol(tmp_path: Path) -> None:
-    """Neither has the shell that runs it, nor the keeper."""
+    """Neither the command, nor its shell, nor the keeper has them."""
     with raw(cwd=tmp_path) as client:
         assert client.process.stdin is not None
         assert client.process.stdout is not None

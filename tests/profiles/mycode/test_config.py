@@ -65,7 +65,7 @@ def test_output_memory_has_room_for_the_widest_characters() -> None:
 )
 def test_unknown_setting_error_suggests_the_nearest_name(name: str, near: str) -> None:
     config: Any = {name: 5}
-    with pytest.raises(InvalidRequest, match=f"There is no setting '{name}'. Did you mean '{near}'?") as error:
+    with pytest.raises(InvalidRequest, match=f"Unknown setting: '{name}'. Did you mean '{near}'?") as error:
         BashExecutor(config)
     assert (error.value.code, error.value.field) == ("unknown_setting", name)
 

@@ -156,7 +156,7 @@ async def test_output_dir_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.linux
-@pytest.mark.skipif(not (confined.HERE.confines and confined.HERE.seccomp), reason="nothing can be confined here")
+@pytest.mark.skipif(not (confined.HERE.confines and confined.HERE.seccomp), reason="no sandbox on this kernel")
 @pytest.mark.parametrize("way", ["call", "session", "stream"])
 async def test_sandboxed_command_writes_only_in_its_working_directory(tmp_path: Path, way: str) -> None:
     place, beside = tmp_path / "place", tmp_path / "beside"
@@ -176,7 +176,7 @@ async def test_sandboxed_command_writes_only_in_its_working_directory(tmp_path: 
 
 
 @pytest.mark.linux
-@pytest.mark.skipif(not (confined.HERE.confines and confined.HERE.seccomp), reason="nothing can be confined here")
+@pytest.mark.skipif(not (confined.HERE.confines and confined.HERE.seccomp), reason="no sandbox on this kernel")
 def test_sandboxed_tool_description_names_the_working_directory(tmp_path: Path) -> None:
     context = {"cwd": str(tmp_path)}
     free, held = (BashExecutor({"sandboxMode": mode}).tool(context) for mode in (False, True))

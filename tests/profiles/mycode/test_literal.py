@@ -39,7 +39,7 @@ SPACE = "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufe
 NO_LINE_END = "[^\n\r\u2028\u2029]"
 
 
-def as_written(text: str) -> str:
+def refusal_by_document(text: str) -> str:
     """Return the result of the proposal's checkSafety, and then of SAFETY_PATTERNS; `\\s` and `.` are JavaScript's."""
     for blocked in DEFAULT_CONFIG["blockedCommands"]:
         if blocked in text:
@@ -93,7 +93,7 @@ def as_written(text: str) -> str:
     ],
 )
 def test_literal_policy_agrees_with_the_regular_expressions(text: str) -> None:
-    assert refusal_of_text(text) == as_written(text)
+    assert refusal_of_text(text) == refusal_by_document(text)
 
 
 ODD = ["\r", "\u2028", "\u2029", "\x85", "\x1c", "\ufeff", "\u00a0", "\v"]
@@ -105,7 +105,7 @@ WORDS = ["rm", " ", "\n", "-rf", "/", "dd", "if=", "of=/dev", ">", "/etc", "/dev
 @example("dd if=dd\nif=of=/dev")
 @settings(deadline=None, max_examples=400)
 def test_literal_policy_agrees_with_the_regexes_on_generated_text(text: str) -> None:
-    assert refusal_of_text(text) == as_written(text)
+    assert refusal_of_text(text) == refusal_by_document(text)
 
 
 PIECES = [

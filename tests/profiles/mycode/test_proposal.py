@@ -20,7 +20,7 @@ from nacre.views.panels.run import panel
 from nacre.views.panels.streamed import draw_streamed
 from nacre.views.panels.style import render
 from tests.support.lifeline import Lifeline
-from tests.support.said import captured_text
+from tests.support.plain_bash import captured_text
 
 CAPABILITIES = TerminalCapabilities(80)
 

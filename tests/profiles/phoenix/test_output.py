@@ -21,7 +21,7 @@ KB = 1024
 OVER = 128 * KB
 
 
-def cut(missing: int, seen: int, path: Path, kept: str = "all of it is") -> str:
+def truncation_note(missing: int, seen: int, path: Path, kept: str = "all of it is") -> str:
     return f"[nacre: output truncated: {missing:,} of {seen:,} bytes left out here; {kept} in {path}]\n"
 
 
@@ -64,7 +64,7 @@ async def test_output_over_128_kb_keeps_the_first_and_last_4_kb(ask: Ask, place:
     (place / "data").write_bytes(b"a" * 4096 + b"-" * (OVER + 1 - 8192) + b"z" * 4096)
     made = await ask("cat data")
     (file,) = (tmp_path / "kept").iterdir()
-    text = "a" * 4096 + "\n" + cut(OVER + 1 - 8192, OVER + 1, file) + "z" * 4096
+    text = "a" * 4096 + "\n" + truncation_note(OVER + 1 - 8192, OVER + 1, file) + "z" * 4096
     assert (made.text, made.data["output"], made.data["truncated"]) == (text, text, True)
     assert file.read_bytes() == (place / "data").read_bytes()
 
@@ -75,7 +75,7 @@ async def test_truncation_splits_no_character(ask: Ask, place: Path, tmp_path: P
     made = await ask("cat data")
     (file,) = (tmp_path / "kept").iterdir()
     seen = 2 * OVER + 2
-    assert made.text == "x" + "é" * 2047 + "\n" + cut(seen - 4095 - 4095, seen, file) + "é" * 2047 + "y"
+    assert made.text == "x" + "é" * 2047 + "\n" + truncation_note(seen - 4095 - 4095, seen, file) + "é" * 2047 + "y"
 
 
 @pytest.mark.req("P-001")
@@ -89,7 +89,7 @@ async def test_truncation_of_50_mb_counts_bytes_and_names_the_partial_file(ask: 
     (file,) = (tmp_path / "kept").iterdir()
     kept = f"the first {16 * KB * KB:,} bytes are"
     lines = "0123456789abcde\n" * 256
-    assert made.text == lines + cut(50_000_000 - 8192, 50_000_000, file, kept) + lines
+    assert made.text == lines + truncation_note(50_000_000 - 8192, 50_000_000, file, kept) + lines
 
 
 @pytest.mark.req("P-001")

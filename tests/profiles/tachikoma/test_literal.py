@@ -27,7 +27,7 @@ def refusal_of_text(text: str) -> str:
     return ""
 
 
-def as_written(text: str) -> str:
+def refusal_by_document(text: str) -> str:
     for pattern in (*BLOCKED, OWN):
         if pattern in text:
             return f"Command contains blocked pattern: {pattern}"
@@ -72,7 +72,7 @@ PIECES += ["\u017f", "\u0131", "\u0130", "\u212a", "x", "git push", "mkf", "ba",
 @example("git push")
 @settings(deadline=None, max_examples=500)
 def test_literal_rules_agree_with_the_document_on_generated_text(text: str) -> None:
-    assert refusal_of_text(text) == as_written(text)
+    assert refusal_of_text(text) == refusal_by_document(text)
 
 
 @pytest.mark.req("K-04")

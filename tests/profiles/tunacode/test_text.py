@@ -170,7 +170,7 @@ async def test_invalid_utf8_in_command_and_directory_is_replaced(tmp_path: Path)
     try:
         os.mkdir(place)
     except OSError:
-        pytest.skip("this file system takes no such name")
+        pytest.skip("this file system allows no such name")
     text = await check_text(await bash("echo 'a\udcffb'", cwd=place))
     assert text.encode().startswith(b"Command: echo 'a\xef\xbf\xbdb'\nExit Code: 0\nWorking Directory: /")
     assert text.data.working_dir == f"{tmp_path}/\ufffd"

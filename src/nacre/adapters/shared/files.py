@@ -14,7 +14,7 @@ from nacre.types import Request
 
 _REGULAR = """\
 if [ -e "$FILE" ] && [ ! -f "$FILE" ] && [ ! -d "$FILE" ]; then
-    echo "$FILE is no regular file: Invalid argument" >&2
+    echo "$FILE is not a regular file: Invalid argument" >&2
     exit 1
 fi
 """

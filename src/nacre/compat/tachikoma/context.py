@@ -47,7 +47,7 @@ class PrimitiveContext:
         return self.find_outside(path) is None
 
     def find_outside(self, path: StrPath) -> Path | None:
-        """Return a directory that the path may mean and that is not allowed; None if all are."""
+        """Return a directory that the path may refer to and that is not allowed; None if all are allowed."""
         if not self.allowed_paths:
             return None
         meant = self.resolve_path(path)

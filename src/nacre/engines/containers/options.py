@@ -21,7 +21,7 @@ TAG_BITS = 48
 """Bits of a run's tag in a container, a limit on file locks (RLIMIT_LOCKS)."""
 _FIRST = (
     f"(ulimit -x {(1 << TAG_BITS) - 1}) 2>/dev/null||"
-    "{ echo 'Error: it has a limit on file locks of its own.';exit 1; };"
+    "{ echo 'Error: the container sets its own limit on file locks.';exit 1; };"
     f"printf up >{GUEST_DIR}/up;IFS= read -r _"
 )
 """Script of the container's first process: report that the container is up, and exit at EOF, when no process holds the

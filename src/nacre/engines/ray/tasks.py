@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _PREFIX = "bash-"
 _MIN_ID_CHARS = len("bash-0000")
 _KNOWN: tuple[TaskState, ...] = ("running", "ended", "lost", "broken")
-"""States, from that of the node that knows most about a task to that of the node that knows least."""
+"""States, the most complete first: the entry of a node that knows less about a task comes later."""
 
 
 @frozen(kw_only=True)
@@ -50,7 +50,7 @@ class RayTasks:
     """Access to the background tasks of a cluster.
 
     Ids may be given without the node's part, and as a unique prefix. Every method that takes an id raises NoSuchTask if
-    there is no such task, or several. EngineUnavailable: the cluster or the node cannot be reached.
+    there is no such task, or several; and EngineUnavailable if the cluster or the node cannot be reached.
     """
 
     def __init__(self, engine: RayEngine, directory: StrPath | None = None) -> None:
@@ -64,8 +64,8 @@ class RayTasks:
         """Return the tasks of every reachable node, or of one `node`, given by its address or a prefix of its id;
         oldest first.
 
-        With `all=False`, only those that run. InvalidRequest: no such node, or several. EngineUnavailable: no node can
-        be queried.
+        With `all=False`, only those that run. Raises InvalidRequest if there is no such node, or several;
+        EngineUnavailable if no node can be queried.
         """
         alive = await self._alive()
         asked = builtins.list(alive) if node is None else [_node(node, alive)]
@@ -85,7 +85,7 @@ class RayTasks:
         )
 
     async def get(self, id: str) -> PlacedTask:
-        """Return a task. NoSuchTask: none, or several."""
+        """Return a task. Raises NoSuchTask if there is none, or several."""
         node, name = await self._locate(id)
         return PlacedTask(node=node, task=qualify_task(await self._ask(node, "get", name), node))
 
@@ -166,7 +166,7 @@ class RayTasks:
 
 
 def _node(name: str, alive: Mapping[str, str]) -> str:
-    """Return the node with this address, or prefix of its id. InvalidRequest: none, or several."""
+    """Return the node with this address, or prefix of its id. Raises InvalidRequest if there is none, or several."""
     found = [id for id, address in alive.items() if name and (id.startswith(name) or address == name)]
     if len(found) == 1:
         return found[0]
@@ -180,8 +180,8 @@ def _node(name: str, alive: Mapping[str, str]) -> str:
 
 
 def _unique(found: Iterable[PlacedTask]) -> builtins.list[PlacedTask]:
-    """Keep one entry per task: nodes with a common state directory see each other's tasks. The node where it runs knows
-    most."""
+    """Keep one entry per task: nodes with a common state directory see each other's tasks. The entry of the node
+    where it runs has the most facts."""
     best: dict[str, PlacedTask] = {}
     for placed in found:
         other = best.setdefault(placed.task.id, placed)

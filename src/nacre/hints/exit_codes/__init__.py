@@ -29,7 +29,7 @@ _COMPLAINS = frozenset(
 """Commands that print their own name when they fail."""
 _SOURCES = ("source", ".")
 _RUNNERS = frozenset("uv poetry pipenv pdm hatch rye".split())
-"""Programs that fail with a message of their own, with the exit statuses of what they run."""
+"""Programs that print their own message on failure, and return the exit status of the program that they run."""
 _SUDO = lazy_regex(r"sudo: |sudoers|(?m:^Sorry, )")
 _BASH = lazy_regex(r"(?m)^(?:/\S{1,60}/)?(?:ba|da|z|k)?sh: (?!line \d+: +\d+ )")
 """A message of the shell itself: a redirection or an expansion failed, and the command may not have run. The report

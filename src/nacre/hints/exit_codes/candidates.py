@@ -1,7 +1,7 @@
 """Find the commands of a script that may have returned its exit status. Pure.
 
 Candidates are the last command of a list, either side of `&&`, the last stage of a pipeline, the program behind `sudo`
-or `timeout`, and the wrapper itself if it has exit statuses of its own. Every branch is followed: which one ran is
+or `timeout`, and the wrapper itself if it has its own exit statuses. Every branch is followed: which one ran is
 unknown.
 """
 
@@ -31,7 +31,7 @@ _SHELLS = frozenset(("bash", "sh", "dash"))
 _TRANSPARENT = frozenset("env nice nohup stdbuf time command exec builtin".split())
 """Wrappers whose own exit statuses are those of a shell: 125 and above."""
 _OF_ITS_OWN = frozenset("timeout gtimeout sudo doas ionice setsid chrt taskset uv poetry pipenv pdm hatch rye".split())
-"""Wrappers with other exit statuses of their own."""
+"""Wrappers with their own exit statuses, other than a shell's."""
 _ENDS = frozenset(("exit", "return", "trap", "kill", "suspend", "logout", "break", "continue"))
 _MAX_DEPTH = 3
 _FAILS_UNSEEN = lazy_regex(r"\$\{\w{1,99}:?\?|\bset\s+-\w{0,9}u|nounset")

@@ -61,7 +61,7 @@ AGENTS = {
             files=("settings.json",),
             path=("hooks", "PreToolUse"),
             matcher="Bash|Monitor",
-            afterwards="It counts from the next session on; `/hooks` shows it.",
+            afterwards="It takes effect in the next session; `/hooks` shows it.",
         ),
         AgentSettings(
             agent="codex",
@@ -82,7 +82,7 @@ AGENTS = {
             path=("hooks", "BeforeTool"),
             matcher="^run_shell_command$",
             extra=(("name", "nacre"),),
-            afterwards="It counts from the next session on; `/hooks` shows it.",
+            afterwards="It takes effect in the next session; `/hooks` shows it.",
         ),
         AgentSettings(
             agent="cursor",

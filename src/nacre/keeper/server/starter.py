@@ -12,11 +12,9 @@ from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import CANCELLED
 from nacre.keeper.protocol.messages import ADOPT, FAILED, STARTED, MalformedMessage, StartMessage
 from nacre.keeper.protocol.task_dir import STDIN
-from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
 from nacre.keeper.server.run import Run, RunningTask, encode_ended
 from nacre.keeper.server.supervisor import RunCommands, Supervisor
 from nacre.keeper.server.task.record import TaskRecord
-from nacre.keeper.server.task_record import TaskRecord
 from nacre.keeper.spawn.shell import Shell
 from nacre.keeper.spawn.spawner import ShellSpawner
 from nacre.keeper.spawn.standby import Standby

@@ -1,4 +1,4 @@
-"""Every rule, and the commands it looks at. A rule's file is loaded when such a command is met: starting is quick."""
+"""Every rule, and the commands that it checks. A rule's file is loaded when such a command occurs: starts are fast."""
 
 from __future__ import annotations
 

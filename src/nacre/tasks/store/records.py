@@ -115,7 +115,7 @@ def parse_status_file(data: Mapping[str, Any]) -> StatusFile:
         log = data["log"]
         pieces = log["pieces"]
         if type(pieces) is not list or len(pieces) > _MAX_PIECES:
-            raise ValueError("pieces")
+            raise ValueError("invalid pieces")
         left = data["running"]
         return StatusFile(
             outcome=_outcome(data["outcome"]),

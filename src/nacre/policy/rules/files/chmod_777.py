@@ -1,8 +1,8 @@
-"""chmod-777: making a whole tree writable for everybody.
+"""chmod-777: makes a whole tree writable for all users.
 
-Why      every account on the machine may then change the files, programs and keys among them; the old modes are lost.
-Instead  give the owner what is missing: `chmod -R u+rwX dir`; one file by its name.
-Misses   a mode that only running it would tell; access lists (`setfacl`).
+Why      every account on the machine can then change the files, including programs and keys; the old modes are lost.
+Instead  give the owner the missing rights: `chmod -R u+rwX dir`; or name one file.
+Misses   a mode that is known only at run time; access lists (`setfacl`).
 """
 
 from __future__ import annotations

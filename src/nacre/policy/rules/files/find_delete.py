@@ -1,8 +1,8 @@
-"""find-delete: `find` deleting all it finds in the working directory, or by a pattern in the whole file system.
+"""find-delete: `find` deletes everything in the working directory, or files of one pattern in the whole file system.
 
-Why      `find . -delete` takes `.git` with it; `-type f` alone is no choice, and tests behind `-delete` come too late.
-Instead  say which files, before `-delete`: `find . -name '*.pyc' -delete`.
-Misses   a choice that happens to fit everything (`-size +0`); a name that is put into a text (`-exec sh -c 'rm {}'`).
+Why      `find . -delete` takes `.git` with it; `-type f` alone selects nothing; tests after `-delete` have no effect.
+Instead  name the files before `-delete`: `find . -name '*.pyc' -delete`.
+Misses   a test that matches everything (`-size +0`); a name that is inserted into a script (`-exec sh -c 'rm {}'`).
 """
 
 from __future__ import annotations

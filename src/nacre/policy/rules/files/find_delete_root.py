@@ -1,9 +1,9 @@
-"""find-delete-root: `find` deleting all it finds in the root, a home or a system directory.
+"""find-delete-root: `find` deletes everything in the root, a home or a system directory.
 
-Why      nothing brings it back; `-type f` alone is no choice.
-Instead  start in the directory that is meant, and say which files: `find build -name '*.o' -delete`.
-Misses   a choice that happens to fit everything (`-size +0`); a name that is put into a text (`-exec sh -c 'rm {}'`);
-         `find-delete` looks at the working directory.
+Why      it cannot be undone; `-type f` alone selects nothing.
+Instead  start in the directory that you mean, and name the files: `find build -name '*.o' -delete`.
+Misses   a test that matches everything (`-size +0`); a name that is inserted into a script (`-exec sh -c 'rm {}'`);
+         `find-delete` covers the working directory.
 """
 
 from __future__ import annotations

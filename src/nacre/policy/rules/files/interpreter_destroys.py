@@ -1,9 +1,9 @@
-"""interpreter-destroys: deleting precious places from a one-liner or here-document in another language.
+"""interpreter-destroys: a one-liner or here-document in another language deletes precious places.
 
-Why      `shutil.rmtree(os.getcwd())` is `rm -rf .` in other words. Commands that such code starts are read as if they
-         stood in the script; this rule is about its own calls.
+Why      `shutil.rmtree(os.getcwd())` does the same as `rm -rf .`. Commands that such code starts are checked like those
+         of the script; this rule checks the code's own calls.
 Instead  name the directory: `shutil.rmtree("build")`.
-Misses   a path that comes from a variable, an argument or a file; code in files that are already there.
+Misses   a path that comes from a variable, an argument or a file; code in existing files.
 """
 
 from __future__ import annotations

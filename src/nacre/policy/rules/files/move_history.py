@@ -1,8 +1,8 @@
-"""move-history: moving a repository's `.git` away.
+"""move-history: moves a repository's `.git` away.
 
-Why      what is left is no repository, and in a scratch directory the history does not last.
-Instead  `cp -a .git` or `git clone --mirror`, if a copy is wanted.
-Misses   `mv` of the directory that holds it; `.[!.]*`.
+Why      the rest is not a repository, and a history in a temporary directory is soon deleted.
+Instead  `cp -a .git` or `git clone --mirror` to get a copy.
+Misses   `mv` of its parent directory; `.[!.]*`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""move-system: moving the root's directories, a home or a system directory away.
+"""move-system: moves the root's directories, a home or a system directory away.
 
-Why      nothing finds its programs, libraries or files any more, and what would move them back is among them.
-Instead  copy what is needed (`cp -a`), or move the one file that is meant.
-Misses   a link that leads there; a path that only running the command would tell; all that is in the working directory,
-         which people do move.
+Why      programs do not find their libraries and files any more, and the program to move them back is among them.
+Instead  copy what is needed (`cp -a`), or move the one file that you mean.
+Misses   a link that leads there; a path that is known only at run time; everything in the working directory, which is
+         often moved on purpose.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""move-to-null: moving a file to /dev/null, which deletes it, or puts it in the place of the device.
+"""move-to-null: moves a file to /dev/null, which deletes it or replaces the device.
 
-Why      as root the file replaces /dev/null and every program that writes there fills it; otherwise it is lost.
-Instead  `rm file`, if it should go.
-Misses   other devices; a target that only running it would tell.
+Why      as root the file replaces /dev/null, and programs that write there fill the disk; otherwise it is lost.
+Instead  `rm file` to delete it.
+Misses   other devices; a target that is known only at run time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""owner-recursive: changing owners or modes of a system directory, a home or the root, with all that is in it.
+"""owner-recursive: changes owners or modes of everything in a system directory, a home or the root.
 
-Why      programs stop working when their files change hands (sudo, ssh), and nobody remembers how it was.
-Instead  name the directory that is yours: `chown -R me ./data`.
-Misses   the same done file by file (`find / -exec chown …`).
+Why      programs stop working when their files change owner (sudo, ssh), and the old state is not recorded.
+Instead  name your own directory: `chown -R me ./data`.
+Misses   the same change, file by file (`find / -exec chown …`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""rm-precious: deleting what a task cannot own: system directories, the working directory, a repository's history.
+"""rm-precious: deletes what no task owns: system directories, the working directory, a repository's history.
 
-Why      it does not come back. A bare `*` or `.` depends on where the command happens to run, `"$X"/*` on X being set.
+Why      it cannot be undone. A bare `*` or `.` depends on where the command happens to run, `"$X"/*` on X being set.
 Instead  name the directory (`rm -rf ./build`, `build/*`), or write `"${X:?}"/*`, which stops when X is empty.
-Misses   a link that leads there; a directory of yours that matters just as much (`~/thesis`); of all that `find` has
-         found, files that are deleted on a condition, whatever it is, or in a text (`xargs -I{} sh -c 'rm {}'`); what a
-         container has of this machine (`docker run -v /:/host alpine rm -rf /host`).
+Misses   a link that leads there; a directory of yours that matters just as much (`~/thesis`); of the files that
+         `find` has found, those deleted on any condition, or by a script (`xargs -I{} sh -c 'rm {}'`); files of
+         this machine that a container mounts (`docker run -v /:/host alpine rm -rf /host`).
 """
 
 from __future__ import annotations

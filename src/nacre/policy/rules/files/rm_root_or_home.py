@@ -1,9 +1,9 @@
-"""rm-root-or-home: deleting the whole file system, or somebody's home.
+"""rm-root-or-home: deletes the whole file system, or a user's home.
 
-Why      nothing brings it back, and no task needs it.
-Instead  name the one directory that has to go.
-Misses   a link that leads there; a path that only running the command would tell (`rm-precious` looks at those); what a
-         container has of this machine (`docker run -v /:/host alpine rm -rf /host`).
+Why      it cannot be undone, and no task needs it.
+Instead  name the one directory to delete.
+Misses   a link that leads there; a path that is known only at run time (see `rm-precious`); files of this machine that
+         a container mounts (`docker run -v /:/host alpine rm -rf /host`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""shred-wipe: overwriting files beyond recovery, where they are not one's own or not named.
+"""shred-wipe: overwrites files beyond recovery that are not the user's or not named.
 
-Why      what is overwritten cannot even be recovered from the disk.
+Why      overwritten data cannot even be recovered from the disk.
 Instead  name the file: `shred -u secrets.txt`.
-Misses   files that come through a list (`xargs shred`); files that matter and are named.
+Misses   files from a list (`xargs shred`); files that matter and are named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How git is called: which subcommand, with what, where; and which pathspecs mean the whole working tree."""
+"""Parses calls of git: subcommand, arguments, directory; and finds pathspecs that match the whole working tree."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""git-add-blind: staging everything there is, unseen.
+"""git-add-blind: stages everything without review.
 
-Why      secrets, build results and other people's changes get into the commit with the work.
+Why      secrets, build results and other people's changes get into the commit.
 Instead  name the files: `git add src/app.py`; `git add -u` for what git already tracks.
-Misses   aliases from the configuration; a list from elsewhere (`--pathspec-from-file=f`, `git add $(…)`).
+Misses   aliases from the configuration; a list from another source (`--pathspec-from-file=f`, `git add $(…)`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""git-branch-delete-force: deletes a branch whether or not its commits are anywhere else.
+"""git-branch-delete-force: deletes a branch even if its commits are nowhere else.
 
-Why      commits that only this branch holds are hard to find again, and in time are deleted.
+Why      commits that are only on this branch are hard to find again, and git deletes them in time.
 Instead  `git branch -d`, which stops if the branch is not merged.
 Misses   `git update-ref -d` (see git-history-rewrite); aliases.
 """

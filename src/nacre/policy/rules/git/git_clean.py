@@ -1,6 +1,6 @@
 """git-clean: deletes all files that git does not track.
 
-Why      git has no copy of them: new work, with `-x` also ignored files such as `.env`.
+Why      git has no copy of these files: new work and, with `-x`, ignored files such as `.env`.
 Instead  `git clean -n` to see the list, then delete by name.
 Misses   `clean.requireForce=false` in the configuration, where `-f` is not needed.
 """

@@ -1,8 +1,8 @@
-"""git-history-rewrite: changes old commits, or deletes what would bring them back.
+"""git-history-rewrite: changes old commits, or deletes the reflog, from which they could be restored.
 
-Why      the reflog is how lost commits are found again; rewritten history no longer fits anybody's copy.
+Why      lost commits can be found in the reflog only; a rewritten history no longer fits other people's copies.
 Instead  a new commit on top, or a copy of the repository first.
-Misses   rebase and `commit --amend` (free: the reflog undoes them); `git update-ref --stdin`; tools run through java.
+Misses   rebase and `commit --amend` (allowed: the reflog has them); `git update-ref --stdin`; tools run through java.
 """
 
 from __future__ import annotations

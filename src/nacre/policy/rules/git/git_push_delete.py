@@ -1,8 +1,8 @@
 """git-push-delete: deletes branches or tags on the remote.
 
-Why      they are gone for everybody; commits that only they held are lost with them.
+Why      they are deleted for everyone, and with them the commits that are on no other branch.
 Instead  leave it to the user, or to the merge request that closes the branch.
-Misses   hosts' own tools and APIs (`gh api`: see gh-delete); aliases.
+Misses   tools and APIs of the host (`gh api`: see gh-delete); aliases.
 """
 
 from __future__ import annotations

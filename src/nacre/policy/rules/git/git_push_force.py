@@ -2,7 +2,7 @@
 
 Why      the remote's history is shared; the agent may not rewrite it alone.
 Instead  `git push --force-with-lease`, or push a new branch.
-Misses   git aliases, `remote.*.push` and `remote.*.mirror` that are configured already; a command built at run
+Misses   git aliases, `remote.*.push` and `remote.*.mirror` in the configuration; a command built at run
          time (`$CMD`).
 """
 

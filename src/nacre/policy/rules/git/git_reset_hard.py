@@ -1,7 +1,7 @@
-"""git-reset-hard: throws away every change that is not committed; with `--merge`, those that are staged.
+"""git-reset-hard: discards every uncommitted change; with `--merge`, every staged change.
 
-Why      git keeps no copy of what was never committed or stashed.
-Instead  `git stash` first, or `git reset --keep`, which stops rather than lose a change.
+Why      git has no copy of changes that were never committed or stashed.
+Instead  `git stash` first, or `git reset --keep`, which stops if a change would be lost.
 Misses   `git read-tree --reset -u` and other plumbing; aliases.
 """
 

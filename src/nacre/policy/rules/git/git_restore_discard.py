@@ -1,6 +1,6 @@
-"""git-restore-discard: overwrites all changed files with what git has.
+"""git-restore-discard: overwrites all changed files with git's versions.
 
-Why      changes that are neither staged nor committed are gone.
+Why      changes that are neither staged nor committed are lost.
 Instead  `git stash`, or name the files.
 Misses   `--pathspec-from-file`; one file after the other.
 """

@@ -1,7 +1,7 @@
-"""git-rm-all: deletes every tracked file, changed ones too.
+"""git-rm-all: deletes every tracked file, including changed ones.
 
-Why      with `-f`, edits that are not committed go with them; the rest has to be brought back from the last commit.
-Instead  name the files; `git rm -r --cached .` leaves them where they are.
+Why      with `-f`, uncommitted edits are lost; the rest must be restored from the last commit.
+Instead  name the files; `git rm -r --cached .` keeps them on disk.
 Misses   one directory after the other; `--pathspec-from-file`.
 """
 

@@ -1,7 +1,7 @@
 """git-stash-drop: deletes stashed changes.
 
 Why      a stash is the only copy of its changes; the agent may not know whose they are.
-Instead  `git stash pop`, which drops a stash only once it is applied; or leave it.
+Instead  `git stash pop`, which drops a stash after it is applied; or keep it.
 Misses   `git reflog delete refs/stash@{0}`; aliases.
 """
 

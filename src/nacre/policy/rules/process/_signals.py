@@ -1,4 +1,4 @@
-"""How kill, pkill and killall are called: with which signal, at whom."""
+"""Parses calls of kill, pkill and killall: the signal and the targets."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""fork-bomb: a program that starts copies of itself without end.
+"""fork-bomb: starts copies of itself without end.
 
-Why      the machine stops answering, for everybody on it.
-Instead  a loop with a known number of rounds (`for i in $(seq 4)`), `xargs -P`.
-Misses   a script that starts its own file (`$0 & $0`); loops in other languages that are written in another way.
+Why      the machine stops responding, for all its users.
+Instead  a loop with a fixed number of rounds (`for i in $(seq 4)`), `xargs -P`.
+Misses   a script that starts its own file (`$0 & $0`); other forms of such loops in other languages.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""kill-everything: a signal to every process there is, or to the first one.
+"""kill-everything: signals every process, or process 1.
 
-Why      the agent, its shell and whatever else the user runs die with the rest.
+Why      the agent, its shell and all other programs of the user are killed.
 Instead  kill by process id, or `pkill -x` with a program's full name.
 Misses   lists made at run time (`kill $(ps -e -o pid=)`); `fuser -k`.
 """

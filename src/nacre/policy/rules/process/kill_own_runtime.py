@@ -1,8 +1,8 @@
-"""kill-own-runtime: kills every process of a name that the agent itself may go by.
+"""kill-own-runtime: kills every process with a name that the agent itself may have.
 
-Why      `pkill python` takes the agent's own interpreter with it, and every other one; so does `pkill bash` its shell.
+Why      `pkill python` also kills the agent's interpreter, and `pkill bash` its shell.
 Instead  kill by process id, or by a pattern that only your process matches (`pkill -f 'python server.py'`).
-Misses   parts of a name (`pkill pyth`); names from elsewhere (`kill $(pidof python)`).
+Misses   parts of a name (`pkill pyth`); process ids from other commands (`kill $(pidof python)`).
 """
 
 from __future__ import annotations

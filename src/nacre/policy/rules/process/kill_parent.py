@@ -1,9 +1,9 @@
-"""kill-parent: the signals KILL and STOP to whoever started this shell.
+"""kill-parent: sends KILL or STOP to the process that started this shell.
 
-Why      that is the agent, or what keeps its shell: nobody would be left to read the result.
+Why      that process is the agent, or the keeper of its shell: nothing would be left to read the result.
 Instead  `exit`, which ends the shell itself.
-Misses   signals that can be ignored (`kill $PPID`): nacre's keeper ignores them, another parent may not. The
-         number found another way (`ps -o ppid= -p $$`, `/proc/self/status`).
+Misses   signals that can be ignored (`kill $PPID`): nacre's keeper ignores them, another parent may not. Other
+         ways to find the process id (`ps -o ppid= -p $$`, `/proc/self/status`).
 """
 
 from __future__ import annotations

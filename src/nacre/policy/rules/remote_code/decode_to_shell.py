@@ -1,8 +1,8 @@
-"""decode-to-shell: running text that came out of base64 or its like.
+"""decode-to-shell: runs text that was decoded from base64 or a similar encoding.
 
-Why      an encoding hides from every reader, and from this checker, what would run.
-Instead  write the commands as they are.
-Misses   an encoding of one's own; a file decoded in an earlier call.
+Why      an encoding hides the commands from readers and from this checker.
+Instead  write the commands without encoding.
+Misses   a self-made encoding; a file decoded in an earlier call.
 """
 
 from __future__ import annotations

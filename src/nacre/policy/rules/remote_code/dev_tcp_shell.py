@@ -1,6 +1,6 @@
-"""dev-tcp-shell: a shell bound to a network connection that bash itself opens.
+"""dev-tcp-shell: connects a shell to a network connection that bash opens.
 
-Why      whoever is at the other end works on this machine with our rights.
+Why      the remote side can do anything on this machine that the user can.
 Instead  `timeout 1 bash -c '</dev/tcp/host/port'` to see whether a port answers; `curl` to talk to a server.
 Misses   a connection opened in one call and used in the next.
 """

@@ -1,7 +1,7 @@
-"""download-to-shell: running text straight from the network.
+"""download-to-shell: runs text directly from the network.
 
-Why      nobody has read what runs, the server may answer differently next time, and half an answer runs as well.
-Instead  `curl -fsSLo install.sh URL`, read it, then ask for it to be run.
+Why      the text is not reviewed, may differ at the next download, and also runs if only half of it arrives.
+Instead  `curl -fsSLo install.sh URL`, read it, then ask the user to have it run.
 Misses   programs that fetch and run themselves (`npx`, `pip install`, `deno run`); a file fetched in an earlier call.
 """
 

@@ -1,8 +1,8 @@
-"""netcat-shell: a shell whose orders come over the network.
+"""netcat-shell: connects a shell to the network with netcat or a similar program.
 
-Why      whoever is at the other end works on this machine with our rights.
+Why      the remote side can do anything on this machine that the user can.
 Instead  `ssh` for working on another machine; `nc -zv host port` to see whether a port answers.
-Misses   tunnels by other programs (chisel, ngrok, ssh -R), or in a language of their own.
+Misses   tunnels by other programs (chisel, ngrok, ssh -R), or with a custom protocol.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds what SQL and mongo code would destroy."""
+"""Finds destructive statements in SQL and mongo code."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """cloud-delete: deletes a whole bucket, project, resource group or database in the cloud.
 
-Why      it cannot be undone from here, and the account may be the one in production.
+Why      it cannot be undone from here, and the account may be in production.
 Instead  list it first, and let the user delete it.
-Misses   most services; prefixes below a bucket; consoles and APIs.
+Misses   other services; prefixes below a bucket; consoles and APIs.
 """
 
 from __future__ import annotations

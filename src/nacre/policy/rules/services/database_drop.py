@@ -1,9 +1,9 @@
-"""database-drop: deletes a whole database: a schema, a keyspace, all the keys of a server.
+"""database-drop: deletes a whole database, schema or keyspace, or all keys of a server.
 
 Why      it cannot be undone without a backup, and the connection may not be to the test database.
-Instead  a dump first, or only the table that has to go.
+Instead  make a dump first, or drop single tables.
 Misses   tables and rows (`DROP TABLE`, `TRUNCATE`, `DELETE`), which are everyday work; a database that is a file;
-         statements in files (`psql -f`), from programs, or put together by the database itself.
+         statements in files (`psql -f`), from programs, or composed by the database.
 """
 
 from __future__ import annotations

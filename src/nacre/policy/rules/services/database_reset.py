@@ -1,6 +1,6 @@
-"""database-reset: a framework's command that empties or rebuilds its database.
+"""database-reset: empties or rebuilds the database of a framework.
 
-Why      all the data goes, and which database it is depends on settings that are not in the command.
+Why      all data is deleted, and the command does not say which database: that depends on settings.
 Instead  migrate forward, or name the test environment.
 Misses   a project's own tasks and scripts.
 """

@@ -1,8 +1,8 @@
 """docker-prune: `system prune` of all images or volumes that no container uses, and `system reset`.
 
-Why      volumes hold data (databases) that exists nowhere else; images of stopped work must be built or pulled again.
+Why      volumes hold data (databases) that exists nowhere else; the images must be built or pulled again.
 Instead  `docker image prune`, or remove by name.
-Misses   one kind at a time, which is free (`docker image prune -a`, `docker volume prune`); `docker compose down -v`;
+Misses   single kinds, which is allowed (`docker image prune -a`, `docker volume prune`); `docker compose down -v`;
          `docker volume rm $(docker volume ls -q)` and other lists made at run time.
 """
 

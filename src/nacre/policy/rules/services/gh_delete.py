@@ -1,6 +1,6 @@
-"""gh-delete: deletes a repository, or something in one, on its host.
+"""gh-delete: deletes a repository, or parts of it, on its host.
 
-Why      issues, releases and history go for everybody; a repository does not come back by itself.
+Why      issues, releases and history are deleted for everyone; only the host can restore a repository.
 Instead  archive it, or let the user delete it.
 Misses   the same request through curl; GraphQL mutations.
 """

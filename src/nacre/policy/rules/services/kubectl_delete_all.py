@@ -1,8 +1,8 @@
-"""kubectl-delete-all: deletes all objects of a kind, or a namespace with all that is in it.
+"""kubectl-delete-all: deletes all objects of a kind, or a whole namespace.
 
-Why      a namespace goes with its workloads, secrets and volumes, and the wrong context makes it production.
+Why      a namespace includes workloads, secrets and volumes; with the wrong context they are those of production.
 Instead  delete by name, or by the file that made it (`kubectl delete -f deploy.yaml`).
-Misses   a selector that everything matches; `kubectl delete crd`; lists made at run time.
+Misses   a selector that matches everything; `kubectl delete crd`; lists made at run time.
 """
 
 from __future__ import annotations

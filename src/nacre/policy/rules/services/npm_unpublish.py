@@ -1,8 +1,8 @@
-"""npm-unpublish: takes a published package, or a version of it, off the registry.
+"""npm-unpublish: removes a published package, or a version of it, from the registry.
 
-Why      whatever depends on it breaks, and a version's number can never be used again.
+Why      packages that depend on it break, and the version number can never be used again.
 Instead  `npm deprecate`, which warns and can be undone.
-Misses   other registries; `cargo yank` and `gem yank` (free: what is yanked stays there).
+Misses   other registries; `cargo yank` and `gem yank` (allowed: yanked packages stay available).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """terraform-destroy: deletes the infrastructure that a configuration describes.
 
-Why      machines, networks and databases go with their data.
+Why      machines, networks and databases are deleted with their data.
 Instead  `terraform plan -destroy` shows what would go.
 Misses   an `apply` of a plan file that destroys; an `apply` whose configuration has become empty.
 """

@@ -1,8 +1,8 @@
 """crontab-remove: deletes all of a user's cron jobs.
 
-Why      no copy is kept, and `-r` stands next to `-e` on the keyboard.
+Why      no copy is kept, and `-r` is next to `-e` on the keyboard.
 Instead  save it (`crontab -l > crontab.bak`), then install an edited copy (`crontab file`).
-Misses   `crontab file` with a file that holds less than before; the files in /var/spool/cron themselves.
+Misses   `crontab file` with a file that has fewer entries; changes of files in /var/spool/cron.
 """
 
 from __future__ import annotations

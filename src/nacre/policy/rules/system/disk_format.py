@@ -1,8 +1,8 @@
-"""disk-format: making a filesystem, or changing how a disk is divided.
+"""disk-format: makes a file system, or changes the partitions of a disk.
 
-Why      what was on the disk is gone, and the machine may not start again.
+Why      the data on the disk is lost, and the machine may not boot again.
 Instead  list first (`lsblk -f`, `fdisk -l`); work on an image file (`truncate -s 1G disk.img && mkfs.ext4 disk.img`).
-Misses   a formatter that is not listed here; a program's own dialogue.
+Misses   a formatter that is not listed here; interactive programs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""disk-write: writing straight onto a disk, past its filesystem.
+"""disk-write: writes directly to a disk, bypassing its file system.
 
-Why      the first block written destroys what is there, and there is no way back.
-Instead  write to a file, or let the person at the machine write the disk.
-Misses   a program of one's own that opens the device; a device whose name only running it would tell (`of=$DISK`).
+Why      the first written block destroys data, and it cannot be undone.
+Instead  write to a file, or let the user write the disk.
+Misses   a custom program that opens the device; a device name that is known only at run time (`of=$DISK`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""firewall-flush: taking the machine's firewall away.
+"""firewall-flush: removes the machine's firewall.
 
-Why      every port is open, or, with a strict default, every connection is cut, the user's too.
-Instead  list the rules (`iptables -S`, `nft list ruleset`) and change the one that is meant.
-Misses   single rules that open everything; firewalls of a cloud.
+Why      all ports are open, or, with a strict default, all connections are cut, including the user's.
+Instead  list the rules (`iptables -S`, `nft list ruleset`) and change the one that you mean.
+Misses   single rules that open everything; cloud firewalls.
 """
 
 from __future__ import annotations

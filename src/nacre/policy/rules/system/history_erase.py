@@ -1,8 +1,8 @@
-"""history-erase: empties or removes the record of a shell's commands.
+"""history-erase: empties or removes a shell's history file.
 
-Why      the user's own history goes with it; wiping traces is not part of any task.
-Instead  leave it; a single entry can go with `history -d`.
-Misses   the path in a variable (`> "$HISTFILE"`); `unset HISTFILE` (free: it only stops recording); editors.
+Why      it is the user's history, and erasing traces is not part of any task.
+Instead  leave it; `history -d` removes a single entry.
+Misses   the path in a variable (`> "$HISTFILE"`); `unset HISTFILE` (allowed: it only stops recording); editors.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """shutdown: stops or restarts the machine.
 
-Why      the agent, the session and everybody else's work end with it.
+Why      the agent, the session and the work of all users end.
 Instead  restart the one service: `systemctl restart name`.
-Misses   D-Bus calls; a kernel crash by other means than `/proc/sysrq-trigger`.
+Misses   D-Bus calls; a kernel crash other than by `/proc/sysrq-trigger`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""ssh-write: changing keys, authorised keys or settings of ssh.
+"""ssh-write: changes keys, authorised keys or settings of ssh.
 
-Why      a line in `authorized_keys` lets somebody in; a lost key locks the user out.
-Instead  keep keys and settings of a task apart: `ssh -F ./ssh_config`, `ssh-keygen -f ./key`.
+Why      a line in `authorized_keys` gives another person access; a lost key locks the user out.
+Instead  use separate keys and settings for a task: `ssh -F ./ssh_config`, `ssh-keygen -f ./key`.
 Misses   `ssh-keygen` and `ssh-copy-id`, which are daily work, as are known_hosts and modes.
 """
 

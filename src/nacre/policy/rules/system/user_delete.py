@@ -1,8 +1,8 @@
-"""user-delete: deleting an account, or its password.
+"""user-delete: deletes an account, or its password.
 
-Why      its files are left without an owner, or anybody may log in.
+Why      its files have no owner any more, or anyone can log in.
 Instead  `usermod -L name` locks it, and can be undone.
-Misses   accounts that a directory service keeps.
+Misses   accounts of a directory service.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""write-etc: changing the machine's own settings.
+"""write-etc: changes the machine's settings.
 
-Why      a line in /etc can lock everybody out, and it outlives the task.
-Instead  write the file into the project and let the person at the machine install it.
-Misses   programs that change settings themselves (`systemctl enable`, `useradd`); editors at a terminal; a path that
-         only running it would tell (`"$ROOT"/etc/hosts`).
+Why      a line in /etc can lock all users out, and the change outlives the task.
+Instead  write the file into the project and let the user install it.
+Misses   programs that change settings themselves (`systemctl enable`, `useradd`); editors at a terminal; a path
+         that is known only at run time (`"$ROOT"/etc/hosts`).
 """
 
 from __future__ import annotations

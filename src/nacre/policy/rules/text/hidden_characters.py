@@ -1,8 +1,8 @@
-"""hidden-characters: characters that nobody sees, or that turn the order of the others round.
+"""hidden-characters: contains characters that are invisible or reverse the order of others.
 
 Why      the text that runs is not the text that a person reads and approves.
-Instead  write it without them; in a string, by its escape: `$'\\u200b'`.
-Misses   letters that look like others (Cyrillic ones among Latin).
+Instead  write it without them; in a string, use the escape: `$'\\u200b'`.
+Misses   look-alike letters (Cyrillic ones among Latin).
 """
 
 from __future__ import annotations

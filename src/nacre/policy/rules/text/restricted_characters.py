@@ -2,8 +2,8 @@
 
 Why      some tools allow one simple command at a time, and nothing that could hide a second one. Off unless a policy
          names it: `Policy(decisions={"restricted-characters": Decision.REFUSE})`.
-Instead  run the commands one by one, or let the other rules look at what would run.
-Misses   newlines and `|`, which the rule it is modelled on allows.
+Instead  run the commands one by one, or rely on the other rules, which check what would run.
+Misses   newlines and `|`, which the original of this rule allows.
 """
 
 from __future__ import annotations

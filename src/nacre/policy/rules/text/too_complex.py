@@ -1,8 +1,8 @@
-"""too-complex: a text that is nested too deeply, or runs too much, to be read to its end.
+"""too-complex: a command that is too deeply nested or too long to be checked completely.
 
-Why      what could not be read was not checked; the root may be deleted in it, so no policy lets it pass.
+Why      the unread part was not checked and may delete the root, so no policy allows it.
 Instead  write it to a file, in simpler steps.
-Misses   nothing that it knows of: this is where the checker says that it stopped.
+Misses   nothing known: the checker reports here that it stopped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expected values to compare with."""
+"""Plain bash as a reference: its output, to compare with results of nacre."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def captured_text(text: str | bytes = b"") -> Captured:
     return Captured(head=data, total_bytes=len(data))
 
 
-def plainly(text: str | bytes, cwd: Path | None = None) -> tuple[int | None, bytes, bytes]:
+def run_in_plain_bash(text: str | bytes, cwd: Path | None = None) -> tuple[int | None, bytes, bytes]:
     """Run the command in plain bash; return exit code, stdout and stderr."""
     words = ["bash", "-c", "--", text]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=cwd)
@@ -23,5 +23,5 @@ def plainly(text: str | bytes, cwd: Path | None = None) -> tuple[int | None, byt
 
 
 def parts(result: Result) -> tuple[int | None, bytes, bytes]:
-    """Return exit code, stdout and stderr of a result that dropped no output, in the format of `plainly`."""
+    """Return exit code, stdout and stderr of a result that dropped no output, in the format of `run_in_plain_bash`."""
     return result.exit_code, result.out.head + result.out.tail, result.err.head + result.err.tail

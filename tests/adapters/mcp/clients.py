@@ -97,7 +97,7 @@ class Raw:
             if not select.select([self.process.stdout], [], [], HANG_TIMEOUT_S)[0]:
                 pytest.fail(f"no answer; so far: {self._read!r}")
             data = os.read(self.process.stdout.fileno(), 65536)
-            assert data, f"the server is gone; so far: {self._read!r}"
+            assert data, f"the server has exited; so far: {self._read!r}"
             self._read += data
         line, _, self._read = self._read.partition(b"\n")
         message = json.loads(line)
