@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from mcp import Client
-from tests.adapters.mcp.door import ASKS, MODES, text_of
 
 from nacre.adapters.mcp.server import server_for
 from nacre.adapters.mcp.settings import ServerSettings
@@ -16,7 +15,7 @@ from nacre.profiles import profile_named
 from nacre.result import Exited
 from nacre.tasks import Tasks
 from nacre.types import ToolContext
-from tests.adapters.mcp.clients import ASKS, MODES
+from tests.adapters.mcp.clients import ASKS, MODES, text_of
 from tests.support.fake_keeper import ended_task, put, status_file
 
 pytestmark = pytest.mark.mcp
