@@ -69,6 +69,7 @@ class Command:
         self.script: str | None = None
         """The code that it would execute, if it is a shell or an interpreter."""
         self.frame: Frame = TOP
+        """Its surroundings: what runs it, its pipes, the operator before it."""
         self.is_function_call = False
         """True if it calls a function of the script, even if a program or builtin has that name."""
         self.cache: dict[str, object] = {}

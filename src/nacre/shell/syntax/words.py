@@ -5,7 +5,6 @@ The result is `Word`s. `expansions` reads the expansions in them.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Protocol
 
 from nacre.base.lazy_regex import lazy_regex
@@ -126,38 +125,27 @@ def _read_single_quoted(reader: Reader, parts: list[Part]) -> None:
 
 
 def read_double_quoted(reader: Reader, parts: list[Part]) -> None:
+    """Read from a double quote to the next one; in between, only `$`, backquotes and some escapes are special."""
     reader.pos += 1
-    before = len(parts)
-    _read_until(reader, parts, '"', _PLAIN_IN_DOUBLE, quotes="")
-    if len(parts) == before:
-        add_literal(parts, "", quoted=True)
-
-
-def _read_until(reader: Reader, parts: list[Part], closer: str, plain: re.Pattern[str], *, quotes: str) -> None:
-    """Read up to `closer`; only `$`, backquotes, some escapes and the quotes in `quotes` are special."""
-    text = reader.text
+    text, before = reader.text, len(parts)
     while reader.pos < reader.size:
-        if found := plain.match(text, reader.pos):
+        if found := _PLAIN_IN_DOUBLE.match(text, reader.pos):
             add_literal(parts, found.group(), quoted=True)
             reader.pos = found.end()
             continue
         character = text[reader.pos]
-        if character == closer:
-            reader.pos += 1
-            return
         if character == "$":
             reader.read_dollar(parts, quoted=True)
         elif character == "`":
             parts.append(reader.read_backquotes(quoted=True))
         elif character == "\\":
-            read_escape_in_double(reader, parts, closer)
-        elif character in quotes:
-            read_special(reader, parts)
+            read_escape_in_double(reader, parts, '"')
         else:
-            add_literal(parts, character, quoted=True)
             reader.pos += 1
-    if closer:
-        raise BashSyntaxError
+            if len(parts) == before:
+                add_literal(parts, "", quoted=True)
+            return
+    raise BashSyntaxError
 
 
 def read_escape_in_double(reader: Reader, parts: list[Part], closer: str) -> None:
