@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from nacre.approval.check import check_script
 from nacre.base.frozen import replace
 from nacre.base.threads import run_in_thread
+from nacre.cancel import run_unless_cancelled
 from nacre.errors import CheckUnavailable
 from nacre.policy.policy import Policy
 from nacre.result import Cancelled, NotStarted, Refused
@@ -85,24 +85,8 @@ async def _ask_user(verdict: Verdict, ctx: ToolContext) -> bool | None:
     said = ctx.approve(verdict)
     if not inspect.isawaitable(said):
         return bool(said)
-    reply_task = asyncio.ensure_future(said)
-    loop = asyncio.get_running_loop()
-    forget = None
-    cancelled = False
-    if ctx.cancel is not None:
+    return await run_unless_cancelled(ctx.cancel, _to_bool(said))
 
-        def stop() -> None:
-            nonlocal cancelled
-            cancelled = True
-            loop.call_soon_threadsafe(reply_task.cancel)
 
-        forget = ctx.cancel.on_cancel(stop)
-    try:
-        return bool(await reply_task)
-    except asyncio.CancelledError:
-        if cancelled:
-            return None
-        raise
-    finally:
-        if forget is not None:
-            forget()
+async def _to_bool(answer: Awaitable[object]) -> bool:
+    return bool(await answer)

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, run_unless_cancelled
 from nacre.engines.engine import Engine, passed_variables
 from nacre.engines.ray.cluster.connect import check_not_forked, connect, is_forked, load
 from nacre.engines.ray.cluster.connection import ClusterConnection, NodeLost
@@ -34,7 +34,6 @@ from nacre.engines.ray.run import RayRun
 from nacre.engines.ray.tasks import RayTasks
 from nacre.engines.ray.tasks_adapter import ClusterTasks
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.execution.start import run_unless_cancelled
 from nacre.planning.access import plan_sandbox
 from nacre.planning.paths import resolve_cwd
 from nacre.result import Cancelled, Ended, Event, Lost, Result, Started

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, run_unless_cancelled
 from nacre.engines.ray.cluster.connection import ClusterConnection, LeftCluster, NodeLost
 from nacre.engines.ray.cluster.futures import ignore_result
 from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
@@ -23,7 +23,6 @@ from nacre.engines.ray.node.task_ids import qualify_final
 from nacre.engines.ray.placement.resources import Lease
 from nacre.engines.ray.placement.slots import Slots
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.execution.start import run_unless_cancelled
 from nacre.keeper.client.events import KeeperLost, OutputChunk, RunEvent, RunStopped
 from nacre.keeper.protocol.ending import CANCEL
 from nacre.result import TaskRef
