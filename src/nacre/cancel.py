@@ -20,7 +20,7 @@ class Cancel:
     def __init__(self) -> None:
         self._lock = RLock()  # reentrant: a signal handler may cancel while this thread registers a callback
         self._is_cancelled = False
-        self._callbacks: dict[object, Callable[[], None]] = {}
+        self._callbacks: dict[object, Callable[[], object]] = {}
 
     def __repr__(self) -> str:
         return f"<Cancel {'thrown' if self._is_cancelled else 'ready'}>"
@@ -39,7 +39,7 @@ class Cancel:
         for callback in callbacks:
             callback()
 
-    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Register `callback`, or call it now if already cancelled. Returns a function that unregisters it."""
         key = object()
         with self._lock:
@@ -61,7 +61,7 @@ class _CallbackScope:
 
     __slots__ = ("_callback", "_cancel", "_forget")
 
-    def __init__(self, cancel: Cancel | None, callback: Callable[[], None]) -> None:
+    def __init__(self, cancel: Cancel | None, callback: Callable[[], object]) -> None:
         self._cancel = cancel
         self._callback = callback
         self._forget: Callable[[], None] | None = None
@@ -75,7 +75,7 @@ class _CallbackScope:
             self._forget()
 
 
-def call_on_cancel(cancel: Cancel | None, callback: Callable[[], None]) -> _CallbackScope:
+def call_on_cancel(cancel: Cancel | None, callback: Callable[[], object]) -> _CallbackScope:
     """Return a context manager: if `cancel` is thrown inside the block, or was before, it calls `callback` once, in the
     thread that throws it. None is never thrown.
 

@@ -150,7 +150,10 @@ class ToolContext:
 class Plan:
     """The plan of a run: every default filled in, every path absolute. No later stage makes decisions."""
 
+    request: Request
+    """The request that is carried out."""
     text: bytes
+    """The script for bash: the command, or what an engine runs in its place."""
     bash: str
     cwd: str
     env: Mapping[str, str]

@@ -48,9 +48,9 @@ class RunLimiter:
     def slot(self, cancel: Cancel | None = None) -> _Slot:
         """Return an async context manager that holds a permit. Its value is False if it was cancelled first.
 
-            async with limiter.slot(ctx.cancel) as admitted:
-                if admitted:
-                    await run()
+        async with limiter.slot(ctx.cancel) as admitted:
+            if admitted:
+                await run()
         """
         return _Slot(self, cancel)
 

@@ -74,6 +74,7 @@ def plan_for(
     spill = profile.spill if limits.spill is None else check_byte_count(limits.spill, "limits.spill")
     place = None if ctx.output_dir is None else output_directory(ctx.output_dir)
     return Plan(
+        request=request,
         text=text,
         bash=bash_path(),
         cwd=cwd,

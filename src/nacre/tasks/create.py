@@ -24,7 +24,7 @@ from nacre.protected_paths.restore_task import digest_of
 from nacre.redact.redactor import register_task_secrets
 from nacre.result import TaskRef
 from nacre.tasks.store import store as stores
-from nacre.types import Plan, Request, ToolContext
+from nacre.types import Plan, ToolContext
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REPLY_TIMEOUT_S = 5.0
@@ -56,9 +56,8 @@ def check_task_limit(plan: Plan) -> None:
 
 @contextmanager
 def new_task_dir(
-    request: Request,
-    ctx: ToolContext,
     plan: Plan,
+    ctx: ToolContext,
     kind: Literal["background", "promoted", "adopted"],
     *,
     began: float | None = None,
@@ -75,8 +74,8 @@ def new_task_dir(
             place,
             {
                 "kind": kind,
-                "command": request.command,
-                "description": request.description,
+                "command": plan.request.command,
+                "description": plan.request.description,
                 "cwd": plan.cwd,
                 "created": round(began or time.time(), 3),
                 "owner": {"uid": os.geteuid(), "pid": os.getpid(), "conversation": ctx.conversation_id},
@@ -121,9 +120,8 @@ def _log_name(plan: Plan, id: str) -> str:
 async def promote(
     run: RunHandle,
     collector: Collector,
-    request: Request,
-    ctx: ToolContext,
     plan: Plan,
+    ctx: ToolContext,
     began: float,
     protection: Protection | None,
 ) -> tuple[TaskRef | None, list[RunEvent]]:
@@ -134,7 +132,7 @@ async def promote(
     """
     if not isinstance(run, LocalRun):
         return None, []
-    with new_task_dir(request, ctx, plan, "promoted", began=began, protection=protection) as folder:
+    with new_task_dir(plan, ctx, "promoted", began=began, protection=protection) as folder:
         try:
             seen = _seed_log(folder, plan, collector)
             answer, meanwhile = await _request_adoption(run, folder, plan, seen=seen, detached=True, live=True)
@@ -153,13 +151,13 @@ async def promote(
 
 
 async def adopt(
-    run: LocalRun, request: Request, ctx: ToolContext, plan: Plan, began: float, protection: Protection | None
+    run: LocalRun, plan: Plan, ctx: ToolContext, began: float, protection: Protection | None
 ) -> TaskRef | str:
     """Adopt the leftovers of a run as a task. Return the task, or a message why not; an empty message if they have
     exited."""
     try:
         check_task_limit(plan)
-        with new_task_dir(request, ctx, plan, "adopted", began=began, protection=protection) as folder:
+        with new_task_dir(plan, ctx, "adopted", began=began, protection=protection) as folder:
             try:
                 answer, _ = await _request_adoption(run, folder, plan, seen=0, detached=plan.detach, live=False)
             except BaseException:

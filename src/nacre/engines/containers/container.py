@@ -86,9 +86,7 @@ class Container:
         """Start the container and wait until it is up. EngineUnavailable: it does not start; the error says why."""
         store = os.path.join(state_directory(), "containers")
         plan = self._plan(store)
-        with new_task_dir(
-            Request(f"{self.program} run {self.spec.image}"), ToolContext(), plan, "background"
-        ) as folder:
+        with new_task_dir(plan, ToolContext(), "background") as folder:
             self._folder, self.run_dirs = folder.path, os.path.join(folder.path, "letters")
             self._prepare()
             run = [self.program, "run", *_without_proxies(self.program)]
@@ -99,6 +97,7 @@ class Container:
 
     def _plan(self, store: str) -> Plan:
         return Plan(
+            request=Request(f"{self.program} run {self.spec.image}"),
             text=b"",
             bash=bash_path(),
             cwd="/",

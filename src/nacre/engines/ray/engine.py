@@ -34,9 +34,10 @@ from nacre.engines.ray.run import RayRun
 from nacre.engines.ray.tasks import RayTasks
 from nacre.engines.ray.tasks_adapter import ClusterTasks
 from nacre.errors import EngineUnavailable, InvalidRequest
+from nacre.execution.finish import result_of_unstarted
 from nacre.planning.access import plan_sandbox
 from nacre.planning.paths import resolve_cwd
-from nacre.result import Cancelled, Ended, Event, Lost, Result, Started
+from nacre.result import Cancelled, Ended, Event, Lost, Started
 from nacre.sandbox.resolve import SandboxPlan
 from nacre.types import Limits, Plan, Request, StrPath, ToolContext
 
@@ -155,26 +156,26 @@ class RayEngine(Engine):
         tells = state is not None
         return RayRun(self, lambda places: self._build_payload(places, plan, tells=tells), plan, state, self._retries)
 
-    def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+    def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:  # noqa: ARG002
         """Start a task on the node where it is placed, and yield its events; see `RayTasks`."""
-        return self._start_task(request, ctx, plan)
+        return self._start_task(plan, ctx)
 
-    async def _start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+    async def _start_task(self, plan: Plan, ctx: ToolContext) -> AsyncGenerator[Event, None]:
         cancel = ctx.cancel or Cancel()
         places = await run_unless_cancelled(cancel, self.slots())
         place = None if places is None else await places.find(cancel)
         if places is None or place is None:
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), redactor=plan.redactor))
+            yield Ended(result_of_unstarted(plan, Cancelled()))
             return
         lease, agent = place
         answer = None
         try:
-            answer = agent.call("start_task", self._build_payload(places, plan, tells=False), replace(request, env={}))
+            answer = agent.call("start_task", self._build_payload(places, plan, tells=False))
             events = await places.agents.wait_reply(agent, ignore_result(asyncio.wrap_future(answer.future())))
         except NodeLost as lost:
             places.on_lost(lease, lost, agent)
             outcome = Lost("its engine was closed" if places.closed else lost.reason)
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=outcome, redactor=plan.redactor))
+            yield Ended(result_of_unstarted(plan, outcome))
             return
         except BaseException:  # the caller will not learn of the task: cancel its start
             if answer is not None:

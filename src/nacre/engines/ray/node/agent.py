@@ -13,7 +13,6 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from nacre import __version__
-from nacre.base.frozen import replace
 from nacre.base.system import memory_file
 from nacre.capture import Collector
 from nacre.engines.local import LOCAL
@@ -31,7 +30,7 @@ from nacre.keeper.protocol.ending import CANCEL
 from nacre.protected_paths import Protection, restore_snapshot, take_snapshot
 from nacre.result import Event
 from nacre.tasks.tasks import Tasks
-from nacre.types import Plan, Request
+from nacre.types import Plan
 
 _MAX_REMEMBERED_RUNS = 10_000
 _MAX_STATE_BYTES = 4 * 1024 * 1024 + 1
@@ -96,8 +95,7 @@ class Agent:
                 run.cancel()
             collector = _collector(plan)
             undo.callback(collector.close)
-            request = Request(plan.text.decode("utf-8", "surrogateescape"))
-            foreground = ForegroundRun(run, collector, request, ctx, plan, protection)
+            foreground = ForegroundRun(run, collector, plan, ctx, protection)
             packs = EventBatches(foreground)
             undo.callback(packs.close)
             while packs.last is None:
@@ -167,11 +165,11 @@ class Agent:
 
     # tasks
 
-    async def start_task(self, sent: RunPayload, request: Request) -> list[Event] | InvalidRequest:
+    async def start_task(self, sent: RunPayload) -> list[Event] | InvalidRequest:
         """Start a task on this node. Return the events until it runs; an InvalidRequest is returned, not raised."""
         try:
             plan, ctx, _ = await localise(sent)
-            return [event async for event in start_background(replace(request, cwd=None), ctx, plan, LOCAL)]
+            return [event async for event in start_background(plan, ctx, LOCAL)]
         except InvalidRequest as error:
             return _translate_refusal(error, sent.workspace)
 

@@ -76,6 +76,7 @@ def strip_local(plan: Plan) -> Plan:
     """Return the plan without what only this process reads, or the node determines itself."""
     return replace(
         plan,
+        request=replace(plan.request, cwd=None, env={}, stdin=None),
         engine_data=None,
         redactor=None,
         sandbox_request=None,
