@@ -17,7 +17,7 @@ from nacre.errors import InvalidRequest
 from nacre.keeper.client.events import Adopted, AdoptionFailed, Promoted, RunEvent, RunStopped, TaskRunning
 from nacre.keeper.client.handle import RemoteRun, RunHandle
 from nacre.keeper.client.run import LocalRun
-from nacre.keeper.protocol.ending import EXIT
+from nacre.keeper.protocol.ending import EndKind
 from nacre.protected_paths import Protection, restore_snapshot
 from nacre.result import TaskRef
 from nacre.types import Plan, ToolContext
@@ -116,7 +116,9 @@ class ForegroundRun:
             self.notes += self._remote_run.notes
             self.unenforced_rules = self._remote_run.unenforced_rules
             return
-        if not (isinstance(last, RunStopped) and last.running and last.reason == EXIT and self._leftovers_stay):
+        if not (self._leftovers_stay and isinstance(last, RunStopped) and last.running):
+            return
+        if last.reason.kind is not EndKind.EXIT:
             return
         if isinstance(run, LocalRun):
             become: TaskRef | str

@@ -9,7 +9,7 @@ import signal
 from typing import TYPE_CHECKING, assert_never
 
 from nacre.keeper.client.events import FinalEvent, KeeperLost, OutcomeReported, Promoted, RunStopped, StartFailed
-from nacre.keeper.protocol.ending import CANCEL, LIMIT, TIMEOUT
+from nacre.keeper.protocol.ending import EndKind
 from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.result import (
     Cancelled,
@@ -50,17 +50,26 @@ def outcome_from(last: FinalEvent, plan: Plan) -> Outcome:
         case OutcomeReported(outcome):
             return outcome
         case RunStopped():
-            if last.reason == TIMEOUT:
-                return TimedOut(plan.timeout)
-            if last.reason == CANCEL:
-                return Cancelled()
-            if last.reason.startswith(LIMIT):
-                _, limit, allowed, used = last.reason.decode().split()
-                return OverLimit(limit, _number(allowed), _number(used))
+            return _outcome_of_stopped(last, plan)
+        case _:
+            assert_never(last)
+
+
+def _outcome_of_stopped(last: RunStopped, plan: Plan) -> Outcome:
+    match last.reason.kind:
+        case EndKind.TIMEOUT:
+            return TimedOut(plan.timeout)
+        case EndKind.CANCEL:
+            return Cancelled()
+        case EndKind.LIMIT:
+            limit = last.reason.limit
+            assert limit is not None
+            return OverLimit(limit.name, _shorten(limit.allowed), _shorten(limit.used))
+        case EndKind.EXIT | EndKind.KILL:
             code = os.waitstatus_to_exitcode(last.status)
             return Exited(code) if code >= 0 else Signalled(-code)
         case _:
-            assert_never(last)
+            assert_never(last.reason.kind)
 
 
 def _hint_for(number: int, plan: Plan) -> str:
@@ -73,10 +82,9 @@ def _hint_for(number: int, plan: Plan) -> str:
     return _HINTS.get(number, "")
 
 
-def _number(text: str) -> float:
-    """Parse a number, as an int if it is whole."""
-    value = float(text)
-    return int(value) if value.is_integer() else value
+def _shorten(value: float) -> float:
+    """Return the value as an int if it is whole."""
+    return int(value) if float(value).is_integer() else value
 
 
 def _seconds(count: float) -> str:

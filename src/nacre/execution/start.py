@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nacre.cancel import Cancel, call_on_cancel
 from nacre.keeper.client.events import RunStopped
 from nacre.keeper.client.handle import RunHandle, UnstartedRun
-from nacre.keeper.protocol.ending import CANCEL, TIMEOUT
+from nacre.keeper.protocol.ending import CANCELLED, TIMED_OUT
 from nacre.types import Plan
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def start_run(
         raise
     if not task.cancelled():
         return task.result()
-    return UnstartedRun(RunStopped(0, TIMEOUT if late else CANCEL, loop.time() - began, False, (), ()))
+    return UnstartedRun(RunStopped(0, TIMED_OUT if late else CANCELLED, loop.time() - began))
 
 
 def _close(task: asyncio.Future[RunHandle]) -> None:

@@ -37,7 +37,7 @@ from nacre.keeper.client.connection import TaskDirHandle
 from nacre.keeper.client.events import FinalEvent, KeeperLost, RunStopped, StartFailed
 from nacre.keeper.client.handle import UnstartedRun
 from nacre.keeper.client.run import LocalRun
-from nacre.keeper.protocol.ending import EXIT
+from nacre.keeper.protocol.ending import EndKind
 from nacre.planning.access import sandbox_request
 from nacre.planning.paths import resolve_cwd, resolve_workspace
 from nacre.planning.validate import absolute
@@ -328,7 +328,7 @@ class _ContainerRun(GuestRun):
             self._container.needs_check = True
         if isinstance(word, KeeperLost):  # the keeper would have killed the command, but is gone
             run_detached(self._bash, self._end, "9", "0.000")
-        unseen = isinstance(meant, RunStopped) and meant.reason != EXIT and not self.status.has_ended
+        unseen = isinstance(meant, RunStopped) and meant.reason.kind is not EndKind.EXIT and not self.status.has_ended
         if unseen and not self.never_started:  # it may still be running
             self._container.needs_check = True
             run_detached(self._bash, self._container.remove.encode())

@@ -19,7 +19,7 @@ from nacre.keeper.client.events import FinalEvent, KeeperLost, RunStopped, Start
 from nacre.keeper.client.handle import UnstartedRun
 from nacre.keeper.client.run import LocalRun, start
 from nacre.keeper.protocol.bootstrap import SHELL_MARKER
-from nacre.keeper.protocol.ending import EXIT
+from nacre.keeper.protocol.ending import EndKind
 from nacre.result import Process
 from nacre.types import Plan
 
@@ -142,7 +142,7 @@ class GuestStatus:
             prefix = b"remark "
             notes = (line.removeprefix(prefix) for line in lines if line.startswith(prefix))
             word = word._replace(notes=tuple(line.decode("utf-8", "replace") for line in notes))
-        if not isinstance(word, RunStopped) or word.reason != EXIT or b"ended" in lines:
+        if not isinstance(word, RunStopped) or word.reason.kind is not EndKind.EXIT or b"ended" in lines:
             return word
         if b"lost" in lines:
             remedy = "start in the workspace, or create it there first"

@@ -24,7 +24,7 @@ from nacre.engines.ray.placement.resources import Lease
 from nacre.engines.ray.placement.slots import Slots
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.keeper.client.events import KeeperLost, OutputChunk, RunEvent, RunStopped
-from nacre.keeper.protocol.ending import CANCEL
+from nacre.keeper.protocol.ending import CANCELLED
 from nacre.result import TaskRef
 from nacre.types import Plan
 
@@ -97,7 +97,7 @@ class RayRun:
             self._emit_lost(f"{self._lost}, and it could not be started again: {error.message}")
             return
         if held is None:
-            self._emit_final(FinalMessage(event=RunStopped(0, CANCEL, self._loop.time() - self._began, False, (), ())))
+            self._emit_final(FinalMessage(event=RunStopped(0, CANCELLED, self._loop.time() - self._began)))
             return
         if self._lost:
             note = f"[nacre: {self._lost}; the output below is from a new run]\n".encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from nacre.keeper.protocol.ending import EndReason
 from nacre.result import Outcome, Process, Result, StreamName, TaskRef
 
 
@@ -62,11 +63,11 @@ class RunStopped(NamedTuple):
     """The end of a run, as the keeper reports it."""
 
     status: int
-    reason: bytes
+    reason: EndReason
     duration: float
-    all_sleeping: bool
-    running: tuple[Process, ...]
-    killed_leftovers: tuple[Process, ...]
+    all_sleeping: bool = False
+    running: tuple[Process, ...] = ()
+    killed_leftovers: tuple[Process, ...] = ()
     """Leftovers that were killed, as requested."""
     out_of_memory: bool = False
     """The run was killed by SIGKILL, and the kernel's OOM killer was active meanwhile."""
@@ -115,7 +116,7 @@ def parse_stopped(fields: Sequence[bytes]) -> RunStopped:
     asleep, out_of_memory = (flag == 49 for flag in flags)
     return RunStopped(
         int(status),
-        reason,
+        EndReason.parse(reason),
         float(duration),
         asleep,
         _processes(rows, b"running"),

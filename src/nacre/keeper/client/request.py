@@ -10,7 +10,7 @@ from nacre.errors import KeeperFailed
 from nacre.keeper.client import connection as keepers
 from nacre.keeper.client.connection import PendingRun, TaskDirHandle
 from nacre.keeper.client.events import FinalEvent, RunStopped, StartFailed, parse_start_failed
-from nacre.keeper.protocol.ending import CANCEL
+from nacre.keeper.protocol.ending import CANCELLED
 from nacre.types import Plan
 
 _RETRY_DELAY_S = 0.002
@@ -18,7 +18,7 @@ _WAKE_AFTER_RETRIES = 50
 """Retries after which the keeper gets SIGCONT: another process may have stopped it."""
 _MAX_KEEPER_DEATHS = 5
 """Keepers in a row that die before they take a message; more cannot be chance."""
-CANCELLED_BEFORE_START = RunStopped(-1, CANCEL, 0.0, False, (), ())
+CANCELLED_BEFORE_START = RunStopped(-1, CANCELLED, 0.0)
 """Final event of a run that was cancelled before it started."""
 
 

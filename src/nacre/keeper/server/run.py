@@ -15,8 +15,14 @@ import time
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.ending import EXIT, KILL_SCRIPT_TIMEOUT_S, LIMIT, UNKILLABLE_AFTER_S
-from nacre.keeper.protocol.messages import ENDED, RUNNING, StartMessage
+from nacre.keeper.protocol.ending import (
+    EXITED,
+    KILL_SCRIPT_TIMEOUT_S,
+    UNKILLABLE_AFTER_S,
+    EndKind,
+    EndReason,
+)
+from nacre.keeper.protocol.messages import ENDED, RUNNING, MalformedMessage, StartMessage
 from nacre.keeper.protocol.procfs import ProcessInfo
 from nacre.keeper.protocol.signals import send_signal, stop_processes, stop_tree
 from nacre.keeper.server.usage import Meter
@@ -108,7 +114,7 @@ class Run:
         self.started_at = time.monotonic()
         self.deadline = self.started_at + start.timeout
         self.pipes = {procfs.pipe_name(fd) for fd in self.fds}
-        self.reason = EXIT
+        self.reason = EXITED
         self.signal = int(signal.SIGTERM)
         """First signal when it is killed."""
         self.record: TaskRecord | None = None
@@ -240,7 +246,7 @@ class Run:
 
     # killing
 
-    def start_termination(self, reason: bytes, adopt: Callable[[], bool]) -> None:
+    def start_termination(self, reason: EndReason, adopt: Callable[[], bool]) -> None:
         """Begin to kill the run. Only once: processes started from now on are clean-up, which a second SIGTERM would
         kill.
 
@@ -254,7 +260,7 @@ class Run:
             self.script_called_at = time.monotonic()
             self.sigkill_at = self.script_called_at + self.grace + KILL_SCRIPT_TIMEOUT_S
             return
-        if reason.startswith(LIMIT) or self.signal == signal.SIGKILL:
+        if reason.kind is EndKind.LIMIT or self.signal == signal.SIGKILL:
             self.sigkill_at = time.monotonic()  # a run over its limit gets no grace
             return
         members = self.members(_STOP_FIRST_ABOVE_PROCESSES)
@@ -283,7 +289,7 @@ class Run:
 
     def _run_kill_script(self) -> bool:
         """Start the kill script. Returns False if no process is available for it."""
-        wild = self.reason.startswith(LIMIT) or self.signal == signal.SIGKILL
+        wild = self.reason.kind is EndKind.LIMIT or self.signal == signal.SIGKILL
         try:
             number, grace = (signal.SIGKILL, 0.0) if wild else (self.signal, self.grace)
             self.script_pids.add(spawn_kill_script(self.start, number, grace))
@@ -402,9 +408,12 @@ class Run:
         """Read the engine's note: take over the limit that the run exceeded there, and return whether it ran out of
         memory there."""
         lines = [] if self.engine_note is None else os.pread(self.engine_note, _MAX_NOTE_BYTES, 0).splitlines()
-        limit = [line for line in lines if line.startswith(LIMIT)]
-        if limit and self.reason == EXIT:
-            self.reason = limit[0]
+        limit = next((line for line in lines if line.startswith(EndKind.LIMIT.value)), None)
+        if limit is not None and self.reason.kind is EndKind.EXIT:
+            try:
+                self.reason = EndReason.parse(limit)
+            except MalformedMessage:
+                pass
         return b"oom" in lines and self.was_killed
 
     @property
@@ -412,12 +421,12 @@ class Run:
         """Whether its shell, or the last process that the shell waited for, was killed by a SIGKILL that nacre did not
         send."""
         status = self.status if self.task_leader is None else self.leader_status
-        return self.reason == EXIT and status in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
+        return self.reason.kind is EndKind.EXIT and status in (signal.SIGKILL, (128 + signal.SIGKILL) << 8)
 
     @property
     def was_signalled(self) -> bool:
         """Whether its shell was killed by a signal that nacre did not send."""
-        return self.reason == EXIT and self.status is not None and os.WIFSIGNALED(self.status)
+        return self.reason.kind is EndKind.EXIT and self.status is not None and os.WIFSIGNALED(self.status)
 
     def report(self, members: dict[int, ProcessInfo], *, out_of_memory: bool) -> None:
         """Report the end to the host, if that still exists."""
@@ -432,11 +441,11 @@ class Run:
 
 
 def encode_ended(
-    status: int, reason: bytes, took: float, *, asleep: bool = False, out_of_memory: bool = False
+    status: int, reason: EndReason, took: float, *, asleep: bool = False, out_of_memory: bool = False
 ) -> bytes:
     """Encode the report without its process rows. `status` is -1 if the shell's exit was not seen or it never
     started."""
-    return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason, took, asleep, out_of_memory)
+    return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason.encode(), took, asleep, out_of_memory)
 
 
 def _encode_processes(state: bytes, members: dict[int, ProcessInfo]) -> bytes:

@@ -19,7 +19,7 @@ import time
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel, close_all
-from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
+from nacre.keeper.protocol.ending import CANCELLED, TIMED_OUT, EndKind, EndReason
 from nacre.keeper.protocol.messages import (
     ADOPT,
     ADOPTED,
@@ -49,7 +49,7 @@ _UNREPORTED_USAGE_POLL_S = 0.01
 """Seconds between two measurements of a run with CPU time that the kernel reports to no process."""
 _HOST_POLL_S = 0.5
 """Seconds between two checks for a host without a pidfd."""
-_HOST_GONE = b"the end of its host"
+_HOST_GONE = EndReason(EndKind.KILL, requester="the end of its host")
 _DEDICATED_POLL_S, _MAX_DEDICATED_POLL_S = 0.0002, 0.002
 _STARTUP_POLL_S = 0.001
 _MAX_STARTUP_S = 0.5
@@ -278,13 +278,13 @@ class KeeperServer(RunStarter):
         finally:
             close_all(fds)
         if not run.reported_end or run.record is not None:
-            self.terminate(run, CANCEL)
+            self.terminate(run, CANCELLED)
 
     def time_out(self, run: Run) -> None:
         """Kill the run at its deadline. Leftovers of a shell that exited in time are not late, unless they are a
         task's."""
         if not run.reported_end and (run.status is None or run.record is not None):
-            self.terminate(run, TIMEOUT)
+            self.terminate(run, TIMED_OUT)
 
     def measure(self, run: Run, watched: list[tuple[bytes, float]]) -> None:
         """Kill the run if it exceeds a limit, else measure again later: the longer measuring takes, the less often."""
@@ -294,14 +294,14 @@ class KeeperServer(RunStarter):
         self.adopt()
         members = run.members(next((int(limit) for name, limit in watched if name == b"processes"), None))
         over = run.meter.find_exceeded_limit(watched, members)
-        if over.startswith(b"memory") and not run.memory_suspect:
+        if over is not None and over.name == "memory" and not run.memory_suspect:
             run.memory_suspect = True  # while processes fork, the same memory may be counted twice
             self.loop.call_at(time.monotonic() + EXEC_DELAY_S, run.tag, lambda: self.measure(run, watched))
             return
         run.memory_suspect = False
-        if over:
+        if over is not None:
             stop_processes(members)  # before anything else is read: they may leave the keeper almost no CPU time
-            self.terminate(run, b"%b %b" % (LIMIT, over))
+            self.terminate(run, EndReason(EndKind.LIMIT, limit=over))
         else:
             least = _UNREPORTED_USAGE_POLL_S if run.meter.loses_time else _USAGE_POLL_S
             pause = max(least, 10 * (time.thread_time() - began))
@@ -316,9 +316,9 @@ class KeeperServer(RunStarter):
         for run in list(self.runs.values()):
             if run.record is None:
                 drain(self.loop, run)
-                self.terminate(run, CANCEL)
+                self.terminate(run, CANCELLED)
             elif not run.record.detached:
-                self.terminate(run, b"%b %b" % (KILL, _HOST_GONE))
+                self.terminate(run, _HOST_GONE)
 
     # tasks
 

@@ -10,7 +10,7 @@ import os
 import time
 
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.ending import CANCEL
+from nacre.keeper.protocol.ending import CANCELLED
 from nacre.keeper.protocol.messages import FAILED, STARTED, MalformedMessage, StartMessage, environment_of
 from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
@@ -137,7 +137,7 @@ class RunStarter(Supervisor):
         number = getattr(error, "errno", None) or 0
         words = os.strerror(number) if number else str(error)
         message = b"%b\0%d\0%b" % (FAILED, number, words.encode("utf-8", "replace"))
-        self.answer(control, encode_ended(-1, CANCEL, 0.0) if isinstance(error, CancelledBeforeStart) else message)
+        self.answer(control, encode_ended(-1, CANCELLED, 0.0) if isinstance(error, CancelledBeforeStart) else message)
         control.close()
 
     def decode_environment(self, start: StartMessage) -> dict[bytes, bytes]:

@@ -11,7 +11,7 @@ import time
 
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
-from nacre.keeper.protocol.ending import KILL, UNKILLABLE_AFTER_S
+from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S, EndKind, EndReason
 from nacre.keeper.protocol.messages import StartMessage
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir
 from nacre.keeper.protocol.restore_paths import RESTORE_MAX_S, UNRESTORED, read_notes, spawn_restorer
@@ -218,12 +218,12 @@ class Supervisor:
             return  # it has ended
         if run.sigkill_at is None:
             run.signal, run.grace = number, grace
-            self.terminate(run, b"%b %b" % (KILL, who.encode("utf-8", "replace")))
+            self.terminate(run, EndReason(EndKind.KILL, requester=who))
         else:  # it is being killed: hasten that
             run.hasten(number, grace)
             self.escalate(run, timed=True)
 
-    def terminate(self, run: Run, reason: bytes) -> None:
+    def terminate(self, run: Run, reason: EndReason) -> None:
         """Begin to kill a run, unless it is being killed or over."""
         if run.sigkill_at is None and run.over_at is None:
             self.adopt()

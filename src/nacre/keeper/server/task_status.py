@@ -5,26 +5,27 @@ from __future__ import annotations
 import os
 import signal
 
-from nacre.keeper.protocol.ending import CANCEL, KILL, LIMIT, TIMEOUT
+from nacre.keeper.protocol.ending import EndKind
 from nacre.keeper.server.run import Run
 from nacre.keeper.server.task_record import json_string
 
 
 def status_of(run: Run) -> tuple[dict[str, str], str]:
     """Return the outcome of an ended task, and its description."""
-    kind, _, rest = run.reason.partition(b" ")
-    match kind:
-        case _ if kind == TIMEOUT:
+    reason = run.reason
+    match reason.kind:
+        case EndKind.TIMEOUT:
             return _outcome("timed_out", after=f"{run.start.timeout:g}"), f"timed out after {run.start.timeout:g} s"
-        case _ if kind == KILL:
-            by = rest.decode("utf-8", "replace")
+        case EndKind.KILL:
+            by = reason.requester
             return _outcome("killed", by=json_string(by), signal=f"{run.signal}"), f"killed by {by}"
-        case _ if kind == CANCEL:
+        case EndKind.CANCEL:
             return _outcome("cancelled"), "cancelled"
-        case _ if kind == LIMIT:
-            name, allowed, used = rest.decode().split()
+        case EndKind.LIMIT:
+            assert reason.limit is not None
+            name, allowed, used = reason.limit.name, reason.limit.allowed, reason.limit.used
             words = f"over its limit on {name}"
-            return _outcome("over_limit", limit=json_string(name), allowed=allowed, used=used), words
+            return _outcome("over_limit", limit=json_string(name), allowed=f"{allowed!r}", used=f"{used!r}"), words
     return _by_status(run.status if run.task_leader is None else run.leader_status)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 
 from nacre.base.system import LINUX
+from nacre.keeper.protocol.ending import ExceededLimit
 from nacre.keeper.protocol.procfs import cpu_seconds, read_process
 from nacre.keeper.server.memory import Memory
 
@@ -67,9 +68,10 @@ class Meter:
         account = self._accounts.pop(pid, None)
         self.cpu_seconds += seconds if account is None else max(seconds, account.total)
 
-    def find_exceeded_limit(self, watched: Iterable[tuple[bytes, float]], members: dict[int, ProcessInfo]) -> bytes:
-        """Return the exceeded limit with its value and the amount used, as `memory 536870912 612368384.0`; empty if
-        none.
+    def find_exceeded_limit(
+        self, watched: Iterable[tuple[bytes, float]], members: dict[int, ProcessInfo]
+    ) -> ExceededLimit | None:
+        """Return the limit that is exceeded, if there is one; the amount used is rounded to one decimal.
 
         Cheap checks come first: a process storm must be noticed before it starves the keeper.
         """
@@ -81,8 +83,8 @@ class Meter:
                 limit = limits[name]
                 used = self._measure(name, limit, members)
                 if used > limit:
-                    return b"%b %r %.1f" % (name, limit, used)
-        return b""
+                    return ExceededLimit(name.decode(), limit, round(float(used), 1))
+        return None
 
     def _measure(self, name: bytes, limit: float, members: dict[int, ProcessInfo]) -> float:
         if name == b"processes":

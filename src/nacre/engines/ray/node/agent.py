@@ -26,7 +26,7 @@ from nacre.execution.foreground import ForegroundRun
 from nacre.keeper.client.connection import private_directory
 from nacre.keeper.client.events import OutputChunk, RunEvent, RunStopped
 from nacre.keeper.client.handle import RunHandle
-from nacre.keeper.protocol.ending import CANCEL
+from nacre.keeper.protocol.ending import CANCELLED
 from nacre.protected_paths import Protection, restore_snapshot, take_snapshot
 from nacre.result import Event
 from nacre.tasks.tasks import Tasks
@@ -88,7 +88,7 @@ class Agent:
                 undo.callback(os.close, state)
             protection = await take_snapshot(plan)
             if sent.id in self._cancelled:
-                yield [FinalMessage(event=RunStopped(0, CANCEL, 0.0, False, (), ()))]
+                yield [FinalMessage(event=RunStopped(0, CANCELLED, 0.0))]
                 return
             run = self._runs[sent.id] = await LOCAL.start(plan, state)
             if sent.id in self._cancelled:
