@@ -62,21 +62,36 @@ def bash() -> Bash:
 
 
 @pytest.fixture
-def life(tmp_path: Path) -> Iterator[Lifeline]:
-    line = Lifeline(tmp_path / "life")
+def fifo_directory(tmp_path: Path) -> Path:
+    """Return the directory of lifelines and gates, which the commands under test must be able to open."""
+    return tmp_path
+
+
+@pytest.fixture
+def life(fifo_directory: Path) -> Iterator[Lifeline]:
+    line = Lifeline(fifo_directory / "life")
     yield line
     line.close()
 
 
 @pytest.fixture
-def other_life(tmp_path: Path) -> Iterator[Lifeline]:
-    line = Lifeline(tmp_path / "other-life")
+def other_life(fifo_directory: Path) -> Iterator[Lifeline]:
+    line = Lifeline(fifo_directory / "other-life")
     yield line
     line.close()
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Iterator[Gate]:
-    gate = Gate(tmp_path / "gate")
+def gate(fifo_directory: Path) -> Iterator[Gate]:
+    gate = Gate(fifo_directory / "gate")
     yield gate
     gate.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return a directory by its real path that has a file next to it."""
+    made = tmp_path.resolve() / "place"
+    made.mkdir()
+    (made.parent / "outside").write_text("precious")
+    return made

@@ -9,9 +9,9 @@ import pytest
 
 from nacre import CommandFailed, InvalidRequest, NacreError, Result
 from nacre.errors import AccessUnavailable, KeeperFailed, PathNotAllowed, UnsupportedPlatform
-from nacre.execution.outcome import exit_status
+from nacre.outcomes import OUTCOMES as CLASSES
+from nacre.outcomes import outcome_from_data
 from nacre.result import (
-    KINDS,
     Cancelled,
     Captured,
     Exited,
@@ -26,8 +26,6 @@ from nacre.result import (
     Signalled,
     Spill,
     TimedOut,
-    describe,
-    outcome_from,
 )
 
 OUTCOMES: list[tuple[Outcome, str, dict[str, Any], int]] = [
@@ -94,20 +92,20 @@ def test_outcome_has_its_summary_dict_and_exit_status(
     outcome: Outcome, words: str, data: dict[str, Any], status: int
 ) -> None:
     result = result_of(outcome)
-    assert (describe(outcome), result.summary, result.to_dict()["outcome"], exit_status(outcome)) == (
+    assert (outcome.summary, result.summary, result.to_dict()["outcome"], outcome.exit_status) == (
         words,
         words,
         data,
         status,
     )
     assert result.ok == (outcome in (Exited(0), Running("bash-1")))
-    assert outcome_from(result.to_dict()["outcome"]) == outcome
+    assert outcome_from_data(result.to_dict()["outcome"]) == outcome
     assert result.exit_code == (outcome.code if isinstance(outcome, Exited) else None)
     assert result.timed_out == isinstance(outcome, TimedOut)
 
 
 def test_every_outcome_class_has_a_kind() -> None:
-    assert {type(outcome) for outcome, *_ in OUTCOMES} == set(KINDS)
+    assert {outcome.kind: type(outcome) for outcome, *_ in OUTCOMES} == CLASSES
 
 
 @pytest.mark.parametrize("outcome", [outcome for outcome, *_ in OUTCOMES])

@@ -8,7 +8,6 @@ is in its arguments. `run` consumes `stream` and returns the result.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from nacre.approval.approve import approve
 from nacre.base.frozen import field_names, frozen, replace
+from nacre.base.suggest import find_nearest
 from nacre.base.threads import block_on
 from nacre.cancel import Cancel
 from nacre.engines import LOCAL, Engine
@@ -281,8 +281,8 @@ def _split_options(command: str, options: Mapping[str, Any]) -> tuple[Request, T
     """Sort keyword arguments into a request and a context. TypeError: unknown option."""
     for name in options:
         if name not in _OF_REQUEST | _OF_CONTEXT:
-            near = difflib.get_close_matches(name, _OF_REQUEST | _OF_CONTEXT, n=1)
-            raise TypeError(f"run() got an unknown option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            near = find_nearest(name, _OF_REQUEST | _OF_CONTEXT)
+            raise TypeError(f"run() got an unknown option {name!r}" + (f"; did you mean {near!r}?" if near else ""))
     if options.get("cwd") is not None and options.get("workspace") is None:
         # Here a programmer gives the directory, not a model: so it may be the workspace, too.
         options = {**options, "workspace": os.path.join(options.get("working_dir") or "", options["cwd"])}

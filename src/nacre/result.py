@@ -1,192 +1,35 @@
 """Results: outcome, captured output and leftovers of a run, and the events while it runs.
 
-Outcomes are a closed union: end every `match` on one with `assert_never`. This module imports nothing that runs
-commands.
+The outcomes can be imported from here, too. This module imports nothing that runs commands.
 """
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol, TypeAlias, assert_never, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from nacre.base.frozen import frozen, uncompared_field
 from nacre.errors import CommandFailed
+from nacre.outcomes import outcome_data
 
-StreamName: TypeAlias = Literal["stdout", "stderr"]
-
-
-@frozen
-class Exited:
-    """The shell exited."""
-
-    code: int
-
-
-@frozen
-class Signalled:
-    """The shell was killed by a signal that nacre did not send."""
-
-    signal: int
-
-    @property
-    def name(self) -> str:
-        """Name of the signal, such as `SIGTERM`."""
-        try:
-            return signal.Signals(self.signal).name
-        except ValueError:
-            return f"SIG{self.signal}"
-
-
-@frozen
-class TimedOut:
-    """nacre killed the run with all its processes at its timeout, in seconds."""
-
-    after: float
-
-
-@frozen
-class OverLimit:
-    """nacre killed the run with all its processes because it exceeded one of its limits."""
-
-    limit: str
-    """`memory` (bytes), `cpu` (seconds), `processes` or `threads`."""
-    allowed: float
-    used: float
-
-
-@frozen
-class Cancelled:
-    """The caller cancelled the run."""
-
-
-@frozen
-class Killed:
-    """nacre killed this task with all its processes, as requested."""
-
-    by: str
-    """The requester, in a few words."""
-    signal: int = 15
-    """The first signal sent, before SIGKILL."""
-
-
-@frozen
-class Running:
-    """The command keeps running as a task."""
-
-    task: str
-    """Id of the task."""
-    promoted: bool = False
-    """The run was in the foreground and was promoted to a task."""
-
-
-@frozen
-class Refused:
-    """A rule forbids the command; it was not run."""
-
-    rule: str
-    reason: str
-    instead: str = ""
-
-
-@frozen
-class NotStarted:
-    """The operating system could not start the command."""
-
-    reason: str
-    hint: str = ""
-
-
-@frozen
-class Lost:
-    """The keeper was killed during the run. Its exit status is unknown; no process of the run survives."""
-
-    reason: str
-
-
-Outcome: TypeAlias = (
-    Exited | Signalled | TimedOut | OverLimit | Cancelled | Killed | Running | Refused | NotStarted | Lost
+# isort: off
+# It would write one statement for each name that is exported from here.
+from nacre.outcomes import (
+    Cancelled as Cancelled,
+    Exited as Exited,
+    Killed as Killed,
+    Lost as Lost,
+    NotStarted as NotStarted,
+    Outcome as Outcome,
+    OverLimit as OverLimit,
+    Refused as Refused,
+    Running as Running,
+    Signalled as Signalled,
+    TimedOut as TimedOut,
 )
 
+# isort: on
 
-def outcome_from(data: Mapping[str, Any]) -> Outcome:
-    """Rebuild an outcome from `outcome_data`, as in `Result.to_dict`. ValueError, TypeError, KeyError: invalid data."""
-    fields = dict(data)
-    kind = fields.pop("kind")
-    for cls, name in KINDS.items():
-        if name == kind:
-            return cast("Outcome", cls(**fields))
-    raise ValueError(kind)
-
-
-def outcome_data(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as plain data: its kind and its fields."""
-    return {"kind": KINDS[type(outcome)], **{name: getattr(outcome, name) for name in outcome.__match_args__}}
-
-
-def describe(outcome: Outcome) -> str:
-    """Describe an outcome in a few words."""
-    match outcome:
-        case Exited(code):
-            return f"exit {code}"
-        case Signalled():
-            return f"ended by {outcome.name}"
-        case TimedOut(after):
-            return f"timed out after {after:g} s"
-        case OverLimit(limit, allowed, used):
-            return f"over its limit of {amount(limit, allowed)}: it used {amount(limit, used)}"
-        case Cancelled():
-            return "cancelled"
-        case Killed(by):
-            return f"killed by {by}"
-        case Running(task):
-            return f"running as {task}"
-        case Refused(rule, reason):
-            return f"refused by {rule}: {reason}"
-        case NotStarted(reason):
-            return f"could not start: {reason}"
-        case Lost(reason):
-            return f"lost: {reason}"
-        case _:
-            assert_never(outcome)
-
-
-def amount(limit: str, value: float) -> str:
-    """Format an amount of a limited resource with its unit."""
-    match limit:
-        case "cpu":
-            return f"{value:g} s of CPU time"
-        case "processes":
-            return f"{value:g} processes"
-        case "threads":
-            return f"{value:g} threads"
-        case "open_files":
-            return f"{value:g} open files"
-        case _:
-            what = "memory" if limit == "memory" else "a file"
-            return f"{_size(value)} of {what}" if limit == "memory" else f"{_size(value)} in {what}"
-
-
-def _size(value: float) -> str:
-    for least, unit in ((2**30, "GB"), (2**20, "MB"), (2**10, "KB")):
-        if value >= least:
-            return f"{value / least:.3g} {unit}"
-    return f"{value:g} byte{'' if value == 1 else 's'}"
-
-
-KINDS: dict[type[object], str] = {
-    Exited: "exited",
-    Signalled: "signalled",
-    TimedOut: "timed_out",
-    OverLimit: "over_limit",
-    Cancelled: "cancelled",
-    Killed: "killed",
-    Running: "running",
-    Refused: "refused",
-    NotStarted: "not_started",
-    Lost: "lost",
-}
-"""Name of each outcome in serialized data."""
+StreamName: TypeAlias = Literal["stdout", "stderr"]
 
 
 @frozen
@@ -350,7 +193,7 @@ class Result:
     @property
     def summary(self) -> str:
         """The outcome in a few words."""
-        return describe(self.outcome)
+        return self.outcome.summary
 
     def check(self) -> Result:
         """Return this result if the command exited with 0 or runs as a task; else raise CommandFailed."""

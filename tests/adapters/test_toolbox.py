@@ -10,9 +10,8 @@ import pytest
 
 from nacre import Bash, Decision, Policy, ToolContext
 from nacre.adapters.shared.files import check, read_request, write_request
-from nacre.adapters.shared.missing_extra import missing_extra
 from nacre.adapters.shared.streams import CommandStreams, read_streams
-from nacre.adapters.shared.toolbox import Toolbox, with_caller
+from nacre.adapters.shared.toolbox import Toolbox, missing_extra, with_caller
 from nacre.base.frozen import replace
 from nacre.observe import Audit
 from nacre.profiles import DEFAULT

@@ -139,6 +139,17 @@ async def test_busy_timed_out_command_gets_no_note_about_waiting(bash: Bash) -> 
     assert (result.outcome, result.notes) == (TimedOut(limit), ())
 
 
+@pytest.mark.linux  # elsewhere no process is stopped before it is looked at
+async def test_process_storm_at_its_timeout_gets_no_note_about_waiting(bash: Bash, tmp_path: Path) -> None:
+    """So many are stopped before their states are read, and a stopped process is not one that waits for input."""
+    storm = "for ((n = 0; n < 250; n++)); do sleep 999 & done; : >ready; while :; do :; done"
+    for limit in TIME_LIMITS_S:
+        result = await bash.run(Request(storm, timeout=limit, cwd=tmp_path))
+        if (tmp_path / "ready").exists():
+            break
+    assert (result.outcome, result.notes) == (TimedOut(limit), ())
+
+
 @pytest.mark.req("P-002", "M-03")
 @pytest.mark.parametrize(("mode", "after"), [("default", 0.25), ("slow", 0.5)])
 async def test_request_mode_selects_the_profile_timeout(mode: str, after: float) -> None:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.ansi.width import columns
-from nacre.base.units import format_duration, format_size, parse_duration, parse_size
 from nacre.result import Exited, Killed, Lost, Outcome, OverLimit, Process, Running, Signalled, TimedOut
 from nacre.tasks.store.task import Task, TaskState
 from nacre.views.console.capabilities import TerminalCapabilities
@@ -172,55 +171,3 @@ def test_terminal_filter_output_does_not_depend_on_chunk_boundaries(first: int, 
     screen = TerminalFilter()
     text = screen.show(data[:low]) + screen.show(data[low:high]) + screen.show(data[high:]) + screen.end()
     assert text == "\x1b[1;31mré\\x1b[d\x1b[0m\x1b[38;5;8m漢\x1b[0m"
-
-
-@pytest.mark.parametrize(
-    ("number", "shows"),
-    [
-        (0, "0"),
-        (999, "999"),
-        (1000, "1.0K"),
-        (1234, "1.2K"),
-        (64 * 2**20, "64M"),
-        (2**40 - 1, "1.0T"),
-        (10**15, "909T"),
-    ],
-)
-def test_format_size_is_short(number: int, shows: str) -> None:
-    assert format_size(number) == shows
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shows"),
-    [
-        (0.04, "0.0s"),
-        (9.96, "9s"),
-        (59.9, "59s"),
-        (60, "1m00s"),
-        (3599.9, "59m59s"),
-        (8000, "2h13m"),
-        (273600, "3d04h"),
-    ],
-)
-def test_format_duration_is_short(seconds: float, shows: str) -> None:
-    assert format_duration(seconds) == shows
-
-
-def test_parse_size_and_parse_duration_take_units() -> None:
-    assert [parse_size(word) for word in ("1000", "1.5k", "4GiB", "x", "-1", "")] == [
-        1000,
-        1536,
-        4 * 2**30,
-        None,
-        None,
-        None,
-    ]
-    assert [parse_duration(word) for word in ("90", "1.5", "300ms", "5m", "7d", "soon", "")] == [
-        90,
-        1.5,
-        0.3,
-        300,
-        604800,
-        None,
-        None,
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from nacre import Bash, Request, Result, ToolContext
 from nacre.engines import LOCAL, Bubblewrap, Containers, Engine
 from nacre.engines.bubblewrap import check
 from nacre.errors import EngineUnavailable
-from tests.support.lifeline import Gate, Lifeline
 
 PROGRAMS = os.environ.get("NACRE_TEST_CONTAINERS", "").split()
 """Programs, of podman and docker, that have the image here; set by `make test-containers`."""
@@ -42,17 +41,9 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def life(directory: Path) -> Iterator[Lifeline]:
-    line = Lifeline(directory / "life")
-    yield line
-    line.close()
-
-
-@pytest.fixture
-def gate(directory: Path) -> Iterator[Gate]:
-    gate = Gate(directory / "gate")
-    yield gate
-    gate.close()
+def fifo_directory(directory: Path) -> Path:
+    """Return the directory of the place: containers see no other."""
+    return directory
 
 
 @pytest.fixture(

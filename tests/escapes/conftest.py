@@ -8,15 +8,12 @@ import pytest
 
 from nacre.base.frozen import replace
 from tests.support.confined import HERE
+from tests.support.repositories import repository
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """Return a directory by its real path that has a file next to it."""
-    made = tmp_path.resolve() / "place"
-    made.mkdir()
-    (made.parent / "outside").write_text("precious")
-    return made
+def repo(place: Path) -> Path:
+    return repository(place / "repo")
 
 
 @pytest.fixture(params=["mounts", "no mounts"])

@@ -19,16 +19,28 @@ pytestmark = [pytest.mark.req("P-008"), *confined]
 ADD = "git -c advice.addEmbeddedRepo=false add"
 DEEP = "/".join(["e"] * 150) + "/inner"
 """A path deeper than the search for repositories goes."""
+PLANT = f"git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
+"""Makes a repository at `DEEP` and stages it as a gitlink."""
 REBASE = (
     "mkdir .git/rebase-merge; cd .git/rebase-merge; git rev-parse HEAD | tee onto orig-head > /dev/null;"
     "echo refs/heads/main > head-name; echo 1 > msgnum; echo 2 > end; touch interactive done;"
 )
 
 
-def widen(tree: Path) -> None:
-    """Make more directories than are searched for repositories."""
+@pytest.fixture
+def wide(repo: Path) -> Path:
+    """Return a repository with more directories than are searched for repositories."""
     for number in range(140):
-        (tree / f"d{number}").mkdir()
+        (repo / f"d{number}").mkdir()
+    return repo
+
+
+async def check_disarmed(repo: Path, place: Path, plant: str) -> None:
+    """Run `plant`, and set a program for git in the directory that it ends in. Afterwards git in `repo` must not run
+    the program."""
+    result = await run(f"{plant} && git config core.fsmonitor {evil(place)}", repo)
+    assert result.outcome == Exited(0), result
+    assert not is_armed(repo, place)
 
 
 @pytest.fixture(params=["below no repository", "below a repository"])
@@ -90,62 +102,36 @@ async def test_link_planted_before_a_repository_exists_is_harmless(place: Path, 
 # paths in an index
 
 
-async def test_gitlink_in_a_split_index_is_found(place: Path, mounts: bool) -> None:
-    repo = repository(place / "repo")
-    widen(repo)
-    plant = f"git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && git update-index --split-index"
-    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
-    assert result.outcome == Exited(0), result
-    assert not is_armed(repo, place)
+async def test_gitlink_in_a_split_index_is_found(place: Path, wide: Path, mounts: bool) -> None:
+    await check_disarmed(wide, place, f"{PLANT} && git update-index --split-index && cd {DEEP}")
 
 
-async def test_gitlink_with_its_path_in_the_shared_index_is_found(place: Path, mounts: bool) -> None:
-    repo = repository(place / "repo")
-    widen(repo)
-    path = repo / DEEP
+async def test_gitlink_with_its_path_in_the_shared_index_is_found(place: Path, wide: Path, mounts: bool) -> None:
+    path = wide / DEEP
     path.parent.mkdir(parents=True)
     path.write_text("x")
-    git(repo, "add", DEEP)
-    git(repo, "update-index", "--split-index")
-    plant = f"rm {DEEP} && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
-    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
-    assert result.outcome == Exited(0), result
-    assert not is_armed(repo, place)
+    git(wide, "add", DEEP)
+    git(wide, "update-index", "--split-index")
+    await check_disarmed(wide, place, f"rm {DEEP} && {PLANT} && cd {DEEP}")
 
 
-async def test_gitlink_is_found_among_many_others(place: Path, mounts: bool) -> None:
-    repo = repository(place / "repo")
-    widen(repo)
+async def test_gitlink_is_found_among_many_others(place: Path, wide: Path, mounts: bool) -> None:
     dummies = "for i in $(seq 600); do printf '160000 %s 0\\ta%s\\n' $h $i; done | git update-index --index-info"
-    plant = f"mkdir z && cd z && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
-    plant = f"({plant}) && h=$(git rev-parse HEAD) && {dummies}"
-    result = await run(f"{plant} && cd z/{DEEP} && git config core.fsmonitor {evil(place)}", repo)
-    assert result.outcome == Exited(0), result
-    assert not is_armed(repo, place)
+    plant = f"(mkdir z && cd z && {PLANT}) && h=$(git rev-parse HEAD) && {dummies} && cd z/{DEEP}"
+    await check_disarmed(wide, place, plant)
 
 
-async def test_gitlinks_of_a_nested_repository_are_followed(place: Path, mounts: bool) -> None:
-    repo = repository(place / "repo")
-    widen(repo)
-    plant = f"git init -q sub && cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP} && {COMMIT}"
-    plant = f"({plant}) && {ADD} sub && cd sub/{DEEP}"
-    result = await run(f"{plant} && git config core.fsmonitor {evil(place)}", repo)
-    assert result.outcome == Exited(0), result
-    assert not is_armed(repo, place)
+async def test_gitlinks_of_a_nested_repository_are_followed(place: Path, wide: Path, mounts: bool) -> None:
+    plant = f"(git init -q sub && cd sub && {PLANT} && {COMMIT}) && {ADD} sub && cd sub/{DEEP}"
+    await check_disarmed(wide, place, plant)
 
 
-async def test_gitlinks_of_a_submodule_are_followed(place: Path, mounts: bool) -> None:
-    repo, other = repository(place / "repo"), repository(place / "other")
-    submodule(repo, other, "sub")
-    widen(repo)
-    plant = f"cd sub && git init -q {DEEP} && (cd {DEEP} && {COMMIT}) && {ADD} {DEEP}"
-    result = await run(f"{plant} && cd {DEEP} && git config core.fsmonitor {evil(place)}", repo)
-    assert result.outcome == Exited(0), result
-    assert not is_armed(repo, place)
+async def test_gitlinks_of_a_submodule_are_followed(place: Path, wide: Path, mounts: bool) -> None:
+    submodule(wide, repository(place / "other"), "sub")
+    await check_disarmed(wide, place, f"cd sub && {PLANT} && cd {DEEP}")
 
 
-async def test_unreadable_index_is_quarantined(place: Path, mounts: bool) -> None:
-    repo = repository(place / "repo")
+async def test_unreadable_index_is_quarantined(repo: Path, mounts: bool) -> None:
     result = await run("printf 'DIRC\\0\\0\\0\\11\\0\\0\\0\\1 and more than that, and more' > .git/index", repo)
     assert [note for note in result.notes if "an index that is not as git writes it" in note]
     assert not (repo / ".git" / "index").exists()
@@ -166,9 +152,8 @@ def forge_index(path: str) -> str:
 @pytest.mark.parametrize("version", ["2", "4"])
 @pytest.mark.parametrize("path", ["../../outside", "a/../../../outside", ".git/hooks/post-commit", "absolute"])
 async def test_forged_index_does_not_make_git_write_elsewhere(
-    place: Path, mounts: bool, path: str, version: str
+    place: Path, repo: Path, mounts: bool, path: str, version: str
 ) -> None:
-    repo = repository(place / "repo")
     git(repo, "update-index", "--index-version", version)
     outside = place.parent / "outside"
     result = await run(forge_index(str(outside) if path == "absolute" else path), repo)
@@ -180,15 +165,13 @@ async def test_forged_index_does_not_make_git_write_elsewhere(
     assert not (repo / ".git/hooks/post-commit").exists()
 
 
-def test_forged_index_makes_git_write_elsewhere_without_protection(place: Path) -> None:
-    repo = repository(place / "repo")
+def test_forged_index_makes_git_write_elsewhere_without_protection(place: Path, repo: Path) -> None:
     subprocess.run(["bash", "-c", forge_index("../../outside")], cwd=repo, check=True)
     git(repo, "restore", ".")
     assert (place.parent / "outside").read_text() == "evil\n"
 
 
-async def test_index_paths_that_resemble_git_names_are_ordinary(place: Path, mounts: bool) -> None:
-    repo = repository(place / "repo")
+async def test_index_paths_that_resemble_git_names_are_ordinary(repo: Path, mounts: bool) -> None:
     names = "a.git/x x. x../y ... .gitignore .github/x d/.gitattributes ..x/y git/x"
     made = "; ".join(f"mkdir -p $(dirname {name}); echo x > {name}" for name in names.split())
     for version in ("2", "4"):
@@ -196,8 +179,8 @@ async def test_index_paths_that_resemble_git_names_are_ordinary(place: Path, mou
         assert (result.outcome, result.notes) == (Exited(0), ())
 
 
-async def test_gitlink_out_of_the_workspace_changes_nothing_there(place: Path, mounts: bool) -> None:
-    repo, other = repository(place / "repo"), repository(place / "other")
+async def test_gitlink_out_of_the_workspace_changes_nothing_there(place: Path, repo: Path, mounts: bool) -> None:
+    other = repository(place / "other")
     git(other, "config", "core.pager", "less -R")
     entry = "h=$(git rev-parse HEAD); printf '160000 %s 0\\txx/other\\n' $h | git update-index --index-info"
     await run(f"{entry}; sed -i 's,xx/other,../other,' .git/index", repo)
@@ -207,8 +190,8 @@ async def test_gitlink_out_of_the_workspace_changes_nothing_there(place: Path, m
 # state in a git directory that takes effect later
 
 
-async def test_submodule_prepared_for_checkout_is_disarmed(place: Path, mounts: bool) -> None:
-    repo, other = repository(place / "repo"), repository(place / "other")
+async def test_submodule_prepared_for_checkout_is_disarmed(place: Path, repo: Path, mounts: bool) -> None:
+    other = repository(place / "other")
     submodule(repo, other, "inner")
     git(repo, "commit", "-q", "-m", "inner")
     subprocess.run(["rm", "-rf", "inner", ".git/modules/inner"], cwd=repo, check=True)
@@ -223,8 +206,7 @@ async def test_submodule_prepared_for_checkout_is_disarmed(place: Path, mounts: 
     assert not is_armed(repo, place)
 
 
-async def test_nested_repository_with_an_outside_worktree_is_disarmed(place: Path, mounts: bool) -> None:
-    repo = repository(place / "repo")
+async def test_nested_repository_with_an_outside_worktree_is_disarmed(place: Path, repo: Path, mounts: bool) -> None:
     other = shlex.quote(str(place.parent))
     result = await run(f"git init -q inner && cd inner && {COMMIT} && git config core.worktree {other}", repo)
     assert [note for note in result.notes if "core.worktree, outside the workspace" in note]
@@ -244,8 +226,9 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-async def test_setting_is_found_however_the_configuration_is_written(place: Path, mounts: bool, name: str) -> None:
-    repo = repository(place / "repo")
+async def test_setting_is_found_however_the_configuration_is_written(
+    place: Path, repo: Path, mounts: bool, name: str
+) -> None:
     value = f'"touch {place}/PWNED;false"'
     head = "[core]\n\trepositoryformatversion = 0\n"
     (repo / "x").write_text(head + CONFIGURATIONS[name].format(value=value), newline="")
@@ -255,8 +238,7 @@ async def test_setting_is_found_however_the_configuration_is_written(place: Path
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_each_configuration_spelling_works_without_protection(place: Path, name: str) -> None:
-    repo = repository(place / "repo")
+def test_each_configuration_spelling_works_without_protection(place: Path, repo: Path, name: str) -> None:
     value = f'"touch {place}/PWNED;false"'
     (repo / ".git" / "config").write_text(CONFIGURATIONS[name].format(value=value), newline="")
     assert is_armed(repo, place)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacre.output.notes import mark_spoofed
 from nacre.output.shape import shape
-from nacre.output.spoofed_notes import mark_spoofed
 
 MARKS = (
     "\u0301", "\u0336", "\u0363", "\u0489", "\u094d", "\u20dd", "\ufe0f", "\U000e0101", "\U000e0041", "\u200b",

@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.confined import confined, run
 from tests.support.held import Held
-from tests.support.repositories import repository
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
 
@@ -36,11 +35,10 @@ PLANTS: dict[str, tuple[str, Callable[[Path], object], object]] = {
 
 
 @pytest.fixture
-def repo(place: Path) -> Path:
-    made = repository(place / "repo")
-    (made / ".git" / "COMMIT_EDITMSG").unlink()
-    (made / ".mcp.json").write_text("before")
-    return made
+def repo(repo: Path) -> Path:
+    (repo / ".git" / "COMMIT_EDITMSG").unlink()
+    (repo / ".mcp.json").write_text("before")
+    return repo
 
 
 @pytest.mark.parametrize("first_ends_first", [True, False], ids=["first ends first", "second ends first"])

@@ -9,14 +9,9 @@ import pytest
 from nacre.protected_paths.quarantine import QUARANTINED
 from tests.support.confined import confined
 from tests.support.held import Held
-from tests.support.repositories import git, repository
+from tests.support.repositories import git
 
 pytestmark = [pytest.mark.req("P-008"), *confined]
-
-
-@pytest.fixture
-def repo(place: Path) -> Path:
-    return repository(place / "repo")
 
 
 def quarantined_files(place: Path) -> dict[str, Path]:

@@ -27,7 +27,6 @@ from tests.support.confined import confined, run
 from tests.support.held import Held
 from tests.support.hosts import started_host
 from tests.support.lifeline import Gate
-from tests.support.repositories import repository
 from tests.support.unchecked import UNCHECKED
 from tests.support.waiting import HANG_TIMEOUT_S, until
 
@@ -41,11 +40,10 @@ PLANTS = (
 
 
 @pytest.fixture
-def repo(place: Path) -> Path:
-    made = repository(place / "repo")
-    (made / ".git" / "COMMIT_EDITMSG").unlink()
-    (made / ".mcp.json").write_text("before")
-    return made
+def repo(repo: Path) -> Path:
+    (repo / ".git" / "COMMIT_EDITMSG").unlink()
+    (repo / ".mcp.json").write_text("before")
+    return repo
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 import nacre
 from nacre import Bash, Cancel, InvalidRequest, Limits, Request, ToolContext
 from nacre.engines import Bubblewrap, Containers
-from nacre.result import KINDS, outcome_data
+from nacre.outcomes import OUTCOMES, outcome_data
 from nacre.sandbox.probe import Kernel
 from nacre.sandbox.resolve import SandboxRequest, resolve
 from nacre.sandbox.workspace import Workspace
@@ -35,9 +35,9 @@ def test_outcome_names_and_fields_match_their_snapshot() -> None:
     """All outcomes for `match`, by their names in `to_dict` and in the files of tasks."""
     samples: dict[str, Any] = {"int": 1, "float": 1.0, "str": "x", "bool": True}
     found = {}
-    for cls, kind in KINDS.items():
+    for kind, cls in OUTCOMES.items():
         fields = {name: samples[each] for name, each in cls.__annotations__.items()}
-        data = outcome_data(cls(**fields))  # type: ignore[arg-type]
+        data = outcome_data(cls(**fields))
         assert data["kind"] == kind
         found[kind] = {"class": cls.__name__, **describe_shape(data)}
     check_snapshot("outcomes", found)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.ansi.width import splits_character
-from nacre.output.spoofed_notes import mark_spoofed
+from nacre.output.notes import mark_spoofed
 from nacre.output.tokens import count_tokens, quarter_tokens
 from nacre.output.truncate import TextLimits, TruncatedText, cut
 

@@ -15,7 +15,7 @@ from nacre.base.frozen import replace
 from nacre.policy.custom_rules import text_rule
 from nacre.profiles import DEFAULT, NAMES, profile_named
 from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary
-from nacre.profiles.table import facts, size, table
+from nacre.profiles.table import facts, table
 from nacre.profiles.tool import Parameter, Tool
 from tests.support.waiting import HANG_TIMEOUT_S
 
@@ -119,8 +119,6 @@ def test_answer_format_is_described_with_its_limits(view: AnswerFormat, words: s
     assert facts(replace(DEFAULT, view=view))["answer"] == words
 
 
-@pytest.mark.parametrize(
-    ("count", "words"), [(0, "none"), (999, "999 bytes"), (1024, "1 KB"), (1536, "1.5 KB"), (30_000, "30,000 bytes")]
-)
-def test_size_is_exact_with_its_unit(count: int, words: str) -> None:
-    assert size(count) == words
+def test_limit_that_is_no_round_size_is_shown_exactly() -> None:
+    assert facts(replace(DEFAULT, output=30_000, spill=0))["held of each stream"] == "30,000 bytes"
+    assert facts(replace(DEFAULT, output=30_000, spill=0))["spill file"] == "none"

@@ -20,7 +20,8 @@ from types import TracebackType
 from typing import Any
 
 from nacre.keeper.protocol.task_dir import CONTROL, LIVE, LOG, PROCESS, RESERVED, STATUS, head_bytes, segment_name
-from nacre.result import Killed, Outcome, outcome_data
+from nacre.outcomes import outcome_data
+from nacre.result import Killed, Outcome
 from nacre.tasks.store.store import create
 
 CAP = 64 * 1024 * 1024

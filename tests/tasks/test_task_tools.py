@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nacre.result import Exited, Killed
 from nacre.tasks.tasks import Tasks
-from nacre.toolcall.task_tools import MAX_REPLY_CHARS, call, definitions, seconds
+from nacre.toolcall.task_tools import MAX_REPLY_CHARS, call, definitions
 from tests.support.fake_keeper import FakeKeeper, ended_task
 from tests.support.waiting import HANG_TIMEOUT_S, until
 from tests.tasks.conftest import Serve
@@ -303,17 +303,6 @@ def test_tool_call_with_any_arguments_gets_a_bounded_reply(
         arguments["task_id"] = id
     text = asyncio.run(call(name, arguments, tasks))
     assert 0 < len(text.encode()) <= 4 * MAX_REPLY_CHARS
-
-
-def test_durations_are_shown_in_readable_units() -> None:
-    assert [seconds(value) for value in (0.04, 4.24, 12.4, 119, 125, 7300)] == [
-        "0.0 s",
-        "4.2 s",
-        "12 s",
-        "119 s",
-        "2 min 5 s",
-        "2 h 1 min",
-    ]
 
 
 async def test_kill_shell_reports_a_task_that_could_not_be_killed(

@@ -13,8 +13,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing_extra
-from nacre.adapters.shared.toolbox import Definition, Toolbox, with_caller
+from nacre.adapters.shared.toolbox import Definition, Toolbox, missing_extra, with_caller
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.cancel import Cancel

@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from nacre import __version__
-from nacre.adapters.shared.missing_extra import missing_extra
-from nacre.adapters.shared.toolbox import Toolbox
+from nacre.adapters.shared.toolbox import Toolbox, missing_extra
 from nacre.bash import Bash
 from nacre.types import ToolContext
 

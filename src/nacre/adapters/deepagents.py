@@ -13,10 +13,9 @@ import os
 from copy import copy
 
 from nacre.adapters.shared.files import check, read_request, touch_request, write_request
-from nacre.adapters.shared.missing_extra import missing_extra
 from nacre.adapters.shared.output_limit import run_bounded
 from nacre.adapters.shared.streams import read_streams
-from nacre.adapters.shared.toolbox import with_caller
+from nacre.adapters.shared.toolbox import missing_extra, with_caller
 from nacre.base.frozen import replace
 from nacre.base.threads import block_on
 from nacre.bash import Bash

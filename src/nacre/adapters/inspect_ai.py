@@ -21,9 +21,9 @@ from contextlib import nullcontext
 from typing import Any, Literal, overload
 
 from nacre.adapters.shared.files import check, read_request, write_request
-from nacre.adapters.shared.missing_extra import missing_extra
 from nacre.adapters.shared.output_limit import exceeded_stream, run_bounded
 from nacre.adapters.shared.streams import read_streams
+from nacre.adapters.shared.toolbox import missing_extra
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing_extra
-from nacre.adapters.shared.toolbox import Definition, Toolbox
+from nacre.adapters.shared.toolbox import Definition, Toolbox, missing_extra
 from nacre.base.threads import block_on
 from nacre.bash import Bash
 from nacre.types import ToolContext

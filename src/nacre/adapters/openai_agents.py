@@ -14,9 +14,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing_extra
 from nacre.adapters.shared.streams import CommandStreams, read_streams
-from nacre.adapters.shared.toolbox import Approve, Definition, Toolbox
+from nacre.adapters.shared.toolbox import Approve, Definition, Toolbox, missing_extra
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest

@@ -19,10 +19,9 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
-from nacre.adapters.shared.missing_extra import missing_extra
 from nacre.adapters.shared.output_limit import run_bounded
 from nacre.adapters.shared.streams import read_streams
-from nacre.adapters.shared.toolbox import Approve, Toolbox, with_caller
+from nacre.adapters.shared.toolbox import Approve, Toolbox, missing_extra, with_caller
 from nacre.base.frozen import replace
 from nacre.bash import Bash
 from nacre.errors import InvalidRequest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_MAX_PREVIEW_CHARS = 60
+MAX_PREVIEW_CHARS = 60
 """Longest excerpt of a value in a message."""
 
 
@@ -16,4 +16,4 @@ def preview(value: object) -> str:
         text = "something of many levels"
     except (TypeError, ValueError):
         text = repr(value) if not isinstance(value, int) else "a number of thousands of digits"
-    return text if len(text) <= _MAX_PREVIEW_CHARS else text[: _MAX_PREVIEW_CHARS - 1] + "…"
+    return text if len(text) <= MAX_PREVIEW_CHARS else text[: MAX_PREVIEW_CHARS - 1] + "…"

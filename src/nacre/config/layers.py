@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nacre.base.suggest import did_you_mean, find_nearest
 from nacre.config.config import RULE, Config, Entry, Note, Origin
 from nacre.config.files import File
 from nacre.config.settings import (
@@ -21,7 +22,6 @@ from nacre.config.settings import (
     InvalidValue,
     ProjectMay,
     Setting,
-    nearest,
     value_from,
     value_of,
 )
@@ -175,7 +175,7 @@ class Layers:
         """Add values in the library's own types; the library validates them."""
         for name, value in given.items():
             if name not in SETTINGS:
-                raise InvalidConfig(f"Unknown setting {name!r}.", nearest(name, tuple(SETTINGS)), key=name)
+                raise InvalidConfig(f"Unknown setting {name!r}.", did_you_mean(name, SETTINGS), key=name)
             self._set(SETTINGS[name], value, Origin("argument", f"--{name.replace('_', '-')}"))
 
     # one value
@@ -250,10 +250,8 @@ def _is_narrower(current: Any, value: Any) -> bool:
 
 
 def _nearest_name(suffix: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(suffix.lower(), SETTINGS, n=1, cutoff=0.75)
-    return f"Did you mean ${SETTINGS[near[0]].variable}?" if near else ""
+    near = find_nearest(suffix.lower(), SETTINGS, cutoff=0.75)
+    return f"Did you mean ${SETTINGS[near].variable}?" if near else ""
 
 
 def _parse_toml(file: File) -> tuple[str, dict[str, Any]]:
@@ -278,7 +276,7 @@ def _flat(
             key = _key(names, path)
             value = value_of(key, raw)
             for rule in value if key.kind == "rules" else ():
-                if pattern_of(rule) is None and nearest(rule.partition("(")[0], (TOOL,)):
+                if pattern_of(rule) is None and find_nearest(rule.partition("(")[0], (TOOL,)):
                     raise InvalidValue(f"The permission rule {rule!r} matches no command.", f"Did you mean {TOOL!r}?")
             yield key, names, value
         except (InvalidValue, InvalidPolicy) as error:
@@ -302,18 +300,16 @@ def _key(names: tuple[str, ...], path: tuple[str, ...]) -> Setting:
         case (name,) if name in TABLES:
             raise InvalidValue(f"`{name}` must be a table.", f"Write: [{'.'.join((*path, name))}]")
         case (name,):
-            raise InvalidValue(f"Unknown setting {name!r}.", nearest(name, (*SETTINGS, *TABLES)))
+            raise InvalidValue(f"Unknown setting {name!r}.", did_you_mean(name, (*SETTINGS, *TABLES)))
         case ("permissions", name):
             if name in LISTS:
                 return LISTS[name]
-            raise InvalidValue(f"Unknown permission list {name!r}.", nearest(name, tuple(LISTS)))
+            raise InvalidValue(f"Unknown permission list {name!r}.", did_you_mean(name, LISTS))
         case (_, id):
             if id in MODULES_BY_ID or id == "*":
                 say: ProjectMay = "never" if id == "*" else "stricter"
                 return Setting(name=RULE + id, kind="choice", project_may=say, choices=DECISIONS)
-            raise InvalidValue(
-                f"Unknown rule {id!r}.", nearest(id, tuple(MODULES_BY_ID)) or "`nacre rules` lists them."
-            )
+            raise InvalidValue(f"Unknown rule {id!r}.", did_you_mean(id, MODULES_BY_ID, "`nacre rules` lists them."))
     raise AssertionError(names)
 
 

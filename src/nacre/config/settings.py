@@ -9,6 +9,7 @@ import os
 from typing import Any, Literal, TypeAlias
 
 from nacre.base.frozen import frozen
+from nacre.base.suggest import did_you_mean
 from nacre.base.units import parse_duration, parse_size
 
 SettingKind: TypeAlias = Literal[
@@ -120,7 +121,7 @@ def value_of(key: Setting, raw: object) -> Any:
         shown = repr(raw) if isinstance(raw, str | int | float | bool) else f"a {type(raw).__name__}"
         if key.kind == "choice":
             raise InvalidValue(
-                f"`{key.name}` is {shown}.", nearest(raw, key.choices) or f"Use {', '.join(key.choices)}."
+                f"`{key.name}` is {shown}.", did_you_mean(raw, key.choices, f"Use {', '.join(key.choices)}.")
             )
         raise InvalidValue(
             f"`{key.name}` is {shown}, not {_WANTED[key.kind]}.", f"Write: {key.name} = {_EXAMPLES[key.kind]}"
@@ -189,11 +190,3 @@ def _parse_text(key: Setting, text: str) -> Any:
 
 def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) < 20  # Python parses at most 4300 digits, and no valid value has that many
-
-
-def nearest(name: object, known: tuple[str, ...]) -> str:
-    """Return a hint that names the most similar known name; empty if none is similar."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(str(name), known, n=1)
-    return f"Did you mean {near[0]!r}?" if near else ""

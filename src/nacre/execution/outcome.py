@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, assert_never
 from nacre.keeper.client.events import FinalEvent, KeeperLost, OutcomeReported, Promoted, RunStopped, StartFailed
 from nacre.keeper.protocol.ending import EndKind
 from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
+from nacre.outcomes import describe_amount
 from nacre.result import (
     Cancelled,
     Exited,
-    Killed,
     Lost,
     NotStarted,
     Outcome,
@@ -24,15 +24,12 @@ from nacre.result import (
     Running,
     Signalled,
     TimedOut,
-    amount,
 )
 from nacre.types import Plan
 
 if TYPE_CHECKING:
     from nacre.execution.finish import FinishedRun
 
-STILL_RUNNING = 75
-"""Exit status EX_TEMPFAIL of `sysexits.h`: "try again later"."""
 _SILENCE_NOTE_S = 5.0
 """A timeout after at least this many seconds without output gets a note."""
 _MAX_NAMED_PROCESSES = 3
@@ -175,14 +172,14 @@ def notes_on_limits(plan: Plan, run: FinishedRun) -> list[str]:
     if outcome == Exited(0) or not (plan.ruleset or plan.engine_data is not None):
         return notes
     output = run.both.text[-_SEARCHED_END_CHARS:]
-    number = exit_status(outcome) - 128
+    number = outcome.exit_status - 128
     for name, words in _SHORTAGE_PATTERNS.items():
         value = getattr(plan.limits, name) if plan.engine_data is None or name in _OF_EACH else None
         if value is not None and not isinstance(outcome, OverLimit):
             certain = _SIGNALS.get(number) == name  # type: ignore[call-overload]
             if certain or words.search(output):
                 notes.append(
-                    f"{'' if certain else 'Likely '}over the limit of {amount(name, value)}, for each process."
+                    f"{'' if certain else 'Likely '}over the limit of {describe_amount(name, value)}, for each process."
                 )
     return [note[0].upper() + note[1:] for note in notes]
 
@@ -196,26 +193,3 @@ def _names(running: tuple[Process, ...]) -> str:
     if len(running) > _MAX_NAMED_PROCESSES:
         names.append(f"and {len(running) - _MAX_NAMED_PROCESSES} more")
     return ", ".join(names)
-
-
-def exit_status(outcome: Outcome) -> int:
-    """Return the exit status by which a shell would report the outcome."""
-    match outcome:
-        case Exited(code):
-            return code
-        case Signalled(number):
-            return 128 + number
-        case TimedOut():
-            return 124
-        case OverLimit():
-            return 128 + signal.SIGKILL
-        case Cancelled():
-            return 128 + signal.SIGINT
-        case Killed(_, number):
-            return 128 + number
-        case Running(_, promoted):
-            return STILL_RUNNING if promoted else 0
-        case NotStarted() | Lost():
-            return 125
-        case _:
-            return 126

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from nacre.base.lazy_regex import lazy_regex
+from nacre.base.units import describe_size
 from nacre.hints.failure import Complaint, Failure, quote_text
 
 _SPACE = lazy_regex(r"(?i)no space left on device|\bENOSPC\b")
@@ -47,10 +48,10 @@ def full(complaint: Complaint, failure: Failure) -> str | None:
         there = os.statvfs(where)
         mount = _mount(where)
         if quota:
-            free = _size(there.f_bavail * there.f_frsize)
+            free = describe_size(there.f_bavail * there.f_frsize)
             return f"This user's quota on {quote_text(mount)} is used up, although {free} of the file system are free."
         if there.f_blocks and there.f_bavail * there.f_frsize < _MIN_FREE_DISK_BYTES:
-            return f"The file system at {quote_text(mount)} ({_size(there.f_blocks * there.f_frsize)}) is full."
+            return f"The file system at {quote_text(mount)} ({describe_size(there.f_blocks * there.f_frsize)}) is full."
         if there.f_files and not there.f_favail:
             return f"The file system at {quote_text(mount)} has no inodes left: it holds too many files."
     return None
@@ -61,10 +62,6 @@ def _mount(path: str) -> str:
     while not os.path.ismount(path):
         path = os.path.dirname(path)
     return path
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:.3g} GB" if count >= 2**30 else f"{count / 2**20:.3g} MB"
 
 
 def memory(complaint: Complaint, failure: Failure) -> str | None:
@@ -82,10 +79,10 @@ def memory(complaint: Complaint, failure: Failure) -> str | None:
     free = min(most, known["MemAvailable"])
     if free > most // 4:
         return (
-            f"It ran out of memory, although {_size(free)} are free: it requested too much, or has a limit "
+            f"It ran out of memory, although {describe_size(free)} are free: it requested too much, or has a limit "
             "(`ulimit -v`)."
         )
-    return f"It ran out of memory: this machine has {_size(most)}, of which {_size(free)} are free now."
+    return f"It ran out of memory: this machine has {describe_size(most)}, of which {describe_size(free)} are free now."
 
 
 def _number(path: str) -> int:

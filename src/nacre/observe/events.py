@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
 from nacre.base.frozen import frozen, uncompared_field
-from nacre.result import Exited, Redacts, Result, describe, outcome_data
+from nacre.outcomes import outcome_data
+from nacre.result import Exited, Redacts, Result
 from nacre.types import Access, Mode
 from nacre.verdict import Verdict
 
@@ -83,7 +84,7 @@ class RunEnded:
         """The outcome in a few words, masked."""
         if self.result is None:
             return self.error
-        return _mask_text(self.began.redactor, describe(self.result.outcome))
+        return _mask_text(self.began.redactor, self.result.summary)
 
     @property
     def duration(self) -> float:

@@ -29,7 +29,7 @@ def _log_end(ended: RunEnded) -> None:
     result, verdict = ended.result, ended.verdict
     fields = {
         **_request_fields(ended.began),
-        "nacre_outcome": "" if result is None else _kind(ended),
+        "nacre_outcome": "" if result is None else result.outcome.kind,
         "nacre_error": ended.error,
         "nacre_exit_code": None if result is None else result.exit_code,
         "nacre_duration": ended.duration,
@@ -42,13 +42,6 @@ def _log_end(ended: RunEnded) -> None:
     LOG.info(
         "%s after %.3f s: %s", _LazyLine(ended.summary), ended.duration, _LazyLine(ended.began.command), extra=fields
     )
-
-
-def _kind(ended: RunEnded) -> str:
-    from nacre.result import KINDS
-
-    assert ended.result is not None
-    return KINDS[type(ended.result.outcome)]
 
 
 def _request_fields(began: RunBegan) -> dict[str, object]:

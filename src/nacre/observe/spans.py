@@ -17,7 +17,7 @@ from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, Status, Sta
 
 from nacre import __version__
 from nacre.observe.events import Observed, Observer, RunBegan, RunEnded
-from nacre.result import KINDS, Exited
+from nacre.result import Exited
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _YES = ("true", "span_only", "span_and_event")
@@ -86,7 +86,7 @@ def _end(span: Span, ended: RunEnded) -> None:
     if result is not None or ended.pid is not None:
         span.set_attribute("nacre.output.bytes", ended.byte_counts.output)
     if result is not None:
-        span.set_attribute("nacre.outcome", KINDS[type(result.outcome)])
+        span.set_attribute("nacre.outcome", result.outcome.kind)
         if isinstance(result.outcome, Exited):
             span.set_attribute("process.exit.code", result.outcome.code)
         if result.task is not None:
@@ -101,5 +101,5 @@ def _error(ended: RunEnded) -> str:
     """Return the error type: `nonzero_exit`, another kind of outcome, or the code of a request that was not run."""
     if ended.result is None:
         return ended.error
-    kind = KINDS[type(ended.result.outcome)]
+    kind = ended.result.outcome.kind
     return "" if ended.ok or kind == "running" else "nonzero_exit" if kind == "exited" else kind

@@ -9,6 +9,6 @@ The steps, and the reason for their order:
 4. `redact.mask`  masks secrets after rendering, so that no colour code splits one, and before truncation, so that no
                   cut leaves half of one.
 5. `fold`         folds runs of lines that say the same.
-6. `truncate`     keeps what fits and reports exactly how much does not, with `spoofed_notes` escaped as they are shown;
+6. `truncate`     keeps what fits and reports exactly how much does not, with imitated notes escaped (`notes`);
                   `markers` states it, with the `error_lines` of the omitted part.
 """

@@ -21,7 +21,7 @@ that are shown are folded. Both directions see the same runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -104,7 +104,6 @@ class FoldedLines:
     """Number of hidden lines that differ from the lines shown."""
 
 
-PieceList: TypeAlias = Callable[[str, int, int], Iterator[FoldedLines]]
 _Line: TypeAlias = tuple[str, int, int, int]
 """Text, start, end, and number of consecutive repetitions. Not a class: there are many."""
 

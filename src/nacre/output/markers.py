@@ -13,8 +13,8 @@ from nacre.ansi.width import last_cut_before
 from nacre.base.frozen import frozen
 from nacre.base.lazy_regex import lazy_regex
 from nacre.output.error_lines import ErrorLine, error_lines, excerpt, first_and_last
+from nacre.output.notes import mark_spoofed
 from nacre.output.source import Source
-from nacre.output.spoofed_notes import mark_spoofed
 from nacre.output.tokens import longest_within, quarter_tokens
 from nacre.output.truncate import TruncatedText
 from nacre.redact.mask import mask_note

@@ -3,7 +3,7 @@
 Limits are characters and lines, and optionally tokens; the end gets more than the beginning. Cuts are at line ends, but
 a line longer than half of its side is cut inside, never within what a reader takes for one character. The shown head
 and tail may be folded (`fold`); what is omitted is counted in the unfolded text: `text[:start] + text[start:end] +
-text[end:]` is the whole of it. Lines that imitate notes of nacre are escaped (`spoofed_notes`), including those that
+text[end:]` is the whole of it. Lines that imitate notes of nacre are escaped (`notes`), including those that
 only a cut makes look like one.
 """
 
@@ -15,7 +15,7 @@ from nacre.ansi.width import first_cut_after, last_cut_before
 from nacre.base.frozen import frozen, replace
 from nacre.output import fold
 from nacre.output.fold import FoldedLines
-from nacre.output.spoofed_notes import mark_spoofed
+from nacre.output.notes import mark_spoofed
 from nacre.output.tokens import longest_within, quarter_tokens
 
 

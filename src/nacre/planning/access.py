@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from nacre.base.frozen import field_names
+from nacre.base.suggest import did_you_mean
 from nacre.base.system import config_directory, state_directory
 from nacre.base.temp_dir import NoTemporaryDirectory, temporary_directory
 from nacre.errors import AccessUnavailable, InvalidRequest
@@ -347,14 +348,11 @@ def _check_unprotected(names: tuple[str, ...]) -> tuple[str, ...]:
     known = known_names() if names else ()
     for name in names:
         if name not in known:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(name), known, n=1, cutoff=0.75)
             raise InvalidRequest(
                 "bad_unprotected",
                 f"`unprotected` names {name!r}, which is not a protected name.",
                 field="unprotected",
-                hint=f"Did you mean {near[0]!r}?" if near else "docs/sandbox.md lists them: '.git', 'AGENTS.md', …",
+                hint=did_you_mean(name, known, "docs/sandbox.md lists them: '.git', 'AGENTS.md', …", cutoff=0.75),
             )
     return tuple(name.rstrip("/") for name in names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from posixpath import normpath
 
 from nacre.base.frozen import field, frozen, replace
@@ -57,7 +57,10 @@ class Policy:
             known.add(rule.id)
         for name in (*self.decisions, *(exemption.rule for exemption in self.exemptions)):
             if name not in known and name != "*":
-                raise InvalidPolicy(f"Unknown rule {name!r}.{_nearest(name, known)}")
+                from nacre.base.suggest import did_you_mean  # the checker starts without it
+
+                hint = did_you_mean(name, known, "`nacre rules` lists them.")
+                raise InvalidPolicy(f"Unknown rule {name!r}. {hint}")
         if isinstance(self.plain, str):
             raise InvalidPolicy(f"plain={self.plain!r} is one string. Give a set of names: plain={{'ls', 'cat'}}")
         decisions = {name: decision_of(decision) for name, decision in self.decisions.items()}
@@ -73,13 +76,6 @@ def decision_of(word: str) -> Decision:
         return Decision(word)
     except ValueError as error:
         raise InvalidPolicy(f"{error}: a decision is 'allow', 'ask' or 'refuse'.") from error
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else " `nacre rules` lists them."
 
 
 DEFAULT = Policy()

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypedDict, Unpack, cast
 
 from nacre.base.preview import preview
+from nacre.base.suggest import did_you_mean
 from nacre.errors import InvalidRequest
 from nacre.policy.compat_rules import actions, removals
 from nacre.policy.compat_rules.actions import action_rule
@@ -107,14 +108,11 @@ def _check(name: str, value: object) -> None:
             good = isinstance(value, bool) or value == "container"
             hint = "Use True, False or 'container'."
         case _:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, DEFAULT_CONFIG, n=1)
             raise InvalidRequest(
                 "unknown_setting",
                 f"There is no setting {name!r}.",
                 field=name,
-                hint=f"Did you mean {near[0]!r}?" if near else f"Use: {', '.join(DEFAULT_CONFIG)}.",
+                hint=did_you_mean(name, DEFAULT_CONFIG, f"Use: {', '.join(DEFAULT_CONFIG)}."),
             )
     if not good:
         raise InvalidRequest("bad_setting", f"`{name}` is {preview(value)}.", field=name, hint=hint)

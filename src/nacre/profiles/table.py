@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from math import isinf
 from typing import assert_never
 
+from nacre.base.units import describe_size
 from nacre.policy.policy import Policy
 from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary, Text
 from nacre.profiles.profile import Profile
 from nacre.profiles.tool import Parameter
-from nacre.types import GIB, KIB, MIB
 from nacre.verdict import Decision
 
 NONE = "–"
@@ -28,17 +28,17 @@ def facts(profile: Profile) -> dict[str, str]:
     """Return all properties of one profile in words, by label."""
     tool = profile.tool
     return {
-        "default timeout": seconds(profile.timeout),
-        "slow timeout": seconds(profile.slow_timeout) if any(each.to == "mode" for each in tool.parameters) else NONE,
-        "maximum": seconds(profile.max_timeout),
+        "default timeout": _seconds(profile.timeout),
+        "slow timeout": _seconds(profile.slow_timeout) if any(each.to == "mode" for each in tool.parameters) else NONE,
+        "maximum": _seconds(profile.max_timeout),
         "unit of the parameter": _unit(tool.parameters),
         "when the time is up": _deadline(profile),
-        "from TERM to KILL": seconds(profile.grace),
+        "from TERM to KILL": _seconds(profile.grace),
         "jobs left running": _LEFTOVERS[profile.leftovers],
         "streams": "one" if profile.merge else "two",
-        "held of each stream": size(profile.output),
-        "spill file": size(profile.spill),
-        "log of a task": size(profile.log) + (f", {profile.log_name}" if profile.log_name else ""),
+        "held of each stream": _size(profile.output),
+        "spill file": _size(profile.spill),
+        "log of a task": _size(profile.log) + (f", {profile.log_name}" if profile.log_name else ""),
         "access": profile.access,
         "rules": _rules(profile.policy),
         "answer": _view(profile.view),
@@ -47,17 +47,13 @@ def facts(profile: Profile) -> dict[str, str]:
     }
 
 
-def seconds(amount: float) -> str:
+def _seconds(amount: float) -> str:
     """Format a timeout."""
     return "none" if isinf(amount) else f"{amount:g} s"
 
 
-def size(count: int) -> str:
-    """Format a number of bytes without rounding."""
-    for unit, name in ((GIB, "GB"), (MIB, "MB"), (KIB, "KB")):
-        if count >= unit and count * 10 % unit == 0:
-            return f"{count / unit:g} {name}"
-    return f"{count:,} bytes" if count else "none"
+def _size(count: int) -> str:
+    return describe_size(count, exact=True) if count else "none"
 
 
 _LEFTOVERS = {
@@ -108,11 +104,11 @@ def _view(view: AnswerFormat) -> str:
                 f"a labelled text: over {over:,} characters the first {start:,} and the last {end:,}; at most {most:,}"
             )
         case Combined(truncate_above=over, ends=ends):
-            return f"one stream: over {size(over)} the first and the last {size(ends)}"
+            return f"one stream: over {_size(over)} the first and the last {_size(ends)}"
         case Summary(lines=lines, bytes=count, window=window):
-            return f"a line, and up to {lines} lines and {size(count)} of the end ({size(window)} are looked at)"
+            return f"a line, and up to {lines} lines and {_size(count)} of the end ({_size(window)} are looked at)"
         case SeparateStreams(limit=limit):
-            return f"two streams: the first {size(limit)} of each"
+            return f"two streams: the first {_size(limit)} of each"
         case _:
             assert_never(view)
 

@@ -8,11 +8,10 @@ import os
 import stat
 from collections.abc import Iterator
 
+from nacre.keeper.protocol.private_tmpdir import make_removable
 from nacre.protected_paths.open_path import DIRECTORY, PathOpener, open_directory, parent_of
-from nacre.protected_paths.quarantine import QUARANTINED
+from nacre.protected_paths.quarantine import QUARANTINED, rename_quarantined, shorten_name
 
-_NAME_MAX_BYTES = 180
-"""Bytes of the old name that the new name keeps: the limit on a name is 255."""
 _COPIED_MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -29,10 +28,7 @@ def rename_beside(path: str, why: str) -> str:
     """Rename a file to a name that git does not look for. Return a sentence that starts with `why`."""
     try:
         with parent_of(path) as (parent, name):
-            new = f"{_shorten(name)}{QUARANTINED}"
-            if os.path.lexists(f"{os.path.dirname(path)}/{new}"):
-                new = f"{_shorten(name)}-{os.urandom(4).hex()}{QUARANTINED}"
-            os.rename(name, new, src_dir_fd=parent, dst_dir_fd=parent)
+            new = rename_quarantined(name, name, parent)
     except OSError as error:
         return f"{why}, is new, and could not be renamed: {error.strerror}."
     return f"{why}, and is new: {path} is now called {new}. Look at it before you use it."
@@ -96,11 +92,11 @@ class QuarantineDirectory:
                 with parent_of(self.path) as (above, own):
                     os.mkdir(own, 0o700, dir_fd=above)
                     self._fd = os.open(own, DIRECTORY, dir_fd=above)
-            new = f"{self.count}-{_shorten(label.replace('/', '+'))}"
+            new = f"{self.count}-{shorten_name(label.replace('/', '+'))}"
             try:
                 os.rename(name, new, src_dir_fd=parent, dst_dir_fd=self._fd)
             except PermissionError:  # moving a directory needs write permission on it
-                _open_to_owner(name, parent)
+                make_removable(name, parent)
                 os.rename(name, new, src_dir_fd=parent, dst_dir_fd=self._fd)
             self.count += 1
         except FileNotFoundError:
@@ -117,21 +113,8 @@ class QuarantineDirectory:
                     self.move(name, parent, path[len(top) + 1 :])
 
 
-def _open_to_owner(name: str, parent: int) -> None:
-    """Give the owner all permissions on a directory."""
-    fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    try:
-        os.chmod(f"/proc/self/fd/{fd}", 0o700)
-    finally:
-        os.close(fd)
-
-
 @contextlib.contextmanager
 def scan_open(path: str) -> Iterator[tuple[int, Iterator[os.DirEntry[str]]]]:
     """Open a directory without following links. Yield its descriptor and an iterator over its entries."""
     with parent_of(path) as (parent, name), open_directory(name, parent) as fd, os.scandir(fd) as entries:
         yield fd, entries
-
-
-def _shorten(name: str) -> str:
-    return os.fsdecode(os.fsencode(name)[:_NAME_MAX_BYTES])

@@ -18,6 +18,7 @@ QUARANTINED = ".nacre-quarantined"
 _DIGEST_CHARACTERS = 8
 """Characters of the digest in a name. The comparison uses the whole digest."""
 _NAME_MAX_BYTES = 255 - _DIGEST_CHARACTERS - len(QUARANTINED) - 1
+"""Bytes of the old name that the new name keeps: the limit on a name is 255."""
 _DIGEST_MAX_BYTES = 1024 * 1024
 _DIGEST_MAX_ENTRIES = 200
 """Larger files and directories are renamed without reading them: that takes the same time for a million files."""
@@ -50,19 +51,35 @@ def quarantine(moved: str, name: str, parent: int) -> str:
     if digest and moved != name and digest == _digest(name, parent):
         remove_below(moved, parent)
         return ""
-    kept = _quarantine_name(name, digest[:_DIGEST_CHARACTERS] or os.urandom(4).hex())
+    mark = digest[:_DIGEST_CHARACTERS] or _random_mark()
+    kept = _quarantine_name(name, mark)
     if digest and digest == _digest(kept, parent):
         remove_below(moved, parent)
         return f"What was there is the same as {kept}."
-    if _is_there(kept, parent):
-        kept = _quarantine_name(name, os.urandom(4).hex())
-    os.rename(moved, kept, src_dir_fd=parent, dst_dir_fd=parent)
-    return f"What was there is now called {kept}."
+    return f"What was there is now called {rename_quarantined(moved, name, parent, mark)}."
+
+
+def rename_quarantined(moved: str, name: str, parent: int, mark: str = "") -> str:
+    """Rename `moved`, an entry of the open directory `parent`, to a quarantined name made of `name` and `mark`. Return
+    the new name, which has a random mark if that one is taken."""
+    new = _quarantine_name(name, mark)
+    if _is_there(new, parent):
+        new = _quarantine_name(name, _random_mark())
+    os.rename(moved, new, src_dir_fd=parent, dst_dir_fd=parent)
+    return new
+
+
+def shorten_name(name: str) -> str:
+    """Return the part of a name that still fits when a mark and a suffix are added."""
+    return os.fsdecode(os.fsencode(name)[:_NAME_MAX_BYTES])
 
 
 def _quarantine_name(name: str, mark: str) -> str:
-    short = os.fsdecode(os.fsencode(name)[:_NAME_MAX_BYTES])
-    return f"{short}-{mark}{QUARANTINED}"
+    return f"{shorten_name(name)}{'-' if mark else ''}{mark}{QUARANTINED}"
+
+
+def _random_mark() -> str:
+    return os.urandom(_DIGEST_CHARACTERS // 2).hex()
 
 
 def _is_there(name: str, parent: int) -> bool:

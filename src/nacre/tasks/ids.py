@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from nacre.base.suggest import find_similar
 from nacre.errors import NoSuchTask
 from nacre.tasks.store.directory import open_store
 from nacre.tasks.store.status import is_id, names_in
@@ -53,9 +54,7 @@ def no_such_task(store: str, id: object) -> NoSuchTask:
 def _hint(store: str, wanted: str, ids: list[str]) -> str:
     if not ids:
         return f"There are no tasks in {store}."
-    import difflib  # slow to import, and rarely needed
-
-    near = difflib.get_close_matches(_PREFIX + wanted.removeprefix(_PREFIX)[:40], ids, _MAX_NAMED_TASKS, 0.7)
+    near = find_similar(_PREFIX + wanted.removeprefix(_PREFIX)[:40], ids, max_names=_MAX_NAMED_TASKS, cutoff=0.7)
     live = sorted(set(live_names(store)) & set(ids))
     if near:
         return f"Did you mean {_some(near)}?"

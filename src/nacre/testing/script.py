@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from nacre.base.frozen import field, frozen
+from nacre.base.suggest import find_nearest
 from nacre.result import Outcome, Result
 from nacre.types import Request
 
@@ -129,7 +130,8 @@ class ReplyScript:
             lines.append(f"Next in the script: {left[0]}")
         else:
             lines += ["Scripted:", *(f"  {line}" for line in left)]
-            lines += _nearest(command, [line.matcher for line in left])
+            near = find_nearest(command, [line.matcher for line in left if isinstance(line.matcher, str)])
+            lines += [f"Nearest: {near!r}"] if near else []
         return "\n".join(lines)
 
 
@@ -147,10 +149,3 @@ def describe_matcher(matcher: Matcher) -> str:
     if isinstance(matcher, re.Pattern):
         return f"a command with /{matcher.pattern}/"
     return f"a request that {getattr(matcher, '__name__', repr(matcher))} says yes to"
-
-
-def _nearest(command: str, matchers: list[Matcher]) -> list[str]:
-    import difflib
-
-    near = difflib.get_close_matches(command, [each for each in matchers if isinstance(each, str)], n=1)
-    return [f"Nearest: {near[0]!r}"] if near else []

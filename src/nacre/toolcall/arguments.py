@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nacre.base.preview import _MAX_PREVIEW_CHARS, preview
+from nacre.base.preview import MAX_PREVIEW_CHARS, preview
+from nacre.base.suggest import find_nearest
 from nacre.errors import InvalidRequest
 
 
@@ -100,15 +101,13 @@ class ArgumentReader:
         if not rest:
             return
         name = rest[0]
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, self._known, n=1)
+        near = find_nearest(name, self._known)
         known = ", ".join(self._known)
         raise InvalidRequest(
             "unknown_argument",
             f"Unknown argument: {name!r:.60}.",
-            field=name[:_MAX_PREVIEW_CHARS],
-            hint=f"Did you mean `{near[0]}`?" if near else f"Use: {known}.",
+            field=name[:MAX_PREVIEW_CHARS],
+            hint=f"Did you mean `{near}`?" if near else f"Use: {known}.",
         )
 
     def _parse_number(self, value: Any, kind: type[int] | type[float]) -> Any:

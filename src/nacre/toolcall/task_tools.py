@@ -14,6 +14,7 @@ from typing import Any
 from nacre.ansi.decode import clean
 from nacre.base.frozen import frozen
 from nacre.base.threads import run_in_thread
+from nacre.base.units import describe_duration
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest, NacreError, NoSuchTask
 from nacre.output.error_lines import ErrorScanner
@@ -22,7 +23,7 @@ from nacre.output.notes import nacre_note
 from nacre.output.shape import ShapeOptions, shape
 from nacre.redact.mask import mask
 from nacre.redact.redactor import Redactor, task_secrets
-from nacre.result import Captured, Exited, describe
+from nacre.result import Captured, Exited
 from nacre.tasks.store.log_reader import Output
 from nacre.tasks.store.task import Task
 from nacre.tasks.tasks import Tasks
@@ -272,12 +273,12 @@ def _status(task: Task, redactor: Redactor, *, brief: bool = False) -> str:
     if task.outcome is None:
         return f"{task.id} cannot be read: {task.problem}"
     if task.alive:
-        text = f"{task.id} running for {seconds(task.duration)}"
+        text = f"{task.id} running for {describe_duration(task.duration)}"
         if task.idle is not None:
-            text += f", last output {seconds(task.idle)} ago" if task.bytes else ", no output yet"
+            text += f", last output {describe_duration(task.idle)} ago" if task.bytes else ", no output yet"
     else:
-        how = f"exited with {task.outcome.code}" if isinstance(task.outcome, Exited) else describe(task.outcome)
-        text = f"{task.id} {how}" + (f" after {seconds(task.duration)}" if task.state == "ended" else "")
+        how = f"exited with {task.outcome.code}" if isinstance(task.outcome, Exited) else task.summary
+        text = f"{task.id} {how}" + (f" after {describe_duration(task.duration)}" if task.state == "ended" else "")
     if brief:
         return text
     text = nacre_note(text)
@@ -309,18 +310,6 @@ def _name(task: Task, redactor: Redactor) -> str:
     about = _short(task.description, redactor)
     name = _short(task.command, redactor) + (f" ({about})" if about else "")
     return "".join([letter if letter.isprintable() else "�" for letter in name])
-
-
-def seconds(value: float) -> str:
-    """Format a duration, with a precision that suits its size."""
-    if value < 10:
-        return f"{value:.1f} s"
-    whole = round(value)
-    if whole < 120:
-        return f"{whole} s"
-    if whole < 2 * 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def _running_tasks_hint(error: NoSuchTask, tasks: Tasks, redactor: Redactor) -> str:

@@ -7,7 +7,6 @@ Secrets are masked.
 from __future__ import annotations
 
 from nacre.base.frozen import frozen
-from nacre.execution.outcome import exit_status
 from nacre.output.notes import nacre_note
 from nacre.result import Exited, Result
 from nacre.views.model.text import DEFAULT, describe_end
@@ -34,5 +33,5 @@ def read_streams(result: Result) -> CommandStreams:
     if said and err and not err.endswith("\n"):
         err += "\n"
     return CommandStreams(
-        result.out.masked_text(redactor), f"{err}{said}\n" if said else err, exit_status(result.outcome)
+        result.out.masked_text(redactor), f"{err}{said}\n" if said else err, result.outcome.exit_status
     )

@@ -91,3 +91,8 @@ def _parse_arguments(arguments: Mapping[str, Any] | str) -> Any:
         with suppress(ValueError, RecursionError):
             return json.loads(arguments)
     return arguments
+
+
+def missing_extra(extra: str, error: ImportError) -> ImportError:
+    """Return the error for a framework that is missing or has another version. It names the extra to install."""
+    return ImportError(f"{error}. This adapter needs: pip install 'nacre[{extra}]'", name=error.name)

@@ -39,10 +39,9 @@ class UsageError(InvalidRequest):
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the entry of `known` closest to `word`; None if none is close."""
-    import difflib
+    from nacre.base.suggest import find_nearest  # `nacre hook` and `nacre check` start without it
 
-    found = difflib.get_close_matches(word, list(known), n=1)
-    return found[0] if found else None
+    return find_nearest(word, known)
 
 
 def unknown_command(word: str, rest: list[str]) -> UsageError:

@@ -10,10 +10,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from nacre.base import system
+from nacre.base.hide_from_proc import conceal_arguments
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.parser import raw_text
 from nacre.cli.common.stdin import read_input
-from nacre.cli.run.hide_argv import conceal_arguments
 from nacre.cli.run.options import RunArguments, parse
 from nacre.errors import UnsupportedPlatform
 

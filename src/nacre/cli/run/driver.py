@@ -28,7 +28,6 @@ from nacre.cli.run.output import OutputWriter
 from nacre.config.config import Config
 from nacre.engines import LOCAL, Engine
 from nacre.errors import NoSuchTask
-from nacre.execution.outcome import exit_status
 from nacre.observe import observers_from_config
 from nacre.profiles import Profile
 from nacre.result import Cancelled, Chunk, Ended, Event, Refused, Result, Started, TaskRef
@@ -257,4 +256,4 @@ class RunDriver:
         if failure is not None:
             notice(f"Cannot write the output: {failure.strerror}.")
             return EXIT_ERROR
-        return exit_status(result.outcome)
+        return result.outcome.exit_status

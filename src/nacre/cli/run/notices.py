@@ -16,7 +16,6 @@ from nacre.result import (
     Running,
     Signalled,
     TimedOut,
-    describe,
 )
 
 
@@ -30,7 +29,7 @@ def notices_for(result: Result, *, background: bool) -> list[str]:
             if task is not None and not promoted:  # for a promoted run, a note says so
                 lines.append(f"{task.id} is running (process {task.pid}); its output is in {task.output_file}")
         case outcome if background and task is not None:
-            lines.append(f"{task.id} ended at once: {describe(outcome)}; its output is in {task.output_file}")
+            lines.append(f"{task.id} ended at once: {outcome.summary}; its output is in {task.output_file}")
             if result.dropped_bytes:
                 lines.append(f"{result.dropped_bytes:,} bytes of it were left out here")
         case Exited() | Cancelled():

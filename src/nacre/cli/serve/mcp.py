@@ -97,7 +97,7 @@ def settings_from(args: ParsedArgs) -> ServerSettings:
 def _take_token() -> str:
     """Return the token given in the environment ('' if none), and remove it there and from `/proc`: no command may see
     it."""
-    from nacre.adapters.mcp.transport.hide_token import conceal_variable
+    from nacre.base.hide_from_proc import conceal_variable
 
     given = os.environ.pop(TOKEN, "")
     if given:

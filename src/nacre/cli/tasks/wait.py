@@ -11,7 +11,6 @@ from nacre.cli.common.messages import notice, write_json, write_out
 from nacre.cli.common.parser import parse_args
 from nacre.cli.common.usage import UsageError
 from nacre.cli.tasks.task_selection import tasks_of
-from nacre.execution.outcome import exit_status
 from nacre.result import Exited
 from nacre.views.console.task_status import status_sentence
 
@@ -138,6 +137,6 @@ def _code(waited: WaitResult, until: WaitCondition, *, any: bool) -> int:
         return 0 if (waited.met if any else not waited.ended) else 1
     if len(waited.tasks) == 1:
         (task,) = waited.tasks
-        return 125 if task.outcome is None else exit_status(task.outcome)
+        return 125 if task.outcome is None else task.outcome.exit_status
     over = [task for task in waited.tasks if not task.alive]
     return 0 if all(task.outcome == Exited(0) for task in over) else 1

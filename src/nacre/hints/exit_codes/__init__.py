@@ -134,4 +134,4 @@ def _of_shell(code: int, output: str, *, clock: bool) -> Meaning | None:
     if number not in _BY_SIGNAL:
         return None
     more = "" if clock and number == signal.SIGKILL else f" ({_BY_SIGNAL[number]})"
-    return Meaning(f"ended by {signal.Signals(number).name}{more}", normal=number == signal.SIGPIPE)
+    return Meaning(f"ended by {signal.Signals(number).name}{more}")

@@ -21,16 +21,10 @@ class Meaning:
 
     text: str
     """The explanation. Empty: the meaning is known, and the output states it."""
-    normal: bool = False
-    """True if nothing went wrong: the status is the command's way of answering no."""
 
 
 _SAID = Meaning("")
 _Codes: TypeAlias = dict[int, Meaning]
-
-
-def _no(text: str) -> Meaning:
-    return Meaning(text, normal=True)
 
 
 def meaning_for(command: Command, code: int, output: str) -> Meaning | None:
@@ -52,9 +46,9 @@ def _grep(command: Command, code: int, output: str) -> Meaning | None:
         return None  # the meaning of its status has differed between versions
     match code:
         case 1 if command.has_flag("-v", "--invert-match"):
-            return _no(f"{command.name} -v left no line")
+            return Meaning(f"{command.name} -v left no line")
         case 1:
-            return _no(f"{command.name} found no match")
+            return Meaning(f"{command.name} found no match")
         case 2:
             return Meaning(f"{command.name} had an error: a bad pattern, or an unreadable file")
     return None
@@ -66,12 +60,12 @@ def _git(command: Command, code: int, output: str) -> Meaning | None:
     if code == 1:
         flags = _GIT_WITH.get(verb)
         if flags is not None and command.has_flag(*flags[0]):
-            return _no(flags[1])
+            return Meaning(flags[1])
         if verb == "commit" and "nothing to commit" in output:
-            return _no("there was nothing to commit")
+            return Meaning("there was nothing to commit")
         if verb == "merge" and "CONFLICT" in output:
             return Meaning("the merge has conflicts to resolve")
-        return _no(_GIT_NO[verb]) if verb in _GIT_NO else None
+        return Meaning(_GIT_NO[verb]) if verb in _GIT_NO else None
     if code == 128:
         return _SAID if "fatal" in output else Meaning("git had a fatal error")
     if code == 129:
@@ -98,21 +92,21 @@ def _systemctl(command: Command, code: int, output: str) -> Meaning | None:
     verb = next(iter(command.operands("-H", "-M", "-t", "-p", "-n")), "")
     match verb, code:
         case "status" | "is-active", 3:
-            return _no("the unit is not active")
+            return Meaning("the unit is not active")
         case "status" | "is-active" | "is-enabled", 4:
-            return _no("there is no such unit")
+            return Meaning("there is no such unit")
         case "is-enabled", 1 if not _SYSTEMD.search(output):
-            return _no("the unit is not enabled")
+            return Meaning("the unit is not enabled")
         case "is-failed", 1 if not _SYSTEMD.search(output):
-            return _no("the unit has not failed")
+            return Meaning("the unit has not failed")
     return None
 
 
 def _npm(command: Command, code: int, output: str) -> Meaning | None:
     verb = next(iter(command.operands("--prefix", "-C", "-w", "--workspace")), "")
     told = {
-        "outdated": _no("some packages are outdated"),
-        "audit": _no("vulnerabilities were found"),
+        "outdated": Meaning("some packages are outdated"),
+        "audit": Meaning("vulnerabilities were found"),
         "ls": Meaning("the installed packages do not match package.json"),
     }
     return told.get(verb) if code == 1 and not _NPM.search(output) else None
@@ -124,7 +118,7 @@ _NPM = lazy_regex(r"(?im)^npm err")
 def _ruff(command: Command, code: int, output: str) -> Meaning | None:
     verb = next(iter(command.operands("--config")), "")
     if code == 1 and verb == "format" and command.has_flag("--check", "--diff"):
-        return _no("some files would be reformatted")
+        return Meaning("some files would be reformatted")
     return Meaning("ruff itself failed: its options or configuration") if code == 2 else None
 
 
@@ -138,12 +132,12 @@ def _cargo(command: Command, code: int, output: str) -> Meaning | None:
 
 
 def _terraform(command: Command, code: int, output: str) -> Meaning | None:
-    return _no("the plan has changes") if code == 2 and "-detailed-exitcode" in command.args else None
+    return Meaning("the plan has changes") if code == 2 and "-detailed-exitcode" in command.args else None
 
 
 def _formatter(command: Command, code: int, output: str) -> Meaning | None:
     flags = ("--check",) if command.name == "black" else ("--check", "-c")
-    return _no("some files would be reformatted") if code == 1 and command.has_flag(*flags) else None
+    return Meaning("some files would be reformatted") if code == 1 and command.has_flag(*flags) else None
 
 
 def _checksum(command: Command, code: int, output: str) -> Meaning | None:
@@ -176,14 +170,14 @@ def _pytest(command: Command, code: int, output: str) -> Meaning | None:
 
 
 def _processes(command: Command, code: int, output: str) -> Meaning | None:
-    return _no("no process matched") if code == 1 and "not permitted" not in output else None
+    return Meaning("no process matched") if code == 1 and "not permitted" not in output else None
 
 
 def _users(command: Command, code: int, output: str) -> Meaning | None:
     """Return the meaning for `fuser` and `lsof`, which also exit with 1 if they could not look."""
     if code != 1 or _LOOKED_IN_VAIN.search(output):
         return None
-    return _no("no process uses it" if command.name == "fuser" else "lsof found nothing")
+    return Meaning("no process uses it" if command.name == "fuser" else "lsof found nothing")
 
 
 _LOOKED_IN_VAIN = lazy_regex(r"(?i)does not exist|cannot|can't|not permitted|lsof: |fuser: ")
@@ -193,9 +187,9 @@ def _jq(command: Command, code: int, output: str) -> Meaning | None:
     asked = command.has_flag("-e", "--exit-status")
     match code:
         case 1 if asked:
-            return _no("the last value was false or null")
+            return Meaning("the last value was false or null")
         case 4 if asked:
-            return _no("jq produced no value")
+            return Meaning("jq produced no value")
         case 2:
             return Meaning("jq had invalid arguments, or could not read the file")
         case 3:
@@ -231,14 +225,14 @@ _SPECIAL: dict[str, Callable[[Command, int, str], Meaning | None]] = {
     "systemctl": _systemctl,
 }
 
-_DIFFER = {1: _no("they differ"), 2: Meaning("the comparison itself failed")}
-_FALSE = {1: _no("the test is false"), 2: Meaning("the test is malformed")}
+_DIFFER = {1: Meaning("they differ"), 2: Meaning("the comparison itself failed")}
+_FALSE = {1: Meaning("the test is false"), 2: Meaning("the test is malformed")}
 _PYTEST = {
     1: Meaning("some tests failed"),
     2: Meaning("pytest was interrupted, or could not collect the tests"),
     3: Meaning("pytest itself failed"),
     4: Meaning("pytest could not start: its arguments, a path, or a conftest"),
-    5: _no("pytest collected no tests"),
+    5: Meaning("pytest collected no tests"),
 }
 _CURL = {
     3: "the URL is malformed",
@@ -283,15 +277,15 @@ def _table(codes: dict[int, str]) -> _Codes:
 _TABLE: dict[str, _Codes] = {
     **dict.fromkeys(("diff", "cmp", "colordiff", "sdiff", "diff3", "zdiff"), _DIFFER),
     **dict.fromkeys(("test", "["), _FALSE),
-    **{key: {1: _no("not found on PATH")} for key in ("which", "type", "hash", "command")},
+    **{key: {1: Meaning("not found on PATH")} for key in ("which", "type", "hash", "command")},
     **{key: {255: Meaning("ssh itself failed: connection, host key or login")} for key in ("ssh", "scp", "sftp")},
     **{key: {125: Meaning("the container engine itself failed")} for key in ("docker", "podman")},
     **{key: {100: Meaning("apt gave up; its lines with E: say why")} for key in ("apt", "apt-get")},
-    "[[": {1: _no("the test is false"), 2: Meaning("the test is malformed")},
-    "((": {1: _no("the result is zero")},
-    "let": {1: _no("the result is zero")},
-    "expr": {1: _no("the result is zero or empty"), 2: Meaning("the expression is malformed")},
-    "read": {1: _no("there was no more input to read")},
+    "[[": {1: Meaning("the test is false"), 2: Meaning("the test is malformed")},
+    "((": {1: Meaning("the result is zero")},
+    "let": {1: Meaning("the result is zero")},
+    "expr": {1: Meaning("the result is zero or empty"), 2: Meaning("the expression is malformed")},
+    "read": {1: Meaning("there was no more input to read")},
     "curl": _table(_CURL),
     "wget": _table(_WGET),
     "rsync": _table(_RSYNC),
@@ -302,8 +296,8 @@ _TABLE: dict[str, _Codes] = {
     },
     "tar": {1: Meaning("some files changed while tar read them, or differ")},
     "patch": {1: Meaning("some hunks could not be applied")},
-    "getent": {2: _no("there is no such entry")},
-    "mountpoint": {32: _no("it is not a mount point")},
+    "getent": {2: Meaning("there is no such entry")},
+    "mountpoint": {32: Meaning("it is not a mount point")},
     "ping": {1: Meaning("there was no answer"), 2: Meaning("ping itself failed: bad name, or no permission")},
     "psql": {2: Meaning("the connection to the server failed"), 3: Meaning("the script failed (ON_ERROR_STOP)")},
     "mypy": {2: Meaning("mypy itself failed: its options, or a file")},

@@ -110,12 +110,12 @@ def _remove(name: str, top: int) -> None:
     if not stat.S_ISDIR(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=top)
         return
-    _make_removable(name, top)
+    make_removable(name, top)
     inner = os.open(name, _DIRECTORY, dir_fd=top)
     try:
         for child in os.listdir(inner):
             if stat.S_ISDIR(os.stat(child, dir_fd=inner, follow_symlinks=False).st_mode):
-                _make_removable(child, inner)
+                make_removable(child, inner)
                 os.rename(child, f".{next(_numbers)}", src_dir_fd=inner, dst_dir_fd=top)
             else:
                 os.unlink(child, dir_fd=inner)
@@ -127,7 +127,7 @@ def _remove(name: str, top: int) -> None:
 def remove_below(name: str, parent: int) -> None:
     """Remove one entry of an open directory. OSError: part of it is still there."""
     if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-        _make_removable(name, parent)
+        make_removable(name, parent)
         inner = os.open(name, _DIRECTORY, dir_fd=parent)
         try:
             _empty(inner)
@@ -138,7 +138,7 @@ def remove_below(name: str, parent: int) -> None:
         os.unlink(name, dir_fd=parent)
 
 
-def _make_removable(name: str, parent: int) -> None:
+def make_removable(name: str, parent: int) -> None:
     """Set mode 0700, as the command may have removed all permissions. By descriptor: `chmod` would follow a link."""
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:

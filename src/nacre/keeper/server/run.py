@@ -267,8 +267,9 @@ class Run:
         if LINUX and len(members) > _STOP_FIRST_ABOVE_PROCESSES:
             stop_processes(members)
             self._stop_all(adopt)
-            members = self.members()
-        self.all_sleeping = all(seen.is_sleeping for seen in members.values())
+            members = self.members()  # stopped: nothing tells which were sleeping
+        else:
+            self.all_sleeping = all(seen.is_sleeping for seen in members.values())
         if self.status is not None:
             self.leftovers = _encode_processes(b"ended", members)
         stopped: set[int] = set()

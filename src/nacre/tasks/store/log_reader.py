@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Generator
+from contextlib import closing
 from typing import TypeAlias, cast
 
 from nacre.base.frozen import frozen
@@ -56,8 +57,9 @@ class Output:
 
 
 Question: TypeAlias = tuple[socket.socket, int]
-"""Request to call `control_client.query` with these arguments. The answer is sent into the generator, a TimeoutError
-thrown."""
+"""Request for the number of bytes printed: the connection to ask on, and the number that they must exceed."""
+Reading: TypeAlias = Generator[Question, int | None, Output]
+"""A read that asks the keeper through its caller, who may block or wait. It is sent the answers."""
 
 
 def read_output(folder: TaskDirectory, since: int, lines: int | None, limit: int) -> Output:
@@ -65,46 +67,49 @@ def read_output(folder: TaskDirectory, since: int, lines: int | None, limit: int
 
     A negative `since` counts from the end. InvalidRequest: `since` is beyond the end.
     """
-    looking = _query_size(folder, since, lines, limit)
-    try:
-        line, beyond = next(looking)
-        while True:
-            try:
-                answer = query(line, beyond, _REPLY_TIMEOUT_S)
-            except TimeoutError as error:
-                line, beyond = looking.throw(error)
-            else:
-                line, beyond = looking.send(answer)
-    except StopIteration as stop:
-        return cast("Output", stop.value)
-    finally:
-        looking.close()
+    with closing(_query_size(folder, since, lines, limit)) as reading:
+        step = _resume(reading, None)
+        while not isinstance(step, Output):
+            step = _resume(reading, _query(*step))
+        return step
 
 
 async def read_output_async(folder: TaskDirectory, since: int, lines: int | None, limit: int) -> Output:
     """Do the same as `read_output` without blocking the event loop."""
+    with closing(_query_size(folder, since, lines, limit)) as reading:
+        step = _resume(reading, None)
+        while not isinstance(step, Output):
+            step = _resume(reading, await _query_async(*step))
+        return step
+
+
+def _query(line: socket.socket, beyond: int) -> int | None:
+    try:
+        return query(line, beyond, _REPLY_TIMEOUT_S)
+    except TimeoutError:
+        return NO_REPLY
+
+
+async def _query_async(line: socket.socket, beyond: int) -> int | None:
     import asyncio  # imported only for callers that wait
 
-    looking = _query_size(folder, since, lines, limit)
     try:
-        line, beyond = next(looking)
-        while True:
-            try:
-                async with asyncio.timeout(_REPLY_TIMEOUT_S):
-                    answer = await ControlConnection(line).watch(beyond)
-            except TimeoutError as error:
-                line, beyond = looking.throw(error)
-            else:
-                line, beyond = looking.send(answer)
+        async with asyncio.timeout(_REPLY_TIMEOUT_S):
+            return await ControlConnection(line).watch(beyond)
+    except TimeoutError:
+        return NO_REPLY
+
+
+def _resume(reading: Reading, answer: int | None) -> Question | Output:
+    """Continue the read with the answer to its last question, None at first. Return its next question, or the
+    output."""
+    try:
+        return reading.send(answer)
     except StopIteration as stop:
         return cast("Output", stop.value)
-    finally:
-        looking.close()
 
 
-def _query_size(
-    folder: TaskDirectory, since: int, lines: int | None, limit: int
-) -> Generator[Question, int | None, Output]:
+def _query_size(folder: TaskDirectory, since: int, lines: int | None, limit: int) -> Reading:
     seen = 0
     answered = False
     for left in range(_MAX_READ_ATTEMPTS, 0, -1):
@@ -138,12 +143,9 @@ def _query_size(
 def _still_runs(line: socket.socket, end: int) -> Generator[Question, int | None, int | None]:
     """Return the bytes that a running task has printed. None: it has ended, and the log may hold lines that are not
     output."""
-    try:
-        now = yield line, -1
-        if now is not None and now < end:  # the last line may be nacre's own, not yet counted
-            now = yield line, end - 1
-    except TimeoutError:
-        return NO_REPLY
+    now = yield line, -1
+    if now is not None and NO_REPLY < now < end:  # the last line may be nacre's own, not yet counted
+        now = yield line, end - 1
     return now
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nacre.keeper.protocol.task_dir import PROCESS, STATUS, TASK, VERSION
-from nacre.result import Outcome, Process, Running, outcome_from
+from nacre.outcomes import outcome_from_data
+from nacre.result import Outcome, Process, Running
 from nacre.tasks.store.directory import InvalidTaskDirectory
 
 _MAX_NUMBER = 2**62
@@ -145,7 +146,7 @@ def parse_pieces(over: StatusFile) -> list[tuple[int, int, int]]:
 
 
 def _outcome(data: Any) -> Outcome:
-    outcome = outcome_from(data)
+    outcome = outcome_from_data(data)
     for name, kind in type(outcome).__annotations__.items():
         _CHECKS[kind](getattr(outcome, name))
     if type(outcome) is Running:

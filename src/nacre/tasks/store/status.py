@@ -6,13 +6,13 @@ reused.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import socket
 import time
 
-from nacre.keeper.protocol.procfs import read_proc_file
+from nacre.base.frozen import replace
+from nacre.keeper.protocol.procfs import boot_id
 from nacre.keeper.protocol.restore_paths import UNRESTORED, has_protection, read_notes
 from nacre.keeper.protocol.task_dir import LOG, PROCESS, STATUS, TASK
 from nacre.result import Lost, Running
@@ -98,12 +98,6 @@ def _read_status_file(folder: TaskDirectory) -> StatusFile | None:
     return None if data is None else parse_status_file(data)
 
 
-@functools.cache
-def boot_id() -> str:
-    """Return the kernel's boot id; empty if it cannot be read."""
-    return read_proc_file("/proc/sys/kernel/random/boot_id").decode("ascii", "replace").strip()
-
-
 def same_boot(boot: str) -> bool:
     """Return whether `boot` may be the current boot: false only if both are known and differ."""
     return not boot or not boot_id() or boot == boot_id()
@@ -142,66 +136,66 @@ def unreadable_task(store: str, name: str, problem: str) -> Task:
 
 def build_task(folder: TaskDirectory, stored: StoredTask, layout: Layout | None = None, seen: int = 0) -> Task:
     """Build a `Task` from its files. `seen`: bytes printed, as its keeper reports."""
-    task_file, begun, over = stored.task_file, stored.process_file, stored.status_file
-    pid, pgid = (None, None) if begun is None else (begun.pid, begun.pgid)
-    if over is not None:
-        return Task(
-            id=folder.id,
-            directory=folder.path,
-            state="ended",
-            outcome=over.outcome,
-            kind=task_file.kind,
-            command=task_file.command,
-            description=task_file.description,
-            cwd=task_file.cwd,
-            pid=over.pid or pid,
-            pgid=over.pgid or pgid,
-            output_file=f"{folder.path}/{LOG}",
-            bytes=over.bytes,
-            dropped=over.dropped,
-            created=task_file.created,
-            ended=over.ended,
-            duration=over.duration,
-            owner_pid=task_file.owner_pid,
-            conversation=task_file.conversation,
-            access=task_file.access,
-            timeout=task_file.timeout,
-            detached=task_file.detached,
-            stdin=task_file.stdin,
-            running=over.running,
-            out_of_memory=over.out_of_memory,
-            notes=over.notes,
-            problem=over.problem,
-        )
-    layout = build_layout(folder, task_file, None) if layout is None else layout
-    seen = max(seen, layout.end)
-    now = time.time()
-    runs = not stored.lost
-    return Task(
+    task_file, begun = stored.task_file, stored.process_file
+    task = Task(
         id=folder.id,
         directory=folder.path,
-        state="running" if runs else "lost",
-        outcome=Running(folder.id, promoted=task_file.kind == "promoted") if runs else Lost(stored.lost),
+        state="running",
+        outcome=None,
         kind=task_file.kind,
         command=task_file.command,
         description=task_file.description,
         cwd=task_file.cwd,
-        pid=pid,
-        pgid=pgid,
+        pid=None if begun is None else begun.pid,
+        pgid=None if begun is None else begun.pgid,
         output_file=f"{folder.path}/{LOG}",
-        bytes=seen,
-        dropped=seen - layout.count_kept_bytes(0, seen),
         created=task_file.created,
-        duration=max(0.0, (now if runs else layout.touched) - task_file.created),
-        idle=max(0.0, now - layout.touched) if runs and layout.touched else None,
         owner_pid=task_file.owner_pid,
         conversation=task_file.conversation,
         access=task_file.access,
         timeout=task_file.timeout,
         detached=task_file.detached,
         stdin=task_file.stdin,
-        notes=() if runs else _notes_of_lost(folder),
         problem=stored.problem,
+    )
+    if stored.status_file is not None:
+        return _ended_task(task, stored.status_file)
+    return _unended_task(task, folder, stored, layout, seen)
+
+
+def _ended_task(task: Task, over: StatusFile) -> Task:
+    return replace(
+        task,
+        state="ended",
+        outcome=over.outcome,
+        pid=over.pid or task.pid,
+        pgid=over.pgid or task.pgid,
+        bytes=over.bytes,
+        dropped=over.dropped,
+        ended=over.ended,
+        duration=over.duration,
+        running=over.running,
+        out_of_memory=over.out_of_memory,
+        notes=over.notes,
+        problem=over.problem,
+    )
+
+
+def _unended_task(task: Task, folder: TaskDirectory, stored: StoredTask, layout: Layout | None, seen: int) -> Task:
+    """Complete a task that runs or is lost: its keeper wrote no status."""
+    layout = build_layout(folder, stored.task_file, None) if layout is None else layout
+    seen = max(seen, layout.end)
+    now = time.time()
+    runs = not stored.lost
+    return replace(
+        task,
+        state="running" if runs else "lost",
+        outcome=Running(task.id, promoted=task.kind == "promoted") if runs else Lost(stored.lost),
+        bytes=seen,
+        dropped=seen - layout.count_kept_bytes(0, seen),
+        duration=max(0.0, (now if runs else layout.touched) - task.created),
+        idle=max(0.0, now - layout.touched) if runs and layout.touched else None,
+        notes=() if runs else _notes_of_lost(folder),
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from nacre.base.frozen import frozen
-from nacre.result import Exited, Outcome, Process, describe, outcome_data
+from nacre.outcomes import outcome_data
+from nacre.result import Exited, Outcome, Process
 
 TaskState: TypeAlias = Literal["running", "ended", "lost", "broken"]
 
@@ -70,7 +71,7 @@ class Task:
     @property
     def summary(self) -> str:
         """Its state in a few words."""
-        return self.problem if self.outcome is None else describe(self.outcome)
+        return self.problem if self.outcome is None else self.outcome.summary
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as `nacre tasks --json` prints it."""

@@ -10,7 +10,7 @@ from typing import Any, assert_never, cast
 from nacre.base.frozen import replace
 from nacre.errors import InvalidRequest
 from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary, Text
-from nacre.result import KINDS, Exited, Lost, NotStarted, Redacts, Result
+from nacre.result import Exited, Lost, NotStarted, Redacts, Result
 from nacre.views.answers.answer import Answer
 
 __all__ = ["Answer", "answer", "error_answer"]
@@ -20,7 +20,7 @@ def answer(result: Result, view: AnswerFormat, *, directory: str | None = None, 
     """Return the answer to a call that ran. `directory`: for a file that has to be written; None: a private one,
     removed when this process exits. `name`: prefix of the file's name."""
     made = _format_answer(result, view, directory, name)
-    failed = KINDS[type(result.outcome)] if isinstance(result.outcome, NotStarted | Lost) else ""
+    failed = result.outcome.kind if isinstance(result.outcome, NotStarted | Lost) else ""
     if result.redactor is None:
         return replace(made, error=failed, result=result)
     data = cast("dict[str, Any]", result.redactor.mask_all(dict(made.data)))

@@ -1,6 +1,6 @@
 """Format `Combined`: one stream in order of arrival, cut in the middle if too long, between notes on how the run ended.
 
-nacre's notes begin with `[nacre: `; output that imitates one is marked (`nacre.output.spoofed_notes`).
+nacre's notes begin with `[nacre: `; output that imitates one is marked (`nacre.output.notes`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from typing import Any
 
 from nacre.ansi.decode import clean
 from nacre.base.utf8 import continuation_prefix, incomplete_suffix
-from nacre.output.notes import nacre_note
-from nacre.output.spoofed_notes import mark_spoofed
+from nacre.output.notes import mark_spoofed, nacre_note
 from nacre.profiles.answer_format import Combined
 from nacre.redact.mask import mask
 from nacre.result import Captured, NotStarted, Refused, Result, Running, Spill, TaskRef

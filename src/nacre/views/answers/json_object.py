@@ -25,7 +25,6 @@ from nacre.result import (
     Running,
     Signalled,
     TimedOut,
-    describe,
 )
 from nacre.views.answers.answer import Answer
 from nacre.views.answers.stream_text import StreamText, read_stream_text
@@ -79,11 +78,11 @@ def describe_end(result: Result) -> str:
         case NotStarted(reason, hint):
             return f"Command could not be started: {reason}. {hint}".rstrip()
         case OverLimit():
-            return f"Command went {describe(outcome)}"
+            return f"Command went {outcome.summary}"
         case Running(task):
             return f"Command goes on as {task}"
         case Signalled() | Cancelled() | Killed() | Lost():
-            return f"Command was {describe(outcome)}"
+            return f"Command was {outcome.summary}"
         case _:
             assert_never(outcome)
 
@@ -129,7 +128,7 @@ def _ended_already(result: Result, limit: int) -> tuple[str, bool]:
     if result.ok:
         return "", False
     said, cut = shorten_stream(read_stream_text(result.both, result.redactor), limit)
-    return f"It has ended already: {describe(result.outcome)}\n{said}", cut
+    return f"It has ended already: {result.summary}\n{said}", cut
 
 
 def _note(result: Result, *, has_stderr: bool) -> str:

@@ -13,7 +13,6 @@ from typing import assert_never
 from nacre.base.lazy_regex import lazy_regex
 from nacre.profiles.answer_format import Report
 from nacre.result import (
-    KINDS,
     Cancelled,
     Captured,
     Exited,
@@ -67,7 +66,7 @@ def answer(result: Result, view: Report) -> Answer:
             "stdout": out,
             "stderr": err,
             "is_truncated": short is not text or bool(result.out.dropped_bytes or result.err.dropped_bytes),
-            "outcome": KINDS[type(result.outcome)],
+            "outcome": result.outcome.kind,
             "duration_ms": round(result.duration * 1000),
         },
     )

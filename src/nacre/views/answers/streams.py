@@ -8,7 +8,7 @@ from nacre.base.frozen import frozen
 from nacre.base.utf8 import incomplete_suffix
 from nacre.profiles.answer_format import SeparateStreams
 from nacre.redact.mask import mask
-from nacre.result import Captured, Exited, Lost, NotStarted, Redacts, Refused, Result, describe
+from nacre.result import Captured, Exited, Lost, NotStarted, Redacts, Refused, Result
 from nacre.views.answers.answer import Answer
 
 NO_EXIT_CODE = -1
@@ -45,7 +45,7 @@ def answer(result: Result, view: SeparateStreams) -> Answer:
     if trouble := _failure_text(result):
         data["error"] = {"kind": trouble[0], "message": trouble[1]}
         return Answer(text=f"Error: {trouble[1]}", data=data)
-    ended = "" if isinstance(result.outcome, Exited) else f" ({describe(result.outcome)})"
+    ended = "" if isinstance(result.outcome, Exited) else f" ({result.summary})"
     parts = [f"exit_code: {code}{ended}", *_section("stdout", out), *_section("stderr", err), *result.notes]
     return Answer(text="\n".join(parts), data=data)
 

@@ -26,7 +26,6 @@ from nacre.result import (
     Signalled,
     Spill,
     TimedOut,
-    describe,
 )
 from nacre.views.answers.answer import Answer
 from nacre.views.model.with_spill import check_spill, write_spill
@@ -72,7 +71,7 @@ def _ending(outcome: Outcome) -> str:
         case Refused(rule):
             return f" (not run: refused by {rule})"
         case OverLimit() | Cancelled() | Killed() | Running() | NotStarted() | Lost():
-            return f" ({describe(outcome)})"
+            return f" ({outcome.summary})"
         case _:
             assert_never(outcome)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from nacre.outcomes import outcome_data
 from nacre.output.shape import ShapeOptions
 from nacre.profiles.answer_format import Text
-from nacre.result import Result, outcome_data
+from nacre.result import Result
 from nacre.views.answers.answer import Answer
 from nacre.views.model.text import ModelOptions
 from nacre.views.model.with_spill import for_model

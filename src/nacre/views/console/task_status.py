@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from nacre.base.units import format_duration
-from nacre.result import (
-    Cancelled,
-    Exited,
-    Killed,
-    Lost,
-    NotStarted,
-    OverLimit,
-    Refused,
-    Running,
-    Signalled,
-    TimedOut,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,31 +13,7 @@ def status_word(task: Task) -> str:
     """Return the state for a column of a table: up to a dozen characters."""
     if task.out_of_memory:
         return "out of memory"
-    match task.outcome:
-        case None:
-            return "broken"
-        case Exited(code):
-            return f"exit {code}"
-        case Signalled():
-            return task.outcome.name
-        case TimedOut():
-            return "timed out"
-        case OverLimit(limit):
-            return f"over {limit}"
-        case Killed():
-            return "killed"
-        case Running():
-            return "running"
-        case Lost():
-            return "lost"
-        case Cancelled():
-            return "cancelled"
-        case Refused():
-            return "refused"
-        case NotStarted():
-            return "not started"
-        case outcome:
-            assert_never(outcome)
+    return "broken" if task.outcome is None else task.outcome.word
 
 
 def status_sentence(task: Task) -> str:

@@ -33,7 +33,6 @@ from nacre.result import (
     Spill,
     TimedOut,
 )
-from nacre.result import describe as in_words
 
 MIN_LIMITS, MIN_LIMITS_SEPARATE = (1_000, 30, 250), (2_200, 50, 600)
 """Least characters, lines and tokens: half of them are for the output."""
@@ -152,13 +151,13 @@ def describe_end(result: Result, options: ModelOptions) -> str:
             from nacre.hints.exit_codes import explain_signal
 
             more = explain_signal(number)
-            return in_words(outcome) + (f": {more}" if more else "")
+            return outcome.summary + (f": {more}" if more else "")
         case TimedOut():
             return (
-                f"{in_words(outcome)} and was killed; for longer work set a longer timeout, or run it in the background"
+                f"{outcome.summary} and was killed; for longer work set a longer timeout, or run it in the background"
             )
         case OverLimit() | Cancelled() | Killed() | Lost():
-            return in_words(outcome)
+            return outcome.summary
         case Running(id, promoted):
             named = None if result.files_unreachable else result.task
             where = "" if named is None else f"; its output is in {named.output_file}"
@@ -168,7 +167,7 @@ def describe_end(result: Result, options: ModelOptions) -> str:
             said = f"not run, refused by {rule}: {reason}"
             return f"{said.rstrip('.')}. Instead: {instead}" if instead else said
         case NotStarted(_, hint):
-            return f"{in_words(outcome).rstrip('.')}. {hint}" if hint else in_words(outcome)
+            return f"{outcome.summary.rstrip('.')}. {hint}" if hint else outcome.summary
         case _:
             assert_never(outcome)
 

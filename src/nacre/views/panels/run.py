@@ -70,26 +70,12 @@ def status(outcome: Outcome) -> tuple[str, str]:
     match outcome:
         case Exited(0):
             return "ok", "bold green"
-        case Exited(code):
-            return f"exit {code}", "bold red"
-        case Signalled():
-            return outcome.name, "bold red"
-        case TimedOut():
-            return "timed out", "bold red"
-        case OverLimit(limit):
-            return f"over {escape_text(limit)}", "bold red"
-        case Cancelled():
-            return "cancelled", "bold magenta"
-        case Killed():
-            return "killed", "bold magenta"
         case Running(_, promoted):
-            return ("goes on" if promoted else "running"), "bold magenta" if promoted else "bold green"
-        case Refused():
-            return "refused", "bold red"
-        case NotStarted():
-            return "not started", "bold red"
-        case Lost():
-            return "lost", "bold red"
+            return ("goes on", "bold magenta") if promoted else (outcome.word, "bold green")
+        case Cancelled() | Killed():
+            return outcome.word, "bold magenta"
+        case Exited() | Signalled() | TimedOut() | OverLimit() | Refused() | NotStarted() | Lost():
+            return escape_text(outcome.word), "bold red"
         case _:
             assert_never(outcome)
 
@@ -147,14 +133,7 @@ def footer(result: Result, view: Viewport, lines: Counts | None, state: tuple[st
         parts.append((f"{name}: {count:,}{'' if exact else '+'} line{'' if count == 1 else 's'}  ", "faint"))
     if view.erased:
         parts.append((f"erased by it: {view.erased:,} line{'' if view.erased == 1 else 's'}  ", "faint"))
-    return styled_line(*parts, (duration(result.duration), "faint"))
-
-
-def duration(seconds: float) -> str:
-    """Format a duration: milliseconds below 10 s."""
-    return (
-        f"{seconds * 1000:.0f}ms" if seconds < 10 else f"{seconds:.1f}s" if seconds < 60 else format_duration(seconds)
-    )
+    return styled_line(*parts, (format_duration(result.duration, precise=True), "faint"))
 
 
 def notes(result: Result, view: Viewport, look: TerminalCapabilities) -> Drawing:

@@ -6,13 +6,14 @@ three.
 
 from __future__ import annotations
 
+from nacre.base.units import format_duration
 from nacre.result import Result
 from nacre.views.console.capabilities import TerminalCapabilities
 from nacre.views.console.escape import cut, escape_text
 from nacre.views.console.masked import mask_result, masked_description
 from nacre.views.console.short_command import split_shortened
 from nacre.views.console.viewport import MAX_LINES, Viewport, viewport
-from nacre.views.panels.run import contents, duration, notes, status
+from nacre.views.panels.run import contents, notes, status
 from nacre.views.panels.style import Drawing, rule, styled_line
 
 _MIN_COLUMNS = 16
@@ -49,6 +50,6 @@ def draw_closing(result: Result, look: TerminalCapabilities, view: Viewport | No
     return [
         rule(look),
         styled_line((word, name)) if code is None else styled_line(("Exit code: ", "faint"), (str(code), name)),
-        styled_line(("Duration: ", "faint"), duration(result.duration)),
+        styled_line(("Duration: ", "faint"), format_duration(result.duration, precise=True)),
         *notes(result, view or Viewport(), look),
     ]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
+from nacre.outcomes import OUTCOMES
 from nacre.profiles.answer_format import AnswerFormat, Combined, Fields, Report, SeparateStreams, Summary, Text
-from nacre.result import KINDS
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _FLAG: dict[str, Any] = {"type": "boolean"}
@@ -25,69 +25,69 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) ->
     return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
 
 
+_OF_TEXT = _object(
+    {
+        "text": _TEXT,
+        "ok": _FLAG,
+        "exit_code": _CODE,
+        "outcome": _object({"kind": {"type": "string", "enum": list(OUTCOMES)}}),
+        "duration_seconds": _NUMBER,
+        "task_id": _MAYBE_TEXT,
+        "output_file": _MAYBE_TEXT,
+    }
+)
+_OF_FIELDS = _object(
+    {"success": _FLAG, "stdout": _TEXT, "stderr": _TEXT, "exit_code": _WHOLE, "duration_ms": _WHOLE},
+    {"truncated": _FLAG, "task_id": _TEXT, "output_file": _TEXT},
+)
+_OF_REPORT = _object(
+    {
+        "command": _TEXT,
+        "exit_code": _CODE,
+        "working_dir": _TEXT,
+        "stdout": _TEXT,
+        "stderr": _TEXT,
+        "is_truncated": _FLAG,
+        "outcome": _TEXT,
+        "duration_ms": _WHOLE,
+    }
+)
+_OF_COMBINED = _object(
+    {"command": _TEXT, "display": _TEXT, "output": _TEXT, "exit_code": _CODE, "timed_out": _FLAG, "truncated": _FLAG}
+)
+_OF_SUMMARY = _object(
+    {
+        "summary": _TEXT,
+        "content": _MAYBE_TEXT,
+        "exit_code": _CODE,
+        "timed_out": _FLAG,
+        "bytes": _WHOLE,
+        "output_file": _MAYBE_TEXT,
+        "task_id": _MAYBE_TEXT,
+        "notes": _TEXTS,
+    }
+)
+_OF_STREAMS = _object(
+    {"exit_code": _WHOLE, "stdout": _TEXT, "stderr": _TEXT, "timed_out": _FLAG, "metadata": _ANYTHING},
+    {"error": _ANYTHING},
+)
+
+
 def of_view(view: AnswerFormat) -> dict[str, Any]:
     """Return the schema of a run's answer in this format."""
     match view:
         case Text():
-            kind = {"type": "string", "enum": list(KINDS.values())}
-            return _object(
-                {
-                    "text": _TEXT,
-                    "ok": _FLAG,
-                    "exit_code": _CODE,
-                    "outcome": _object({"kind": kind}),
-                    "duration_seconds": _NUMBER,
-                    "task_id": _MAYBE_TEXT,
-                    "output_file": _MAYBE_TEXT,
-                }
-            )
+            return _OF_TEXT
         case Fields():
-            return _object(
-                {"success": _FLAG, "stdout": _TEXT, "stderr": _TEXT, "exit_code": _WHOLE, "duration_ms": _WHOLE},
-                {"truncated": _FLAG, "task_id": _TEXT, "output_file": _TEXT},
-            )
+            return _OF_FIELDS
         case Report():
-            return _object(
-                {
-                    "command": _TEXT,
-                    "exit_code": _CODE,
-                    "working_dir": _TEXT,
-                    "stdout": _TEXT,
-                    "stderr": _TEXT,
-                    "is_truncated": _FLAG,
-                    "outcome": _TEXT,
-                    "duration_ms": _WHOLE,
-                }
-            )
+            return _OF_REPORT
         case Combined():
-            return _object(
-                {
-                    "command": _TEXT,
-                    "display": _TEXT,
-                    "output": _TEXT,
-                    "exit_code": _CODE,
-                    "timed_out": _FLAG,
-                    "truncated": _FLAG,
-                }
-            )
+            return _OF_COMBINED
         case Summary():
-            return _object(
-                {
-                    "summary": _TEXT,
-                    "content": _MAYBE_TEXT,
-                    "exit_code": _CODE,
-                    "timed_out": _FLAG,
-                    "bytes": _WHOLE,
-                    "output_file": _MAYBE_TEXT,
-                    "task_id": _MAYBE_TEXT,
-                    "notes": _TEXTS,
-                }
-            )
+            return _OF_SUMMARY
         case SeparateStreams():
-            return _object(
-                {"exit_code": _WHOLE, "stdout": _TEXT, "stderr": _TEXT, "timed_out": _FLAG, "metadata": _ANYTHING},
-                {"error": _ANYTHING},
-            )
+            return _OF_STREAMS
         case _:
             assert_never(view)
 
@@ -105,6 +105,7 @@ _TASK = _object(
         "bytes": _WHOLE,
         "duration": _NUMBER,
         "output_file": _TEXT,
+        "notes": _TEXTS,
     }
 )
 TASK_FIELDS: tuple[str, ...] = tuple(_TASK["required"])

@@ -24,12 +24,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from nacre.adapters.mcp.settings import ServerSettings
 from nacre.adapters.mcp.tools.results import result_of
+from nacre.base.units import describe_duration
 from nacre.environment import host_environment
 from nacre.errors import InvalidRequest
 from nacre.redact.redactor import Redactor, task_secrets
 from nacre.result import Captured, Killed, Result, TaskRef
 from nacre.tasks import Task, Tasks
-from nacre.toolcall.task_tools import seconds
 from nacre.views.answers import answer
 
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -159,6 +159,7 @@ def result_from(task: Task, tasks: Tasks, room: int, redactor: Redactor) -> Resu
         duration=task.duration,
         pid=task.pid,
         task=TaskRef(task.id, task.pid or 0, task.pgid or 0, task.output_file) if task.alive else None,
+        notes=task.notes,
         redactor=redactor,
     )
 
@@ -168,7 +169,7 @@ def _state(task: Task, status: str) -> dict[str, Any]:
     return {
         "taskId": task.id,
         "status": status,
-        "statusMessage": f"{task.summary}, {seconds(task.duration)}",
+        "statusMessage": f"{task.summary}, {describe_duration(task.duration)}",
         "createdAt": _moment(task.created),
         "lastUpdatedAt": _moment(max(last, task.created)),
         "ttlMs": None,

@@ -21,6 +21,7 @@ from nacre.base.system import state_directory
 from nacre.errors import EngineUnavailable, InvalidRequest
 from nacre.keeper.protocol.private_tmpdir import remove_below
 from nacre.planning.validate import absolute
+from nacre.sandbox.workspace import is_below
 from nacre.types import StrPath, ToolContext
 
 MAX_ARCHIVE_BYTES = 1024**3
@@ -47,11 +48,11 @@ class ShippedWorkspace:
 
     def node_path(self, path: str) -> str:
         """Translate a path to a node; paths outside of the workspace are the same everywhere."""
-        return self.root + path[len(self.here) :] if is_in(path, self.here) else path
+        return self.root + path[len(self.here) :] if is_below(path, self.here) else path
 
     def local_path(self, path: str) -> str:
         """Translate a path from a node."""
-        return self.here + path[len(self.root) :] if is_in(path, self.root) else path
+        return self.here + path[len(self.root) :] if is_below(path, self.root) else path
 
     def context(self, ctx: ToolContext) -> ToolContext:
         """Return the context with its paths as on a node."""
@@ -66,7 +67,7 @@ _PATHS = ("writable", "protected", "hidden", "allowed_paths")
 def real_directory(cwd: str, here: str) -> str:
     """Return the real path of a directory in the workspace. InvalidRequest: it is outside."""
     real = os.path.realpath(cwd)
-    if not is_in(real, here):
+    if not is_below(real, here):
         raise InvalidRequest(
             "cwd_not_shipped",
             f"{cwd!r} is outside the shipped workspace, {here!r}.",
@@ -90,7 +91,7 @@ def _real(path: StrPath, cwd: str, here: str) -> list[StrPath]:
     placed = os.path.normpath(os.path.join(cwd, os.path.expanduser(os.fspath(path))))
     above, name = os.path.split(placed)
     names = [os.path.realpath(placed), os.path.join(os.path.realpath(above), name)]
-    if any(is_in(each, here) for each in names):
+    if any(is_below(each, here) for each in names):
         return list(dict.fromkeys(names))
     return [path if os.fspath(path).startswith("~") else placed]  # nodes have other home directories
 
@@ -139,7 +140,7 @@ def _link(target: str, above: str, directory: str) -> str:
     if name not in ("", ".", ".."):  # may itself be a link, which is shipped as one
         leads_to.insert(0, os.path.join(os.path.realpath(parent), name))
     for place in leads_to:
-        if is_in(place, directory):
+        if is_below(place, directory):
             return os.path.relpath(place, above)
     return target
 
@@ -241,11 +242,6 @@ def _cache() -> str:
 
 def _archive(digest: str) -> str:
     return os.path.join(_cache(), digest + _ARCHIVE)
-
-
-def is_in(path: str, directory: str) -> bool:
-    """Return whether a path is the directory or below it."""
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def check_workspace(workspace: StrPath) -> str:
