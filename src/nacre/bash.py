@@ -174,7 +174,7 @@ class Bash:
         if not isinstance(plan, Plan):
             yield Ended(result_of_unstarted(planned, plan))
             return
-        if plan.background:
+        if plan.lifetime == "background":
             async with aclosing(self._start_task(plan, ctx)) as events:
                 async for event in events:
                     yield event

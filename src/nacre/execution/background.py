@@ -56,7 +56,7 @@ async def start_background(plan: Plan, ctx: ToolContext, engine: Engine) -> Asyn
     ):
         pid, last = await _start(plan, ctx, engine, folder, protection)
         if pid is not None:
-            yield Started(pid, plan.timeout, plan.redactor)
+            yield Started(pid, plan.timing.timeout, plan.redactor)
         if last is None:
             assert pid is not None
             auto_clean(task_root(plan))
@@ -155,7 +155,7 @@ def _read_output(folder: TaskDirHandle, plan: Plan) -> Captured:
     """Return all output of an ended task."""
     from nacre.tasks.tasks import Tasks
 
-    record, tasks = HeadTailBuffer(plan.output), Tasks(os.path.dirname(folder.path))
+    record, tasks = HeadTailBuffer(plan.output.memory), Tasks(os.path.dirname(folder.path))
     cursor, more = 0, True
     while more:
         output = tasks.output(folder.task, since=cursor)

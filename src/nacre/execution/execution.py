@@ -11,7 +11,7 @@ from nacre.cancel import call_on_cancel
 from nacre.capture import Collector
 from nacre.execution.exit_state import ExitStateFile
 from nacre.execution.finish import FinishedRun
-from nacre.execution.foreground import ForegroundRun
+from nacre.execution.foreground import ForegroundRun, kill_and_wait
 from nacre.execution.outcome import outcome_from
 from nacre.execution.start import start_run
 from nacre.keeper.client.connection import private_directory
@@ -72,7 +72,7 @@ class Execution:
             event = await self._foreground.next()
             if isinstance(event, ShellStarted):
                 self._pid = event.pid
-                return Started(event.pid, self._plan.timeout, self._plan.redactor)
+                return Started(event.pid, self._plan.timing.timeout, self._plan.redactor)
             if not isinstance(event, OutputChunk):
                 self._end(event)
             elif data := self._collector.feed(event.stream, event.data):
@@ -90,7 +90,7 @@ class Execution:
         out, err, both = self._collector.to_captured()
         note_output(both.total_bytes)
         task = foreground.task
-        file = plan.spill_dir if task is None else task.output_file
+        file = plan.output.spill_dir if task is None else task.output_file
         return FinishedRun(
             outcome=outcome_from(last, plan),
             last=last,
@@ -134,16 +134,10 @@ class Execution:
     async def _kill_and_restore(self) -> list[str]:
         """Kill the run if it is active, wait for its end, then restore protected paths: its clean-up on SIGTERM may
         change them. Returns notes on what was restored."""
-        run = self._run
         try:
-            if run.is_active:  # leftovers of a run that has ended are not killed
-                run.cancel()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._plan.grace + _KEEPER_MARGIN_S):
-                    while run.is_active:
-                        await run.next()
+            await kill_and_wait(self._run, self._plan.timing.grace + _KEEPER_MARGIN_S)
         finally:
-            run.close()
+            self._run.close()
             restored = await self._foreground.restore()
         return restored
 
@@ -161,9 +155,9 @@ class Execution:
 def collector_for(plan: Plan) -> Collector:
     """Return a collector with the limits of the plan."""
     return Collector(
-        limit=plan.output,
-        spill=plan.spill,
-        directory=private_directory if plan.spill_dir is None else lambda: str(plan.spill_dir),
-        name=plan.file_prefix,
+        limit=plan.output.memory,
+        spill=plan.output.spill,
+        directory=private_directory if plan.output.spill_dir is None else lambda: str(plan.output.spill_dir),
+        name=plan.output.file_prefix,
         merge=plan.merge,
     )

@@ -50,14 +50,14 @@ class ForegroundRun:
         self._began = time.time(), asyncio.get_running_loop().time()
         # check for LocalRun first: it is the usual class, and `isinstance` with a protocol is slow
         self._remote_run = run if not isinstance(run, LocalRun) and isinstance(run, RemoteRun) else None
-        after = None if self._remote_run is not None else plan.yield_after
+        after = None if self._remote_run is not None else plan.timing.yield_after
         self._until = None if after is None else self._began[1] + after
         self._waiting: deque[RunEvent] = deque()
         """Events not yet returned by `next`."""
         self._yielding = False
         """Promote the run once `_waiting` is empty."""
         self._is_promoted = False
-        self._leftovers_stay = plan.leftovers == "keep"
+        self._leftovers_stay = plan.leftovers != "end"
         self.task: TaskRef | None = None
         """The task that the run or its leftovers became."""
         self.notes: list[str] = []
@@ -160,6 +160,17 @@ class ForegroundRun:
     def _take(self, task: TaskRef) -> None:
         self.task = task
         self.notes.append(running_note(task))
+
+
+async def kill_and_wait(run: RunHandle, timeout: float) -> None:
+    """Kill a run if it is active and wait until it has ended, for at most `timeout` seconds. Leftovers of a run that
+    has ended are not killed."""
+    if run.is_active:
+        run.cancel()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout):
+            while run.is_active:
+                await run.next()
 
 
 def _not_loaded(error: OSError) -> str:

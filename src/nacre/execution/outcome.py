@@ -55,7 +55,7 @@ def outcome_from(last: FinalEvent, plan: Plan) -> Outcome:
 def _outcome_of_stopped(last: RunStopped, plan: Plan) -> Outcome:
     match last.reason.kind:
         case EndKind.TIMEOUT:
-            return TimedOut(plan.timeout)
+            return TimedOut(plan.timing.timeout)
         case EndKind.CANCEL:
             return Cancelled()
         case EndKind.LIMIT:

@@ -28,7 +28,7 @@ async def start_run(
     task = asyncio.ensure_future(engine.start(plan, state, folder))
     try:
         with call_on_cancel(cancel, lambda: loop.call_soon_threadsafe(task.cancel)):
-            await asyncio.wait([task], timeout=None if plan.timeout == float("inf") else plan.timeout)
+            await asyncio.wait([task], timeout=None if plan.timing.timeout == float("inf") else plan.timing.timeout)
             late = task.cancel()  # False if it is done already
             await asyncio.wait([task])
     except asyncio.CancelledError:

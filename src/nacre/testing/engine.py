@@ -38,7 +38,7 @@ from nacre.sandbox.probe import Kernel
 from nacre.tasks.create import task_root
 from nacre.testing.results import PID, encode_text, make_task_ref
 from nacre.testing.script import Reply, ReplyScript
-from nacre.types import Limits, Plan, Request, ToolContext
+from nacre.types import NO_PROTECTED_PATHS, Limits, Plan, Request, ToolContext
 
 if TYPE_CHECKING:
     from nacre.keeper.client.connection import TaskDirHandle
@@ -68,7 +68,7 @@ class ScriptedEngine(Engine):
         planned = plan_sandbox(ctx, limits, env, _CAPABLE_KERNEL)
         if planned is None:
             return None
-        return replace(planned, compared_paths=(), repositories=(), mounted=(), covered=())
+        return replace(planned, protected=NO_PROTECTED_PATHS)
 
     async def start(
         self,
@@ -172,13 +172,13 @@ def _run_of_reply(reply: Reply, plan: Plan, number: int) -> ScriptedRun:
         return ScriptedRun((), OutcomeReported(outcome), notes=reply.notes)
     pid = PID + number
     events: list[RunEvent] = [ShellStarted(pid)]
-    if not plan.background:
+    if plan.lifetime != "background":
         second: StreamName = "stdout" if plan.merge else "stderr"
         texts: list[tuple[StreamName, str | bytes]] = [("stdout", reply.stdout), (second, reply.stderr)]
         events += [OutputChunk(name, data) for name, text in texts if (data := encode_text(text))]
     id = outcome.task if isinstance(outcome, Running) else reply.task
     task = make_task_ref(id, pid, task_root(plan)) if id else None
-    notes = reply.notes if task is None or plan.background else (*reply.notes, running_note(task))
+    notes = reply.notes if task is None or plan.lifetime == "background" else (*reply.notes, running_note(task))
     last = OutcomeReported(outcome, duration)
     return ScriptedRun(events, last, task=task, notes=notes, waits_for_cancel=reply.until_cancelled)
 
@@ -190,12 +190,12 @@ def _end_of_reply(reply: Reply, plan: Plan, number: int) -> tuple[Outcome, float
         return Cancelled(), reply.duration
     if reply.outcome is not None:
         return reply.outcome, reply.duration
-    if plan.background:
+    if plan.lifetime == "background":
         return Running(name), 0.0
-    if plan.yield_after is not None and (reply.task or reply.duration > plan.yield_after):
-        return Running(name, promoted=True), min(reply.duration, plan.yield_after)
-    if reply.duration > plan.timeout:
-        return TimedOut(plan.timeout), plan.timeout
+    if plan.timing.yield_after is not None and (reply.task or reply.duration > plan.timing.yield_after):
+        return Running(name, promoted=True), min(reply.duration, plan.timing.yield_after)
+    if reply.duration > plan.timing.timeout:
+        return TimedOut(plan.timing.timeout), plan.timing.timeout
     return Exited(reply.exit_code), reply.duration
 
 

@@ -32,7 +32,7 @@ from nacre.keeper.protocol.task_dir import LOG, STATUS
 from nacre.planning.plan import bash_path
 from nacre.tasks.clean import auto_clean
 from nacre.tasks.create import new_task_dir
-from nacre.types import KIB, Plan, Request, ToolContext
+from nacre.types import KIB, OutputLimits, Plan, Request, TaskPlan, Timing, ToolContext
 
 _START_TIMEOUT_S = 120.0
 """Seconds for a container to start: its image may have to be unpacked first."""
@@ -104,18 +104,12 @@ class Container:
             env=_environment(),
             stdin=None,
             merge=True,
-            timeout=float("inf"),
-            grace=2.0,
+            timing=Timing(timeout=float("inf"), grace=2.0),
+            lifetime="background",
             leftovers="end",
-            output=KIB,
-            spill=0,
-            spill_dir=None,
-            file_prefix="container",
-            task_dir=store,
-            dedicated_keeper=True,
-            background=True,
+            output=OutputLimits(memory=KIB, spill=0, spill_dir=None, file_prefix="container"),
+            task=TaskPlan(directory=store, log=64 * KIB),
             kill_script=self.remove.encode(),
-            log=64 * KIB,
         )
 
     def _prepare(self) -> None:

@@ -39,7 +39,7 @@ from nacre.planning.access import plan_sandbox
 from nacre.planning.paths import resolve_cwd
 from nacre.result import Cancelled, Ended, Event, Lost, Started
 from nacre.sandbox.resolve import SandboxPlan
-from nacre.types import Limits, Plan, Request, StrPath, ToolContext
+from nacre.types import NO_PROTECTED_PATHS, Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
     from nacre.keeper.client.connection import TaskDirHandle
@@ -143,7 +143,7 @@ class RayEngine(Engine):
         if self._workspace is not None:
             sent = real_context(sent, self._workspace)
             # the node looks at those of its copy
-            planned = replace(planned, compared_paths=(), repositories=(), mounted=(), covered=())
+            planned = replace(planned, protected=NO_PROTECTED_PATHS)
         return replace(planned, engine_data=PlanContext(ctx=sent, inherits=MARK in env))
 
     def _with_real_workspace(self, ctx: ToolContext) -> ToolContext:
@@ -197,7 +197,7 @@ class RayEngine(Engine):
         if task is None:
             places.release(lease)
         else:
-            places.release_after_task(lease, agent, plan.task_dir, task.id)
+            places.release_after_task(lease, agent, plan.task.directory, task.id)
 
     def tasks(self, directory: StrPath | None = None) -> Tasks:
         """Return the tasks of all nodes with the interface of `Tasks`, which blocks in part. `RayTasks` is all
@@ -269,9 +269,8 @@ class RayEngine(Engine):
             ) from error
 
     def _build_payload(self, places: Slots, plan: Plan, *, tells: bool) -> RunPayload:
-        sent = strip_local(plan)
+        context, sent = plan.engine_data, strip_local(plan)
+        assert isinstance(context, PlanContext)
         if self._workspace is not None:
             sent = replace(sent, cwd=real_directory(plan.cwd, self._workspace))
-        return RunPayload(
-            id="", plan=sent, context=plan.engine_data, reports_state=tells, workspace=places.agents.workspace
-        )
+        return RunPayload(id="", plan=sent, context=context, reports_state=tells, workspace=places.agents.workspace)

@@ -115,7 +115,9 @@ class RayRun:
         assert self._slots is not None
         self._id = os.urandom(8).hex()
         plan, id = self._plan, self._id
-        self._due = self._loop.time() + min(plan.timeout, plan.yield_after or plan.timeout) + plan.grace + _END_MARGIN_S
+        timing = plan.timing
+        longest = min(timing.timeout, timing.yield_after or timing.timeout)
+        self._due = self._loop.time() + longest + timing.grace + _END_MARGIN_S
         try:
             items = agent.call("run", replace(self._localised_plan(self._slots), id=id), ahead=_MAX_UNREAD_ITEMS)
             self._stream = AgentStream(items, self._slots.connection)
@@ -177,7 +179,7 @@ class RayRun:
             assert self._slots is not None
             (lease, agent), self._slot = self._slot, None
             if final.task is not None:
-                self._slots.release_after_task(lease, agent, self._plan.task_dir, final.task.id)
+                self._slots.release_after_task(lease, agent, self._plan.task.directory, final.task.id)
             else:
                 self._slots.release(lease)
             final = qualify_final(final, lease.node)
@@ -198,7 +200,7 @@ class RayRun:
         self._emit_lost(f"{self._lost}, and it could not be started again: {error.message}")
 
     def cancel(self) -> None:
-        self._due = min(self._due, self._loop.time() + self._plan.grace + _END_MARGIN_S)
+        self._due = min(self._due, self._loop.time() + self._plan.timing.grace + _END_MARGIN_S)
         self._cancel.cancel()
 
     def _is_overdue(self) -> bool:
@@ -214,7 +216,7 @@ class RayRun:
             assert self._stream is not None
             assert self._slots is not None
             self._stream.close()
-            self._slots.release_after_end(lease, agent, self._id, self._plan.grace)
+            self._slots.release_after_end(lease, agent, self._id, self._plan.timing.grace)
             self._slots.connection.cancel(self._stream.generator)
 
     def detach(self) -> None:
