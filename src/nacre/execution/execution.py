@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING
 
 from nacre.base.heap import note_output
@@ -43,7 +42,6 @@ class Execution:
         self._engine = engine
         self._exit_state = ExitStateFile(plan, state)
         self._collector = collector_for(plan)
-        self._resources = contextlib.AsyncExitStack()
         self._pid: int | None = None
         self._last: FinalEvent | None = None
         self._rest: list[Chunk] = []
@@ -51,18 +49,23 @@ class Execution:
         self._restored: list[str] = []
 
     async def __aenter__(self) -> Execution:
-        async with self._resources as stack:
-            stack.enter_context(self._exit_state)
-            stack.callback(self._close_collector)
+        self._exit_state.open()
+        try:
             self._run, self._protection = await self._start()
-            self._foreground = ForegroundRun(self._run, self._collector, self._plan, self._ctx, self._protection)
-            stack.push_async_callback(self._release)
-            stack.enter_context(call_on_cancel(self._ctx.cancel, self._run.cancel))
-            self._resources = stack.pop_all()
+        except BaseException:
+            self._close_files()
+            raise
+        self._foreground = ForegroundRun(self._run, self._collector, self._plan, self._ctx, self._protection)
+        self._link = call_on_cancel(self._ctx.cancel, self._run.cancel)
+        self._link.__enter__()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._resources.aclose()
+    async def __aexit__(self, *error: object) -> None:
+        self._link.__exit__(*error)
+        try:
+            await self._release()
+        finally:
+            self._close_files()
 
     def __aiter__(self) -> Execution:
         return self
@@ -141,8 +144,9 @@ class Execution:
             restored = await self._foreground.restore()
         return restored
 
-    def _close_collector(self) -> None:
+    def _close_files(self) -> None:
         self._spill = self._collector.close()
+        self._exit_state.close()
 
     def _enforced_parts(self) -> tuple[str, ...]:
         """Return the restrictions that were enforced until the run ended, here or on a remote machine."""

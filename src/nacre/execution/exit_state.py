@@ -40,7 +40,7 @@ def open_state_file() -> Iterator[int]:
 
 
 class ExitStateFile:
-    """The state file of one run, open inside a `with` block: that of its session, or its own.
+    """The state file of one run: that of its session, or its own.
 
     A run without a session has one only if the shell can report the exit status of each command of its last pipeline.
     """
@@ -52,15 +52,16 @@ class ExitStateFile:
         self.fd = of_session
         """None: the shell reports nothing."""
         self.pipestatus: tuple[PipelineStatus, ...] = ()
-        """Exit status of each command of the last pipeline; known after the block, empty if it was not reported."""
+        """Exit status of each command of the last pipeline; known after `close`, empty if it was not reported."""
 
-    def __enter__(self) -> ExitStateFile:
+    def open(self) -> None:
+        """Create the run's own file, if it needs one."""
         if self._is_own and self._commands:
             with suppress(OSError):  # no file descriptor left: run without the report
                 self.fd = memory_file(b"")
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Read the report, and close the run's own file."""
         if self.fd is None:
             return
         if self._commands:
