@@ -8,45 +8,33 @@ is in its arguments. `run` consumes `stream` and returns the result.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from nacre.approval.approve import approve
 from nacre.base.frozen import field_names, frozen, replace
-from nacre.base.heap import note_output
 from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.base.suggest import find_nearest
 from nacre.base.threads import block_on
 from nacre.cancel import Cancel
-from nacre.engines import LOCAL, Engine, RunHandle
+from nacre.engines import LOCAL, Engine
 from nacre.errors import InvalidRequest
-from nacre.execution.finish import (
-    collect_result,
-    collector_for,
-    finish_and_restore,
-    open_pipestatus_file,
-    read_pipestatus,
-    result_of_unstarted,
-    start_failed,
-    still_enforced,
-)
-from nacre.execution.foreground import ForegroundRun
+from nacre.execution.execution import Execution
+from nacre.execution.finish import Unplanned, build_result, collect_result, explain_end, result_of_unstarted
 from nacre.execution.limiter import RunLimiter
-from nacre.execution.outcome import notes_on, notes_on_limits, notes_on_pipestatus, outcome_from
-from nacre.execution.start import start_run
-from nacre.keeper.client.events import KeeperLost, OutputChunk, Promoted, RunStopped, ShellStarted, StartFailed
-from nacre.keeper.client.handle import UnstartedRun
+from nacre.execution.outcome import outcome_from
+from nacre.keeper.client.events import (
+    parse_start_failed,
+)
 from nacre.observe.dispatch import RunReporter, observers_from_env, report_events, reporter_for
 from nacre.observe.events import Observer
 from nacre.planning.access import has_private_tmpdir
 from nacre.planning.plan import plan_for, redactor_for
 from nacre.profiles import DEFAULT, Profile, profile_named
-from nacre.protected_paths import Protection, take_snapshot
-from nacre.result import Cancelled, Chunk, Ended, Event, Exited, NotStarted, Result, Started
+from nacre.result import Cancelled, Ended, Event, NotStarted, Refused, Result
 from nacre.toolcall.answer import answer_call
 from nacre.types import Access, Leftovers, Limits, Mode, Network, Plan, Request, StrPath, ToolContext
 from nacre.verdict import Verdict
@@ -56,13 +44,27 @@ if TYPE_CHECKING:
     from nacre.views.answers import Answer
 
 
-@frozen
-class SessionHooks:
-    """Hooks by which a session changes the plan of a run and reads its final state."""
+@frozen(kw_only=True)
+class RunHooks:
+    """Changes to a run by the object that runs it: a session, or a Bash for tests."""
 
-    prepare: Callable[[Plan], Plan]
-    state: int
+    prepare: Callable[[Plan], Plan] | None = None
+    """Called with the plan; returns the plan to run."""
+    state: int | None = None
     """File descriptor to which the shell writes its final working directory and environment."""
+    check: bool = True
+    """Apply the profile's policy. Only False if no command is really run."""
+
+
+NO_HOOKS = RunHooks()
+
+
+def with_profile_access(profile: Profile, ctx: ToolContext | None) -> ToolContext:
+    """Return the context with the profile's access mode, unless the caller has asked for another mode."""
+    ctx = ctx or ToolContext()
+    if ctx.access != "unrestricted" or profile.access == "unrestricted":
+        return ctx
+    return replace(ctx, access=profile.access)
 
 
 class Bash:
@@ -104,7 +106,7 @@ class Bash:
         Raises InvalidRequest if the working directory is invalid, AccessUnavailable if the access mode cannot be
         enforced.
         """
-        ctx = self._with_profile_access(ctx)
+        ctx = with_profile_access(self.profile, ctx)
         self.engine.directory(Request("true"), ctx)  # raises if there is none
         confined = self.engine.sandbox_plan(ctx, Limits(), {})
         if confined is None or confined.request is None:
@@ -123,7 +125,7 @@ class Bash:
         arguments that `call` takes."""
         from nacre.toolcall import schema
 
-        ctx = self._with_profile_access(ctx)
+        ctx = with_profile_access(self.profile, ctx)
         tool = schema.tool_with_times(self.profile)
         where = f"Working directory: {self.engine.directory(Request('true'), ctx)}" if tool.names_directory else ""
         parts = (tool.description.strip(), where, self.constraints(ctx))
@@ -136,12 +138,6 @@ class Bash:
         they do not raise.
         """
         return await answer_call(self.profile, arguments, ctx or ToolContext(), self.stream)
-
-    def _with_profile_access(self, ctx: ToolContext | None) -> ToolContext:
-        """Return the context with the profile's access mode, unless the caller has asked for another mode."""
-        ctx = ctx or ToolContext()
-        own = self.profile.access
-        return ctx if ctx.access != "unrestricted" or own == "unrestricted" else replace(ctx, access=own)
 
     async def run(self, request: Request | str, ctx: ToolContext | None = None) -> Result:
         """Run a command until it exits, is killed, or becomes a task, and return its result.
@@ -159,133 +155,79 @@ class Bash:
         """
         return self.run_events(Request(request) if isinstance(request, str) else request, ctx or ToolContext())
 
-    def run_events(
-        self, request: Request, ctx: ToolContext, hooks: SessionHooks | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """Run a command as `stream` does, for a session. `hooks`: of the session."""
-        ctx = self._with_profile_access(ctx)
+    def run_events(self, request: Request, ctx: ToolContext, hooks: RunHooks = NO_HOOKS) -> AsyncGenerator[Event, None]:
+        """Run a command as `stream` does, for a session."""
+        ctx = with_profile_access(self.profile, ctx)
         reporter = reporter_for(self.observers, request, ctx, self.profile)
         events = self._run_events(request, ctx, hooks, reporter)
         return events if reporter is None else report_events(reporter, events)
 
     async def _run_events(
-        self, request: Request, ctx: ToolContext, hooks: SessionHooks | None, reporter: RunReporter | None
+        self, request: Request, ctx: ToolContext, hooks: RunHooks, reporter: RunReporter | None
     ) -> AsyncGenerator[Event, None]:
-        inherited = await self.engine.base_environment(ctx)
+        """Yield the events of a run: the pipeline."""
+        planned = await self._plan(request, ctx, hooks)  # validates the request
+        if isinstance(planned, Unplanned):
+            yield Ended(result_of_unstarted(planned, planned.reason))
+            return
+        if reporter is not None:
+            reporter.on_plan(planned)
+        plan = await self._approve(planned, ctx, hooks, reporter)  # checks the command
+        if not isinstance(plan, Plan):
+            yield Ended(result_of_unstarted(planned, plan))
+            return
+        if plan.lifetime == "background":
+            async with aclosing(self._start_task(plan, ctx)) as events:
+                async for event in events:
+                    yield event
+            return
+        async with self._limiter.slot(ctx.cancel) as admitted:
+            if not admitted:
+                yield Ended(result_of_unstarted(plan, Cancelled()))
+                return
+            async with Execution(plan, ctx, self.engine, hooks.state) as execution:  # starts the run
+                async for event in execution:  # captures its output
+                    yield event
+        run = execution.to_finished()
+        notes = await explain_end(plan, run, ctx, is_local=self.engine.is_local)
+        yield Ended(build_result(plan, run, notes))
+
+    async def _plan(self, request: Request, ctx: ToolContext, hooks: RunHooks) -> Plan | Unplanned:
+        """Return the plan of a request, as the hooks change it. InvalidRequest: an argument is invalid."""
+        engine = self.engine
+        inherited = await engine.base_environment(ctx)
         try:
-            plan = plan_for(request, ctx, self.profile, inherited, self.engine.sandbox_plan, self.engine.directory)
+            plan = plan_for(request, ctx, self.profile, inherited, engine.sandbox_plan, engine.directory)
         except OSError as error:
             if error.errno not in SHORTAGE_HINTS:
                 raise
-            unstarted = NotStarted(os.strerror(error.errno), SHORTAGE_HINTS[error.errno])
-            cwd, redactor = self.engine.directory(request, ctx), redactor_for(request, ctx, inherited)
-            yield Ended(Result(command=request.command, cwd=cwd, outcome=unstarted, redactor=redactor))
-            return
-        if hooks is not None:
-            plan = hooks.prepare(plan)
-        if reporter is not None:
-            reporter.on_plan(plan)
-        on_verdict = None if reporter is None else reporter.on_verdict
-        permitted = await approve(request, ctx, plan, self.profile.policy, on_verdict)
-        if not isinstance(permitted, Plan):
-            yield Ended(result_of_unstarted(request, plan, permitted))
-            return
-        plan = permitted
-        if plan.background:
-            try:
-                from nacre.execution.background import start_background  # loaded with the first background task
-            except OSError as error:
-                yield Ended(result_of_unstarted(request, plan, outcome_from(start_failed(error), plan)))
-                return
-            async for event in self.engine.start_task(request, ctx, plan) or start_background(
-                request, ctx, plan, self.engine
-            ):
-                yield event
-            return
-        if not await self._limiter.acquire(ctx.cancel):
-            yield Ended(result_of_unstarted(request, plan, Cancelled()))
-            return
-        collector = collector_for(plan)
-        pid, undone, denied = None, list[str](), list[str]()
-        state = hooks.state if hooks is not None else open_pipestatus_file(plan)
-        try:
-            protection: Protection | None = None
-            try:
-                protection = await take_snapshot(plan)
-            except OSError as error:  # its changes to protected paths could not be undone
-                run: RunHandle = UnstartedRun(start_failed(error))
-            else:
-                try:
-                    run = await start_run(self.engine, plan, ctx.cancel, state)
-                except BaseException:
-                    if protection is not None:
-                        protection.release()
-                    raise
-            foreground = ForegroundRun(run, collector, request, ctx, plan, protection)
-            forget = None if ctx.cancel is None else ctx.cancel.on_cancel(run.cancel)
-            try:
-                while isinstance(happening := await foreground.next(), ShellStarted | OutputChunk):
-                    if isinstance(happening, ShellStarted):
-                        pid = happening.pid
-                        yield Started(pid, plan.timeout, plan.redactor)
-                    elif data := collector.feed(happening.stream, happening.data):
-                        yield Chunk(happening.stream, data)
-                for stream, data in collector.flush():
-                    yield Chunk(stream, data)
-                await foreground.adopt(happening)
-                foreground.suggest_wait(happening)
-            finally:
-                if forget is not None:
-                    forget()
-                if protection is None:
-                    run.close()
-                else:  # the clean-up completes even if this task is cancelled again
-                    undone = await asyncio.shield(finish_and_restore(run, foreground, plan.grace))
-        finally:
-            self._limiter.release()
-            spill = collector.close()
-            ended = read_pipestatus(plan, state)
-            if state is not None and hooks is None:
-                os.close(state)
-        assert isinstance(happening, StartFailed | RunStopped | KeeperLost | Promoted)
-        outcome, task = outcome_from(happening, plan), foreground.task
-        out, err, both = collector.to_captured()
-        note_output(both.total_bytes)
-        notes = notes_on(happening, outcome, plan, happening.duration - run.last_output)
-        notes += notes_on_pipestatus(ended, outcome)
-        if (plan.ruleset or plan.engine_data is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
-            notes += notes_on_limits(plan, outcome, both.text)
-        with contextlib.suppress(OSError):  # no file descriptor left to load the modules: return the result anyway
-            if plan.sandbox_request is not None:
-                from nacre.sandbox.denials import denials  # loaded on the first sandboxed run
-
-                denied = denials(plan, outcome, both, ctx.conversation_id)
-                notes += denied
-            if isinstance(outcome, Exited) and outcome.code and both.total_bytes and not denied:
-                from nacre.hints import hints_for  # loaded on the first failure
-
-                notes += await hints_for(plan, both) if self.engine.is_local else []
-        yield Ended(
-            Result(
-                command=request.command,
-                cwd=plan.cwd,
-                outcome=outcome,
-                out=out,
-                err=err,
-                both=both,
-                duration=happening.duration,
-                pid=pid,
-                running=happening.running,
-                killed_leftovers=happening.killed_leftovers,
-                pipestatus=ended,
-                task=task,
-                spill=spill,
-                files_unreachable=not self.engine.can_read(plan, plan.spill_dir if task is None else task.output_file),
-                enforced=() if pid is None else still_enforced(plan, protection, foreground.unenforced_rules),
-                notes=(*plan.notes, *notes, *foreground.notes, *undone, *collector.notes()),
-                redactor=plan.redactor,
+            return Unplanned(
+                request=request,
+                cwd=engine.directory(request, ctx),
+                reason=NotStarted(os.strerror(error.errno), SHORTAGE_HINTS[error.errno]),
+                redactor=redactor_for(request, ctx, inherited),
             )
-        )
+        return plan if hooks.prepare is None else hooks.prepare(plan)
+
+    async def _approve(
+        self, plan: Plan, ctx: ToolContext, hooks: RunHooks, reporter: RunReporter | None
+    ) -> Plan | Refused | Cancelled | NotStarted:
+        """Return the plan to run, or why it may not run."""
+        if not hooks.check:
+            return plan
+        return await approve(plan, ctx, self.profile.policy, None if reporter is None else reporter.on_verdict)
+
+    async def _start_task(self, plan: Plan, ctx: ToolContext) -> AsyncGenerator[Event, None]:
+        """Start a background task, by the engine's own means if it has some, and yield its events."""
+        try:
+            from nacre.execution.background import start_background  # loaded with the first background task
+        except OSError as error:
+            yield Ended(result_of_unstarted(plan, outcome_from(parse_start_failed(error), plan)))
+            return
+        events = self.engine.start_task(plan.request, ctx, plan) or start_background(plan, ctx, self.engine)
+        async with aclosing(events):
+            async for event in events:
+                yield event
 
 
 class RunOptions(TypedDict, total=False):

@@ -15,11 +15,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
-from nacre.base.system import memory_file
-from nacre.bash import Bash, SessionHooks
+from nacre.bash import Bash, RunHooks
 from nacre.environment import deferred_names
 from nacre.errors import InvalidRequest
-from nacre.execution.exit_state import read_exit_state
+from nacre.execution.exit_state import open_state_file, read_exit_state
 from nacre.execution.finish import collect_result
 from nacre.execution.limiter import RunLimiter
 from nacre.keeper.client.connection import is_in_private_directory
@@ -105,43 +104,41 @@ class Session:
         """Run a command and yield its events, as `Bash.stream` does. The session is updated before the last one. Raises
         the same exceptions as `run`."""
         request = Request(request) if isinstance(request, str) else request
-        await self._limiter.acquire()
-        state = None
-        try:
-            state = memory_file(b"")
-            notes = self._ensure_directory("this command ran")
-            given: dict[str, str] = {}
+        async with self._limiter.slot():
+            with open_state_file() as state:
+                notes = self._ensure_directory("this command ran")
+                given: dict[str, str] = {}
 
-            def prepare(plan: Plan) -> Plan:
-                env = {name: value for name, value in plan.env.items() if self._env_changes.get(name, "") is not None}
-                env.update({name: value for name, value in self._env_changes.items() if value is not None})
-                env.update(request.env)
-                env["PWD"] = plan.cwd
-                given.update(env)
-                asked = plan.pipeline_commands if can_report_pipestatus(env, plan.limits.open_files) else ()
-                unset = tuple(name for name, value in self._env_changes.items() if value is None and name not in env)
-                deferred = deferred_names(name for name in {**self._env_changes, **request.env} if name in env)
-                return replace(
-                    plan,
-                    env=env,
-                    removed_env=unset,
-                    deferred=deferred,
-                    standby_ok=False,
-                    reports_state=True,
-                    pipeline_commands=asked,
-                )
+                def prepare(plan: Plan) -> Plan:
+                    plan = self._carry_over(plan)
+                    given.update(plan.env)
+                    return plan
 
-            ctx = replace(self._ctx, working_dir=self.cwd, workspace=self._workspace)
-            async with aclosing(self._bash.run_events(request, ctx, SessionHooks(prepare, state))) as events:
-                async for event in events:
-                    if isinstance(event, Ended):
-                        notes += self._update_from(state, given, request, event.result)
-                        event = Ended(replace(event.result, notes=(*event.result.notes, *notes)))
-                    yield event
-        finally:
-            if state is not None:
-                os.close(state)
-            self._limiter.release()
+                ctx = replace(self._ctx, working_dir=self.cwd, workspace=self._workspace)
+                hooks = RunHooks(prepare=prepare, state=state)
+                async with aclosing(self._bash.run_events(request, ctx, hooks)) as events:
+                    async for event in events:
+                        if isinstance(event, Ended):
+                            notes += self._update_from(state, given, request, event.result)
+                            event = Ended(replace(event.result, notes=(*event.result.notes, *notes)))
+                        yield event
+
+    def _carry_over(self, plan: Plan) -> Plan:
+        """Return the plan with the variables that earlier commands have changed, except for those of the request."""
+        given = plan.request.env
+        env = {name: value for name, value in plan.env.items() if self._env_changes.get(name, "") is not None}
+        env.update({name: value for name, value in self._env_changes.items() if value is not None})
+        env.update(given)
+        env["PWD"] = plan.cwd
+        return replace(
+            plan,
+            env=env,
+            removed_env=tuple(name for name, value in self._env_changes.items() if value is None and name not in env),
+            deferred=deferred_names(name for name in {**self._env_changes, **given} if name in env),
+            standby_ok=False,
+            reports_state=True,
+            pipeline_commands=plan.pipeline_commands if can_report_pipestatus(env, plan.limits.open_files) else (),
+        )
 
     def _ensure_directory(self, consequence: str) -> list[str]:
         """Move to the nearest existing parent if the session's directory is gone; return notes that say so."""

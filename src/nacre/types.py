@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from nacre.base.frozen import field, frozen, uncompared_field
 from nacre.cancel import Cancel
@@ -16,6 +16,8 @@ from nacre.verdict import Verdict
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
 
+    from nacre.engines.containers.options import ContainerSpec
+    from nacre.engines.ray.node.payload import PlanContext
     from nacre.redact.redactor import Redactor
     from nacre.sandbox.resolve import SandboxRequest
 
@@ -23,7 +25,11 @@ Mode: TypeAlias = Literal["default", "slow", "background"]
 Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
 Network: TypeAlias = "bool | Literal['loopback'] | tuple[int, ...]"
 Leftovers: TypeAlias = Literal["keep", "end", "detach", "wait"]
+Lifetime: TypeAlias = Literal["foreground", "promotable", "background"]
+"""Of a run: its caller waits for its end, or until it is promoted to a task; or it is a task from the start."""
 StrPath: TypeAlias = "str | PathLike[str]"
+EngineData: TypeAlias = "ContainerSpec | PlanContext"
+"""Data that an engine puts into a plan for itself. Other engines do not look into it."""
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -147,25 +153,90 @@ class ToolContext:
 
 
 @frozen(kw_only=True)
+class Timing:
+    """Times of a run in seconds, from its start."""
+
+    timeout: float
+    """Until it is killed; inf: never."""
+    grace: float
+    """From SIGTERM to SIGKILL."""
+    yield_after: float | None = None
+    """Until it becomes a task."""
+
+
+@frozen(kw_only=True)
+class OutputLimits:
+    """The part of a run's output that is kept, and where."""
+
+    memory: int
+    """Bytes of each stream, and of both together."""
+    spill: int
+    """Bytes of the spill file; 0: none."""
+    spill_dir: str | None
+    """None: a private directory that is removed when this process exits."""
+    file_prefix: str
+    """Beginning of the spill file's name."""
+
+
+@frozen(kw_only=True)
+class TaskPlan:
+    """The task that a run is, or that it or its leftovers may become."""
+
+    directory: str | None = None
+    """Directory of the tasks. None: in the user's state directory."""
+    log: int = 0
+    """Bytes of the log."""
+    log_name: str = ""
+    """Another name for the log; `{id}` stands for the task's id."""
+    max_tasks: int = 0
+    """Running tasks at which no further one is started."""
+
+
+@frozen(kw_only=True)
+class ProtectedPaths:
+    """Paths whose state is recorded before a run, and compared and restored after it."""
+
+    compared: tuple[str, ...] = ()
+    """Protected paths that the kernel does not protect here."""
+    writable_roots: tuple[str, ...] = ()
+    """Writable directories. A file that the run plants in place of a protected path is removed only inside them."""
+    repositories: tuple[str, ...] = ()
+    """Git directories in which the run may leave no links and no unfinished operations that run programs."""
+    mounted: tuple[str, ...] = ()
+    """Protected paths held by mounts. A mount is lost when a process outside replaces the path."""
+    covered: tuple[str, ...] = ()
+    """Hidden paths that only mounts hide."""
+    own_code: tuple[str, ...] = ()
+    """Paths of `mounted` that are not compared: nacre's own code, which is too large, and nacre's own output."""
+
+    @property
+    def need_snapshot(self) -> bool:
+        """Whether there is anything to record."""
+        return bool(self.compared or self.repositories or self.mounted or self.covered)
+
+
+NO_PROTECTED_PATHS = ProtectedPaths()
+
+
+@frozen(kw_only=True)
 class Plan:
     """The plan of a run: every default filled in, every path absolute. No later stage makes decisions."""
 
+    request: Request
+    """The request that is carried out."""
     text: bytes
+    """The script for bash: the command, or what an engine runs in its place."""
     bash: str
     cwd: str
     env: Mapping[str, str]
     stdin: bytes | None
+    open_stdin: bool = False
     merge: bool
-    timeout: float
-    grace: float
-    leftovers: Literal["keep", "end"]
-    output: int
-    spill: int
-    spill_dir: str | None
-    """None: a private directory that is removed when this process exits."""
-    file_prefix: str
-    task_dir: str | None = None
-    """None: the user's state directory."""
+    timing: Timing
+    lifetime: Lifetime
+    leftovers: Leftovers
+    output: OutputLimits
+    task: TaskPlan
     standby_ok: bool = False
     """Only the script is specific to this call, so a standby shell for the next call may be started with the same
     plan."""
@@ -180,47 +251,24 @@ class Plan:
     sandbox_request: SandboxRequest | None = None
     """The requested restrictions, from which denials are explained."""
     enforced: tuple[str, ...] = ()
-    compared_paths: tuple[str, ...] = ()
-    """Paths to compare before and after the run."""
-    writable_roots: tuple[str, ...] = ()
-    """Writable directories. A file that the run plants in place of a protected path is removed only inside them."""
-    repositories: tuple[str, ...] = ()
-    """Git directories in which the run may leave no links and no unfinished operations that run programs."""
-    mounted: tuple[str, ...] = ()
-    """Protected paths held by mounts. A mount is lost when a process outside replaces the path."""
-    covered: tuple[str, ...] = ()
-    """Hidden paths that only mounts hide."""
-    own_code: tuple[str, ...] = ()
-    """Paths of `mounted` that are not compared: nacre's own code, which is too large, and nacre's own output."""
+    protected: ProtectedPaths = NO_PROTECTED_PATHS
     removed_env: tuple[str, ...] = ()
     """Variables that the run may not have, for an engine that adds its own environment."""
     deferred: tuple[str, ...] = ()
     """Variables of `env` that came with the request. bash gets them after the tag and the limits are set."""
-    engine_data: Any = None
+    engine_data: EngineData | None = None
     """Data that the engine needs to start the run."""
     reports_state: bool = False
     """Whether the shell reports its final working directory and environment."""
     pipeline_commands: tuple[str, ...] = ()
     """Commands of the last pipeline, if the shell can report the exit status of each."""
-    dedicated_keeper: bool = False
-    """Whether the run gets a dedicated keeper, because it may outlive this process."""
-    background: bool = False
-    """Whether the run is a task from the start."""
-    open_stdin: bool = False
-    yield_after: float | None = None
-    """Seconds after which the run becomes a task."""
-    detach: bool = False
-    """Whether leftovers outlive this process."""
-    wait_for_jobs: bool = False
-    """Whether the shell waits for its jobs before it exits."""
     kill_script: bytes = b""
     """Shell script that kills the run where signals do not reach. Its arguments: the signal number and the grace in
     seconds."""
-    log: int = 0
-    """Bytes of a task's log."""
-    log_name: str = ""
-    """Another name for a task's log; `{id}` stands for the task's id."""
-    tasks: int = 0
-    """Limit of running tasks when this one is started."""
     redactor: Redactor | None = uncompared_field(default=None)
     """Masks secrets in every rendering of the result."""
+
+    @property
+    def dedicated_keeper(self) -> bool:
+        """Whether the run gets a dedicated keeper, because it or its leftovers may outlive this process."""
+        return self.lifetime != "foreground" or self.leftovers == "detach"

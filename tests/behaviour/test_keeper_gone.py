@@ -173,7 +173,7 @@ async def test_retried_run_has_only_the_rest_of_its_timeout(bash: Bash, monkeypa
     start, times = KeeperConnection.start, list[float]()
 
     def start_and_kill(keeper: KeeperConnection, plan: Plan, *rest: object) -> PendingRun:
-        times.append(plan.timeout)
+        times.append(plan.timing.timeout)
         if len(times) > 1:
             return start(keeper, plan, *rest)  # type: ignore[arg-type]
         os.kill(keeper.pid, signal.SIGSTOP)

@@ -15,7 +15,7 @@ import pytest
 from nacre import Bash, Result, ToolContext
 from nacre.protected_paths import Protection
 from nacre.result import Chunk, Exited
-from nacre.types import Plan
+from nacre.types import ProtectedPaths
 from tests.support.confined import HERE, confined, run, try_all
 from tests.support.repositories import git, repository, worktree
 from tests.support.waiting import turn_loop, until
@@ -242,9 +242,9 @@ async def test_protected_paths_are_compared_outside_the_event_loop_thread(
     threads: list[int] = []
 
     class Watched(Protection):
-        def __init__(self, plan: Plan) -> None:
+        def __init__(self, paths: ProtectedPaths) -> None:
             threads.append(threading.get_ident())
-            super().__init__(plan)
+            super().__init__(paths)
 
         def restore(self, *, becomes_task: bool = False) -> list[str]:
             threads.append(threading.get_ident())

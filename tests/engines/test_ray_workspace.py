@@ -40,7 +40,7 @@ async def test_refusal_by_a_node_names_the_local_path(
     os.close(unpack(there))
     run = make_payload(replace(make_plan("true"), cwd=str(work / "none")), workspace=there)
     _, final = await collect_events(Agent(), run)
-    begun = await Agent().start_task(run, Request("true", mode="background"))
+    begun = await Agent().start_task(run)
     for told in (final.event, begun):
         assert isinstance(told, InvalidRequest)
         assert (told.code, told.message) == ("cwd_missing", f"The working directory '{work}/none' does not exist.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import resource
 import threading
@@ -100,6 +101,20 @@ async def test_cancel_switch_thrown_on_admission_loses_no_slot() -> None:
     if await asyncio.wait_for(task, HANG_TIMEOUT_S):
         gate.release()
     assert await asyncio.wait_for(gate.acquire(), HANG_TIMEOUT_S)
+
+
+async def test_slot_is_held_inside_its_block_and_released_after_an_error() -> None:
+    gate, cancel = RunLimiter(1), Cancel()
+    with contextlib.suppress(ValueError):
+        async with gate.slot() as admitted:
+            assert admitted
+            waiting = await wait_at(gate)
+            raise ValueError
+    assert await asyncio.wait_for(waiting, HANG_TIMEOUT_S)
+    cancel.cancel()
+    async with gate.slot(cancel) as admitted:
+        assert not admitted
+    assert not (await wait_at(gate)).done()
 
 
 async def test_acquire_with_a_thrown_cancel_switch_does_not_queue() -> None:

@@ -123,7 +123,7 @@ async def test_access_mode_that_cannot_be_enforced_is_refused(access: str, monke
 
 
 async def test_huge_timeout_is_lowered_to_the_maximum() -> None:
-    assert plan(timeout=10**400).timeout == DEFAULT.max_timeout
+    assert plan(timeout=10**400).timing.timeout == DEFAULT.max_timeout
 
 
 LOWERED = "The timeout of %s s is over the limit and was lowered to 3600 s."
@@ -145,12 +145,12 @@ def test_timeout_over_the_maximum_is_lowered_with_a_hint_at_milliseconds(
     asked: float | None, given: float, notes: tuple[str, ...]
 ) -> None:
     made = plan(timeout=asked)
-    assert (made.timeout, made.notes) == (given, notes)
+    assert (made.timing.timeout, made.notes) == (given, notes)
 
 
 @pytest.mark.parametrize("asked", [1e10, 10**400, math.inf])
 def test_background_timeout_beyond_any_lifetime_is_infinite(asked: float) -> None:
-    assert plan(mode="background", timeout=asked).timeout == math.inf
+    assert plan(mode="background", timeout=asked).timing.timeout == math.inf
 
 
 @pytest.mark.parametrize("grace", [-1.0, math.inf, math.nan])
@@ -169,9 +169,9 @@ async def test_note_about_a_lowered_timeout_is_in_the_result() -> None:
 @pytest.mark.req("M-03", "K-02")
 def test_profile_overrides_only_the_settings_it_names() -> None:
     made = plan(profile=Profile(name="own", timeout=7, output=10, leftovers="end"))
-    assert (made.timeout, made.output, made.leftovers, made.spill) == (7, 10, "end", DEFAULT.spill)
+    assert (made.timing.timeout, made.output.memory, made.leftovers, made.output.spill) == (7, 10, "end", DEFAULT.spill)
     limited = plan(ToolContext(limits=Limits(output=3)), profile=Profile(name="own", output=10, spill=4))
-    assert (limited.output, limited.spill) == (3, 4)
+    assert (limited.output.memory, limited.output.spill) == (3, 4)
 
 
 def test_unknown_profile_is_refused_with_the_known_names() -> None:

@@ -118,7 +118,7 @@ def test_restricted_reports_what_each_kernel_enforces(abi: int, seccomp: bool, m
         "limits": True,
     }
     assert got.enforced == tuple(name for name, has in expected.items() if has)
-    assert got.compared_paths == ()
+    assert got.protected.compared == ()
 
 
 @pytest.mark.req("P-009")
@@ -153,7 +153,7 @@ def test_workspace_reports_what_each_kernel_enforces(network: Network, abi: int,
         "limits": True,
     }
     assert got.enforced == tuple(name for name, has in expected.items() if has)
-    assert got.compared_paths == (() if mounts else TIDY.protected)
+    assert got.protected.compared == (() if mounts else TIDY.protected)
 
 
 @pytest.mark.parametrize("mounts", [True, False])
@@ -161,7 +161,7 @@ def test_missing_protected_path_is_compared_and_not_called_enforced(mounts: bool
     got = resolve(make_request("workspace"), machine(mounts=mounts), Limits())
     assert "protected" not in got.enforced
     assert ("protected-existing" in got.enforced) == mounts
-    assert got.compared_paths == (PLACE.missing if mounts else PLACE.protected + PLACE.missing)
+    assert got.protected.compared == (PLACE.missing if mounts else PLACE.protected + PLACE.missing)
 
 
 # messages of refusals
@@ -217,7 +217,7 @@ def test_hidden_path_is_covered_by_a_mount_and_excluded_from_grants(abi: int, mo
     want = make_request(hidden=("/home/me/.ssh",), readable_siblings=("/etc", "/home/me/work"))
     got = resolve(want, machine(abi, mounts=mounts), Limits())
     assert "hidden" in got.enforced
-    assert got.covered == (), "Landlock alone hides it, so a mount is not the only protection"
+    assert got.protected.covered == (), "Landlock alone hides it, so a mount is not the only protection"
     assert decode_ruleset(got).mounts == ([(HIDDEN, b"/home/me/.ssh")] if mounts else [])
     assert decode_ruleset(got).landlock is not None
     assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READING
@@ -228,7 +228,7 @@ def test_hidden_path_is_covered_by_a_mount_and_excluded_from_grants(abi: int, mo
 
 def test_hidden_path_in_the_workspace_is_covered_by_a_mount_only() -> None:
     got = resolve(make_request("workspace", hidden=("/ws/secret",)), machine(), Limits())
-    assert got.covered == ("/ws/secret",)
+    assert got.protected.covered == ("/ws/secret",)
     assert (decode_ruleset(got).landlock or (0, 0, 0))[0] & landlock.READING == landlock.READ_FILE, (
         "only devices need the right to read"
     )

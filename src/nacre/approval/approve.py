@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from nacre.approval.check import check_script
 from nacre.base.frozen import replace
 from nacre.base.threads import run_in_thread
+from nacre.cancel import run_unless_cancelled
 from nacre.errors import CheckUnavailable
 from nacre.policy.policy import Policy
 from nacre.result import Cancelled, NotStarted, Refused
-from nacre.types import Plan, Request, ToolContext
+from nacre.types import Plan, ToolContext
 from nacre.verdict import Decision, Verdict
 
 NO_APPROVER = "It needs approval, and no person was asked"
@@ -23,17 +23,17 @@ _DENIED = "A person was asked and refused"
 
 
 async def approve(
-    request: Request,
-    ctx: ToolContext,
     plan: Plan,
+    ctx: ToolContext,
     policy: Policy,
     on_verdict: Callable[[Verdict, bool | None], None] | None = None,
 ) -> Plan | Refused | Cancelled | NotStarted:
-    """Check a command and, if needed, ask the person behind `ctx.approve`.
+    """Check the command of a plan and, if needed, ask the person behind `ctx.approve`.
 
     Returns the plan to run, or why it does not run. `on_verdict` is called with the verdict and None, and with the
     verdict and the answer after a person has decided.
     """
+    request = plan.request
     stdin = plan.stdin.decode("utf-8", "surrogateescape") if plan.stdin is not None else None
     env = {**request.env, "HOME": plan.env.get("HOME", "")}
     strict = policy.default_decision is not Decision.ALLOW
@@ -69,9 +69,7 @@ async def approve(
         return Refused(verdict.rule, f"{verdict.what}. {NO_APPROVER}", verdict.instead)
     from nacre.approval.request import build_approval_request  # not loaded unless a person is asked
 
-    answer = await _ask_user(
-        replace(verdict, approval_request=build_approval_request(request, plan, script, stdin)), ctx
-    )
+    answer = await _ask_user(replace(verdict, approval_request=build_approval_request(plan, script, stdin)), ctx)
     if answer is None:
         return Cancelled()
     if on_verdict is not None:
@@ -85,24 +83,8 @@ async def _ask_user(verdict: Verdict, ctx: ToolContext) -> bool | None:
     said = ctx.approve(verdict)
     if not inspect.isawaitable(said):
         return bool(said)
-    reply_task = asyncio.ensure_future(said)
-    loop = asyncio.get_running_loop()
-    forget = None
-    cancelled = False
-    if ctx.cancel is not None:
+    return await run_unless_cancelled(ctx.cancel, _to_bool(said))
 
-        def stop() -> None:
-            nonlocal cancelled
-            cancelled = True
-            loop.call_soon_threadsafe(reply_task.cancel)
 
-        forget = ctx.cancel.on_cancel(stop)
-    try:
-        return bool(await reply_task)
-    except asyncio.CancelledError:
-        if cancelled:
-            return None
-        raise
-    finally:
-        if forget is not None:
-            forget()
+async def _to_bool(answer: Awaitable[object]) -> bool:
+    return bool(await answer)

@@ -20,8 +20,9 @@ _NAMES = lazy_regex(r"\$\{?[!#]?([A-Za-z_]\w*)")
 _SECRET = "(a secret)"
 
 
-def build_approval_request(request: Request, plan: Plan, script: Script, stdin: str | None) -> ApprovalRequest:
+def build_approval_request(plan: Plan, script: Script, stdin: str | None) -> ApprovalRequest:
     """Build the request for `ctx.approve`. Secrets of the plan are masked."""
+    request = plan.request
     run = {to_display(each.script).strip(): each.name for each in script.commands if each.script is not None}
     given = [
         ApprovalInput(f"${name}", value, value.strip() in run)

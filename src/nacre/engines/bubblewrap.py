@@ -33,7 +33,7 @@ from nacre.result import Process
 from nacre.sandbox.kernel.seccomp import program as filter_for
 from nacre.sandbox.resolve import SandboxPlan, SandboxRequest, limits_only
 from nacre.sandbox.workspace import is_below
-from nacre.types import Limits, Plan, StrPath, ToolContext
+from nacre.types import Limits, Plan, ProtectedPaths, StrPath, ToolContext
 
 _PRIVATE = ("/tmp", "/run")
 """Directories of other programs' temporary files and sockets, replaced by private ones."""
@@ -71,16 +71,16 @@ class Bubblewrap(Engine):
                 field="network",
                 hint="Use network=True or False, or the local engine.",
             )
-        own = replace(own, request=wanted, enforced=_enforced_parts(wanted), covered=wanted.hidden, own_code=wanted.own)
-        if wanted.workspace is None:
-            return own
-        return replace(
-            own,
-            compared_paths=wanted.workspace.missing,
-            writable_roots=wanted.workspace.roots,
-            repositories=wanted.workspace.repositories,
-            mounted=wanted.workspace.protected,
+        workspace = wanted.workspace
+        protected = ProtectedPaths(
+            compared=() if workspace is None else workspace.missing,
+            writable_roots=() if workspace is None else workspace.roots,
+            repositories=() if workspace is None else workspace.repositories,
+            mounted=() if workspace is None else workspace.protected,
+            covered=wanted.hidden,
+            own_code=wanted.own,
         )
+        return replace(own, request=wanted, enforced=_enforced_parts(wanted), protected=protected)
 
     def can_read(self, plan: Plan, path: StrPath | None) -> bool:
         if plan.sandbox_request is None:
@@ -113,7 +113,7 @@ class Bubblewrap(Engine):
             private_tmpdir=False,
             reports_state=False,
             pipeline_commands=(),
-            wait_for_jobs=False,
+            leftovers="keep" if plan.leftovers == "wait" else plan.leftovers,  # the shell inside waits
             standby_ok=False,
         )
         try:

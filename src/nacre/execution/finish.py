@@ -1,84 +1,111 @@
-"""Finish a run: results of runs that never started, restored paths, exit statuses of a pipeline, the last event."""
+"""Turn everything known about a run at its end into its result."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from typing import TYPE_CHECKING
 
-from nacre.base.system import memory_file
-from nacre.capture import Collector
-from nacre.execution.exit_state import read_exit_state
-from nacre.execution.foreground import ForegroundRun
-from nacre.keeper.client.connection import private_directory
-from nacre.keeper.client.events import StartFailed, parse_start_failed
-from nacre.keeper.client.handle import RunHandle
-from nacre.protected_paths import Protection
-from nacre.result import Ended, Event, Outcome, PipelineStatus, Result
-from nacre.types import Plan, Request
+from nacre.base.frozen import frozen, replace
+from nacre.execution.outcome import notes_on_end, notes_on_limits, notes_on_pipestatus
+from nacre.keeper.client.events import FinalEvent, OutcomeReported
+from nacre.result import Captured, Ended, Event, Exited, NotStarted, Outcome, PipelineStatus, Result, Spill, TaskRef
+from nacre.types import Plan, Request, ToolContext
 
-_KEEPER_MARGIN_S = 1.0
-"""Seconds beyond the grace that a keeper may take to kill a run."""
+if TYPE_CHECKING:
+    from nacre.redact.redactor import Redactor
 
-
-def start_failed(error: OSError) -> StartFailed:
-    """Return the event of a run that could not start, most likely because no file descriptor was free."""
-    return parse_start_failed(error)
+_NO_OUTPUT = Captured()
+_PURE_NOTES = (notes_on_end, notes_on_pipestatus, notes_on_limits)
 
 
-def result_of_unstarted(request: Request, plan: Plan, outcome: Outcome) -> Result:
-    return Result(command=request.command, cwd=plan.cwd, outcome=outcome, notes=plan.notes, redactor=plan.redactor)
+@frozen(kw_only=True)
+class FinishedRun:
+    """A run that has ended, has become a task, or was not started."""
+
+    outcome: Outcome
+    last: FinalEvent | None = None
+    """The event that ended it; None: it was not started, or is a background task."""
+    pid: int | None = None
+    """PID of the shell; None: it was not started."""
+    out: Captured = _NO_OUTPUT
+    err: Captured = _NO_OUTPUT
+    both: Captured = _NO_OUTPUT
+    last_output: float = 0.0
+    """Seconds from the start to the last output."""
+    pipestatus: tuple[PipelineStatus, ...] = ()
+    task: TaskRef | None = None
+    spill: Spill | None = None
+    files_unreachable: bool = False
+    enforced: tuple[str, ...] = ()
+    """Restrictions that were enforced until the end."""
+    notes: tuple[str, ...] = ()
+    """Changes to the run and by it: it became a task, paths were restored, the spill file is incomplete."""
 
 
-def still_enforced(plan: Plan, protection: Protection | None, elsewhere: frozenset[str]) -> tuple[str, ...]:
-    """Return the restrictions that were enforced until the run ended. `elsewhere`: those that a remote machine failed
-    to enforce."""
-    unheld = elsewhere if protection is None else elsewhere | protection.unenforced_rules
-    return tuple(name for name in plan.enforced if name not in unheld) if unheld else plan.enforced
+@frozen(kw_only=True)
+class Unplanned:
+    """A request for which no plan could be made."""
+
+    request: Request
+    cwd: str
+    reason: NotStarted
+    notes: tuple[str, ...] = ()
+    redactor: Redactor | None = None
 
 
-async def finish_and_restore(run: RunHandle, foreground: ForegroundRun, grace: float) -> list[str]:
-    """Kill the run if it is active, wait for its end, then restore protected paths: its clean-up on SIGTERM may change
-    them. Returns notes on what was restored."""
-    try:
-        if run.is_active:  # leftovers of a run that has ended are not killed
-            run.cancel()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace + _KEEPER_MARGIN_S):
-                while run.is_active:
-                    await run.next()
-    finally:
-        run.close()
-        undone = await foreground.restore()
-    return undone
-
-
-def open_pipestatus_file(plan: Plan) -> int | None:
-    """Create the file in which the shell reports the exit status of each command of its last pipeline."""
-    if plan.pipeline_commands:
-        with contextlib.suppress(OSError):  # no file descriptor left: run without the report
-            return memory_file(b"")
-    return None
-
-
-def read_pipestatus(plan: Plan, state: int | None) -> tuple[PipelineStatus, ...]:
-    """Return the exit status of each command of the last pipeline; empty if the shell did not report them."""
-    if state is None or not plan.pipeline_commands:
-        return ()
-    codes = read_exit_state(state).pipe_statuses
-    return (
-        tuple(map(PipelineStatus, plan.pipeline_commands, codes)) if len(codes) == len(plan.pipeline_commands) else ()
+def build_result(plan: Plan | Unplanned, run: FinishedRun, notes: Sequence[str] = ()) -> Result:
+    """Build the result of a run. `notes`: explanations of its end, from `explain_end`."""
+    last = run.last
+    notes = (*plan.notes, *notes, *run.notes)
+    command, cwd, redactor = plan.request.command, plan.cwd, plan.redactor
+    if isinstance(last, OutcomeReported) and last.result is not None:
+        given = last.result
+        return replace(given, command=command, cwd=cwd, notes=(*notes, *given.notes), redactor=redactor)
+    return Result(
+        command=command,
+        cwd=cwd,
+        outcome=run.outcome,
+        out=run.out,
+        err=run.err,
+        both=run.both,
+        duration=0.0 if last is None else last.duration,
+        pid=run.pid,
+        running=() if last is None else last.running,
+        killed_leftovers=() if last is None else last.killed_leftovers,
+        pipestatus=run.pipestatus,
+        task=run.task,
+        spill=run.spill,
+        files_unreachable=run.files_unreachable,
+        enforced=run.enforced,
+        notes=notes,
+        redactor=redactor,
     )
 
 
-def collector_for(plan: Plan) -> Collector:
-    return Collector(
-        limit=plan.output,
-        spill=plan.spill,
-        directory=private_directory if plan.spill_dir is None else lambda: str(plan.spill_dir),
-        name=plan.file_prefix,
-        merge=plan.merge,
-    )
+def result_of_unstarted(plan: Plan | Unplanned, outcome: Outcome) -> Result:
+    """Build the result of a run that was refused, cancelled before its start, or could not be started."""
+    return build_result(plan, FinishedRun(outcome=outcome))
+
+
+async def explain_end(plan: Plan, run: FinishedRun, ctx: ToolContext, *, is_local: bool) -> list[str]:
+    """Return notes that explain the end of a run, from its last event and its output. `is_local`: commands use this
+    machine's file system."""
+    if isinstance(run.last, OutcomeReported):
+        return []
+    notes = [note for find_notes in _PURE_NOTES for note in find_notes(plan, run)]
+    denied: list[str] = []
+    with contextlib.suppress(OSError):  # no file descriptor left to load the modules: return the result anyway
+        if plan.sandbox_request is not None:
+            from nacre.sandbox.denials import denials  # loaded on the first sandboxed run
+
+            denied = denials(plan, run.outcome, run.both, ctx.conversation_id)
+            notes += denied
+        if isinstance(run.outcome, Exited) and run.outcome.code and run.both.total_bytes and not denied:
+            from nacre.hints import hints_for  # loaded on the first failure
+
+            notes += await hints_for(plan, run.both) if is_local else []
+    return notes
 
 
 async def collect_result(stream: AsyncGenerator[Event, None]) -> Result:

@@ -20,7 +20,7 @@ from nacre.keeper.client.run import LocalRun
 from nacre.keeper.protocol.ending import EndKind
 from nacre.protected_paths import Protection, restore_snapshot
 from nacre.result import TaskRef
-from nacre.types import Plan, Request, ToolContext
+from nacre.types import Plan, ToolContext
 
 _SLEEPS = lazy_regex(r"\s*sleep\s+[\d.]+[smh]?\s*(?:;|&&|\n)")
 _MIN_SLEEP_S = 1.0
@@ -37,9 +37,8 @@ class ForegroundRun:
         self,
         run: RunHandle,
         collector: Collector,
-        request: Request,
-        ctx: ToolContext,
         plan: Plan,
+        ctx: ToolContext,
         protection: Protection | None = None,
     ) -> None:
         """`protection`: snapshot of the protected paths. If the run becomes a task, the task's keeper compares them at
@@ -47,18 +46,18 @@ class ForegroundRun:
         self._run = run
         self._protection = protection
         self._collector = collector
-        self._call = request, ctx, plan
+        self._plan, self._ctx = plan, ctx
         self._began = time.time(), asyncio.get_running_loop().time()
         # check for LocalRun first: it is the usual class, and `isinstance` with a protocol is slow
-        self._files_unreachable = run if not isinstance(run, LocalRun) and isinstance(run, RemoteRun) else None
-        after = None if self._files_unreachable is not None else plan.yield_after
+        self._remote_run = run if not isinstance(run, LocalRun) and isinstance(run, RemoteRun) else None
+        after = None if self._remote_run is not None else plan.timing.yield_after
         self._until = None if after is None else self._began[1] + after
         self._waiting: deque[RunEvent] = deque()
         """Events not yet returned by `next`."""
         self._yielding = False
         """Promote the run once `_waiting` is empty."""
         self._is_promoted = False
-        self._leftovers_stay = plan.leftovers == "keep"
+        self._leftovers_stay = plan.leftovers != "end"
         self.task: TaskRef | None = None
         """The task that the run or its leftovers became."""
         self.notes: list[str] = []
@@ -93,7 +92,9 @@ class ForegroundRun:
         try:
             from nacre.tasks.create import promote
 
-            task, meanwhile = await promote(self._run, self._collector, *self._call, self._began[0], self._protection)
+            task, meanwhile = await promote(
+                self._run, self._collector, self._plan, self._ctx, self._began[0], self._protection
+            )
         except (InvalidRequest, OSError) as error:
             why = error.message if isinstance(error, InvalidRequest) else _not_loaded(error)
             self.notes.append(f"It could not become a background task: {why}")
@@ -110,10 +111,10 @@ class ForegroundRun:
     async def adopt(self, last: RunEvent) -> None:
         """Make the leftovers of an exited shell a task, so that they can be read and killed."""
         run = self._run
-        if self._files_unreachable is not None:
-            self.task = self._files_unreachable.task
-            self.notes += self._files_unreachable.notes
-            self.unenforced_rules = self._files_unreachable.unenforced_rules
+        if self._remote_run is not None:
+            self.task = self._remote_run.task
+            self.notes += self._remote_run.notes
+            self.unenforced_rules = self._remote_run.unenforced_rules
             return
         if not (self._leftovers_stay and isinstance(last, RunStopped) and last.running):
             return
@@ -124,7 +125,7 @@ class ForegroundRun:
             try:
                 from nacre.tasks.create import adopt
 
-                become = await adopt(run, *self._call, self._began[0], self._protection)
+                become = await adopt(run, self._plan, self._ctx, self._began[0], self._protection)
             except OSError as error:
                 become = _not_loaded(error)
             if isinstance(become, TaskRef):
@@ -138,7 +139,7 @@ class ForegroundRun:
         snapshot."""
         if self._protection is None:
             return []
-        if self.task is None or self._files_unreachable is not None:
+        if self.task is None or self._remote_run is not None:
             return await restore_snapshot(self._protection)
         from nacre.tasks.restore_protected import hold_for_task
 
@@ -148,18 +149,28 @@ class ForegroundRun:
 
     def suggest_wait(self, last: RunEvent) -> None:
         """If the model called `sleep` to wait for a task, note that it can wait for the task itself."""
-        request, _, plan = self._call
-        if isinstance(last, RunStopped) and last.duration >= _MIN_SLEEP_S and _SLEEPS.match(request.command):
+        if isinstance(last, RunStopped) and last.duration >= _MIN_SLEEP_S and _SLEEPS.match(self._plan.request.command):
             with contextlib.suppress(OSError):  # no file descriptor left to load them with
                 from nacre.tasks.create import task_root
                 from nacre.tasks.store.store import live_names
 
-                if live_names(task_root(plan)):
+                if live_names(task_root(self._plan)):
                     self.notes.append(_WAIT_HINT)
 
     def _take(self, task: TaskRef) -> None:
         self.task = task
         self.notes.append(running_note(task))
+
+
+async def kill_and_wait(run: RunHandle, timeout: float) -> None:
+    """Kill a run if it is active and wait until it has ended, for at most `timeout` seconds. Leftovers of a run that
+    has ended are not killed."""
+    if run.is_active:
+        run.cancel()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout):
+            while run.is_active:
+                await run.next()
 
 
 def _not_loaded(error: OSError) -> str:

@@ -10,7 +10,7 @@ import resource
 import threading
 from collections import deque
 
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, call_on_cancel
 
 _MAX_RUNS = 512
 _FDS_PER_RUN = 4
@@ -45,6 +45,15 @@ class RunLimiter:
         if self._process != os.getpid():
             self._reset()
 
+    def slot(self, cancel: Cancel | None = None) -> _Slot:
+        """Return an async context manager that holds a permit. Its value is False if it was cancelled first.
+
+        async with limiter.slot(ctx.cancel) as admitted:
+            if admitted:
+                await run()
+        """
+        return _Slot(self, cancel)
+
     async def acquire(self, cancel: Cancel | None = None) -> bool:
         """Wait for a permit; return False if cancelled first. Call `release` once for each True."""
         if cancel is not None and cancel.cancelled:
@@ -56,15 +65,12 @@ class RunLimiter:
                 return True
             ticket = _Waiter()
             self._queue.append(ticket)
-        forget = None if cancel is None else cancel.on_cancel(ticket.cancel)
         try:
-            admitted = await ticket.answer
+            with call_on_cancel(cancel, ticket.cancel):
+                admitted = await ticket.answer
         except BaseException:
             self._give_up(ticket)
             raise
-        finally:
-            if forget is not None:
-                forget()
         if not admitted:
             self._give_up(ticket)
         return admitted
@@ -87,6 +93,25 @@ class RunLimiter:
         if ticket.granted:  # the permit was granted at the same moment
             ticket.granted = False
             self.release()
+
+
+class _Slot:
+    """A permit, held inside an `async with` block."""
+
+    __slots__ = ("_admitted", "_cancel", "_limiter")
+
+    def __init__(self, limiter: RunLimiter, cancel: Cancel | None) -> None:
+        self._limiter = limiter
+        self._cancel = cancel
+        self._admitted = False
+
+    async def __aenter__(self) -> bool:
+        self._admitted = await self._limiter.acquire(self._cancel)
+        return self._admitted
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._admitted:
+            self._limiter.release()
 
 
 class _Waiter:

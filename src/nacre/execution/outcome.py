@@ -6,10 +6,10 @@ import errno
 import os
 import re
 import signal
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from nacre.base.shortages import SHORTAGE_HINTS
-from nacre.keeper.client.events import FinalEvent, KeeperLost, Promoted, RunStopped, StartFailed
+from nacre.keeper.client.events import FinalEvent, KeeperLost, OutcomeReported, Promoted, RunStopped, StartFailed
 from nacre.keeper.protocol.ending import EndKind
 from nacre.outcomes import describe_amount
 from nacre.result import (
@@ -27,6 +27,9 @@ from nacre.result import (
 )
 from nacre.types import Plan
 
+if TYPE_CHECKING:
+    from nacre.execution.finish import FinishedRun
+
 _SILENCE_NOTE_S = 5.0
 """A timeout after at least this many seconds without output gets a note."""
 _MAX_NAMED_PROCESSES = 3
@@ -41,6 +44,8 @@ def outcome_from(last: FinalEvent, plan: Plan) -> Outcome:
             return Lost(reason)
         case Promoted(task):
             return Running(task.id, promoted=True)
+        case OutcomeReported(outcome):
+            return outcome
         case RunStopped():
             return _outcome_of_stopped(last, plan)
         case _:
@@ -50,7 +55,7 @@ def outcome_from(last: FinalEvent, plan: Plan) -> Outcome:
 def _outcome_of_stopped(last: RunStopped, plan: Plan) -> Outcome:
     match last.reason.kind:
         case EndKind.TIMEOUT:
-            return TimedOut(plan.timeout)
+            return TimedOut(plan.timing.timeout)
         case EndKind.CANCEL:
             return Cancelled()
         case EndKind.LIMIT:
@@ -92,9 +97,12 @@ _HINTS = SHORTAGE_HINTS | {
 }
 
 
-def notes_on(last: FinalEvent, outcome: Outcome, plan: Plan, silence: float) -> list[str]:
-    """Return notes on the end of a run. `silence`: seconds without output before it."""
-    notes: list[str] = []
+def notes_on_end(plan: Plan, run: FinishedRun) -> list[str]:
+    """Return notes on the end of a run: silence before its timeout, lack of memory, processes left and killed."""
+    last, outcome, notes = run.last, run.outcome, list[str]()
+    if last is None:
+        return notes
+    silence = last.duration - run.last_output
     quiet = isinstance(outcome, TimedOut) and silence >= min(_SILENCE_NOTE_S, outcome.after / 2)
     if quiet and isinstance(last, RunStopped) and last.all_sleeping:
         notes.append(
@@ -123,9 +131,10 @@ def _is_negative_answer(stage: PipelineStatus) -> bool:
     return stage.status == 1 and stage.name in _QUESTION_COMMANDS
 
 
-def notes_on_pipestatus(pipe_statuses: tuple[PipelineStatus, ...], outcome: Outcome) -> list[str]:
+def notes_on_pipestatus(plan: Plan, run: FinishedRun) -> list[str]:  # noqa: ARG001
     """Note failed commands of a pipeline that the exit status of its last command hides, be that 0 or the 1 of a "no".
     A command killed by SIGPIPE, because the next one stopped reading, has not failed."""
+    pipe_statuses, outcome = run.pipestatus, run.outcome
     failed = [
         stage
         for stage in pipe_statuses[:-1]
@@ -155,11 +164,14 @@ _SIGNALS = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 _OF_EACH = ("file_size", "open_files", "cpu")
 
 
-def notes_on_limits(plan: Plan, outcome: Outcome, output: str) -> list[str]:
+def notes_on_limits(plan: Plan, run: FinishedRun) -> list[str]:
     """Note limits that the kernel enforces per process. A process that exceeds one fails with an error message or is
     killed by a signal. With an engine, the other limits are the container's, and are not checked here."""
-    notes = []
-    output = output[-_SEARCHED_END_CHARS:]
+    notes: list[str] = []
+    outcome = run.outcome
+    if outcome == Exited(0) or not (plan.ruleset or plan.engine_data is not None):
+        return notes
+    output = run.both.text[-_SEARCHED_END_CHARS:]
     number = outcome.exit_status - 128
     for name, words in _SHORTAGE_PATTERNS.items():
         value = getattr(plan.limits, name) if plan.engine_data is None or name in _OF_EACH else None

@@ -1,12 +1,11 @@
-"""Start runs and wait for other work until the caller cancels."""
+"""Start a run with its engine, unless the caller cancels first."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, call_on_cancel
 from nacre.keeper.client.events import RunStopped
 from nacre.keeper.client.handle import RunHandle, UnstartedRun
 from nacre.keeper.protocol.ending import CANCELLED, TIMED_OUT
@@ -15,25 +14,6 @@ from nacre.types import Plan
 if TYPE_CHECKING:
     from nacre.engines import Engine
     from nacre.keeper.client.connection import TaskDirHandle
-
-T = TypeVar("T")
-
-
-async def run_unless_cancelled(cancel: Cancel, work: Coroutine[Any, Any, T]) -> T | None:
-    """Run `work` and return its result; cancel it and return None if `cancel` is thrown first, from any thread."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(work)
-
-    def give_up() -> None:
-        loop.call_soon_threadsafe(task.cancel)
-
-    forget = cancel.on_cancel(give_up)
-    try:
-        await asyncio.wait([task])
-        return None if task.cancelled() else task.result()
-    finally:
-        task.cancel()
-        forget()
 
 
 async def start_run(
@@ -46,22 +26,15 @@ async def start_run(
     loop = asyncio.get_running_loop()
     began = loop.time()
     task = asyncio.ensure_future(engine.start(plan, state, folder))
-
-    def call_off() -> None:
-        loop.call_soon_threadsafe(task.cancel)
-
-    forget = None if cancel is None else cancel.on_cancel(call_off)
     try:
-        await asyncio.wait([task], timeout=None if plan.timeout == float("inf") else plan.timeout)
-        late = task.cancel()  # False if it is done already
-        await asyncio.wait([task])
+        with call_on_cancel(cancel, lambda: loop.call_soon_threadsafe(task.cancel)):
+            await asyncio.wait([task], timeout=None if plan.timing.timeout == float("inf") else plan.timing.timeout)
+            late = task.cancel()  # False if it is done already
+            await asyncio.wait([task])
     except asyncio.CancelledError:
         task.cancel()
         task.add_done_callback(_close)
         raise
-    finally:
-        if forget is not None:
-            forget()
     if not task.cancelled():
         return task.result()
     return UnstartedRun(RunStopped(0, TIMED_OUT if late else CANCELLED, loop.time() - began))

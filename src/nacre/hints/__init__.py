@@ -136,7 +136,7 @@ async def hints_for(plan: Plan, output: Captured) -> list[str]:
             stdin=plan.stdin is not None,
             confined=plan.sandbox_request is not None,
             blind=plan.sandbox_request is not None and bool(plan.sandbox_request.hidden),
-            store=plan.task_dir,
+            store=plan.task.directory,
         )
     )
 

@@ -143,8 +143,8 @@ class RunReporter:
             mode=request.mode,
             access=ctx.access,
             cwd="" if plan is None else mask(plan.cwd),
-            timeout=None if plan is None else finite(plan.timeout),
-            yield_after=None if plan is None else finite(plan.yield_after),
+            timeout=None if plan is None else finite(plan.timing.timeout),
+            yield_after=None if plan is None else finite(plan.timing.yield_after),
             enforced=() if plan is None else plan.enforced,
             redactor=redactor,
         )

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import cast
 
 from nacre.environment import Environment, build_env, deferred_names
 from nacre.errors import InvalidRequest
@@ -18,7 +19,18 @@ from nacre.planning.pipestatus import can_report_pipestatus, pipeline_commands
 from nacre.planning.validate import check_byte_count, check_choice, encode_text
 from nacre.profiles import Profile
 from nacre.redact.redactor import Redactor
-from nacre.types import Limits, Plan, Request, ToolContext
+from nacre.types import (
+    NO_PROTECTED_PATHS,
+    Leftovers,
+    Lifetime,
+    Limits,
+    OutputLimits,
+    Plan,
+    Request,
+    TaskPlan,
+    Timing,
+    ToolContext,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,70 +64,91 @@ def plan_for(
     _check_lists(ctx)
     _check_grace(profile)
     cwd = start_in(request, ctx)
-    timeout, notes = _timeout(request, profile)
-    yield_after = _yield_after(request)
-    if yield_after is not None and request.timeout is None:
-        timeout = float("inf")  # the profile's timeout is for callers that wait until the end
-    background = request.mode == "background"
-    if not background and profile.on_timeout == "promote":
-        yield_after, timeout = min(timeout, yield_after or timeout), float("inf")
-    if yield_after is not None and yield_after >= timeout:
-        yield_after = None
+    timing, notes = _timing(request, profile)
+    lifetime = _lifetime(request, timing)
     _check_stdin(request)
-    leftovers = check_choice(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers")
+    leftovers = cast("Leftovers", check_choice(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers"))
     _check_env(request.env)
     environment = _environment(request, ctx, inherited)
     limits = limits_for(ctx, profile)
     confined = by(ctx, limits, environment.values)
-    extra = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
-    if (background or yield_after is not None) and "PYTHONUNBUFFERED" not in environment.values:
-        extra["PYTHONUNBUFFERED"] = "1"  # readers of its log expect output as soon as it is printed
-    log = profile.log if limits.log is None else check_byte_count(limits.log, "limits.log", least=_MIN_LOG_BYTES)
-    spill = profile.spill if limits.spill is None else check_byte_count(limits.spill, "limits.spill")
-    place = None if ctx.output_dir is None else output_directory(ctx.output_dir)
+    task = _task_plan(ctx, profile, limits)
     return Plan(
+        request=request,
         text=text,
         bash=bash_path(),
         cwd=cwd,
-        env={**environment.values, **extra, "PWD": cwd},
+        env={**environment.values, **_own_variables(environment, ctx, lifetime), "PWD": cwd},
         deferred=deferred_names(request.env),
         stdin=_stdin(request.stdin),
-        merge=bool(request.merge) or profile.merge or background,
-        timeout=timeout,
-        grace=profile.grace,
-        leftovers="end" if leftovers == "end" else "keep",
-        output=profile.output if limits.output is None else check_byte_count(limits.output, "limits.output"),
-        spill=spill if yield_after is None else max(spill, log),  # it may become the beginning of a log
-        spill_dir=place if ctx.spill_dir is None else output_directory(ctx.spill_dir, "spill_dir"),
-        task_dir=place,
-        file_prefix=file_prefix(ctx.conversation_id),
+        open_stdin=bool(request.open_stdin),
+        merge=bool(request.merge) or profile.merge or lifetime == "background",
+        timing=timing,
+        lifetime=lifetime,
+        leftovers=leftovers,
+        output=_output_limits(ctx, profile, limits, lifetime, task),
+        task=task,
         standby_ok=not (request.env or ctx.pass_env or ctx.secrets),
         notes=notes,
-        ruleset=b"" if confined is None else confined.ruleset,
         private_tmpdir=has_private_tmpdir(ctx),
         limits=limits,
+        ruleset=b"" if confined is None else confined.ruleset,
         sandbox_request=None if confined is None else confined.request,
         enforced=() if confined is None else confined.enforced,
-        compared_paths=() if confined is None else confined.compared_paths,
-        repositories=() if confined is None else confined.repositories,
-        mounted=() if confined is None else confined.mounted,
-        covered=() if confined is None else confined.covered,
-        own_code=() if confined is None else confined.own_code,
-        writable_roots=() if confined is None else confined.writable_roots,
+        protected=NO_PROTECTED_PATHS if confined is None else confined.protected,
         engine_data=None if confined is None else confined.engine_data,
         pipeline_commands=()
-        if background or not can_report_pipestatus(environment.values, limits.open_files)
+        if lifetime == "background" or not can_report_pipestatus(environment.values, limits.open_files)
         else pipeline_commands(request.command),
-        dedicated_keeper=background or yield_after is not None or leftovers == "detach",
-        background=background,
-        open_stdin=bool(request.open_stdin),
-        yield_after=yield_after,
-        detach=leftovers == "detach",
-        wait_for_jobs=leftovers == "wait",
-        log=log,
-        log_name=profile.log_name,
-        tasks=profile.tasks if limits.tasks is None else check_byte_count(limits.tasks, "limits.tasks"),
         redactor=Redactor(ctx.secrets, inherited, environment.values),
+    )
+
+
+def _timing(request: Request, profile: Profile) -> tuple[Timing, tuple[str, ...]]:
+    """Return the times of a run, and a note if the requested timeout is over the profile's limit."""
+    timeout, notes = _timeout(request, profile)
+    yield_after = _yield_after(request)
+    if yield_after is not None and request.timeout is None:
+        timeout = float("inf")  # the profile's timeout is for callers that wait until the end
+    if request.mode != "background" and profile.on_timeout == "promote":
+        yield_after, timeout = min(timeout, yield_after or timeout), float("inf")
+    if yield_after is not None and yield_after >= timeout:
+        yield_after = None
+    return Timing(timeout=timeout, grace=profile.grace, yield_after=yield_after), notes
+
+
+def _lifetime(request: Request, timing: Timing) -> Lifetime:
+    if request.mode == "background":
+        return "background"
+    return "foreground" if timing.yield_after is None else "promotable"
+
+
+def _own_variables(environment: Environment, ctx: ToolContext, lifetime: Lifetime) -> dict[str, str]:
+    """Return the variables that nacre adds."""
+    added = {"GIT_OPTIONAL_LOCKS": "0"} if ctx.access == "restricted" else {}
+    if lifetime != "foreground" and "PYTHONUNBUFFERED" not in environment.values:
+        added["PYTHONUNBUFFERED"] = "1"  # readers of its log expect output as soon as it is printed
+    return added
+
+
+def _task_plan(ctx: ToolContext, profile: Profile, limits: Limits) -> TaskPlan:
+    return TaskPlan(
+        log=profile.log if limits.log is None else check_byte_count(limits.log, "limits.log", least=_MIN_LOG_BYTES),
+        log_name=profile.log_name,
+        max_tasks=profile.tasks if limits.tasks is None else check_byte_count(limits.tasks, "limits.tasks"),
+        directory=None if ctx.output_dir is None else output_directory(ctx.output_dir),
+    )
+
+
+def _output_limits(
+    ctx: ToolContext, profile: Profile, limits: Limits, lifetime: Lifetime, task: TaskPlan
+) -> OutputLimits:
+    spill = profile.spill if limits.spill is None else check_byte_count(limits.spill, "limits.spill")
+    return OutputLimits(
+        memory=profile.output if limits.output is None else check_byte_count(limits.output, "limits.output"),
+        spill=max(spill, task.log) if lifetime == "promotable" else spill,  # it may become the beginning of a log
+        spill_dir=task.directory if ctx.spill_dir is None else output_directory(ctx.spill_dir, "spill_dir"),
+        file_prefix=file_prefix(ctx.conversation_id),
     )
 
 

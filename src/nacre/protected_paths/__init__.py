@@ -13,8 +13,7 @@ __all__ = ["PathSnapshot", "Protection", "restore_snapshot", "take_snapshot"]
 async def take_snapshot(plan: Plan) -> Protection | None:
     """Record the state of the paths that `plan` protects, in a new thread. Return None if it protects none that need
     recording. Raises OSError if there is no file descriptor to read them with."""
-    looks = plan.compared_paths or plan.repositories or plan.mounted or plan.covered
-    return await run_in_thread(Protection, plan) if looks else None
+    return await run_in_thread(Protection, plan.protected) if plan.protected.need_snapshot else None
 
 
 async def restore_snapshot(protection: Protection, *, becomes_task: bool = False) -> list[str]:

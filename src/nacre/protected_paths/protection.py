@@ -24,7 +24,7 @@ from nacre.protected_paths.packing import Scope, pack, unpack
 from nacre.protected_paths.snapshot import PathSnapshot, RootSnapshot
 
 if TYPE_CHECKING:
-    from nacre.types import Plan
+    from nacre.types import ProtectedPaths
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DESTINATION = re.compile(
@@ -46,23 +46,23 @@ _of_tasks: dict[Protection, Callable[[], bool]] = {}
 
 
 class Protection:
-    """State of the paths that a plan protects before a run, and the means to restore them."""
+    """State of protected paths before a run, and the means to restore them."""
 
     unenforced_rules: frozenset[str] = frozenset()
     """Rules that the kernel did not enforce until the end of the run; known after `restore`."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, paths: ProtectedPaths) -> None:
         """Record the current state, or the state from before the runs that have not ended. Raises OSError if there is
         no file descriptor to read with."""
-        self._set_scope(Scope(plan.writable_roots, plan.repositories, plan.own_code))
+        self._set_scope(Scope(paths.writable_roots, paths.repositories, paths.own_code))
         _release_ended()
         with _lock:
-            self._compared_snapshot = PathSnapshot(plan.compared_paths, plan.writable_roots, _snapshots)
-            compared = [path for path in plan.mounted if path not in plan.own_code]
-            self._mounted_snapshot = PathSnapshot(compared, plan.writable_roots, _snapshots)
-            self._mounted, self._covered = MountedPaths(plan.mounted), MountedPaths(plan.covered)
-            self._git = {each: self._inspect_git_directory(each) for each in plan.repositories}
-            self._nested = self._find_nested_repositories() if plan.repositories else {}
+            self._compared_snapshot = PathSnapshot(paths.compared, paths.writable_roots, _snapshots)
+            compared = [path for path in paths.mounted if path not in paths.own_code]
+            self._mounted_snapshot = PathSnapshot(compared, paths.writable_roots, _snapshots)
+            self._mounted, self._covered = MountedPaths(paths.mounted), MountedPaths(paths.covered)
+            self._git = {each: self._inspect_git_directory(each) for each in paths.repositories}
+            self._nested = self._find_nested_repositories() if paths.repositories else {}
             _running.add(self)
 
     def _set_scope(self, scope: Scope) -> None:

@@ -259,7 +259,7 @@ def _denial_of_path(word: _PathCandidate, path: str, line: str, scene: _Context)
         yield Denial("hidden", f"reading {_quote_path(path)}")
         return
     if workspace is not None:
-        kept = [each for each in workspace.protected if each not in scene.plan.compared_paths]
+        kept = [each for each in workspace.protected if each not in scene.plan.protected.compared]
         if _CLOSED.search(line) and any(is_below(real, each) or is_below(path, each) for each in kept):
             yield Denial("writes", f"changing {_quote_path(path)}, which {_protection_reason(real, scene)}")
         if any(is_below(real, root) for root in workspace.roots):

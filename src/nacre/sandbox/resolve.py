@@ -21,7 +21,7 @@ from nacre.sandbox.kernel.seccomp import Sockets, program
 from nacre.sandbox.probe import Kernel
 from nacre.sandbox.protected_names import OWN_CODE
 from nacre.sandbox.workspace import Workspace, is_below
-from nacre.types import GIB, Limits, Network
+from nacre.types import GIB, NO_PROTECTED_PATHS, EngineData, Limits, Network, ProtectedPaths
 
 ConfinedAccess: TypeAlias = Literal["restricted", "workspace"]
 
@@ -96,21 +96,10 @@ class SandboxPlan:
     request: SandboxRequest | None = None
     enforced: tuple[str, ...]
     """Names of the enforced parts, as in `Result.enforced`."""
-    compared_paths: tuple[str, ...] = ()
-    """Protected paths that the kernel does not protect here: compared before and after the run."""
-    writable_roots: tuple[str, ...] = ()
-    """Directories in which the command may write."""
-    repositories: tuple[str, ...] = ()
-    """Git directories in which the command may leave no links and no unfinished operations that run programs."""
-    mounted: tuple[str, ...] = ()
-    """Protected paths that mounts protect. A mount is detached when a process outside replaces the path."""
-    covered: tuple[str, ...] = ()
-    """Hidden paths that only mounts hide."""
-    own_code: tuple[str, ...] = ()
-    """Paths in `mounted` that are not compared: see `SandboxRequest.own`."""
+    protected: ProtectedPaths = NO_PROTECTED_PATHS
     description: str = ""
     """Text for the model, if `request` does not tell everything."""
-    engine_data: object = None
+    engine_data: EngineData | None = None
     """A value that an engine needs when it starts the run."""
 
 
@@ -147,12 +136,14 @@ def resolve(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> SandboxPl
         ruleset=confinement.encode(),
         request=wanted,
         enforced=tuple(enforced),
-        compared_paths=_compared_paths(wanted, kernel),
-        writable_roots=() if wanted.workspace is None else wanted.workspace.roots,
-        repositories=() if wanted.workspace is None else wanted.workspace.repositories,
-        mounted=() if wanted.workspace is None or not kernel.mounts else wanted.workspace.protected,
-        covered=_in_roots(wanted) if kernel.mounts else (),
-        own_code=wanted.own,
+        protected=ProtectedPaths(
+            compared=_compared_paths(wanted, kernel),
+            writable_roots=() if wanted.workspace is None else wanted.workspace.roots,
+            repositories=() if wanted.workspace is None else wanted.workspace.repositories,
+            mounted=() if wanted.workspace is None or not kernel.mounts else wanted.workspace.protected,
+            covered=_in_roots(wanted) if kernel.mounts else (),
+            own_code=wanted.own,
+        ),
     )
 
 

@@ -24,7 +24,7 @@ from nacre.protected_paths.restore_task import digest_of
 from nacre.redact.redactor import register_task_secrets
 from nacre.result import TaskRef
 from nacre.tasks.store import store as stores
-from nacre.types import Plan, Request, ToolContext
+from nacre.types import Plan, ToolContext
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REPLY_TIMEOUT_S = 5.0
@@ -33,22 +33,22 @@ _REPLY_TIMEOUT_S = 5.0
 
 def task_root(plan: Plan) -> str:
     """Return the path of the store for this plan's tasks."""
-    return plan.task_dir or stores.default_directory()
+    return plan.task.directory or stores.default_directory()
 
 
 def check_task_limit(plan: Plan) -> None:
     """Raise InvalidRequest if the limit on running tasks is reached."""
     place = task_root(plan)
-    if len(stores.live_names(place)) < plan.tasks:
+    if len(stores.live_names(place)) < plan.task.max_tasks:
         return
     from nacre.tasks.tasks import Tasks  # some may be lost: read their state
 
     tasks = [task for task in Tasks(place).list(all=False) if task.alive]
-    if len(tasks) >= plan.tasks:
+    if len(tasks) >= plan.task.max_tasks:
         rows = "; ".join(f"{task.id} ({task.command[:60]!r}, {task.duration:.0f} s)" for task in tasks[-10:])
         raise InvalidRequest(
             "too_many_tasks",
-            f"{len(tasks)} tasks are running, and the limit is {plan.tasks}. The latest: {rows}.",
+            f"{len(tasks)} tasks are running, and the limit is {plan.task.max_tasks}. The latest: {rows}.",
             field="mode",
             hint="Kill some of them, or wait for one to end.",
         )
@@ -56,9 +56,8 @@ def check_task_limit(plan: Plan) -> None:
 
 @contextmanager
 def new_task_dir(
-    request: Request,
-    ctx: ToolContext,
     plan: Plan,
+    ctx: ToolContext,
     kind: Literal["background", "promoted", "adopted"],
     *,
     began: float | None = None,
@@ -75,17 +74,17 @@ def new_task_dir(
             place,
             {
                 "kind": kind,
-                "command": request.command,
-                "description": request.description,
+                "command": plan.request.command,
+                "description": plan.request.description,
                 "cwd": plan.cwd,
                 "created": round(began or time.time(), 3),
                 "owner": {"uid": os.geteuid(), "pid": os.getpid(), "conversation": ctx.conversation_id},
-                "timeout": None if plan.timeout == float("inf") or kind == "adopted" else plan.timeout,
+                "timeout": None if plan.timing.timeout == float("inf") or kind == "adopted" else plan.timing.timeout,
                 "access": ctx.access,
                 "enforced": list(plan.enforced),
-                "cap": plan.log,
+                "cap": plan.task.log,
                 "stdin": plan.open_stdin,
-                "detached": kind != "adopted" or plan.detach,
+                "detached": kind != "adopted" or plan.leftovers == "detach",
             },
             stdin=plan.open_stdin,
             protection=saved,
@@ -96,7 +95,7 @@ def new_task_dir(
         try:
             fd, stdin = os.open(path, _FOLDER), None
             stack.callback(os.close, fd)
-            if plan.log_name:
+            if plan.task.log_name:
                 os.symlink(LOG, _log_name(plan, name), dir_fd=fd)
             if plan.open_stdin:
                 stdin = os.open(STDIN, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
@@ -115,15 +114,14 @@ def task_ref(folder: TaskDirHandle, plan: Plan, pid: int, pgid: int) -> TaskRef:
 
 
 def _log_name(plan: Plan, id: str) -> str:
-    return plan.log_name.format(id=id) if plan.log_name else LOG
+    return plan.task.log_name.format(id=id) if plan.task.log_name else LOG
 
 
 async def promote(
     run: RunHandle,
     collector: Collector,
-    request: Request,
-    ctx: ToolContext,
     plan: Plan,
+    ctx: ToolContext,
     began: float,
     protection: Protection | None,
 ) -> tuple[TaskRef | None, list[RunEvent]]:
@@ -134,7 +132,7 @@ async def promote(
     """
     if not isinstance(run, LocalRun):
         return None, []
-    with new_task_dir(request, ctx, plan, "promoted", began=began, protection=protection) as folder:
+    with new_task_dir(plan, ctx, "promoted", began=began, protection=protection) as folder:
         try:
             seen = _seed_log(folder, plan, collector)
             answer, meanwhile = await _request_adoption(run, folder, plan, seen=seen, detached=True, live=True)
@@ -153,15 +151,17 @@ async def promote(
 
 
 async def adopt(
-    run: LocalRun, request: Request, ctx: ToolContext, plan: Plan, began: float, protection: Protection | None
+    run: LocalRun, plan: Plan, ctx: ToolContext, began: float, protection: Protection | None
 ) -> TaskRef | str:
     """Adopt the leftovers of a run as a task. Return the task, or a message why not; an empty message if they have
     exited."""
     try:
         check_task_limit(plan)
-        with new_task_dir(request, ctx, plan, "adopted", began=began, protection=protection) as folder:
+        with new_task_dir(plan, ctx, "adopted", began=began, protection=protection) as folder:
             try:
-                answer, _ = await _request_adoption(run, folder, plan, seen=0, detached=plan.detach, live=False)
+                answer, _ = await _request_adoption(
+                    run, folder, plan, seen=0, detached=plan.leftovers == "detach", live=False
+                )
             except BaseException:
                 stores.discard(folder.path)
                 raise
@@ -181,7 +181,7 @@ async def _request_adoption(
     """Ask the keeper to make the run a task. Return its answer, and the events that arrived before it."""
     adoption = AdoptMessage(
         task=os.fsencode(folder.task),
-        log_cap=plan.log,
+        log_cap=plan.task.log,
         total_bytes=seen,
         detached=detached,
         live=live,
@@ -208,7 +208,7 @@ async def _request_adoption(
 
 def _seed_log(folder: TaskDirHandle, plan: Plan, collector: Collector) -> int:
     """Write the output so far to the task's log. Return the number of bytes printed."""
-    log = TaskLog(folder.fd, plan.log)
+    log = TaskLog(folder.fd, plan.task.log)
     try:
         for block in collector.replay():
             log.write(block)

@@ -47,6 +47,12 @@ class UnexpectedCommand(AssertionError):
     """A command without an answer in the script."""
 
 
+def add_earlier(error: UnexpectedCommand, commands: list[str]) -> None:
+    """Add the commands that came before the unexpected one to the message of its error."""
+    if commands:
+        error.args = ("\n".join([str(error), "Asked before:", *(f"  {each!r}" for each in commands)]),)
+
+
 class Expectation:
     """One entry of a script."""
 
@@ -93,13 +99,13 @@ class ReplyScript:
             )
         self._lines.append(Expectation(matcher, answer, 1 if times is None and self._in_order else times))
 
-    def answer_to(self, request: Request, before: list[str]) -> Answer:
+    def answer_to(self, request: Request) -> Answer:
         """Return the answer to a request. Raise UnexpectedCommand if there is none."""
         with self._lock:
             if line := self._next(request):
                 line.used += 1
         if line is None:
-            raise UnexpectedCommand(self._complaint(request.command, before))
+            raise UnexpectedCommand(self._complaint(request.command))
         return line.answer
 
     def due(self) -> list[str]:
@@ -113,7 +119,7 @@ class ReplyScript:
         fitting = [line for line in self._lines if not line.spent and matches(line.matcher, request)]
         return next((line for line in fitting if line.due), fitting[-1] if fitting else None)
 
-    def _complaint(self, command: str, before: list[str]) -> str:
+    def _complaint(self, command: str) -> str:
         left = [line for line in self._lines if not line.spent]
         lines = [f"Unexpected command: {command!r}"]
         if not self._lines:
@@ -126,8 +132,6 @@ class ReplyScript:
             lines += ["Scripted:", *(f"  {line}" for line in left)]
             near = find_nearest(command, [line.matcher for line in left if isinstance(line.matcher, str)])
             lines += [f"Nearest: {near!r}"] if near else []
-        if before:
-            lines += ["Asked before:", *(f"  {each!r}" for each in before)]
         return "\n".join(lines)
 
 

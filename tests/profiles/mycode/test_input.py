@@ -19,7 +19,7 @@ BASH = Bash("mycode")
 def timeout_of(arguments: dict[str, Any], **config: Any) -> float:
     """Return the timeout in seconds that a command would get."""
     profile = mycode(**config)
-    return plan_for(parse_request({"command": "true", **arguments}, profile), ToolContext(), profile, {}).timeout
+    return plan_for(parse_request({"command": "true", **arguments}, profile), ToolContext(), profile, {}).timing.timeout
 
 
 @pytest.mark.req("M-01", "M-16")

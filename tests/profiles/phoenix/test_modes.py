@@ -40,8 +40,8 @@ def tasks(tmp_path: Path) -> Tasks:
 )
 def test_each_mode_has_its_timeout(mode: dict[str, str | None], seconds: float | None) -> None:
     plan = plan_for(parse_request({"command": "true", **mode}, PHOENIX), ToolContext(), PHOENIX, {})
-    assert plan.timeout == (float("inf") if seconds is None else seconds)
-    assert plan.background == (seconds is None)
+    assert plan.timing.timeout == (float("inf") if seconds is None else seconds)
+    assert (plan.lifetime == "background") == (seconds is None)
 
 
 @pytest.mark.req("P-002")

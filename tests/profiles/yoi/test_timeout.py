@@ -36,7 +36,7 @@ from tests.support.waiting import TIME_LIMITS_S
 )
 def test_timeout_is_clamped_to_its_range(given: dict[str, Any], seconds: float) -> None:
     plan = plan_for(parse_request({"command": "true", **given}, YOI), ToolContext(), YOI, {})
-    assert (plan.timeout, plan.notes) == (seconds, ())
+    assert (plan.timing.timeout, plan.notes) == (seconds, ())
 
 
 @pytest.mark.req("Y-02", "Y-14")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nacre.base.frozen import replace
 from nacre.bash import Bash
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, call_on_cancel
 from nacre.result import Chunk, Ended, Result
 from nacre.types import Request, ToolContext
 
@@ -13,12 +13,11 @@ async def run_bounded(bash: Bash, request: Request, ctx: ToolContext, most: int)
     """Run a request and return its result with all of its output. If a stream has more than `most` bytes (see
     `Captured.total_bytes`), the command is killed and only the start of the output is kept."""
     enough = Cancel()
-    forget = None if ctx.cancel is None else ctx.cancel.on_cancel(enough.cancel)
     # half of the output that is kept is its start
     held = replace(ctx, cancel=enough, limits=replace(ctx.limits, output=2 * most, spill=0))
     seen = {"stdout": 0, "stderr": 0}
     result = None
-    try:
+    with call_on_cancel(ctx.cancel, enough.cancel):
         async for event in bash.stream(request, held):
             if isinstance(event, Chunk):
                 seen[event.stream] += len(event.data)
@@ -26,9 +25,6 @@ async def run_bounded(bash: Bash, request: Request, ctx: ToolContext, most: int)
                     enough.cancel()
             elif isinstance(event, Ended):
                 result = event.result
-    finally:
-        if forget is not None:
-            forget()
     assert result is not None, "a stream ends with Ended"
     return result
 

@@ -32,7 +32,7 @@ from nacre.keeper.protocol.task_dir import LOG, STATUS
 from nacre.planning.plan import bash_path
 from nacre.tasks.clean import auto_clean
 from nacre.tasks.create import new_task_dir
-from nacre.types import KIB, Plan, Request, ToolContext
+from nacre.types import KIB, OutputLimits, Plan, Request, TaskPlan, Timing, ToolContext
 
 _START_TIMEOUT_S = 120.0
 """Seconds for a container to start: its image may have to be unpacked first."""
@@ -86,9 +86,7 @@ class Container:
         """Start the container and wait until it is up. EngineUnavailable: it does not start; the error says why."""
         store = os.path.join(state_directory(), "containers")
         plan = self._plan(store)
-        with new_task_dir(
-            Request(f"{self.program} run {self.spec.image}"), ToolContext(), plan, "background"
-        ) as folder:
+        with new_task_dir(plan, ToolContext(), "background") as folder:
             self._folder, self.run_dirs = folder.path, os.path.join(folder.path, "letters")
             self._prepare()
             run = [self.program, "run", *_without_proxies(self.program)]
@@ -99,24 +97,19 @@ class Container:
 
     def _plan(self, store: str) -> Plan:
         return Plan(
+            request=Request(f"{self.program} run {self.spec.image}"),
             text=b"",
             bash=bash_path(),
             cwd="/",
             env=_environment(),
             stdin=None,
             merge=True,
-            timeout=float("inf"),
-            grace=2.0,
+            timing=Timing(timeout=float("inf"), grace=2.0),
+            lifetime="background",
             leftovers="end",
-            output=KIB,
-            spill=0,
-            spill_dir=None,
-            file_prefix="container",
-            task_dir=store,
-            dedicated_keeper=True,
-            background=True,
+            output=OutputLimits(memory=KIB, spill=0, spill_dir=None, file_prefix="container"),
+            task=TaskPlan(directory=store, log=64 * KIB),
             kill_script=self.remove.encode(),
-            log=64 * KIB,
         )
 
     def _prepare(self) -> None:

@@ -43,7 +43,7 @@ from nacre.planning.paths import resolve_cwd, resolve_workspace
 from nacre.planning.validate import absolute
 from nacre.sandbox.resolve import SandboxPlan
 from nacre.sandbox.workspace import Workspace
-from nacre.types import Limits, Plan, Request, StrPath, ToolContext
+from nacre.types import Limits, Plan, ProtectedPaths, Request, StrPath, ToolContext
 
 _IDLE_MARGIN_S = 0.1
 _NOTHING = Workspace(roots=())
@@ -141,12 +141,14 @@ class Containers(Engine):
         return SandboxPlan(
             ruleset=b"",
             enforced=tuple(name for name in enforced_parts(made) if name not in exposed),
-            compared_paths=workspace.missing,
-            writable_roots=workspace.roots,
-            repositories=workspace.repositories,
-            mounted=workspace.protected if made.access == "workspace" else (),
-            covered=made.hidden,
-            own_code=() if wanted is None else wanted.own,
+            protected=ProtectedPaths(
+                compared=workspace.missing,
+                writable_roots=workspace.roots,
+                repositories=workspace.repositories,
+                mounted=workspace.protected if made.access == "workspace" else (),
+                covered=made.hidden,
+                own_code=() if wanted is None else wanted.own,
+            ),
             engine_data=made,
             description=describe_container(made),
         )
@@ -154,7 +156,7 @@ class Containers(Engine):
     async def start(
         self, plan: Plan, state: int | None = None, folder: TaskDirHandle | None = None
     ) -> LocalRun | UnstartedRun:
-        container = await self._container(plan.engine_data)
+        container = await self._container(_spec_of(plan))
         tag = int.from_bytes(os.urandom(TAG_BITS // 8), "big")
         path, inside = os.path.join(container.run_dirs, str(tag)), f"{GUEST_DIR}/{tag}"
         ward = ["bash", f"{GUEST_DIR}/ward", inside, str(tag), "merge" if plan.merge else ""]
@@ -182,7 +184,7 @@ class Containers(Engine):
             private_tmpdir=False,
             reports_state=False,
             pipeline_commands=(),
-            wait_for_jobs=False,
+            leftovers="keep" if plan.leftovers == "wait" else plan.leftovers,  # the shell inside waits
             standby_ok=False,
         )
         cwd = guest_path(made, plan.cwd)
@@ -201,7 +203,7 @@ class Containers(Engine):
         return await _ContainerRun(self._schedule_cleanup, container, letter, reply, plan, end).start(outer, folder)
 
     def can_read(self, plan: Plan, path: StrPath | None) -> bool:
-        return is_visible(plan.engine_data, temporary_directory() if path is None else path)
+        return is_visible(_spec_of(plan), temporary_directory() if path is None else path)
 
     async def aclose(self) -> None:
         """Close all containers. Each exits when nothing runs in it any more, and none is kept warm from now on."""
@@ -260,6 +262,11 @@ class Containers(Engine):
         for number, (made, container) in enumerate(unused):
             if container.used <= late or number < len(kept) - self._max_containers:
                 self._containers.drop(made, container)
+
+
+def _spec_of(plan: Plan) -> ContainerSpec:
+    assert isinstance(plan.engine_data, ContainerSpec), "the plan was made for another engine"
+    return plan.engine_data
 
 
 def _check_countable(limits: Limits, name: str) -> None:

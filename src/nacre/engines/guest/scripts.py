@@ -37,7 +37,7 @@ def start_script(plan: Plan, *, tag: int | None, letter: str, cwd: str, export: 
         report_pipestatus=bool(plan.pipeline_commands),
         startup=False,
         files=None,
-        waits=plan.wait_for_jobs,
+        waits=plan.leftovers == "wait",
         mark=f"{letter}/told",
     )
     state = f" 63>{letter}/state" if plan.reports_state or plan.pipeline_commands else ""

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, run_unless_cancelled
 from nacre.engines.engine import Engine, passed_variables
 from nacre.engines.ray.cluster.connect import check_not_forked, connect, is_forked, load
 from nacre.engines.ray.cluster.connection import ClusterConnection, NodeLost
@@ -34,12 +34,12 @@ from nacre.engines.ray.run import RayRun
 from nacre.engines.ray.tasks import RayTasks
 from nacre.engines.ray.tasks_adapter import ClusterTasks
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.execution.start import run_unless_cancelled
+from nacre.execution.finish import result_of_unstarted
 from nacre.planning.access import plan_sandbox
 from nacre.planning.paths import resolve_cwd
-from nacre.result import Cancelled, Ended, Event, Lost, Result, Started
+from nacre.result import Cancelled, Ended, Event, Lost, Started
 from nacre.sandbox.resolve import SandboxPlan
-from nacre.types import Limits, Plan, Request, StrPath, ToolContext
+from nacre.types import NO_PROTECTED_PATHS, Limits, Plan, Request, StrPath, ToolContext
 
 if TYPE_CHECKING:
     from nacre.keeper.client.connection import TaskDirHandle
@@ -143,7 +143,7 @@ class RayEngine(Engine):
         if self._workspace is not None:
             sent = real_context(sent, self._workspace)
             # the node looks at those of its copy
-            planned = replace(planned, compared_paths=(), repositories=(), mounted=(), covered=())
+            planned = replace(planned, protected=NO_PROTECTED_PATHS)
         return replace(planned, engine_data=PlanContext(ctx=sent, inherits=MARK in env))
 
     def _with_real_workspace(self, ctx: ToolContext) -> ToolContext:
@@ -156,26 +156,26 @@ class RayEngine(Engine):
         tells = state is not None
         return RayRun(self, lambda places: self._build_payload(places, plan, tells=tells), plan, state, self._retries)
 
-    def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+    def start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:  # noqa: ARG002
         """Start a task on the node where it is placed, and yield its events; see `RayTasks`."""
-        return self._start_task(request, ctx, plan)
+        return self._start_task(plan, ctx)
 
-    async def _start_task(self, request: Request, ctx: ToolContext, plan: Plan) -> AsyncGenerator[Event, None]:
+    async def _start_task(self, plan: Plan, ctx: ToolContext) -> AsyncGenerator[Event, None]:
         cancel = ctx.cancel or Cancel()
         places = await run_unless_cancelled(cancel, self.slots())
         place = None if places is None else await places.find(cancel)
         if places is None or place is None:
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=Cancelled(), redactor=plan.redactor))
+            yield Ended(result_of_unstarted(plan, Cancelled()))
             return
         lease, agent = place
         answer = None
         try:
-            answer = agent.call("start_task", self._build_payload(places, plan, tells=False), replace(request, env={}))
+            answer = agent.call("start_task", self._build_payload(places, plan, tells=False))
             events = await places.agents.wait_reply(agent, ignore_result(asyncio.wrap_future(answer.future())))
         except NodeLost as lost:
             places.on_lost(lease, lost, agent)
             outcome = Lost("its engine was closed" if places.closed else lost.reason)
-            yield Ended(Result(command=request.command, cwd=plan.cwd, outcome=outcome, redactor=plan.redactor))
+            yield Ended(result_of_unstarted(plan, outcome))
             return
         except BaseException:  # the caller will not learn of the task: cancel its start
             if answer is not None:
@@ -197,7 +197,7 @@ class RayEngine(Engine):
         if task is None:
             places.release(lease)
         else:
-            places.release_after_task(lease, agent, plan.task_dir, task.id)
+            places.release_after_task(lease, agent, plan.task.directory, task.id)
 
     def tasks(self, directory: StrPath | None = None) -> Tasks:
         """Return the tasks of all nodes with the interface of `Tasks`, which blocks in part. `RayTasks` is all
@@ -269,9 +269,8 @@ class RayEngine(Engine):
             ) from error
 
     def _build_payload(self, places: Slots, plan: Plan, *, tells: bool) -> RunPayload:
-        sent = strip_local(plan)
+        context, sent = plan.engine_data, strip_local(plan)
+        assert isinstance(context, PlanContext)
         if self._workspace is not None:
             sent = replace(sent, cwd=real_directory(plan.cwd, self._workspace))
-        return RunPayload(
-            id="", plan=sent, context=plan.engine_data, reports_state=tells, workspace=places.agents.workspace
-        )
+        return RunPayload(id="", plan=sent, context=context, reports_state=tells, workspace=places.agents.workspace)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nacre.base.frozen import replace
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, run_unless_cancelled
 from nacre.engines.ray.cluster.connection import ClusterConnection, LeftCluster, NodeLost
 from nacre.engines.ray.cluster.futures import ignore_result
 from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
@@ -23,7 +23,6 @@ from nacre.engines.ray.node.task_ids import qualify_final
 from nacre.engines.ray.placement.resources import Lease
 from nacre.engines.ray.placement.slots import Slots
 from nacre.errors import EngineUnavailable, InvalidRequest
-from nacre.execution.start import run_unless_cancelled
 from nacre.keeper.client.events import KeeperLost, OutputChunk, RunEvent, RunStopped
 from nacre.keeper.protocol.ending import CANCELLED
 from nacre.result import TaskRef
@@ -116,7 +115,9 @@ class RayRun:
         assert self._slots is not None
         self._id = os.urandom(8).hex()
         plan, id = self._plan, self._id
-        self._due = self._loop.time() + min(plan.timeout, plan.yield_after or plan.timeout) + plan.grace + _END_MARGIN_S
+        timing = plan.timing
+        longest = min(timing.timeout, timing.yield_after or timing.timeout)
+        self._due = self._loop.time() + longest + timing.grace + _END_MARGIN_S
         try:
             items = agent.call("run", replace(self._localised_plan(self._slots), id=id), ahead=_MAX_UNREAD_ITEMS)
             self._stream = AgentStream(items, self._slots.connection)
@@ -178,7 +179,7 @@ class RayRun:
             assert self._slots is not None
             (lease, agent), self._slot = self._slot, None
             if final.task is not None:
-                self._slots.release_after_task(lease, agent, self._plan.task_dir, final.task.id)
+                self._slots.release_after_task(lease, agent, self._plan.task.directory, final.task.id)
             else:
                 self._slots.release(lease)
             final = qualify_final(final, lease.node)
@@ -199,7 +200,7 @@ class RayRun:
         self._emit_lost(f"{self._lost}, and it could not be started again: {error.message}")
 
     def cancel(self) -> None:
-        self._due = min(self._due, self._loop.time() + self._plan.grace + _END_MARGIN_S)
+        self._due = min(self._due, self._loop.time() + self._plan.timing.grace + _END_MARGIN_S)
         self._cancel.cancel()
 
     def _is_overdue(self) -> bool:
@@ -215,7 +216,7 @@ class RayRun:
             assert self._stream is not None
             assert self._slots is not None
             self._stream.close()
-            self._slots.release_after_end(lease, agent, self._id, self._plan.grace)
+            self._slots.release_after_end(lease, agent, self._id, self._plan.timing.grace)
             self._slots.connection.cancel(self._stream.generator)
 
     def detach(self) -> None:

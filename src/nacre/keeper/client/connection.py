@@ -166,10 +166,10 @@ class KeeperConnection:
             if plan.dedicated_keeper:
                 start.dedicated, start.private_dir = True, private
             if folder is not None:
-                start.task, start.log_cap, start.protection = os.fsencode(folder.task), plan.log, folder.protection
+                start.task, start.log_cap, start.protection = os.fsencode(folder.task), plan.task.log, folder.protection
                 start.has_stdin = plan.stdin is not None or folder.stdin is not None
             try:
-                if not plan.background:
+                if plan.lifetime != "background":
                     control.reserve(1 if plan.merge else 2)  # for its output: without them it must not start
                 self.channel.send(start.message(), fds)
             except OSError as error:
@@ -198,16 +198,16 @@ class KeeperConnection:
             self._environment = plan.env, block
         return StartMessage(
             tag=tag,
-            timeout=plan.timeout,
-            grace=plan.grace,
+            timeout=plan.timing.timeout,
+            grace=plan.timing.grace,
             merge=plan.merge,
-            keep_leftovers=plan.leftovers == "keep",
+            keep_leftovers=plan.leftovers != "end",
             standby_ok=plan.standby_ok and self.standby_enabled,
             has_stdin=plan.stdin is not None,
             has_state=has_state,
             reports_state=plan.reports_state,
             report_pipestatus=has_state and bool(plan.pipeline_commands),
-            wait_for_jobs=plan.wait_for_jobs,
+            wait_for_jobs=plan.leftovers == "wait",
             kill_script=plan.kill_script,
             bash=os.fsencode(plan.bash),
             cwd=os.fsencode(plan.cwd),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from nacre.keeper.protocol.ending import EndReason
-from nacre.result import Process, StreamName, TaskRef
+from nacre.result import Outcome, Process, Result, StreamName, TaskRef
 
 
 class ShellStarted(NamedTuple):
@@ -93,7 +93,19 @@ class Promoted(NamedTuple):
     killed_leftovers: tuple[Process, ...] = ()
 
 
-FinalEvent: TypeAlias = StartFailed | RunStopped | KeeperLost | Promoted
+class OutcomeReported(NamedTuple):
+    """The end of a run whose engine reports the outcome, and explains it, itself: nothing is concluded from the
+    output."""
+
+    outcome: Outcome
+    duration: float = 0.0
+    running: tuple[Process, ...] = ()
+    killed_leftovers: tuple[Process, ...] = ()
+    result: Result | None = None
+    """A whole result, if the engine has one: only the command, directory and redactor are replaced."""
+
+
+FinalEvent: TypeAlias = StartFailed | RunStopped | KeeperLost | Promoted | OutcomeReported
 AdoptionReply: TypeAlias = TaskRunning | Adopted | AdoptionFailed
 RunEvent: TypeAlias = ShellStarted | OutputChunk | AdoptionReply | FinalEvent
 

@@ -29,7 +29,7 @@ class RunRequest:
         self._plan = plan
         self._state = state
         self._task_dir = folder
-        self._deadline = asyncio.get_running_loop().time() + plan.timeout
+        self._deadline = asyncio.get_running_loop().time() + plan.timing.timeout
         self._repeated = False
         self.cancelled = False
         """Set to stop requesting the run."""

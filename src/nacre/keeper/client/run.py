@@ -66,7 +66,7 @@ class LocalRun:
         """An adoption request is open; its answer comes as an event."""
         self._adoption: tuple[AdoptMessage, int] | None = None
         """The open request, kept until `cancel_adoption` to send it again."""
-        self._recorded = plan.background
+        self._recorded = plan.lifetime == "background"
         """A task from the start: its keeper reads the output."""
         self._lost = False
         self._lost_run_only = False
@@ -78,8 +78,8 @@ class LocalRun:
         self.remote_end: RemoteEnd | None = None
         """The remote end, if the local process is an engine's client."""
         self._bound = (
-            plan.timeout
-            + plan.grace
+            plan.timing.timeout
+            + plan.timing.grace
             + (KILL_SCRIPT_TIMEOUT_S if plan.kill_script else 0)
             + UNKILLABLE_AFTER_S
             + _KEEPER_TIMEOUT_S

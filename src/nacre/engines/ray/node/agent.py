@@ -13,9 +13,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from nacre import __version__
-from nacre.base.frozen import replace
 from nacre.base.system import memory_file
-from nacre.capture import Collector
 from nacre.engines.local import LOCAL
 from nacre.engines.ray.node import workspace as workspaces
 from nacre.engines.ray.node.batches import EventBatches
@@ -23,15 +21,14 @@ from nacre.engines.ray.node.payload import FinalMessage, RunPayload, localise, t
 from nacre.engines.ray.node.workspace import ShippedWorkspace
 from nacre.errors import InvalidRequest
 from nacre.execution.background import start_background
-from nacre.execution.foreground import ForegroundRun
-from nacre.keeper.client.connection import private_directory
+from nacre.execution.execution import collector_for
+from nacre.execution.foreground import ForegroundRun, kill_and_wait
 from nacre.keeper.client.events import OutputChunk, RunEvent, RunStopped
 from nacre.keeper.client.handle import RunHandle
 from nacre.keeper.protocol.ending import CANCELLED
 from nacre.protected_paths import Protection, restore_snapshot, take_snapshot
 from nacre.result import Event
 from nacre.tasks.tasks import Tasks
-from nacre.types import Plan, Request
 
 _MAX_REMEMBERED_RUNS = 10_000
 _MAX_STATE_BYTES = 4 * 1024 * 1024 + 1
@@ -94,15 +91,14 @@ class Agent:
             run = self._runs[sent.id] = await LOCAL.start(plan, state)
             if sent.id in self._cancelled:
                 run.cancel()
-            collector = _collector(plan)
+            collector = collector_for(plan)  # a task's log begins with its output, if the run becomes one
             undo.callback(collector.close)
-            request = Request(plan.text.decode("utf-8", "surrogateescape"))
-            foreground = ForegroundRun(run, collector, request, ctx, plan, protection)
+            foreground = ForegroundRun(run, collector, plan, ctx, protection)
             packs = EventBatches(foreground)
             undo.callback(packs.close)
             while packs.last is None:
                 pack = await packs.next()
-                if plan.yield_after is not None:  # output for the log, if the run is promoted
+                if plan.timing.yield_after is not None:  # output for the log, if the run is promoted
                     for happening in pack:
                         if isinstance(happening, OutputChunk):
                             collector.feed(happening.stream, happening.data)
@@ -128,7 +124,7 @@ class Agent:
         self._runs.pop(sent.id, None)
         self._cancelled.pop(sent.id, None)
         if run is not None and (run.is_active or protection is not None):
-            settling = asyncio.ensure_future(self._wait_for_end(sent.id, run, protection, sent.plan.grace))
+            settling = asyncio.ensure_future(self._wait_for_end(sent.id, run, protection, sent.plan.timing.grace))
             self._settling.add(settling)
             settling.add_done_callback(self._settling.discard)
             return
@@ -140,12 +136,7 @@ class Agent:
     async def _wait_for_end(self, id: str, run: RunHandle, protection: Protection | None, grace: float) -> None:
         """Cancel a run that no caller waits for, and wait for its end."""
         try:
-            if run.is_active:
-                run.cancel()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(grace + _KEEPER_MARGIN_S):
-                    while run.is_active:
-                        await run.next()
+            await kill_and_wait(run, grace + _KEEPER_MARGIN_S)
             run.close()
             await _restore_protection(protection)
         finally:
@@ -167,11 +158,11 @@ class Agent:
 
     # tasks
 
-    async def start_task(self, sent: RunPayload, request: Request) -> list[Event] | InvalidRequest:
+    async def start_task(self, sent: RunPayload) -> list[Event] | InvalidRequest:
         """Start a task on this node. Return the events until it runs; an InvalidRequest is returned, not raised."""
         try:
             plan, ctx, _ = await localise(sent)
-            return [event async for event in start_background(replace(request, cwd=None), ctx, plan, LOCAL)]
+            return [event async for event in start_background(plan, ctx, LOCAL)]
         except InvalidRequest as error:
             return _translate_refusal(error, sent.workspace)
 
@@ -200,10 +191,3 @@ def _localise_context(note: str, workspace: ShippedWorkspace | None) -> str:
 def _translate_refusal(error: InvalidRequest, workspace: ShippedWorkspace | None) -> InvalidRequest:
     """Return the error with the driver's paths."""
     return type(error)(error.code, _localise_context(error.message, workspace), field=error.field, hint=error.hint)
-
-
-def _collector(plan: Plan) -> Collector:
-    """Return a collector for the output that a task's log begins with, if the run becomes one."""
-    return Collector(
-        limit=plan.output, spill=plan.spill, directory=private_directory, name=plan.file_prefix, merge=plan.merge
-    )

@@ -20,7 +20,7 @@ from nacre.planning.paths import resolve_cwd, resolve_workspace
 from nacre.planning.plan import bash_path
 from nacre.planning.validate import absolute
 from nacre.result import TaskRef
-from nacre.types import Plan, Request, ToolContext
+from nacre.types import NO_PROTECTED_PATHS, Plan, Request, ToolContext
 
 MARK = "NACRE_ENGINE"
 """Variable that every command on a node has, unless it inherits nothing. The command may change it."""
@@ -76,14 +76,13 @@ def strip_local(plan: Plan) -> Plan:
     """Return the plan without what only this process reads, or the node determines itself."""
     return replace(
         plan,
+        request=replace(plan.request, cwd=None, env={}, stdin=None),
+        output=replace(plan.output, spill_dir=None),
         engine_data=None,
         redactor=None,
         sandbox_request=None,
         ruleset=b"",
-        compared_paths=(),
-        repositories=(),
-        mounted=(),
-        covered=(),
+        protected=NO_PROTECTED_PATHS,
         notes=(),
         standby_ok=False,
     )
@@ -125,12 +124,7 @@ async def localise(sent: RunPayload) -> tuple[Plan, ToolContext, Mapping[str, st
         env=env,
         ruleset=b"" if confined is None else confined.ruleset,
         sandbox_request=None if confined is None else confined.request,
-        compared_paths=() if confined is None else confined.compared_paths,
-        writable_roots=() if confined is None else confined.writable_roots,
-        repositories=() if confined is None else confined.repositories,
-        mounted=() if confined is None else confined.mounted,
-        covered=() if confined is None else confined.covered,
-        own_code=() if confined is None else confined.own_code,
+        protected=NO_PROTECTED_PATHS if confined is None else confined.protected,
         notes=() if cwd == lost else (gone,),
         standby_ok=not (ctx.secrets or ctx.pass_env or plan.deferred) and not plan.reports_state,
     )

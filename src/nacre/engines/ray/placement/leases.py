@@ -16,7 +16,7 @@ import weakref
 from concurrent.futures import wait
 from typing import Any, Literal
 
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, call_on_cancel
 from nacre.engines.ray.cluster.connect import is_forked, nodes
 from nacre.engines.ray.cluster.connection import ClusterConnection, LeftCluster
 from nacre.engines.ray.placement.background_jobs import BackgroundJobs
@@ -70,16 +70,14 @@ class Leases:
             waiter = self._queue.join()
             self._ask_for_more()
             self._watch()
-        forget = cancel.on_cancel(lambda: self._queue.give_up(waiter))
         try:
-            await waiter.notified
+            with call_on_cancel(cancel, lambda: self._queue.give_up(waiter)):
+                await waiter.notified
         except asyncio.CancelledError:
             given = self._queue.leave(waiter)
             if given is not None:
                 self.release(given)
             raise
-        finally:
-            forget()
         if isinstance(waiter.lease, EngineUnavailable):
             raise waiter.lease
         return waiter.lease

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from nacre.cancel import Cancel
+from nacre.cancel import Cancel, run_unless_cancelled
 from nacre.engines.ray.cluster.connection import AgentEnded, ClusterConnection, LeftCluster, NodeLost
 from nacre.engines.ray.node.agent_pool import AgentConnection, AgentPool
 from nacre.engines.ray.placement.leases import Leases
 from nacre.engines.ray.placement.resources import Lease
 from nacre.errors import EngineUnavailable
-from nacre.execution.start import run_unless_cancelled
 
 _MAX_LOST_NODES = 3
 """Nodes that may turn out to be lost before anything was started on them."""
