@@ -16,7 +16,7 @@ from nacre.result import Exited
 from nacre.tasks import Tasks
 from nacre.types import ToolContext
 from tests.adapters.mcp.clients import ASKS, MODES, text_of
-from tests.support.fake_keeper import ended_task, put, status_file
+from tests.support.fake_keeper import ended_task, status_file, write_file
 
 pytestmark = pytest.mark.mcp
 
@@ -42,7 +42,7 @@ async def test_structured_task_has_the_notes_that_its_text_has(tmp_path: Path) -
     note = "/w/AGENTS.md is protected: it was made, and has been removed."
     store = tmp_path / "tasks"
     id = ended_task(store, Exited(0))
-    put(store / id, STATUS, status_file(Exited(0), notes=[note]))
+    write_file(store / id, STATUS, status_file(Exited(0), notes=[note]))
     settings = ServerSettings(context=ToolContext(working_dir=tmp_path, output_dir=store))
     async with Client(server_for(settings)) as client:
         output = await client.call_tool("TaskOutput", {"task_id": id})
@@ -59,6 +59,6 @@ async def test_structured_task_has_the_notes_that_its_text_has(tmp_path: Path) -
 
 def test_delayed_answer_of_a_call_has_the_notes_of_its_task(tmp_path: Path) -> None:
     id = ended_task(tmp_path, Exited(0))
-    put(tmp_path / id, STATUS, status_file(Exited(0), notes=["A file was removed."]))
+    write_file(tmp_path / id, STATUS, status_file(Exited(0), notes=["A file was removed."]))
     tasks = Tasks(tmp_path)
     assert result_from(tasks.get(id), tasks, 1000, redactor_from(())).notes == ("A file was removed.",)

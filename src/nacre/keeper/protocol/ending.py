@@ -61,11 +61,12 @@ class EndReason:
         self.requester = requester
 
     def encode(self) -> bytes:
+        word: bytes = self.kind.value
         if self.limit is not None:
-            return b"%b %b" % (self.kind.value, self.limit.encode())
+            return b"%b %b" % (word, self.limit.encode())
         if self.kind is EndKind.KILL:
-            return b"%b %b" % (self.kind.value, self.requester.encode("utf-8", "replace"))
-        return self.kind.value
+            return b"%b %b" % (word, self.requester.encode("utf-8", "replace"))
+        return word
 
     @classmethod
     def parse(cls, data: bytes) -> EndReason:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 
+from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.keeper.protocol.messages import StartMessage
-from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.spawn.standby_keepers import StandbyKeepers
 from nacre.keeper.spawn.standby_shells import IDLE_TIMEOUT_S, StandbyShells
 
