@@ -42,9 +42,7 @@ def is_harmless(script: Script, names: frozenset[str] | None = None) -> bool:
 
 
 def _block(block: Block, names: frozenset[str]) -> bool:
-    return bool(block.statements) and all(
-        not item.background and _node(item.node, names) for statement in block.statements for item in statement.items
-    )
+    return bool(block.statements) and all(not item.background and _node(item.node, names) for item in block.items)
 
 
 def _node(node: Node, names: frozenset[str]) -> bool:

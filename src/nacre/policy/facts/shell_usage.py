@@ -68,13 +68,14 @@ def find_pipeline(
     """
     fed: dict[int, Command] = {}
     for command in script.commands:
-        if command.pipe_out and command.pipe_out not in fed and not command.is_function_call:
-            first = command if writes(command) else fed.get(command.pipe_in) if through else None
+        pipe_in, pipe_out = command.frame.pipes
+        if pipe_out and pipe_out not in fed and not command.is_function_call:
+            first = command if writes(command) else fed.get(pipe_in) if through else None
             if first is not None:
-                fed[command.pipe_out] = first
+                fed[pipe_out] = first
     if fed:
         for command in script.commands:
-            if command.pipe_in in fed and not command.is_function_call and reads(command):
+            if command.frame.pipes[0] in fed and not command.is_function_call and reads(command):
                 return *_span(fed[command.pipe_in], command), Hit()
     return None
 

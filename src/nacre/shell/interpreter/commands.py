@@ -323,8 +323,10 @@ class CommandRunner:
 
 def create_command(argv: tuple[str, ...], node: Node, state: State, frame: Frame) -> Command:
     """Create a command for a node, without recording it."""
-    start, end = frame.span or (node.start, node.end)
-    command = Command(argv, start, end, cwd=state.cwd, home=state.home)
+    if frame.span is None:
+        command = Command(argv, node.start, node.end, cwd=state.cwd, home=state.home)
+    else:
+        command = Command(argv, *frame.span, cwd=state.cwd, home=state.home)
     command.frame = frame
     command.cwd_certain = state.cwd_certain
     return command

@@ -129,7 +129,7 @@ class CompoundRunner:
             wrote.append(files.rollback(mark))
             drop_facts(guards, branch)
             state.pending_stdin = branch.pending_stdin or state.pending_stdin
-            if body.statements and exits(body.statements[-1].items[-1].node):
+            if body.statements and exits(body.statements[-1].last.node):
                 led_away = True
             else:
                 taken.append(branch)
@@ -252,8 +252,10 @@ class CompoundRunner:
         """Tell whether the body runs at most once: for a single word, or up to a `break` at its end."""
         if node.words is not None:
             return len(node.words) == 1 and node.words[0].literal is not None
-        last = node.body.statements[-1].items if node.body.statements else []
-        breaks = len(last) == 1 and isinstance(last[0].node, SimpleCommand) and last[0].node.name == "break"
+        last = node.body.statements[-1] if node.body.statements else None
+        if last is None or last.rest:
+            return False
+        breaks = isinstance(last.node, SimpleCommand) and last.node.name == "break"
         return breaks and "continue" not in self._script.text
 
     def _case(self, node: Case, state: State, frame: Frame) -> str:

@@ -104,13 +104,13 @@ def always_succeeds(item: ListItem | None) -> bool:
 def exits(node: Node) -> bool:
     """Tell whether nothing after a command runs: `exit`, `return`, also at the end of a group."""
     while isinstance(node, Group) and node.body.statements:
-        node = node.body.statements[-1].items[-1].node
+        node = node.body.statements[-1].last.node
     return isinstance(node, SimpleCommand) and node.name in ("exit", "return", "continue", "break")
 
 
 def may_exit(statement: AndOr) -> bool:
     """Tell whether nothing after a statement runs if one of its conditions is met: `test … && exit`."""
-    return any(exits(item.node) for item in statement.items[1:])
+    return any(exits(item.node) for item in statement.rest)
 
 
 def choose(state: State, budget: Budget) -> None:

@@ -83,35 +83,40 @@ class Interpreter:
             if self.script.gave_up:
                 return UNKNOWN
             if previous is not None:
-                frame = frame.with_operator(";")
+                if frame.operator != ";":
+                    frame = frame.with_operator(";")
                 if state.in_find_loop and may_exit(previous):
                     choose_found(state, self.budget)
                 if state.cd_count != settled:
-                    alone = len(previous.items) == 1  # `set -e` ignores `false && true`
+                    alone = not previous.rest  # `set -e` ignores `false && true`
                     state.cwd_certain = state.cwd_certain and state.options.errexit and alone
             if state.pending_stdin is not None:
                 frame, state.pending_stdin = frame.with_stdin(state.pending_stdin), None
-            if len(statement.items) == 1:
-                settled = state.cd_count
-                printed.append(self._item(statement.items[0], state, frame))
+            if statement.rest:
+                settled = self._and_or(statement, state, frame, printed)
             else:
-                settled = self._and_or(statement.items, state, frame, printed)
+                settled = state.cd_count
+                follow = self.in_background if statement.background else self.node
+                printed.append(follow(statement.node, state, frame))
+                if statement.negated and state.cd_count != settled:
+                    state.cwd_certain = False
             previous = statement
         if frame.stdin is not given and state.pending_stdin is None:
             state.pending_stdin = frame.stdin  # the lists around this one get it, too
         return printed[0] if len(printed) == 1 else self.budget.keep_if_short("".join(printed))
 
-    def _and_or(self, items: list[ListItem], state: State, frame: Frame, printed: list[str]) -> int:
+    def _and_or(self, statement: AndOr, state: State, frame: Frame, printed: list[str]) -> int:
         """Follow commands joined by `&&` and `||`; append what each of them prints to `printed`.
 
         Returns the number of directory changes after which the directory is certain: those before, or before `|| exit`.
         """
         given, here = frame.stdin, (state.cwd, state.cwd_certain, state.cd_count)
-        before, settled = items[0], state.cd_count
+        before: ListItem = statement
+        settled = state.cd_count
         printed.append(self._item(before, state, frame))
         chain: ChainStart | None = None
         guards: dict[str, list[Value] | None] = {}
-        for item in items[1:]:
+        for item in statement.rest:
             if self.script.gave_up:
                 return settled
             if state.pending_stdin is not None:
@@ -141,7 +146,7 @@ class Interpreter:
         if guards:
             drop_facts(guards, state)
         if chain is not None:
-            self.budget.charge(end_chain(chain, state, items[-2:]))
+            self.budget.charge(end_chain(chain, state, statement.items[-2:]))
         if frame.stdin is not given and state.pending_stdin is None:
             state.pending_stdin = frame.stdin  # the next statement gets it, too
         return settled

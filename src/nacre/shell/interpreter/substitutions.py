@@ -110,6 +110,6 @@ def is_single_command(body: Block) -> bool:
 
 def _is_repositioned(body: Block) -> bool:
     """Tell whether a block was not read from its place in the script: nested backquotes, a `<<-` document."""
-    node = body.statements[0].items[0].node if body.statements else None
+    node = body.statements[0].node if body.statements else None
     node = node.stages[0] if isinstance(node, Pipeline) else node
     return isinstance(node, SimpleCommand) and node.start >= node.end

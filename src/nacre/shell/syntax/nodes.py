@@ -285,25 +285,48 @@ class Coprocess(Node):
 
 
 class ListItem:
-    """A command or pipeline, and the operator that joins it to the one before: `&&`, `||`, or "" for the first."""
+    """A command or pipeline in an and-or list, and the operator that joins it to the one before."""
 
     __slots__ = ("background", "negated", "node", "operator")
 
-    def __init__(self, node: Node, operator: str = "") -> None:
+    def __init__(self, node: Node, operator: str) -> None:
         self.node = node
         self.operator = operator
+        """`&&` or `||`; "" for the first."""
         self.background = False
         """Whether `&` follows it."""
         self.negated = False
 
 
-class AndOr:
-    """Commands and pipelines joined by `&&` and `||`: one of them, mostly."""
+class AndOr(ListItem):
+    """An and-or list: a command or pipeline and, seldom, others that `&&` and `||` join to it.
 
-    __slots__ = ("items",)
+    It is its own first item, since most have no other: a tree has thousands of them.
+    """
 
-    def __init__(self, first: ListItem) -> None:
-        self.items = [first]
+    __slots__ = ("rest",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.operator = ""
+        self.background = False
+        self.negated = False
+        self.rest: list[ListItem] | tuple[()] = ()
+        """The items after the first. A list only if there are any."""
+
+    @property
+    def items(self) -> list[ListItem]:
+        return [self, *self.rest]
+
+    @property
+    def last(self) -> ListItem:
+        return self.rest[-1] if self.rest else self
+
+    def join(self, item: ListItem) -> None:
+        """Add an item at the end."""
+        if isinstance(self.rest, tuple):
+            self.rest = []
+        self.rest.append(item)
 
 
 class Block:
@@ -322,6 +345,6 @@ class Block:
     @property
     def only_item(self) -> ListItem | None:
         """The item of a block that has no other; None for other blocks."""
-        if len(self.statements) != 1 or len(self.statements[0].items) != 1:
+        if len(self.statements) != 1 or self.statements[0].rest:
             return None
-        return self.statements[0].items[0]
+        return self.statements[0]

@@ -46,7 +46,7 @@ def nonempty_if(item: ListItem, *, succeeds: bool) -> tuple[str, ...]:
 
 def nonempty_if_true(block: Block) -> tuple[str, ...]:
     """Return the variables that are not empty if a whole condition is true."""
-    if any(item.operator == "||" for statement in block.statements for item in statement.items):
+    if any(item.operator == "||" for statement in block.statements for item in statement.rest):
         return _NOTHING
     last = block.statements[-1].items if block.statements else []
     return tuple(name for item in last for name in nonempty_if(item, succeeds=True))
@@ -54,9 +54,9 @@ def nonempty_if_true(block: Block) -> tuple[str, ...]:
 
 def nonempty_if_false(block: Block) -> tuple[str, ...]:
     """Return the variables that are not empty if a whole condition is false."""
-    if not block.statements or any(item.operator == "&&" for item in block.items):
+    if not block.statements or any(item.operator == "&&" for statement in block.statements for item in statement.rest):
         return _NOTHING
-    return nonempty_if(block.statements[-1].items[-1], succeeds=False)
+    return nonempty_if(block.statements[-1].last, succeeds=False)
 
 
 def _is_quoted(word: Word | Assignment) -> bool:

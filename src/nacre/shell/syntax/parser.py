@@ -208,23 +208,25 @@ class Reader:
                 start = self.pos
             else:
                 start = skip_lines(self)
+            keyword = ""
             if fixed := read_literal_command(self):
-                item = ListItem(self._read_stages(fixed, start))
+                node = self._read_stages(fixed, start)
             else:
                 keyword = peek_reserved_word(self)
                 if self.pos >= self.size or keyword in _CLOSERS:
                     if operator != ";" or (keyword and keyword not in closers):
                         raise BashSyntaxError
                     return
-                item = ListItem(
-                    self.read_pipeline(keyword) if keyword else self._read_stages(read_command(self, ""), start)
-                )
-                item.negated = keyword == "!"
+                node = self.read_pipeline(keyword) if keyword else self._read_stages(read_command(self, ""), start)
+            item: ListItem
             if operator == ";":
-                block.statements.append(AndOr(item))
+                item = statement = AndOr(node)
+                block.statements.append(statement)
             else:
-                item.operator = operator
-                block.statements[-1].items.append(item)
+                item = ListItem(node, operator)
+                block.statements[-1].join(item)
+            if keyword == "!":
+                item.negated = True
             operator = self._read_separator(item)
             if not operator:
                 return
