@@ -67,7 +67,7 @@ def test_checker_error_is_a_refusal_in_the_format_of_the_agent(agent: str, monke
 
     monkeypatch.setattr(module, "check_command", judge)
     reply = answer(json.dumps(payload_of(agent, "no opinion")).encode())
-    assert (reply.code, reply.err) == (2, "nacre hook failed (ValueError: no luck), so the command is refused.\n")
+    assert (reply.code, reply.err) == (2, "nacre hook failed (ValueError: broken), so the command is refused.\n")
     assert bool(reply.out) == (agent == "cursor")
 
 

@@ -232,9 +232,9 @@ def test_command_with_a_nul_byte_is_refused() -> None:
 
 @pytest.mark.parametrize("given", ["rm", [b"rm"], [None]], ids=repr)
 def test_patterns_must_be_a_list_of_strings(given: list[str]) -> None:
-    with pytest.raises(InvalidPolicy, match="no list of texts"):
+    with pytest.raises(InvalidPolicy, match="not a list of strings"):
         CommandValidator(given)
-    with pytest.raises(InvalidPolicy, match="no list of texts"):
+    with pytest.raises(InvalidPolicy, match="not a list of strings"):
         tachikoma(block=given)
 
 
