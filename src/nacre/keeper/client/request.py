@@ -71,7 +71,7 @@ class RunRequest:
         left = self._deadline - asyncio.get_running_loop().time()
         if self._repeated or left <= 0:
             return None
-        self._plan = replace(self._plan, timeout=left)
+        self._plan = replace(self._plan, timing=replace(self._plan.timing, timeout=left))
         asked = await self.submit()
         self._repeated = True
         return asked
