@@ -7,12 +7,16 @@ hidden under one path could be read under the other.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from nacre.base.mount_table import read_mount_table
 from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.sandbox.workspace import DEVICES, is_below
+
+_HARMLESS_DEVICES = frozenset(os.makedev(1, minor) for minor in (3, 5, 7, 8, 9))
+"""Device numbers of /dev/null, zero, full, random and urandom."""
 
 
 class Mount(NamedTuple):
@@ -78,7 +82,20 @@ def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
     own = {mount.device for mount in mounts if is_below(mount.point, DEVICES)}
     if not any(mount.device in own and not is_below(mount.point, DEVICES) for mount in mounts):
         return (DEVICES,)  # nearly always, and without a system call
-    return (DEVICES, *other_paths((DEVICES, f"{DEVICES}/pts"), mounts))
+    found = other_paths((DEVICES, f"{DEVICES}/pts"), mounts)
+    return (DEVICES, *(path for path in found if not _is_harmless_device(path)))
+
+
+def _is_harmless_device(path: str) -> bool:
+    """Return whether a path is a device that every command may open. Container engines mount /dev/null over files of
+    /proc; if these counted, new processes, which a list of the other files in /proc lacks, could not be read."""
+    try:
+        status = os.lstat(path)
+    except OSError as error:
+        if error.errno in SHORTAGE_HINTS:
+            raise
+        return False
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev in _HARMLESS_DEVICES
 
 
 def _chroot_mount(mounts: list[Mount]) -> Mount | None:
