@@ -191,7 +191,9 @@ def test_host_without_fds_for_a_keeper_gets_not_started_and_no_task_remains(tmp_
                             assert error.code == "task_not_kept", error
                         else:
                             assert isinstance(result.outcome, NotStarted), (spare, result)
-                            assert "ulimit -n" in result.outcome.hint, result
+                            hint = result.outcome.hint
+                            # other programs of this user may have used up the descriptors in transit
+                            assert "ulimit -n" in hint or "in transit" in hint, result
                     os.close(held.pop())
             print((await bash.run("echo fine")).stdout, end="")
             print(nacre.Tasks(sys.argv[1]).list())

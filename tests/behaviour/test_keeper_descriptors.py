@@ -45,7 +45,8 @@ def test_keeper_without_free_fds_reports_not_started_and_leaves_no_file(tmp_path
                 with few_descriptors(keeper, most):
                     result = await bash.run({KINDS[kind]}, ctx)
                 if isinstance(result.outcome, NotStarted):
-                    assert "ulimit -n" in result.outcome.hint, (most, result)
+                    # other programs of this user may have used up the descriptors in transit
+                    assert "ulimit -n" in result.outcome.hint or "in transit" in result.outcome.hint, (most, result)
                     assert result.task is None, (most, result)
                 else:
                     assert (result.outcome, result.output) == (Exited(7), "hi\\n"), (most, result)

@@ -222,8 +222,13 @@ def test_port_check_never_occupies_the_port() -> None:
 
         with socket.socket() as some:
             fcntl.ioctl(some, 0x8914, struct.pack("16sH14x", b"lo", 0x41))  # SIOCSIFFLAGS: up and running
-        with open("/proc/sys/net/ipv4/ip_local_port_range", "w") as file:
-            file.write("40000 40003")
+        try:
+            with open("/proc/sys/net/ipv4/ip_local_port_range", "w") as file:
+                file.write("40000 40003")
+        except OSError:
+            import pytest
+
+            pytest.skip("the range of local ports is read-only here, as in a container")
 
         async def main():
             for port in range(40000, 40004):
