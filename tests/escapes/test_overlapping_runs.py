@@ -1,4 +1,4 @@
-"""Runs that overlap in one workspace: none takes for the user's files what another run has planted."""
+"""Runs that overlap in one workspace: files planted by one run do not count as the user's in another."""
 
 from __future__ import annotations
 

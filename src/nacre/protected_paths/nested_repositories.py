@@ -85,8 +85,8 @@ class RepositoryPart(NamedTuple):
 
 
 def find_nested_repositories(roots: tuple[str, ...], repositories: tuple[str, ...]) -> Known:
-    """Return the current state of all git directories below the roots. Of `repositories`, which are inspected
-    elsewhere, only an unreadable index is recorded."""
+    """Return the current state of all git directories below the roots. `repositories` are inspected elsewhere: only
+    their unreadable indexes are recorded."""
     known: Known = {}
     found, unread = _find(roots, repositories)
     others = frozenset((*repositories, *found))

@@ -1,7 +1,7 @@
 """The protocol's own conformance suite against the server, revision by revision, and its tasks extension.
 
-Most of its scenarios are about tools of a reference server. Where a call of ours does the same, a proxy replaces one
-with the other; it also adds the token, which the suite cannot send. `LEFT_OUT` lists what is not run.
+Most of its scenarios call tools of a reference server. A proxy replaces such a call with an equivalent one of ours
+if there is one; it also adds the token, which the suite cannot send. `LEFT_OUT` lists what is not run.
 """
 
 from __future__ import annotations
