@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterator, Mapping
 
 from nacre.approval.check import check
+from nacre.base.suggest import find_nearest
 from nacre.cli.check.arguments import CheckArguments, check_usable
 from nacre.cli.common.exit_codes import EXIT_NO_VERDICT
 from nacre.cli.common.messages import write_json
-from nacre.cli.common.usage import UsageError, nearest
+from nacre.cli.common.usage import UsageError
 from nacre.errors import InvalidConfig, InvalidRequest
 from nacre.policy.policy import Policy
 
@@ -92,7 +93,7 @@ def _parse_line(line: bytes) -> _CheckLine:
         raise _bad_line("The line must be a string or an object.", "Write the command as a JSON string.")
     for name in value:
         if name not in _KNOWN:
-            near = nearest(name, _KNOWN)
+            near = find_nearest(name, _KNOWN)
             raise _bad_line(f"Unknown field: {name!r}.", f"Did you mean: {near}" if near else "", name)
     for name in ("command", "cwd", "stdin"):
         if not isinstance(value.get(name), str | None):

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from nacre.base import units
+from nacre.base.suggest import find_nearest
 from nacre.cli.common.messages import HelpRequested
-from nacre.cli.common.usage import UsageError, nearest
+from nacre.cli.common.usage import UsageError
 
 if TYPE_CHECKING:
     from nacre.cli.common.arguments import Arguments
@@ -108,7 +109,7 @@ def _usage_error(error: argparse.ArgumentError, command: str) -> UsageError:
 
 def _unknown_option(word: str, parser: OptionParser) -> UsageError:
     name = word.partition("=")[0]
-    near = nearest(name, parser.option_names)
+    near = find_nearest(name, parser.option_names)
     return UsageError(f"Unknown option: {name}.", f"Did you mean: {near}" if near else f"Try: {parser.prog} --help")
 
 
