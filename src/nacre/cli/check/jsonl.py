@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from nacre.approval.check import check
 from nacre.base.suggest import find_nearest
-from nacre.cli.check.arguments import CheckArguments, check_usable
+from nacre.cli.check.arguments import CheckOptions, check_usable
 from nacre.cli.common.exit_codes import EXIT_NO_VERDICT
 from nacre.cli.common.messages import write_json
 from nacre.cli.common.usage import UsageError
@@ -20,11 +20,11 @@ from nacre.policy.policy import Policy
 _KNOWN = ("command", "cwd", "env", "stdin")
 
 
-def check_lines(args: CheckArguments) -> int:
-    """Check every line and return the highest exit code. `--cwd`, `--env` and `--stdin` are defaults for the lines."""
-    if args.operands and args.operands != ["-"]:
+def check_lines(operands: list[str], defaults: CheckOptions) -> int:
+    """Check every line and return the highest exit code."""
+    if operands and operands != ["-"]:
         raise UsageError("--jsonl reads the commands from stdin.", "Leave the argument out.", field="command")
-    cwd, env, stdin = args.cwd, dict(args.env or ()), args.stdin
+    cwd, env, stdin = defaults.cwd, dict(defaults.env or ()), defaults.stdin
     policies: dict[str | None, Policy] = {}
     code = 0
     for number, line in enumerate(_lines(), 1):
@@ -34,7 +34,7 @@ def check_lines(args: CheckArguments) -> int:
             wanted = _parse_line(line)
             place = wanted.cwd or cwd
             if place not in policies:
-                policies[place] = args.load_policy(place)
+                policies[place] = defaults.load_policy(place)
             verdict = check(
                 wanted.command,
                 cwd=place,
