@@ -1,31 +1,28 @@
-"""Arguments of the commands that ask the checker about a shell command."""
+"""Options and operand of the commands that ask the checker about a shell command."""
 
 from __future__ import annotations
 
 import os
 
-from nacre.cli.common.arguments import Arguments
+from nacre.cli.common.arguments import OptionGroup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nacre.cli.common.arguments import Arguments
     from nacre.cli.common.parser import OptionParser
     from nacre.policy.policy import Policy
 
 
-class CheckArguments(Arguments):
-    """Arguments that `nacre check` and `nacre explain` share."""
+class CheckOptions(OptionGroup):
+    """Options of `nacre check` and `nacre explain`: where and with what the command would run."""
 
-    MAX_OPERANDS = 1
-    TAKES_COMMAND = True
-
-    json = False
     cwd: str | None = None
     env: list[tuple[str, str]] | None = None
     stdin: str | None = None
     no_config = False
 
-    @classmethod
-    def add_options(cls, parser: OptionParser) -> None:
+    @staticmethod
+    def add_options(parser: OptionParser) -> None:
         from nacre.cli.common.parser import assignment
 
         add = parser.add_argument
@@ -41,19 +38,6 @@ class CheckArguments(Arguments):
         add("--stdin", metavar="TEXT", help="the input that it would get: a script, where a shell would read it")
         add("--no-config", action="store_true", help="use only nacre's built-in rules; ignore the configuration")
 
-    def read_command(self) -> str:
-        """Return the command given, or read it from standard input. Raise UsageError if it is empty: a caller that lost
-        its command must not read that it is harmless."""
-        if self.operands and self.operands[0] != "-":
-            return check_usable(self.operands[0])
-        from nacre.cli.common.messages import notice
-        from nacre.cli.common.stdin import read_input
-
-        if not self.operands and os.isatty(0):
-            example = f"nacre {self.COMMAND} 'command'"
-            notice(f"reading the command from the terminal until Ctrl-D; or pass it: {example}")
-        return check_usable(read_input().decode("utf-8", "surrogateescape"))
-
     def load_policy(self, cwd: str | None) -> Policy:
         """Return the policy configured for the directory `cwd`, or the default policy with `--no-config`."""
         if self.no_config:
@@ -63,6 +47,20 @@ class CheckArguments(Arguments):
         from nacre.config import policy_for
 
         return policy_for(cwd)
+
+
+def read_command(args: Arguments) -> str:
+    """Return the command given, or read it from standard input. Raise UsageError if it is empty: a caller that lost
+    its command must not read that it is harmless."""
+    if args.operands and args.operands[0] != "-":
+        return check_usable(args.operands[0])
+    from nacre.cli.common.messages import notice
+    from nacre.cli.common.stdin import read_input
+
+    if not args.operands and os.isatty(0):
+        example = f"nacre {args.COMMAND} 'command'"
+        notice(f"reading the command from the terminal until Ctrl-D; or pass it: {example}")
+    return check_usable(read_input().decode("utf-8", "surrogateescape"))
 
 
 def check_usable(command: str) -> str:

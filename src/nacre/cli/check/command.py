@@ -6,7 +6,8 @@ Starts fast, because agents call it before each of their commands: no asyncio, a
 from __future__ import annotations
 
 from nacre.approval.check import check as verdict_on
-from nacre.cli.check.arguments import CheckArguments
+from nacre.cli.check.arguments import CheckOptions, read_command
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import printable, write_json, write_out
 
 TYPE_CHECKING = False
@@ -15,14 +16,21 @@ if TYPE_CHECKING:
     from nacre.verdict import Verdict
 
 
-class _Arguments(CheckArguments):
+class _Arguments(Arguments):
     COMMAND = "check"
     USAGE = (("[options] 'command'", "may it run? runs nothing"),)
     EPILOG = """\
 exit codes: 0 allow; 1 ask a person first; 2 refuse; 3 nacre itself failed, or a line could not be read.
 With --jsonl the highest of all lines. `nacre explain` draws what would run, `nacre rules` lists the rules.
 """
+    MAX_OPERANDS = 1
+    TAKES_COMMAND = True
+
+    json = False
     jsonl = False
+
+    def __init__(self) -> None:
+        self.context = CheckOptions()
 
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
@@ -34,7 +42,7 @@ With --jsonl the highest of all lines. `nacre explain` draws what would run, `na
             help='check many: each line of stdin is a JSON string, or an object with "command" and optionally '
             '"cwd", "env", "stdin"; prints one line for each, in order',
         )
-        super().add_options(parser)
+        CheckOptions.add_options(parser)
 
 
 def check(words: list[str]) -> int:
@@ -43,10 +51,10 @@ def check(words: list[str]) -> int:
     if args.jsonl:
         from nacre.cli.check.jsonl import check_lines
 
-        return check_lines(args)
-    command = args.read_command()
+        return check_lines(args.operands, args.context)
+    command, ctx = read_command(args), args.context
     verdict = verdict_on(
-        command, cwd=args.cwd, env=dict(args.env or ()), stdin=args.stdin, policy=args.load_policy(args.cwd)
+        command, cwd=ctx.cwd, env=dict(ctx.env or ()), stdin=ctx.stdin, policy=ctx.load_policy(ctx.cwd)
     )
     if args.json:
         write_json({"command": command, **verdict.to_dict()})

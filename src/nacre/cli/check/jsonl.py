@@ -9,21 +9,22 @@ import json
 from collections.abc import Iterator, Mapping
 
 from nacre.approval.check import check
-from nacre.cli.check.arguments import CheckArguments, check_usable
+from nacre.base.suggest import find_nearest
+from nacre.cli.check.arguments import CheckOptions, check_usable
 from nacre.cli.common.exit_codes import EXIT_NO_VERDICT
 from nacre.cli.common.messages import write_json
-from nacre.cli.common.usage import UsageError, nearest
+from nacre.cli.common.usage import UsageError
 from nacre.errors import InvalidConfig, InvalidRequest
 from nacre.policy.policy import Policy
 
 _KNOWN = ("command", "cwd", "env", "stdin")
 
 
-def check_lines(args: CheckArguments) -> int:
-    """Check every line and return the highest exit code. `--cwd`, `--env` and `--stdin` are defaults for the lines."""
-    if args.operands and args.operands != ["-"]:
+def check_lines(operands: list[str], defaults: CheckOptions) -> int:
+    """Check every line and return the highest exit code."""
+    if operands and operands != ["-"]:
         raise UsageError("--jsonl reads the commands from stdin.", "Leave the argument out.", field="command")
-    cwd, env, stdin = args.cwd, dict(args.env or ()), args.stdin
+    cwd, env, stdin = defaults.cwd, dict(defaults.env or ()), defaults.stdin
     policies: dict[str | None, Policy] = {}
     code = 0
     for number, line in enumerate(_lines(), 1):
@@ -33,7 +34,7 @@ def check_lines(args: CheckArguments) -> int:
             wanted = _parse_line(line)
             place = wanted.cwd or cwd
             if place not in policies:
-                policies[place] = args.load_policy(place)
+                policies[place] = defaults.load_policy(place)
             verdict = check(
                 wanted.command,
                 cwd=place,
@@ -92,7 +93,7 @@ def _parse_line(line: bytes) -> _CheckLine:
         raise _bad_line("The line must be a string or an object.", "Write the command as a JSON string.")
     for name in value:
         if name not in _KNOWN:
-            near = nearest(name, _KNOWN)
+            near = find_nearest(name, _KNOWN)
             raise _bad_line(f"Unknown field: {name!r}.", f"Did you mean: {near}" if near else "", name)
     for name in ("command", "cwd", "stdin"):
         if not isinstance(value.get(name), str | None):

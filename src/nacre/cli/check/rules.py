@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from nacre.base.suggest import find_nearest
 from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import write_json, write_out
-from nacre.cli.common.usage import UsageError, nearest
+from nacre.cli.common.usage import UsageError
 from nacre.policy.rule_pages import Page, pages
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ def _find(id: str, known: list[Page]) -> Page:
     for page in known:
         if page.id == id:
             return page
-    near = nearest(id, (page.id for page in known))
+    near = find_nearest(id, (page.id for page in known))
     hint = f"Did you mean: nacre rules {near}" if near else "`nacre rules` lists all of them."
     raise UsageError(f"Unknown rule {id!r}.", hint, field="id")
 

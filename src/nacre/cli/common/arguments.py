@@ -1,4 +1,4 @@
-"""Base class of the arguments of a command: one attribute for each option, with its default.
+"""Base classes of the arguments of a command and of groups of options: one attribute for each option, with its default.
 
 `parse` loads argparse only if a word begins with `-`: argparse takes a tenth of the time of a whole `nacre check`.
 """
@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from nacre.cli.common.usage import UsageError
 
 
+class OptionGroup:
+    """Options that are passed on together, or that several commands have. A subclass has a class attribute for the
+    default of each option."""
+
+
 class Arguments:
-    """Arguments of one command. A subclass has a class attribute for the default of each option."""
+    """Arguments of one command. A subclass has a class attribute for the default of each option; those of a group are
+    attributes of the group, which `__init__` makes."""
 
     COMMAND = ""
     """Words after `nacre` that select the command."""
@@ -55,6 +61,12 @@ class Arguments:
         if count < cls.MIN_OPERANDS or (cls.MAX_OPERANDS is not None and count > cls.MAX_OPERANDS):
             raise found._operand_error(words)
         return found
+
+    def set_option(self, name: str, value: object) -> None:
+        """Set the attribute of an option, in the group that has it."""
+        groups = (each for each in vars(self).values() if isinstance(each, OptionGroup))
+        owner = next((group for group in groups if hasattr(group, name)), self)
+        setattr(owner, name, value)
 
     def _operand_error(self, words: list[str]) -> UsageError:
         from nacre.cli.common.usage import UsageError, unquoted_command

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from nacre.base import units
+from nacre.base.suggest import find_nearest
 from nacre.cli.common.messages import HelpRequested
-from nacre.cli.common.usage import UsageError, nearest
+from nacre.cli.common.usage import UsageError
 
 if TYPE_CHECKING:
     from nacre.cli.common.arguments import Arguments
@@ -30,6 +31,7 @@ class OptionParser(argparse.ArgumentParser):
             formatter_class=_Formatter,
             add_help=False,
             allow_abbrev=False,
+            argument_default=argparse.SUPPRESS,  # only options that were given get a value
             exit_on_error=False,
         )
         self.color = False  # Python 3.14 would colour the help text
@@ -60,8 +62,8 @@ class InvalidOptionValue(argparse.ArgumentTypeError):
 
 
 class _ShowHelp(argparse.Action):
-    def __init__(self, option_strings: list[str], dest: str, help: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+    def __init__(self, option_strings: list[str], dest: str, default: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=default, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         raise HelpRequested(parser.format_help())
@@ -75,12 +77,14 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def parse_options(words: list[str], into: Arguments) -> None:
-    """Parse `words` and set an attribute of `into` for each option given, and `operands`."""
+    """Parse `words` and set the attribute of `into` for each option given, and `operands`."""
     parser = OptionParser(type(into))
     try:
-        _, rest = parser.parse_known_args(words, into)
+        given, rest = parser.parse_known_args(words)
     except argparse.ArgumentError as error:
         raise _usage_error(error, into.COMMAND) from None
+    for option, value in vars(given).items():
+        into.set_option(option, value)
     into.operands = []
     while rest:
         word = rest.pop(0)
@@ -108,7 +112,7 @@ def _usage_error(error: argparse.ArgumentError, command: str) -> UsageError:
 
 def _unknown_option(word: str, parser: OptionParser) -> UsageError:
     name = word.partition("=")[0]
-    near = nearest(name, parser.option_names)
+    near = find_nearest(name, parser.option_names)
     return UsageError(f"Unknown option: {name}.", f"Did you mean: {near}" if near else f"Try: {parser.prog} --help")
 
 

@@ -16,13 +16,6 @@ class UsageError(InvalidRequest):
         super().__init__("usage", message, field=field, hint=hint)
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the entry of `known` closest to `word`; None if none is close."""
-    from nacre.base.suggest import find_nearest  # `nacre hook` and `nacre check` start without it
-
-    return find_nearest(word, known)
-
-
 def unknown_command(word: str, rest: list[str], known: Iterable[str]) -> UsageError:
     """Return the error for an unknown command, with a suggestion."""
     if word.startswith("-"):
@@ -30,7 +23,9 @@ def unknown_command(word: str, rest: list[str], known: Iterable[str]) -> UsageEr
             f"Unknown option before the command name: {word}.",
             f"Options follow the command name: nacre run {word} …" if rest else "Try: nacre --help",
         )
-    if near := nearest(word, known):
+    from nacre.base.suggest import find_nearest  # `nacre hook` and `nacre check` start without it
+
+    if near := find_nearest(word, known):
         return UsageError(f"Unknown command {word!r}.", f"Did you mean: nacre {near}")
     return UsageError(f"Unknown command {word!r}.", f"To run it in a shell: nacre run {quote_words([word, *rest])}")
 

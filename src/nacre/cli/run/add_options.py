@@ -29,7 +29,6 @@ def _add_general(parser: OptionParser) -> None:
     add(
         "--pass-env",
         action="append",
-        default=[],
         metavar="NAME",
         help="pass on a variable that looks like a secret (globs too: 'AWS_*')",
     )
@@ -97,7 +96,6 @@ def _add_confinement(parser: OptionParser) -> None:
     add(
         "--unprotect",
         action="append",
-        default=[],
         metavar="NAME",
         help="for workspace: protected names to make writable, such as AGENTS.md",
     )

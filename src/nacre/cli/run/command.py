@@ -59,27 +59,29 @@ def load_config(options: RunArguments) -> Config:
     """Return the configuration of the directory to run in, overridden by the options."""
     from nacre.config import load
 
+    overrides = options.config
     given = {
-        "profile": options.profile,
-        "access": options.access,
-        "network": options.network,
-        "unix_sockets": options.unix_sockets or None,
-        "writable": options.writable,
-        "protected": options.protect,
-        "unprotected": options.unprotect,
-        "hidden": options.hide,
-        "allow_partial": options.allow_partial or None,
-        "pass_env": options.pass_env,
+        "profile": overrides.profile,
+        "access": overrides.access,
+        "network": overrides.network,
+        "unix_sockets": overrides.unix_sockets or None,
+        "writable": overrides.writable,
+        "protected": overrides.protect,
+        "unprotected": overrides.unprotect,
+        "hidden": overrides.hide,
+        "allow_partial": overrides.allow_partial or None,
+        "pass_env": overrides.pass_env,
     }
     asked = {name: value for name, value in given.items() if value is not None}
-    return load(options.cwd, arguments=asked, files=not options.no_config)
+    return load(options.request.cwd, arguments=asked, files=not overrides.no_config)
 
 
 def _take_input(options: RunArguments) -> None:
     """Read standard input for the command or its input if they were given as `-`."""
+    request = options.request
     if options.command == "-":
         options.command = read_input().decode("utf-8", "surrogateescape")
-    if options.stdin == "-":
-        options.input = read_input()
-    elif options.stdin is not None:
-        options.input = options.stdin
+    if request.stdin == "-":
+        request.input = read_input()
+    elif request.stdin is not None:
+        request.input = request.stdin

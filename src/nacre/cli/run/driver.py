@@ -20,7 +20,7 @@ from nacre.cli.common.exit_codes import EXIT_ERROR, EXIT_SIGPIPE
 from nacre.cli.common.messages import notice
 from nacre.cli.run import saved_output
 from nacre.cli.run.approval import approver
-from nacre.cli.run.options import RunArguments
+from nacre.cli.run.options import RequestOptions, RunArguments
 from nacre.cli.run.view import View
 from nacre.config.config import Config
 from nacre.engines import LOCAL, Engine
@@ -37,7 +37,7 @@ def run_command(options: RunArguments, config: Config) -> int:
     view = _make_view(options, profile, on_failure=cancel.cancel)
     request, ctx = _build_request(options, profile), _build_context(options, config, cancel, view)
     bash = Bash(profile, observers=observers_from_config(config.get("audit")), engine=_engine(options))
-    driver = RunDriver(cancel, view, background=options.background)
+    driver = RunDriver(cancel, view, background=options.request.background)
     if options.session is None:
         result = asyncio.run(driver.consume(bash.stream(request, ctx)))
     else:
@@ -45,7 +45,7 @@ def run_command(options: RunArguments, config: Config) -> int:
         from nacre.session import Session
 
         with locked_session(options.session, ctx.access, quiet=view.quiet) as before:
-            ctx = replace(ctx, workspace=options.cwd or before.workspace)
+            ctx = replace(ctx, workspace=options.request.cwd or before.workspace)
             session = Session(bash, ctx=ctx, cwd=before.cwd, changes=before.env_changes)
             result = asyncio.run(driver.consume(session.stream(request)))
             before.save(session.cwd, session.env_changes)
@@ -61,8 +61,8 @@ def run_command(options: RunArguments, config: Config) -> int:
 def _make_view(options: RunArguments, profile: Profile, on_failure: Callable[[], None]) -> View:
     """Return the view that the options ask for; without `--view`, the one that fits stdout and stderr. `on_failure` is
     called when output cannot be written."""
-    name = options.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
-    if name == "stream" and options.background:  # a background task streams nothing
+    name = options.display.view or ("panel" if os.isatty(1) and os.isatty(2) else "")
+    if name == "stream" and options.request.background:  # a background task streams nothing
         name = "panel"
     match name:
         case "json":
@@ -72,7 +72,7 @@ def _make_view(options: RunArguments, profile: Profile, on_failure: Callable[[],
         case "model":
             from nacre.cli.run.result_views import ModelView
 
-            return ModelView(profile.view, options.output_dir)
+            return ModelView(profile.view, options.display.output_dir)
         case "panel":
             from nacre.cli.run.panel_view import PanelView
 
@@ -88,40 +88,42 @@ def _make_view(options: RunArguments, profile: Profile, on_failure: Callable[[],
 
 
 def _build_request(options: RunArguments, profile: Profile) -> Request:
+    given = options.request
     return Request(
         options.command,
-        description=options.description,
-        mode="background" if options.background else options.mode,
-        timeout=options.timeout,
-        yield_after=options.yield_after,
-        cwd=options.cwd,
-        env=dict(options.env or ()),
-        clear_env=options.clear_env,
-        stdin=options.input,
-        open_stdin=options.open_stdin,
-        merge=options.merge,
-        leftovers=_leftovers(options, profile),
+        description=given.description,
+        mode="background" if given.background else given.mode,
+        timeout=given.timeout,
+        yield_after=given.yield_after,
+        cwd=given.cwd,
+        env=dict(given.env or ()),
+        clear_env=given.clear_env,
+        stdin=given.input,
+        open_stdin=given.open_stdin,
+        merge=given.merge,
+        leftovers=_leftovers(given, profile),
     )
 
 
 def _build_context(options: RunArguments, config: Config, cancel: Cancel, view: View) -> ToolContext:
+    output_dir, limits = options.display.output_dir, options.limits
     keeps = view.keeps_output  # in the private directory, a file would be removed on exit
     return config.context(
-        workspace=options.cwd,
+        workspace=options.request.cwd,
         cancel=cancel,
-        strict=options.strict,
-        output_dir=options.output_dir,
-        spill_dir=saved_output.directory() if keeps and options.output_dir is None else None,
+        strict=options.context.strict,
+        output_dir=output_dir,
+        spill_dir=saved_output.directory() if keeps and output_dir is None else None,
         limits=Limits(
-            spill=None if keeps or options.output_dir is not None else 0,
-            memory=options.memory,
-            cpu=options.cpu,
-            processes=options.processes,
-            file_size=options.file_size,
-            open_files=options.open_files,
+            spill=None if keeps or output_dir is not None else 0,
+            memory=limits.memory,
+            cpu=limits.cpu,
+            processes=limits.processes,
+            file_size=limits.file_size,
+            open_files=limits.open_files,
         ),
-        login_env=options.login_env,
-        approve=approver(yes=options.yes),
+        login_env=options.context.login_env,
+        approve=approver(yes=options.context.yes),
         caller="nacre run",
     )
 
@@ -134,12 +136,12 @@ def _engine(options: RunArguments) -> Engine:
     return engine_named(options.engine or "local", image=options.image)
 
 
-def _leftovers(options: RunArguments, profile: Profile) -> Leftovers | None:
+def _leftovers(given: RequestOptions, profile: Profile) -> Leftovers | None:
     """Return what to do with leftovers; None for the profile's choice. This process is the host, and its exit ends the
     host: leftovers are killed unless they belong to a task."""
-    if options.detach:
+    if given.detach:
         return "detach"
-    return None if options.background or options.yield_after is not None or profile.leftovers == "wait" else "end"
+    return None if given.background or given.yield_after is not None or profile.leftovers == "wait" else "end"
 
 
 class RunDriver:

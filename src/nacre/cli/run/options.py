@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.cli.common.arguments import Arguments
+from nacre.cli.common.arguments import Arguments, OptionGroup
 from nacre.cli.common.usage import UsageError
 
 TYPE_CHECKING = False
@@ -37,8 +37,71 @@ has a separate session of that name.
 """
 
 
+class RequestOptions(OptionGroup):
+    """Options of the request: how the command runs."""
+
+    description = ""
+    mode: Literal["default", "slow"] = "default"
+    timeout: float | None = None
+    yield_after: float | None = None
+    background = False
+    detach = False
+    cwd: str | None = None
+    env: list[tuple[str, str]] | None = None
+    clear_env = False
+    merge = False
+    stdin: str | None = None
+    input: str | bytes | None = None
+    """Standard input for the command: `stdin`, with `-` replaced by the contents of ours."""
+    open_stdin = False
+
+
+class ConfigOptions(OptionGroup):
+    """Options that override settings; None and False: as configured."""
+
+    profile: str | None = None
+    access: str | None = None
+    network: bool | str | tuple[int, ...] | None = None
+    unix_sockets = False
+    writable: list[str] | None = None
+    protect: list[str] | None = None
+    unprotect: list[str] | None = None
+    hide: list[str] | None = None
+    allow_partial = False
+    pass_env: list[str] | None = None
+    no_config = False
+
+
+class ContextOptions(OptionGroup):
+    """Options of the context that are no settings."""
+
+    strict = False
+    login_env = False
+    yes = False
+
+
+class LimitOptions(OptionGroup):
+    """Resource limits; None: as configured."""
+
+    memory: int | None = None
+    cpu: float | None = None
+    processes: int | None = None
+    file_size: int | None = None
+    open_files: int | None = None
+
+
+class DisplayOptions(OptionGroup):
+    """Options of the view."""
+
+    output_dir: str | None = None
+    json = False
+    plain = False
+    view: str | None = None
+    """None: depends on whether stdout and stderr are terminals."""
+
+
 class RunArguments(Arguments):
-    """Options of one `nacre run`."""
+    """Arguments of one `nacre run`."""
 
     COMMAND = "run"
     USAGE = (("[options] 'command'", ""),)
@@ -49,48 +112,16 @@ class RunArguments(Arguments):
     HELP_ROW = "show this help message and exit"
 
     command: str
-    timeout: float | None = None
-    mode: Literal["default", "slow"] = "default"
-    cwd: str | None = None
-    env: list[tuple[str, str]] | None = None
-    clear_env = False
-    pass_env: list[str] | None = None
-    login_env = False
-    stdin: str | None = None
-    merge = False
-    description = ""
-    output_dir: str | None = None
-    access: str | None = None
-    """None, here and below: as configured."""
-    network: bool | str | tuple[int, ...] | None = None
-    unix_sockets = False
-    writable: list[str] | None = None
-    protect: list[str] | None = None
-    unprotect: list[str] | None = None
-    hide: list[str] | None = None
-    strict = False
-    allow_partial = False
-    memory: int | None = None
-    cpu: float | None = None
-    processes: int | None = None
-    file_size: int | None = None
-    open_files: int | None = None
-    json = False
-    plain = False
-    view: str | None = None
-    """None: depends on whether stdout and stderr are terminals."""
     session: str | None = None
-    profile: str | None = None
     engine: str | None = None
     image: str | None = None
-    no_config = False
-    yes = False
-    background = False
-    open_stdin = False
-    yield_after: float | None = None
-    detach = False
-    input: str | bytes | None = None
-    """Standard input for the command: `stdin`, with `-` replaced by the contents of ours."""
+
+    def __init__(self) -> None:
+        self.request = RequestOptions()
+        self.config = ConfigOptions()
+        self.context = ContextOptions()
+        self.limits = LimitOptions()
+        self.display = DisplayOptions()
 
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
@@ -105,14 +136,14 @@ def parse(words: list[str]) -> RunArguments:
     if not found.operands:
         raise UsageError("The command is missing.", "Give it as one argument: nacre run 'ls -la'", field="command")
     (found.command,) = found.operands
-    if found.command == found.stdin == "-":
+    if found.command == found.request.stdin == "-":
         raise UsageError("Standard input cannot be both the command and its input.", field="stdin")
-    _check_task(found)
-    _settle_view(found)
+    _check_task(found.request)
+    _settle_view(found.display)
     return found
 
 
-def _settle_view(found: RunArguments) -> None:
+def _settle_view(found: DisplayOptions) -> None:
     asked = {name for name, given in (("json", found.json), ("plain", found.plain)) if given}
     asked |= {found.view} if found.view else set()
     if len(asked) > 1:
@@ -121,7 +152,7 @@ def _settle_view(found: RunArguments) -> None:
     found.json, found.plain = found.view == "json", found.view == "plain"
 
 
-def _check_task(found: RunArguments) -> None:
+def _check_task(found: RequestOptions) -> None:
     if found.background and found.yield_after is not None:
         raise UsageError("--yield-after has no effect with --background, which starts a task at once.")
     if found.background and found.detach:

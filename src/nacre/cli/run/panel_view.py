@@ -23,12 +23,12 @@ class PanelView(LiveDisplay):
 
     def __init__(self, options: RunArguments, on_failure: Callable[[], None]) -> None:
         super().__init__(
-            options.command, command_directory(options), description=options.description, on_failure=on_failure
+            options.command, command_directory(options), description=options.request.description, on_failure=on_failure
         )
         self._options = options
 
     def finish(self, result: Result) -> None:
-        counts = None if self._options.background else self.live.counts
+        counts = None if self._options.request.background else self.live.counts
         write_out(render_panel(result, self._options, timeout=self.live.timeout, counts=counts))
         print_advice(result, self._options)
 
@@ -49,12 +49,12 @@ def render_panel(
         case Running(_, False) if result.task is not None:
             from nacre.views.panels.background import background_box  # imported here: few runs need it
 
-            drawing = background_box(result, shown, description=options.description)
+            drawing = background_box(result, shown, description=options.request.description)
         case _:
-            if options.background and timeout == float("inf"):  # the default of a task: not worth showing
+            if options.request.background and timeout == float("inf"):  # the default of a task: not worth showing
                 timeout = None
             result = _keep_output(result, options)
-            drawing = panel(result, shown, timeout=timeout, description=options.description, lines=counts)
+            drawing = panel(result, shown, timeout=timeout, description=options.request.description, lines=counts)
     return render(drawing, shown)
 
 
@@ -63,7 +63,9 @@ def _keep_output(result: Result, options: RunArguments) -> Result:
     if result.spill is None and not result.dropped_bytes and viewport(result).cut:
         from nacre.views.model.with_spill import write_spill
 
-        result = replace(result, spill=write_spill(result.both, lambda: saved_output.directory(options.output_dir)))
+        result = replace(
+            result, spill=write_spill(result.both, lambda: saved_output.directory(options.display.output_dir))
+        )
     if result.spill is not None:
         saved_output.prune()
     return result

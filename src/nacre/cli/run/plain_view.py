@@ -23,7 +23,7 @@ class PlainView(OutputWriter):
         self._options = options
 
     def finish(self, result: Result) -> None:
-        background = self._options.background
+        background = self._options.request.background
         lines = notices_for(result, background=background)
         if lines:
             self.end_line()

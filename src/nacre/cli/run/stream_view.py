@@ -30,7 +30,7 @@ class StreamView(OutputWriter):
         """Draw the command above its output."""
         self._begun = True
         shown, redactor = terminal_capabilities(), started.redactor
-        command, description = self._options.command, self._options.description
+        command, description = self._options.command, self._options.request.description
         if redactor is not None:
             command, description = redactor.mask(command), redactor.mask(description)
         lines = draw_opening(command, self._cwd, shown, description=description)

@@ -45,14 +45,14 @@ class View(Protocol):
 def command_directory(options: RunArguments) -> str:
     """Return the directory to draw next to the command before its result is known; empty for a session, whose directory
     is stored."""
-    return "" if options.session else os.path.abspath(options.cwd or ".")
+    return "" if options.session else os.path.abspath(options.request.cwd or ".")
 
 
 def print_advice(result: Result, options: RunArguments) -> None:
     """Print notices about the options that would have changed the result."""
     if isinstance(result.outcome, Refused) and NO_APPROVER in result.outcome.reason:
         notice("pass --yes to approve")
-    if result.task is not None and options.yield_after is not None and _ends_with_nacre(result.task):
+    if result.task is not None and options.request.yield_after is not None and _ends_with_nacre(result.task):
         notice(f"{result.task.id} is killed now, as nacre exits; --detach keeps it running")
 
 

@@ -7,10 +7,11 @@ import shutil
 import sys
 from collections.abc import Iterator
 
+from nacre.base.suggest import find_nearest
 from nacre.base.system import home_directory
 from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import notice, printable, write_out
-from nacre.cli.common.usage import UsageError, nearest
+from nacre.cli.common.usage import UsageError
 from nacre.errors import InvalidRequest
 from nacre.hooks.install import files
 from nacre.hooks.install.json_edit import CannotEdit
@@ -77,7 +78,7 @@ def _settings(operands: list[str]) -> AgentSettings:
     if not operands:
         raise UsageError("nacre hook install needs the name of an agent.", f"One of: {', '.join(AGENTS)}")
     if operands[0] not in AGENTS:
-        near = nearest(operands[0], AGENTS)
+        near = find_nearest(operands[0], AGENTS)
         hint = f"Did you mean: nacre hook install {near}" if near else f"One of: {', '.join(AGENTS)}"
         raise UsageError(f"Unknown agent {operands[0]!r}.", hint)
     return AGENTS[operands[0]]

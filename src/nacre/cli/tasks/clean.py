@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from nacre.base.units import format_size
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import notice, write_json, write_out
-from nacre.cli.tasks.task_selection import TaskArguments
+from nacre.cli.tasks.task_selection import TaskSelection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.cli.common.parser import OptionParser
 
 
-class _Arguments(TaskArguments):
+class _Arguments(Arguments):
     COMMAND = "clean"
     USAGE = (("[options]", "remove tasks that have ended, with their output"),)
     EPILOG = """\
@@ -28,6 +29,9 @@ exit codes: 0; 1 something could not be removed, and is listed; 125 nacre itself
     keep: int | None = None
     keep_size: int | None = None
     json = False
+
+    def __init__(self) -> None:
+        self.selection = TaskSelection()
 
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
@@ -56,7 +60,7 @@ def clean(words: list[str]) -> int:
     given = {"older_than": args.older_than, "keep": args.keep, "keep_bytes": args.keep_size}
     limits = {name: value for name, value in given.items() if value is not None}
     with without_ssl():
-        done = args.open_tasks().clean(**limits)  # type: ignore[arg-type]  # numbers and sizes are integers
+        done = args.selection.open_tasks().clean(**limits)  # type: ignore[arg-type]  # numbers and sizes are integers
     if args.json:
         write_json({"removed": list(done.removed), "bytes": done.bytes, "problems": list(done.problems)})
     else:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import notice, write_json
-from nacre.cli.tasks.task_selection import TaskArguments
+from nacre.cli.tasks.task_selection import TaskSelection
 from nacre.tasks.store.task import Task
 from nacre.views.console.task_status import status_sentence, survivors
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from nacre.cli.common.parser import OptionParser
 
 
-class _Arguments(TaskArguments):
+class _Arguments(Arguments):
     COMMAND = "kill"
     USAGE = (("[options] ID…", "kill tasks and every process they started"),)
     EPILOG = """\
@@ -29,6 +30,9 @@ exit codes: 0 no process of them is left; 1 something could not be killed, and i
     grace = 5.0
     json = False
 
+    def __init__(self) -> None:
+        self.selection = TaskSelection()
+
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
         from nacre.cli.common.parser import duration
@@ -38,12 +42,12 @@ exit codes: 0 no process of them is left; 1 something could not be killed, and i
         add("--signal", metavar="NAME", help="the first signal (default: TERM), by name or number")
         add("--grace", type=duration, metavar="SECONDS", help="time until survivors get KILL (default: 5)")
         add("--json", action="store_true", help="one JSON object: tasks, survived")
-        super().add_options(parser)
+        TaskSelection.add_options(parser)
 
 
 def kill(words: list[str]) -> int:
     args = _Arguments.parse(words)
-    tasks = args.open_tasks(args.operands)
+    tasks = args.selection.open_tasks(args.operands)
     with without_ssl():
         import asyncio
 

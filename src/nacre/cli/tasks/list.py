@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import notice, write_json, write_out
 from nacre.cli.common.terminal import has_colour
 from nacre.cli.tasks.table import no_tasks_text, table, width
-from nacre.cli.tasks.task_selection import TaskArguments
+from nacre.cli.tasks.task_selection import TaskSelection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from nacre.tasks.store.task import Task
 
 
-class _Arguments(TaskArguments):
+class _Arguments(Arguments):
     COMMAND = "tasks"
     USAGE = (("[options]", "running background tasks, of any caller"),)
     EPILOG = """\
@@ -37,6 +38,9 @@ exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
     watch = False
     json = False
 
+    def __init__(self) -> None:
+        self.selection = TaskSelection()
+
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
         add = parser.add_argument
@@ -57,7 +61,7 @@ exit codes: 0; 125 nacre itself failed; 130 Ctrl-C.
 
 def tasks(words: list[str]) -> int:
     args = _Arguments.parse(words)
-    known = args.open_tasks()
+    known = args.selection.open_tasks()
     if args.watch:
         from nacre.cli.tasks.watch import watch
 

@@ -5,8 +5,9 @@ On a terminal, colours and newlines pass through; every other control sequence i
 
 from __future__ import annotations
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.tasks.output_writers import JsonLines, RawOutput
-from nacre.cli.tasks.task_selection import TaskArguments
+from nacre.cli.tasks.task_selection import TaskSelection
 from nacre.tasks.store.log_reader import MAX_READ_BYTES
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ _MAX_LAST_LINES_BYTES = 64 * 1024 * 1024
 """Limit for the output of `--tail`."""
 
 
-class _Arguments(TaskArguments):
+class _Arguments(Arguments):
     COMMAND = "output"
     USAGE = (("[options] ID", "what a task has printed so far, stdout and stderr in order"),)
     EPILOG = """\
@@ -38,6 +39,9 @@ exit codes: 0; 125 no such task, or nacre itself failed; 130 Ctrl-C (the task ke
     since = 0
     tail: int | None = None
     json = False
+
+    def __init__(self) -> None:
+        self.selection = TaskSelection()
 
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
@@ -59,12 +63,12 @@ exit codes: 0; 125 no such task, or nacre itself failed; 130 Ctrl-C (the task ke
             help="one JSON object: task, text, start, cursor, dropped, skipped, more; at most a megabyte of text "
             "(`more`: call again with --since=cursor). With --follow one on a line, as it comes",
         )
-        super().add_options(parser)
+        TaskSelection.add_options(parser)
 
 
 def output(words: list[str]) -> int:
     args = _Arguments.parse(words)
-    tasks, id = args.open_tasks(args.operands), args.operands[0]
+    tasks, id = args.selection.open_tasks(args.operands), args.operands[0]
     since, lines = args.since, args.tail
     to = JsonLines() if args.json else RawOutput()
     if args.follow:

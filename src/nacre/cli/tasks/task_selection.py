@@ -1,10 +1,10 @@
-"""Arguments that select tasks: of `--dir`, of this user, or of a cluster."""
+"""Options that select tasks: of `--dir`, of this user, or of a cluster."""
 
 from __future__ import annotations
 
 import os
 
-from nacre.cli.common.arguments import Arguments
+from nacre.cli.common.arguments import OptionGroup
 from nacre.cli.common.usage import UsageError
 from nacre.tasks.store.directory import open_store
 from nacre.tasks.tasks import Tasks
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from nacre.cli.common.parser import OptionParser
 
 
-class TaskArguments(Arguments):
-    """Arguments that select tasks."""
+class TaskSelection(OptionGroup):
+    """Options that select tasks."""
 
     dir: str | None = None
     engine: str | None = None
 
-    @classmethod
-    def add_options(cls, parser: OptionParser) -> None:
+    @staticmethod
+    def add_options(parser: OptionParser) -> None:
         add = parser.add_argument
         add("--dir", metavar="DIR", help="where tasks are kept")
         add(

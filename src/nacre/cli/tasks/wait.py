@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from nacre.base.units import format_duration, parse_duration
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.exit_codes import EXIT_TIMED_OUT
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import notice, write_json
 from nacre.cli.common.usage import UsageError
-from nacre.cli.tasks.task_selection import TaskArguments
+from nacre.cli.tasks.task_selection import TaskSelection
 from nacre.result import Exited
 from nacre.views.console.task_status import status_sentence
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _CONDITIONS = "exit, text:REGEX, port:[HOST:]N or quiet:SECONDS"
 
 
-class _Arguments(TaskArguments):
+class _Arguments(Arguments):
     COMMAND = "wait"
     USAGE = (("[options] ID…", "until tasks have ended or meet a condition"),)
     EPILOG = """\
@@ -48,6 +49,9 @@ For other conditions: 0 met; 1 a task ended before (with --any: all of them).
     until = "exit"
     json = False
 
+    def __init__(self) -> None:
+        self.selection = TaskSelection()
+
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
         from nacre.cli.common.parser import duration
@@ -58,14 +62,16 @@ For other conditions: 0 met; 1 a task ended before (with --any: all of them).
         add("--timeout", type=duration, metavar="SECONDS", help="maximum time (also 30s, 5m, 1h)")
         add("--until", metavar="WHAT", help="the condition to wait for: see below")
         add("--json", action="store_true", help="one JSON object: tasks, met, ended, timed_out, match")
-        super().add_options(parser)
+        TaskSelection.add_options(parser)
 
 
 def wait(words: list[str]) -> int:
     args = _Arguments.parse(words)
     with without_ssl():
         until = _parse_condition(args.until)
-    waited = args.open_tasks(args.operands).wait_sync(args.operands, any=args.any, timeout=args.timeout, until=until)
+    waited = args.selection.open_tasks(args.operands).wait_sync(
+        args.operands, any=args.any, timeout=args.timeout, until=until
+    )
     if args.json:
         write_json(_data(waited))
     else:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.stdin import read_input
 from nacre.cli.common.usage import UsageError
-from nacre.cli.tasks.task_selection import TaskArguments
+from nacre.cli.tasks.task_selection import TaskSelection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nacre.cli.common.parser import OptionParser
 
 
-class _Arguments(TaskArguments):
+class _Arguments(Arguments):
     COMMAND = "write"
     USAGE = (("[options] ID TEXT", "write to the standard input of a task"),)
     EPILOG = """\
@@ -29,12 +30,15 @@ exit codes: 0; 125 no such task, it has ended, or its stdin is not open; 130 Ctr
 
     close = False
 
+    def __init__(self) -> None:
+        self.selection = TaskSelection()
+
     @classmethod
     def add_options(cls, parser: OptionParser) -> None:
         parser.add_operand("ID", "of a task, or a unique prefix: bash-3f9c2a17, 3f9c")
         parser.add_operand("TEXT", "written as is, without a line break; - copies nacre's own stdin to EOF")
         parser.add_argument("--close", action="store_true", help="then close it: the task reads EOF")
-        super().add_options(parser)
+        TaskSelection.add_options(parser)
 
 
 def write(words: list[str]) -> int:
@@ -42,7 +46,7 @@ def write(words: list[str]) -> int:
     id, *texts = args.operands
     if not texts and not args.close:
         raise UsageError("There is nothing to write.", "Write: nacre write ID TEXT, or - for stdin.", field="text")
-    tasks = args.open_tasks([id])
+    tasks = args.selection.open_tasks([id])
     id = tasks.get(id).id  # fails for an unknown task before the user types any input
     data = read_input() if texts == ["-"] else texts[0] if texts else None
     with without_ssl():
