@@ -280,9 +280,9 @@ class State:
         """
         known = self.variables.all_values()
         for name, values in known.items():
-            if any(ALL_FOUND in value for value in values or ()):
+            if values and (ALL_FOUND in values[0] if len(values) == 1 else any(ALL_FOUND in value for value in values)):
                 self.variables[name] = [
-                    v.replace(ALL_FOUND, UNKNOWN_NONEMPTY) if isinstance(v, str) else v for v in values or ()
+                    v.replace(ALL_FOUND, UNKNOWN_NONEMPTY) if isinstance(v, str) else v for v in values
                 ]
         lists = without_all_found(self.arguments.lists)
         if lists is not self.arguments.lists:
