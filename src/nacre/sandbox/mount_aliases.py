@@ -7,12 +7,16 @@ hidden under one path could be read under the other.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from nacre.base.mount_table import read_mount_table
 from nacre.base.shortages import SHORTAGE_HINTS
 from nacre.sandbox.workspace import DEVICES, is_below
+
+_OPEN_DEVICES = frozenset(os.makedev(1, minor) for minor in (3, 5, 7, 8, 9))
+"""null, zero, full, random and urandom: any command may open them."""
 
 
 class Mount(NamedTuple):
@@ -74,11 +78,24 @@ def paths_inside(paths: Iterable[str], roots: Collection[str], mounts: list[Moun
 
 
 def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
-    """Return /dev and the other paths that reach its devices, usually those of a chroot."""
+    """Return /dev and the other paths that reach its devices, usually those of a chroot.
+
+    A path that shows only a device that everybody may open is left out: container runtimes mount /dev/null over files
+    of /proc, and to close those would close what appears in /proc later, such as a command's own /proc/self.
+    """
     own = {mount.device for mount in mounts if is_below(mount.point, DEVICES)}
     if not any(mount.device in own and not is_below(mount.point, DEVICES) for mount in mounts):
         return (DEVICES,)  # nearly always, and without a system call
-    return (DEVICES, *other_paths((DEVICES, f"{DEVICES}/pts"), mounts))
+    others = other_paths((DEVICES, f"{DEVICES}/pts"), mounts)
+    return (DEVICES, *(path for path in others if not _is_open_device(path)))
+
+
+def _is_open_device(path: str) -> bool:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev in _OPEN_DEVICES
 
 
 def _chroot_mount(mounts: list[Mount]) -> Mount | None:
