@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,8 @@ def test_hidden_file_in_a_chroot_cannot_be_read_through_another_mount(mounts: st
     """The mount table that a chroot sees leaves out the mount that holds `/`."""
     make_place(tmp_path / "nacre-place")
     script, paths = MOUNTS[mounts]
-    through = [*in_own_mounts(CHROOT + script, tmp_path), "chroot", str(tmp_path)]
+    change_root = "import os, sys; os.chroot(sys.argv[1]); os.execvp(sys.argv[2], sys.argv[2:])"
+    through = [*in_own_mounts(CHROOT + script, tmp_path), sys.executable, "-c", change_root, str(tmp_path)]
     place = "/nacre-place"
     arguments = (f"{place}/work", "landlock", f"{place}/a/secret", f"cd ..; cat {paths} a/secret/key; cat a/free")
     told = run_host(HIDES, *arguments, through=through, env={"PYTHONPATH": str(ROOT)})

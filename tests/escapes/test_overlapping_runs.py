@@ -92,7 +92,7 @@ async def test_run_that_fails_to_start_leaves_no_view_behind(
         raise RuntimeError("no engine")
 
     with monkeypatch.context() as patched:
-        patched.setattr("nacre.bash.start_run", fail)
+        patched.setattr("nacre.execution.execution.start_run", fail)
         with pytest.raises(RuntimeError) as caught:
             await run("true", repo)
     (repo / ".claude").mkdir()

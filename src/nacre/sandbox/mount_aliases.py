@@ -78,7 +78,11 @@ def paths_inside(paths: Iterable[str], roots: Collection[str], mounts: list[Moun
 
 
 def device_paths(mounts: list[Mount]) -> tuple[str, ...]:
-    """Return /dev and the other paths that reach its devices, usually those of a chroot."""
+    """Return /dev and the other paths that reach its devices, usually those of a chroot.
+
+    A path that shows only a device that everybody may open is left out: container runtimes mount /dev/null over files
+    of /proc, and to close those would close what appears in /proc later, such as a command's own /proc/self.
+    """
     own = {mount.device for mount in mounts if is_below(mount.point, DEVICES)}
     if not any(mount.device in own and not is_below(mount.point, DEVICES) for mount in mounts):
         return (DEVICES,)  # nearly always, and without a system call
