@@ -253,7 +253,8 @@ class Bash:
         note_output(both.total_bytes)
         notes = notes_on(happening, outcome, plan, happening.duration - run.last_output)
         notes += notes_on_pipestatus(ended, outcome)
-        if (plan.ruleset or plan.engine_data is not None) and not (isinstance(outcome, Exited) and outcome.code == 0):
+        is_limited = plan.ruleset is not None or plan.engine_data is not None
+        if is_limited and not (isinstance(outcome, Exited) and outcome.code == 0):
             notes += notes_on_limits(plan, outcome, both.text)
         with contextlib.suppress(OSError):  # no file descriptor left to load the modules: return the result anyway
             if plan.sandbox_request is not None:

@@ -91,7 +91,7 @@ def plan_for(
         file_prefix=file_prefix(ctx.conversation_id),
         standby_ok=not (request.env or ctx.pass_env or ctx.secrets),
         notes=notes,
-        ruleset=b"" if confined is None else confined.ruleset,
+        ruleset=None if confined is None else confined.ruleset,
         private_tmpdir=has_private_tmpdir(ctx),
         limits=limits,
         sandbox_request=None if confined is None else confined.request,

@@ -13,6 +13,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Sequence
+from typing import assert_never
 
 from nacre.base.system import LINUX
 from nacre.base.threads import run_in_thread
@@ -28,7 +29,7 @@ from nacre.keeper.client.events import (
     ShellStarted,
     StartFailed,
     TaskRunning,
-    parse_stopped,
+    stopped_event,
 )
 from nacre.keeper.client.handle import RemoteEnd, UnstartedRun
 from nacre.keeper.client.orphans import kill_orphans, kill_tagged_orphans
@@ -38,6 +39,16 @@ from nacre.keeper.protocol.ending import KILL_SCRIPT_TIMEOUT_S, UNKILLABLE_AFTER
 from nacre.keeper.protocol.messages import CANCEL, AdoptMessage
 from nacre.keeper.protocol.private_tmpdir import remove_tree
 from nacre.keeper.protocol.procfs import cpu_seconds, is_exiting, read_process
+from nacre.keeper.protocol.replies import (
+    AdoptedReply,
+    AssignedReply,
+    EndedReply,
+    FailedReply,
+    Reply,
+    RunningReply,
+    StartedReply,
+    parse_reply,
+)
 from nacre.result import StreamName
 from nacre.types import Plan
 
@@ -247,7 +258,7 @@ class LocalRun:
     def _on_readable(self) -> None:
         try:
             while self._hearing and (message := self._control.receive()) is not None:
-                self._dispatch(message[0].split(b"\0"), message[1])
+                self._dispatch(parse_reply(message[0]), message[1])
         except EOFError:
             self._hearing = False
             self._loop.remove_reader(self._control.fileno())
@@ -275,30 +286,29 @@ class LocalRun:
         """Whether the run may have started. A task in a dedicated keeper starts even if nothing was reported."""
         return self._pid is not None or (self._recorded and self._own_keeper != 0)
 
-    def _dispatch(self, fields: Sequence[bytes], fds: Sequence[int]) -> None:
-        match fields:
-            case [b"handed", keeper]:
-                self._own_keeper = int(keeper)
-            case [b"started", pid, keeper]:
-                self._own_keeper = int(keeper) if self._dedicated_keeper else 0
-                self._start_reading(int(pid), fds)
-            case [b"going"]:
+    def _dispatch(self, reply: Reply, fds: Sequence[int]) -> None:
+        match reply:
+            case AssignedReply():
+                self._own_keeper = reply.keeper
+            case StartedReply():
+                self._own_keeper = reply.keeper if self._dedicated_keeper else 0
+                self._start_reading(reply.pid, fds)
+            case RunningReply():
                 self._emit(TaskRunning())
-            case [b"adopted", pid, pgid]:
-                self._answer(Adopted(int(pid), int(pgid)))
-            case [b"failed", number, reason] if self._adoption_reply and self._pid is not None:
-                gone = int(number) == errno.ESRCH
-                self._answer(AdoptionFailed(reason.decode("utf-8", "replace"), gone=gone))
-            case [b"failed", number, reason]:
-                self._fail(int(number), reason.decode("utf-8", "replace"))
-            case [b"ended", *account]:
+            case AdoptedReply():
+                self._answer(Adopted(reply.pid, reply.pgid))
+            case FailedReply() if self._adoption_reply and self._pid is not None:
+                self._answer(AdoptionFailed(reply.reason, gone=reply.errno == errno.ESRCH))
+            case FailedReply():
+                self._fail(reply.errno, reply.reason)
+            case EndedReply():
                 self._listening = False
                 if not self._adoption_reply:
                     self._stop_listening()
                 self._pipe_reader.drain()
-                self._emit_final(parse_stopped(account))
+                self._emit_final(stopped_event(reply))
             case _:
-                raise AssertionError(f"unknown message from the keeper: {fields[0]!r}")
+                assert_never(reply)
 
     def _start_reading(self, pid: int, fds: Sequence[int]) -> None:
         self._pid = pid

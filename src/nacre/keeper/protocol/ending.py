@@ -65,7 +65,7 @@ class EndReason:
             return b"%b %b" % (self.kind.value, self.limit.encode())
         if self.kind is EndKind.KILL:
             return b"%b %b" % (self.kind.value, self.requester.encode("utf-8", "replace"))
-        return self.kind.value
+        return b"%b" % self.kind.value
 
     @classmethod
     def parse(cls, data: bytes) -> EndReason:

@@ -15,15 +15,10 @@ import time
 from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.ending import (
-    EXITED,
-    KILL_SCRIPT_TIMEOUT_S,
-    UNKILLABLE_AFTER_S,
-    EndKind,
-    EndReason,
-)
-from nacre.keeper.protocol.messages import ENDED, RUNNING, MalformedMessage, StartMessage
+from nacre.keeper.protocol.ending import EXITED, KILL_SCRIPT_TIMEOUT_S, UNKILLABLE_AFTER_S, EndKind, EndReason
+from nacre.keeper.protocol.messages import MalformedMessage, StartMessage
 from nacre.keeper.protocol.procfs import ProcessInfo
+from nacre.keeper.protocol.replies import EndedReply, RunningReply
 from nacre.keeper.protocol.signals import send_signal, stop_processes, stop_tree
 from nacre.keeper.server.usage import Meter
 from nacre.keeper.spawn.shell import Shell, spawn_kill_script
@@ -32,6 +27,7 @@ TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nacre.keeper.protocol.replies import ProcessRow
     from nacre.keeper.server.task_record import TaskRecord
 
 _FREEZE_INTERVAL_S = 0.0005
@@ -162,8 +158,8 @@ class Run:
         """Forks of the shell that were sent SIGTERM before they execed."""
         self.nested_tags: set[int] = set()
         """Tags of other keepers' runs inside this run."""
-        self.leftovers = b""
-        """Leftovers that were killed, encoded for the report."""
+        self.leftovers: list[ProcessRow] = []
+        """Leftovers that were killed."""
         self.exit_rechecks_left = 6
         """Checks left until processes count as leftovers: they may be about to exit (`exec > >(tee log)`), or be forks
         about to exec."""
@@ -255,7 +251,7 @@ class Run:
         """
         self.reason = reason
         if self.start.kill_script and self.status is not None:
-            self.leftovers = _encode_processes(b"ended", self.members())
+            self.leftovers = _process_rows(self.members())
         if self.start.kill_script and self._run_kill_script():
             self.script_called_at = time.monotonic()
             self.sigkill_at = self.script_called_at + self.grace + KILL_SCRIPT_TIMEOUT_S
@@ -270,7 +266,7 @@ class Run:
             members = self.members()
         self.all_sleeping = all(seen.is_sleeping for seen in members.values())
         if self.status is not None:
-            self.leftovers = _encode_processes(b"ended", members)
+            self.leftovers = _process_rows(members)
         stopped: set[int] = set()
         for _ in range(_FREEZE_ROUNDS):
             if not members.keys() - stopped:
@@ -385,7 +381,7 @@ class Run:
         if not self.reported_running:
             self.reported_running = True
             try:
-                self.control.send(RUNNING)
+                self.control.send(RunningReply().message())
             except OSError:
                 pass  # no listener
 
@@ -433,25 +429,20 @@ class Run:
         self.reported_end = True
         status = -1 if self.status is None else self.status
         took = (self.shell_exited_at if self.status is not None else time.monotonic()) - self.started_at
+        reply = EndedReply(
+            status,
+            self.reason,
+            took,
+            all_sleeping=self.all_sleeping,
+            out_of_memory=out_of_memory,
+            killed_leftovers=self.leftovers,
+            running=_process_rows(members),
+        )
         try:
-            message = encode_ended(status, self.reason, took, asleep=self.all_sleeping, out_of_memory=out_of_memory)
-            self.control.send(message + self.leftovers + _encode_processes(b"running", members))
+            self.control.send(reply.message())
         except OSError:
             pass
 
 
-def encode_ended(
-    status: int, reason: EndReason, took: float, *, asleep: bool = False, out_of_memory: bool = False
-) -> bytes:
-    """Encode the report without its process rows. `status` is -1 if the shell's exit was not seen or it never
-    started."""
-    return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason.encode(), took, asleep, out_of_memory)
-
-
-def _encode_processes(state: bytes, members: dict[int, ProcessInfo]) -> bytes:
-    """Encode the process rows of a report."""
-    rows = [
-        b"\0%b %d %d %b" % (state, seen.pid, seen.pgid, procfs.command_line(seen).encode("utf-8", "replace"))
-        for seen in members.values()
-    ]
-    return b"".join(rows)
+def _process_rows(members: dict[int, ProcessInfo]) -> list[ProcessRow]:
+    return [(seen.pid, seen.pgid, procfs.command_line(seen)) for seen in members.values()]

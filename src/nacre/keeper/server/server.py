@@ -22,8 +22,6 @@ from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import CANCELLED, TIMED_OUT, EndKind, EndReason
 from nacre.keeper.protocol.messages import (
     ADOPT,
-    ADOPTED,
-    FAILED,
     REMOVE_DIRECTORY,
     START,
     AdoptMessage,
@@ -31,6 +29,7 @@ from nacre.keeper.protocol.messages import (
     StartMessage,
 )
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir, remove_tree, wait_for_removals
+from nacre.keeper.protocol.replies import AdoptedReply, FailedReply
 from nacre.keeper.protocol.signals import stop_processes
 from nacre.keeper.protocol.task_dir import STDIN
 from nacre.keeper.server.drain import drain
@@ -368,7 +367,7 @@ class KeeperServer(RunStarter):
         except OSError as error:
             if record is not None:
                 record.discard()
-            self.answer(run.control, b"%b\0%d\0%b" % (FAILED, error.errno or 0, str(error.strerror or "").encode()))
+            self.answer(run.control, FailedReply(error.errno or 0, error.strerror or "").message())
             return
         run.record = record
         if self.dedicated:
@@ -378,7 +377,7 @@ class KeeperServer(RunStarter):
         if self.host is None and self.dedicated and not record.detached:
             self.watch_parent(run, os.getppid())
         drain(self.loop, run, alone=self.dedicated)
-        self.answer(run.control, b"%b\0%d\0%d" % (ADOPTED, task_leader.pid, task_leader.pgid))
+        self.answer(run.control, AdoptedReply(task_leader.pid, task_leader.pgid).message())
         self.check_run(run)
 
     def watch_parent(self, run: Run, parent: int) -> None:

@@ -11,10 +11,10 @@ import time
 
 from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.ending import CANCELLED
-from nacre.keeper.protocol.messages import FAILED, STARTED, MalformedMessage, StartMessage, environment_of
+from nacre.keeper.protocol.messages import MalformedMessage, StartMessage, environment_of
+from nacre.keeper.protocol.replies import EndedReply, FailedReply, StartedReply
 from nacre.keeper.protocol.shortages import SHORTAGE_HINTS
 from nacre.keeper.server.pending import CancelledBeforeStart, PendingStart
-from nacre.keeper.server.run import encode_ended
 from nacre.keeper.server.supervisor import Supervisor
 from nacre.keeper.server.task_record import TaskRecord
 from nacre.keeper.spawn.shell import Shell, spawn
@@ -107,8 +107,7 @@ class RunStarter(Supervisor):
             early.check()
             if record is not None:
                 record.write_process_file(shell.pid, shell.pid, start.tag)
-            message = b"%b\0%d\0%d" % (STARTED, shell.pid, os.getpid())
-            control.send(message, shell.pipes if record is None else ())
+            control.send(StartedReply(shell.pid, os.getpid()).message(), shell.pipes if record is None else ())
         except (OSError, CancelledBeforeStart) as error:
             if record is None or not isinstance(error, ConnectionError):  # a task needs no listener
                 shell.kill()
@@ -135,9 +134,9 @@ class RunStarter(Supervisor):
 
     def report_failure(self, control: Channel, error: OSError | ValueError | CancelledBeforeStart) -> None:
         number = getattr(error, "errno", None) or 0
-        words = os.strerror(number) if number else str(error)
-        message = b"%b\0%d\0%b" % (FAILED, number, words.encode("utf-8", "replace"))
-        self.answer(control, encode_ended(-1, CANCELLED, 0.0) if isinstance(error, CancelledBeforeStart) else message)
+        failed = FailedReply(number, os.strerror(number) if number else str(error))
+        reply = EndedReply(-1, CANCELLED, 0.0) if isinstance(error, CancelledBeforeStart) else failed
+        self.answer(control, reply.message())
         control.close()
 
     def decode_environment(self, start: StartMessage) -> dict[bytes, bytes]:

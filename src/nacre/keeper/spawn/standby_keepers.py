@@ -21,6 +21,7 @@ from nacre.base.system import LINUX
 from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.messages import StartMessage
 from nacre.keeper.protocol.procfs import is_exiting
+from nacre.keeper.protocol.replies import AssignedReply
 from nacre.keeper.spawn.fork_keeper import fork_keeper
 from nacre.keeper.spawn.standby_shells import EXTRA_TIMEOUT_S, IDLE_TIMEOUT_S
 
@@ -28,8 +29,6 @@ TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.keeper.server.server import KeeperServer
 
-ASSIGNED = b"handed"
-"""Message on a run's channel that names its future keeper, sent before the run is handed over."""
 _MAX_STANDBY_KEEPERS = 8
 """Keepers that may return to the pool; further ones exit after their run."""
 
@@ -140,7 +139,7 @@ def _next_hint(start: StartMessage) -> StartMessage | None:
 def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> None:
     control = Channel(socket.socket(fileno=fds[0]))
     try:
-        control.send(b"%b\0%d" % (ASSIGNED, pid))
+        control.send(AssignedReply(pid).message())
     except ConnectionError:
         pass  # no listener any more: the run's keeper will notice
     finally:
