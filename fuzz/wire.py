@@ -8,12 +8,23 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from nacre.keeper.protocol.ending import CANCELLED, EXITED, TIMED_OUT, EndKind, EndReason, ExceededLimit
 from nacre.keeper.protocol.messages import (
     AdoptMessage,
     MalformedMessage,
     StartMessage,
     environment_block,
     environment_of,
+)
+from nacre.keeper.protocol.replies import (
+    AdoptedReply,
+    AssignedReply,
+    EndedReply,
+    FailedReply,
+    Reply,
+    RunningReply,
+    StartedReply,
+    parse_reply,
 )
 
 _DAMAGED = (
@@ -44,7 +55,7 @@ class Wire:
 
     def invent(self, seed: int) -> str | bytes:
         made = random.Random(seed)
-        fields = made.choice((_start, _start, _adoption, _environment))(made)
+        fields = made.choice((_start, _start, _start, _adoption, _environment, _reply))(made)
         if made.random() < 0.3:
             return json.dumps(fields)
         if made.random() < 0.05:
@@ -60,7 +71,7 @@ class Wire:
         return next(
             (
                 said
-                for decode in (StartMessage.parse, AdoptMessage.parse, environment_of)
+                for decode in (StartMessage.parse, AdoptMessage.parse, parse_reply, environment_of)
                 if (said := _check_decoded(case, decode))
             ),
             "",
@@ -103,6 +114,50 @@ def _environment(made: random.Random) -> dict[str, Any]:
     return {"environment": {name: _word(made) for name in names}}
 
 
+def _reply(made: random.Random) -> dict[str, Any]:
+    number, other = made.randrange(1 << 22), made.randrange(1 << 22)
+    reply: Reply
+    match made.randrange(10):
+        case 0:
+            reply = AssignedReply(number)
+        case 1:
+            reply = StartedReply(number, other)
+        case 2:
+            reply = RunningReply()
+        case 3:
+            reply = AdoptedReply(number, other)
+        case 4:
+            reply = FailedReply(made.randrange(100), _word(made))
+        case _:
+            reply = _make_ended(made)
+    return {"reply": reply.message().decode("latin-1")}
+
+
+def _make_ended(made: random.Random) -> EndedReply:
+    amount = made.choice((made.randrange(1 << 40), round(made.random() * 1e9, 1)))
+    over = ExceededLimit(made.choice(("memory", "cpu")), amount, made.choice((amount, round(float(amount), 1))))
+    reasons = (
+        EXITED,
+        TIMED_OUT,
+        CANCELLED,
+        EndReason(EndKind.LIMIT, limit=over),
+        EndReason(EndKind.KILL, requester=_word(made)),
+    )
+    killed, running = (
+        [(made.randrange(1 << 22), made.randrange(1 << 22), _word(made)) for _ in range(made.choice((0, 0, 1, 3)))]
+        for _ in range(2)
+    )
+    return EndedReply(
+        made.choice((-1, 0, 9, made.randrange(1 << 16))),
+        made.choice(reasons),
+        made.random() * 100,
+        all_sleeping=made.random() < 0.5,
+        out_of_memory=made.random() < 0.5,
+        killed_leftovers=killed,
+        running=running,
+    )
+
+
 def _word(made: random.Random) -> str:
     """Return bytes without NUL, as one character per byte."""
     return made.randbytes(made.randrange(8)).decode("latin-1").replace("\0", "")
@@ -116,6 +171,8 @@ def _value(fields: dict[str, Any]) -> StartMessage | AdoptMessage:
 
 
 def _message(fields: dict[str, Any]) -> bytes:
+    if "reply" in fields:
+        return str(fields["reply"]).encode("latin-1")
     return environment_block(fields["environment"]) if "environment" in fields else _value(fields).message()
 
 
@@ -125,9 +182,11 @@ def _find_lost_field(fields: dict[str, Any]) -> str:
     if "environment" in fields:
         said = {name.encode(): value.encode() for name, value in fields["environment"].items()}
         return "" if environment_of(message) == said else "the environment has come back as another"
+    if "reply" in fields:
+        return "" if parse_reply(message).message() == message else "the reply has come back as another"
     value = _value(fields)
     back = type(value).parse(message)
-    for name in type(value).__slots__:
+    for name in type(value).__annotations__:
         before, after = getattr(value, name), getattr(back, name)
         if type(before) is not type(after) or before != after:
             return f"{name} was {before!r}, and is {after!r}"
@@ -146,7 +205,7 @@ def _worse(message: bytes, made: random.Random) -> bytes:
 def _encode_again(value: Any) -> bytes:
     if isinstance(value, dict):
         return b"\0".join(b"%b=%b" % pair for pair in value.items())
-    assert isinstance(value, StartMessage | AdoptMessage)
+    assert isinstance(value, StartMessage | AdoptMessage | Reply)
     return value.message()
 
 

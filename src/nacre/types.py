@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nacre.engines.containers.options import ContainerSpec
     from nacre.engines.ray.node.payload import PlanContext
     from nacre.redact.redactor import Redactor
+    from nacre.sandbox.kernel.ruleset import Ruleset
     from nacre.sandbox.resolve import SandboxRequest
 
 Mode: TypeAlias = Literal["default", "slow", "background"]
@@ -242,8 +243,8 @@ class Plan:
     plan."""
     notes: tuple[str, ...] = ()
     """Changes to the request that the reader of the result should know."""
-    ruleset: bytes = b""
-    """Restrictions for the kernel, encoded for the keeper."""
+    ruleset: Ruleset | None = None
+    """Restrictions for the kernel; None for none."""
     private_tmpdir: bool = False
     """Whether the run gets a private TMPDIR."""
     limits: Limits = Limits()

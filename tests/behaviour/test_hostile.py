@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Bash, Profile, Request, Session, ToolContext
-from nacre.keeper.client import run
+from nacre.keeper.client import watchdog
 from nacre.keeper.client.connection import keeper_connection
 from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
 from nacre.keeper.protocol.procfs import children_of, read_process
@@ -71,7 +71,7 @@ def test_untagged_process_of_an_unknown_run_is_killed_at_host_exit(life: Lifelin
 
 async def test_blocked_event_loop_does_not_make_the_keeper_look_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     late = 0.5
-    monkeypatch.setattr(run, "_KEEPER_TIMEOUT_S", late)
+    monkeypatch.setattr(watchdog, "_KEEPER_TIMEOUT_S", late)
     bash = Bash(Profile(name="hasty", grace=0.2))
     keeper = (await bash.run("echo $PPID")).stdout
     for limit in (5, TIME_LIMITS_S[-1]):

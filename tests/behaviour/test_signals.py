@@ -12,7 +12,7 @@ import pytest
 
 from nacre import Bash, Chunk, Limits, Request, Result, Started, ToolContext
 from nacre.base.frozen import replace
-from nacre.keeper.client import run
+from nacre.keeper.client import watchdog
 from nacre.result import Ended, Exited, Lost, Signalled
 from tests.support.census import children, is_alive, state
 from tests.support.commands import STUBBORN, processes_with_word
@@ -238,7 +238,7 @@ def test_private_directory_is_removed_after_its_keeper_was_killed(tmp_path: Path
 async def test_stopped_keeper_counts_as_dead_when_its_run_is_overdue(
     life: Lifeline, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "_KEEPER_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(watchdog, "_KEEPER_TIMEOUT_S", 0.5)
     keeper = await keeper_of(UNCHECKED)
     command = f"{life.hold} {gate.wait}; echo before; kill -STOP $PPID; sleep 999"
     result = None

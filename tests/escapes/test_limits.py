@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from nacre import Limits, Request, Result, ToolContext
-from nacre.keeper.client import run as client_run
+from nacre.keeper.client import watchdog
 from nacre.result import Exited, OverLimit, TimedOut
 from nacre.types import MIB, Access
 from tests.escapes.inside import needs_landlock, run_restricted, run_unrestricted
@@ -340,8 +340,8 @@ async def test_busy_keeper_that_is_late_does_not_make_a_run_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when a flood of processes leaves it little CPU time: here the keeper counts as late during the grace."""
-    monkeypatch.setattr(client_run, "_KEEPER_TIMEOUT_S", 30.0)
-    monkeypatch.setattr(client_run, "UNKILLABLE_AFTER_S", -31.0)
+    monkeypatch.setattr(watchdog, "_KEEPER_TIMEOUT_S", 30.0)
+    monkeypatch.setattr(watchdog, "UNKILLABLE_AFTER_S", -31.0)
     request = Request("trap '' TERM; while :; do sleep 0.05; done", timeout=0.3)
     result = await UNCHECKED.run(request, ToolContext(working_dir=tmp_path))
     assert result.outcome == TimedOut(0.3)

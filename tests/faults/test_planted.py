@@ -44,22 +44,20 @@ LOST_LAST_BYTE = (
         "        self._head -= 1\n        self.total_bytes -= 1\n        pieces = [(0, self._head, 0)]\n",
     ),
 )
-FORGOTTEN = (
-    Change("keeper/client/run.py", "if self._lost_before_start and not stumbled and await", "if False and await"),
-)
+FORGOTTEN = (Change("keeper/client/run.py", "if loss.before_start and not stumbled and await", "if False and await"),)
 RUN_AGAIN = (
     Change(
         "keeper/client/run.py",
-        "return self._pid is not None or (self._recorded and self._own_keeper != 0)",
-        "return self._recorded and self._own_keeper != 0",
+        "return self._pid is not None or (self._request.plan.background and self._own_keeper != 0)",
+        "return self._request.plan.background and self._own_keeper != 0",
     ),
 )
 ORPHANS_STAY = (Change("keeper/client/connection.py", "        kill_orphans(self.prefix, self.last_tag)\n", ""),)
 LEAK_IN_THE_PROGRAM = (
     Change(
         "keeper/client/run.py",
-        "            self._control.close()\n            self._pipe_reader.close()\n",
-        "            os.dup(0)\n            self._control.close()\n            self._pipe_reader.close()\n",
+        "            self._replies.close()\n            self._pipe_reader.close()\n",
+        "            os.dup(0)\n            self._replies.close()\n            self._pipe_reader.close()\n",
     ),
 )
 LEAK_IN_THE_KEEPER = (

@@ -18,7 +18,9 @@ from nacre.config.config import Entry, Origin
 from nacre.config.layers import Layers
 from nacre.config.settings import LISTS, SETTINGS, Setting
 from nacre.hooks.agents.protocol import HookReply, refusal
-from nacre.keeper.protocol.messages import AdoptMessage, StartMessage
+from nacre.keeper.protocol import replies
+from nacre.keeper.protocol.messages import AdoptMessage, StartMessage, parse_int, parse_seconds
+from nacre.keeper.protocol.replies import EndedReply
 from nacre.output.shape import ShapedText, shape
 from nacre.shell import Script, read
 from nacre.shell.options import OptionSpec
@@ -84,9 +86,31 @@ def test_fuzzer_detects_swapped_flags_of_an_adopt_message(monkeypatch: pytest.Mo
     assert _is_found("wire", 300)
 
 
-@pytest.mark.parametrize("name", ["_parse_int", "_seconds"])
-def test_fuzzer_detects_numbers_parsed_as_leniently_as_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"nacre.keeper.protocol.messages.{name}", int if name == "_parse_int" else float)
+@pytest.mark.parametrize(("strict", "lenient"), [(parse_int, int), (parse_seconds, float)])
+def test_fuzzer_detects_numbers_parsed_as_leniently_as_python(
+    strict: object, lenient: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for message in (StartMessage, AdoptMessage):
+        planted = [(name, lenient if parse is strict else parse) for name, parse in message.layout._parsers]
+        monkeypatch.setattr(message.layout, "_parsers", planted)
+    assert _is_found("wire", 3_000)
+
+
+def test_fuzzer_detects_replies_parsed_as_leniently_as_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replies, "parse_int", int)
+    assert _is_found("wire", 3_000)
+
+
+def test_fuzzer_detects_a_reply_decoded_without_its_leftovers(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = replies.parse_reply
+
+    def forget(data: bytes) -> Any:
+        reply = parse(data)
+        if isinstance(reply, EndedReply):
+            reply.killed_leftovers = ()
+        return reply
+
+    monkeypatch.setattr("fuzz.wire.parse_reply", forget)
     assert _is_found("wire", 3_000)
 
 

@@ -35,7 +35,7 @@ STARTS = st.builds(
 
 
 def values(start: StartMessage) -> dict[str, object]:
-    return {name: getattr(start, name) for name in StartMessage.__slots__}
+    return {name: getattr(start, name) for name in StartMessage.__annotations__}
 
 
 @given(STARTS)

@@ -38,7 +38,8 @@ TIDY = Workspace(roots=("/ws",), protected=("/ws/.git/hooks",))
 
 
 def decode_ruleset(got: SandboxPlan) -> Ruleset:
-    return Ruleset.decode(got.ruleset)
+    assert got.ruleset is not None
+    return Ruleset.decode(got.ruleset.encode())
 
 
 def machine(abi: int = 8, *, seccomp: bool = True, mounts: bool = True, networks: bool | None = None) -> Kernel:

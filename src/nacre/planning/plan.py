@@ -92,7 +92,7 @@ def plan_for(
         notes=notes,
         private_tmpdir=has_private_tmpdir(ctx),
         limits=limits,
-        ruleset=b"" if confined is None else confined.ruleset,
+        ruleset=None if confined is None else confined.ruleset,
         sandbox_request=None if confined is None else confined.request,
         enforced=() if confined is None else confined.enforced,
         protected=NO_PROTECTED_PATHS if confined is None else confined.protected,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import resource
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -91,8 +91,8 @@ class SandboxRequest:
 class SandboxPlan:
     """The access that can be enforced on this machine."""
 
-    ruleset: bytes
-    """Encoded `Ruleset`, for the keeper."""
+    ruleset: Ruleset | None = None
+    """Restrictions for the kernel; None for none."""
     request: SandboxRequest | None = None
     enforced: tuple[str, ...]
     """Names of the enforced parts, as in `Result.enforced`."""
@@ -130,10 +130,8 @@ def resolve(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> SandboxPl
             "could forge some: protecting it needs root or unprivileged user namespaces.",
             "Name an `output_dir` and `spill_dir` outside the workspace, or none for the defaults.",
         )
-    confinement = _build_ruleset(wanted, kernel, limits)
-    add_limits(confinement, limits)
     return SandboxPlan(
-        ruleset=confinement.encode(),
+        ruleset=_build_ruleset(wanted, kernel, limits),
         request=wanted,
         enforced=tuple(enforced),
         protected=ProtectedPaths(
@@ -277,6 +275,8 @@ def _build_ruleset(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> Ru
         user_namespace=kernel.user_namespace,
         loopback=network == "loopback" and kernel.networks,
         redirects=[(name.encode(), below.encode()) for name, below in wanted.caches],
+        limits=_limits_per_process(limits),
+        watched_limits=_watched_limits(limits),
     )
 
 
@@ -304,27 +304,31 @@ def _filter(wanted: SandboxRequest, kernel: Kernel, limits: Limits) -> bytes:
 
 def limits_only(limits: Limits) -> SandboxPlan:
     """Return a plan without a sandbox that only sets limits."""
-    confinement = Ruleset()
-    add_limits(confinement, limits)
-    return SandboxPlan(ruleset=confinement.encode(), enforced=("limits",))
+    ruleset = Ruleset(limits=_limits_per_process(limits), watched_limits=_watched_limits(limits))
+    return SandboxPlan(ruleset=ruleset, enforced=("limits",))
 
 
-def add_limits(confinement: Ruleset, limits: Limits) -> None:
-    """Add a run's limits: the keeper checks each over all processes, and setrlimit sets a second bound per process."""
-    rows: list[tuple[int, int]] = [(resource.RLIMIT_CORE, 0)]
+def _watched_limits(limits: Limits) -> Iterator[tuple[bytes, float]]:
+    """Yield the limits that the keeper checks over all processes of a run."""
     if limits.memory is not None:
-        confinement.watched_limits.append((b"memory", limits.memory))
+        yield b"memory", limits.memory
+    if limits.cpu is not None:
+        yield b"cpu", float(limits.cpu)
+    if limits.processes is not None:
+        yield b"processes", limits.processes
+        yield b"threads", max(_THREADS_PER_PROCESS * limits.processes, MIN_THREADS)
+
+
+def _limits_per_process(limits: Limits) -> Iterator[tuple[int, int]]:
+    """Yield the limits for setrlimit: those that it alone enforces, and a second bound for some of the others."""
+    yield resource.RLIMIT_CORE, 0
+    if limits.memory is not None:
         # RLIMIT_DATA counts requested memory, not used memory: allow more than the limit, since programs request more
         # than they use
-        rows.append((resource.RLIMIT_DATA, limits.memory + max(limits.memory, GIB)))
+        yield resource.RLIMIT_DATA, limits.memory + max(limits.memory, GIB)
     if limits.cpu is not None:
-        confinement.watched_limits.append((b"cpu", float(limits.cpu)))
-        rows.append((resource.RLIMIT_CPU, math.ceil(limits.cpu) + 1))
-    if limits.processes is not None:
-        confinement.watched_limits.append((b"processes", limits.processes))
-        confinement.watched_limits.append((b"threads", max(_THREADS_PER_PROCESS * limits.processes, MIN_THREADS)))
+        yield resource.RLIMIT_CPU, math.ceil(limits.cpu) + 1
     if limits.file_size is not None:
-        rows.append((resource.RLIMIT_FSIZE, limits.file_size))
+        yield resource.RLIMIT_FSIZE, limits.file_size
     if limits.open_files is not None:
-        rows.append((resource.RLIMIT_NOFILE, limits.open_files))
-    confinement.limits = rows
+        yield resource.RLIMIT_NOFILE, limits.open_files

@@ -139,7 +139,6 @@ class Containers(Engine):
         workspace = made.mount_state.workspace
         exposed = {"hidden"} if wanted is not None and wanted.exposed else set()
         return SandboxPlan(
-            ruleset=b"",
             enforced=tuple(name for name in enforced_parts(made) if name not in exposed),
             protected=ProtectedPaths(
                 compared=workspace.missing,

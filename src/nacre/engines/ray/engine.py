@@ -138,7 +138,7 @@ class RayEngine(Engine):
 
     def sandbox_plan(self, ctx: ToolContext, limits: Limits, env: Mapping[str, str]) -> SandboxPlan:
         ctx = self._with_real_workspace(ctx)
-        planned = plan_sandbox(ctx, limits, env) or SandboxPlan(ruleset=b"", enforced=())
+        planned = plan_sandbox(ctx, limits, env) or SandboxPlan(enforced=())
         sent = make_sendable(ctx)
         if self._workspace is not None:
             sent = real_context(sent, self._workspace)

@@ -24,9 +24,9 @@ from nacre.base.temp_dir import is_free, is_own_directory, make_directory, new_n
 from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper.client.launch import check_machine, open_pidfd, spawn_keeper
 from nacre.keeper.client.orphans import kill_orphans
-from nacre.keeper.protocol.bootstrap import INLINE_COMMAND_MAX_BYTES
+from nacre.keeper.client.start_message import is_inline, start_message
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.messages import REMOVE_DIRECTORY, StartMessage, environment_block, environment_names
+from nacre.keeper.protocol.messages import REMOVE_DIRECTORY, environment_block
 from nacre.keeper.protocol.proc_check import PROC_UNUSABLE
 from nacre.keeper.protocol.procfs import is_exiting
 from nacre.keeper.protocol.task_dir import PRIVATE_TMPDIR
@@ -131,19 +131,16 @@ class KeeperConnection:
         BlockingIOError: the keeper is busy; try again shortly.
         """
         with contextlib.ExitStack() as undo:
-            confinement, private = plan.ruleset, b""
-            if plan.private_tmpdir:
-                private = self._private_path(plan, folder)
-                confinement += b"\0scratch=" + private
+            private = self._private_path(plan, folder) if plan.private_tmpdir else b""
             alone = private if plan.dedicated_keeper and folder is None else b""
             if alone:
                 undo.callback(remove_empty, alone)  # a further request gets a new one
-            control, tag = self._request_run(plan, state, folder, confinement, private)
+            control, tag = self._request_run(plan, state, folder, private)
             undo.pop_all()
             return PendingRun(self, control, tag, alone)
 
     def _request_run(
-        self, plan: Plan, state: int | None, folder: TaskDirHandle | None, confinement: bytes, private: bytes
+        self, plan: Plan, state: int | None, folder: TaskDirHandle | None, private: bytes
     ) -> tuple[Channel, int]:
         with self._lock, contextlib.ExitStack() as stack, contextlib.ExitStack() as undo:
             if self.dead:
@@ -155,19 +152,17 @@ class KeeperConnection:
             undo.callback(control.close)
             stack.enter_context(theirs)
             fds = [theirs.fileno()]
-            for data in (plan.text if len(plan.text) > INLINE_COMMAND_MAX_BYTES else None, plan.stdin):
+            for data in (None if is_inline(plan.text) else plan.text, plan.stdin):
                 if data is not None:
                     fds.append(system.memory_file(data))
                     stack.callback(os.close, fds[-1])
             if folder is not None and folder.stdin is not None:
                 fds.append(folder.stdin)
             fds += [fd for fd in (state, None if folder is None else folder.fd) if fd is not None]
-            start = self._start(plan, tag, confinement, has_state=state is not None)
-            if plan.dedicated_keeper:
-                start.dedicated, start.private_dir = True, private
-            if folder is not None:
-                start.task, start.log_cap, start.protection = os.fsencode(folder.task), plan.task.log, folder.protection
-                start.has_stdin = plan.stdin is not None or folder.stdin is not None
+            start = start_message(
+                plan, folder, tag=tag, env=self._encode_env(plan.env), private=private, has_state=state is not None
+            )
+            start.standby_ok = start.standby_ok and self.standby_enabled
             try:
                 if plan.lifetime != "background":
                     control.reserve(1 if plan.merge else 2)  # for its output: without them it must not start
@@ -191,31 +186,13 @@ class KeeperConnection:
         os.makedirs(path, mode=0o700, exist_ok=True)
         return os.fsencode(path)
 
-    def _start(self, plan: Plan, tag: int, confinement: bytes, *, has_state: bool) -> StartMessage:
-        env, block = self._environment
-        if env != plan.env:
-            block = environment_block(plan.env)
-            self._environment = plan.env, block
-        return StartMessage(
-            tag=tag,
-            timeout=plan.timing.timeout,
-            grace=plan.timing.grace,
-            merge=plan.merge,
-            keep_leftovers=plan.leftovers != "end",
-            standby_ok=plan.standby_ok and self.standby_enabled,
-            has_stdin=plan.stdin is not None,
-            has_state=has_state,
-            reports_state=plan.reports_state,
-            report_pipestatus=has_state and bool(plan.pipeline_commands),
-            wait_for_jobs=plan.leftovers == "wait",
-            kill_script=plan.kill_script,
-            bash=os.fsencode(plan.bash),
-            cwd=os.fsencode(plan.cwd),
-            text=plan.text if len(plan.text) <= INLINE_COMMAND_MAX_BYTES else None,
-            env=block,
-            deferred=environment_names(plan.deferred),
-            ruleset=confinement,
-        )
+    def _encode_env(self, env: Mapping[str, str]) -> bytes:
+        """Return the encoded environment; encode it only if it differs from the last run's."""
+        last, block = self._environment
+        if last != env:
+            block = environment_block(env)
+            self._environment = env, block
+        return block
 
     def private_directory(self) -> str:
         with self._lock:

@@ -1,11 +1,11 @@
-"""Events of a run, as the host receives them, and their decoding from the keeper's messages."""
+"""Events of a run, as its caller receives them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from nacre.keeper.protocol.ending import EndReason
+from nacre.keeper.protocol.replies import EndedReply
 from nacre.result import Outcome, Process, Result, StreamName, TaskRef
 
 
@@ -110,25 +110,14 @@ AdoptionReply: TypeAlias = TaskRunning | Adopted | AdoptionFailed
 RunEvent: TypeAlias = ShellStarted | OutputChunk | AdoptionReply | FinalEvent
 
 
-def parse_stopped(fields: Sequence[bytes]) -> RunStopped:
-    """Decode the fields of an ENDED message."""
-    status, reason, duration, flags, *rows = fields
-    asleep, out_of_memory = (flag == 49 for flag in flags)
+def stopped_event(ended: EndedReply) -> RunStopped:
+    """Return the event for the keeper's report of the end."""
     return RunStopped(
-        int(status),
-        EndReason.parse(reason),
-        float(duration),
-        asleep,
-        _processes(rows, b"running"),
-        _processes(rows, b"ended"),
-        out_of_memory,
-    )
-
-
-def _processes(rows: Sequence[bytes], state: bytes) -> tuple[Process, ...]:
-    parts = (row.split(b" ", 3) for row in rows)
-    return tuple(
-        Process(int(pid), int(pgid), command.decode("utf-8", "replace"))
-        for kind, pid, pgid, command in parts
-        if kind == state
+        ended.status,
+        ended.reason,
+        ended.duration,
+        ended.all_sleeping,
+        tuple(Process(*row) for row in ended.running),
+        tuple(Process(*row) for row in ended.killed_leftovers),
+        ended.out_of_memory,
     )

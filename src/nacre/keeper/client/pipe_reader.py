@@ -35,6 +35,8 @@ class PipeReader:
         self._unconsumed = 0
         """Bytes delivered and not yet consumed."""
         self._stopped = False
+        self.last_read_at = 0.0
+        """Time of the last output on the event loop's clock; 0 if there was none."""
 
     def open(self, streams: dict[int, StreamName]) -> None:
         """Take over the pipes by descriptor, and read them unless paused."""
@@ -126,4 +128,5 @@ class PipeReader:
 
     def _deliver_batch(self, fd: int, data: bytes) -> None:
         self._unconsumed += len(data)
+        self.last_read_at = self._loop.time()
         self._deliver(self._streams[fd], data)

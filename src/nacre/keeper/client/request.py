@@ -26,7 +26,7 @@ class RunRequest:
     """The request for one run."""
 
     def __init__(self, plan: Plan, state: int | None, folder: TaskDirHandle | None) -> None:
-        self._plan = plan
+        self.plan = plan
         self._state = state
         self._task_dir = folder
         self._deadline = asyncio.get_running_loop().time() + plan.timing.timeout
@@ -46,7 +46,7 @@ class RunRequest:
                     return StartFailed(error.errno, os.strerror(error.errno))
                 raise
             try:
-                return keeper.start(self._plan, self._state, self._task_dir)
+                return keeper.start(self.plan, self._state, self._task_dir)
             except BlockingIOError:
                 tries += 1
                 if tries % _WAKE_AFTER_RETRIES == 0:
@@ -71,7 +71,7 @@ class RunRequest:
         left = self._deadline - asyncio.get_running_loop().time()
         if self._repeated or left <= 0:
             return None
-        self._plan = replace(self._plan, timing=replace(self._plan.timing, timeout=left))
+        self.plan = replace(self.plan, timing=replace(self.plan.timing, timeout=left))
         asked = await self.submit()
         self._repeated = True
         return asked

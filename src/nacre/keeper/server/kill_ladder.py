@@ -13,13 +13,14 @@ from nacre.base.system import LINUX
 from nacre.keeper.protocol import procfs
 from nacre.keeper.protocol.ending import KILL_SCRIPT_TIMEOUT_S, UNKILLABLE_AFTER_S
 from nacre.keeper.protocol.signals import send_signal, stop_processes, stop_tree
-from nacre.keeper.server.process_set import ProcessSet, encode_processes
+from nacre.keeper.server.process_set import ProcessSet, process_rows
 from nacre.keeper.spawn.shell import spawn_kill_script
 
 TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from nacre.keeper.protocol.messages import StartMessage
     from nacre.keeper.protocol.procfs import ProcessInfo
+    from nacre.keeper.protocol.replies import ProcessRow
 
 _FREEZE_INTERVAL_S = 0.0005
 _FREEZE_ROUNDS = 5 if LINUX else 0
@@ -83,8 +84,8 @@ class KillLadder:
         """Time of SIGKILL; set while the run is being killed."""
         self.all_sleeping = False
         """Whether all processes slept when it began."""
-        self.killed_leftovers = b""
-        """Leftovers that were killed, encoded for the report."""
+        self.killed_leftovers: list[ProcessRow] = []
+        """Leftovers that were killed."""
         self._unexeced_forks: set[int] = set()
         """Forks of the shell that were sent SIGTERM before they execed."""
         self._killed_pids: set[int] = set()
@@ -120,7 +121,7 @@ class KillLadder:
         else:
             self.all_sleeping = all(seen.is_sleeping for seen in members.values())
         if not self._processes.shell_is_alive:
-            self.killed_leftovers = encode_processes(b"ended", members)
+            self.killed_leftovers = process_rows(members)
         members = self._freeze(members)
         self._unexeced_forks = {
             pid for pid, seen in members.items() if pid != self._processes.pid and procfs.has_not_execed(seen)
@@ -133,7 +134,7 @@ class KillLadder:
     def _start_by_script(self, script: KillScript) -> bool:
         """Begin with the kill script. Returns False if no process is available for it."""
         if not self._processes.shell_is_alive:
-            self.killed_leftovers = encode_processes(b"ended", self._processes.members())
+            self.killed_leftovers = process_rows(self._processes.members())
         if not script.call(self.signal, self.grace):
             return False
         script.called_at = time.monotonic()

@@ -14,6 +14,8 @@ TYPE_CHECKING = False  # see messages.py
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nacre.keeper.protocol.replies import ProcessRow
+
 _CPU_STARVED_AFTER_S = 2.0
 """Seconds to wait for CPU time for leftovers that have work to do and have had none."""
 _STARTED_TICKS = 2
@@ -141,10 +143,6 @@ class ProcessSet:
         return False
 
 
-def encode_processes(state: bytes, members: dict[int, ProcessInfo]) -> bytes:
-    """Encode the process rows of a report."""
-    rows = [
-        b"\0%b %d %d %b" % (state, seen.pid, seen.pgid, procfs.command_line(seen).encode("utf-8", "replace"))
-        for seen in members.values()
-    ]
-    return b"".join(rows)
+def process_rows(members: dict[int, ProcessInfo]) -> list[ProcessRow]:
+    """Return these processes as a report names them."""
+    return [(seen.pid, seen.pgid, procfs.command_line(seen)) for seen in members.values()]

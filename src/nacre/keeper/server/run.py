@@ -11,10 +11,11 @@ import time
 
 from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import EXITED, EndKind, EndReason
-from nacre.keeper.protocol.messages import ENDED, RUNNING, MalformedMessage, StartMessage
+from nacre.keeper.protocol.messages import MalformedMessage, StartMessage
 from nacre.keeper.protocol.procfs import ProcessInfo
+from nacre.keeper.protocol.replies import EndedReply, RunningReply
 from nacre.keeper.server.kill_ladder import KillLadder
-from nacre.keeper.server.process_set import ProcessSet, encode_processes
+from nacre.keeper.server.process_set import ProcessSet, process_rows
 from nacre.keeper.server.usage import Meter
 from nacre.keeper.spawn.shell import Shell
 
@@ -192,20 +193,20 @@ class Run:
         assert self.task is not None
         if not self.task.reported_running:
             self.task.reported_running = True
-            self.control.try_send(RUNNING)
+            self.control.try_send(RunningReply().message())
 
     def report_end(self, members: dict[int, ProcessInfo], *, out_of_memory: bool) -> None:
         """Report the end to the host, if that still exists."""
         self.reported_end = True
         status = -1 if self.statuses.shell is None else self.statuses.shell
         took = (self.processes.shell_exited_at or time.monotonic()) - self.started_at
-        message = encode_ended(status, self.reason, took, asleep=self.ladder.all_sleeping, out_of_memory=out_of_memory)
-        self.control.try_send(message + self.ladder.killed_leftovers + encode_processes(b"running", members))
-
-
-def encode_ended(
-    status: int, reason: EndReason, took: float, *, asleep: bool = False, out_of_memory: bool = False
-) -> bytes:
-    """Encode the report without its process rows. `status` is -1 if the shell's exit was not seen or it never
-    started."""
-    return b"%b\0%d\0%b\0%r\0%d%d" % (ENDED, status, reason.encode(), took, asleep, out_of_memory)
+        reply = EndedReply(
+            status,
+            self.reason,
+            took,
+            all_sleeping=self.ladder.all_sleeping,
+            out_of_memory=out_of_memory,
+            killed_leftovers=self.ladder.killed_leftovers,
+            running=process_rows(members),
+        )
+        self.control.try_send(reply.message())

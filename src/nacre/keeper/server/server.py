@@ -22,8 +22,6 @@ from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import CANCELLED, EndKind, EndReason
 from nacre.keeper.protocol.messages import (
     ADOPT,
-    ADOPTED,
-    FAILED,
     REMOVE_DIRECTORY,
     START,
     AdoptMessage,
@@ -31,6 +29,7 @@ from nacre.keeper.protocol.messages import (
     StartMessage,
 )
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir, remove_tree, wait_for_removals
+from nacre.keeper.protocol.replies import AdoptedReply, FailedReply
 from nacre.keeper.server.drain import drain
 from nacre.keeper.server.run import Run, RunningTask
 from nacre.keeper.server.starter import (
@@ -272,15 +271,14 @@ class KeeperServer:
         try:
             leader = _make_task(self.supervisor, run, adoption, fds)
         except OSError as error:
-            reason = str(error.strerror or "").encode()
-            run.control.try_send(b"%b\0%d\0%b" % (FAILED, error.errno or 0, reason))
+            run.control.try_send(FailedReply(error.errno or 0, error.strerror or "").message())
             return
         if self._dedicated:
             self._close_host_channel()
         if self._host is None and self._dedicated and not adoption.detached:
             self._watch_parent(run, os.getppid())
         drain(self._loop, run, alone=self._dedicated)
-        run.control.try_send(b"%b\0%d\0%d" % (ADOPTED, leader.pid, leader.pgid))
+        run.control.try_send(AdoptedReply(leader.pid, leader.pgid).message())
         self.supervisor.check_run(run)
 
     def _watch_parent(self, run: Run, parent: int) -> None:

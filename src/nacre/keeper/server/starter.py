@@ -10,9 +10,10 @@ import os
 
 from nacre.keeper.protocol.channel import Channel, close_all
 from nacre.keeper.protocol.ending import CANCELLED
-from nacre.keeper.protocol.messages import ADOPT, FAILED, STARTED, MalformedMessage, StartMessage
+from nacre.keeper.protocol.messages import ADOPT, MalformedMessage, StartMessage
+from nacre.keeper.protocol.replies import EndedReply, FailedReply, StartedReply
 from nacre.keeper.protocol.task_dir import STDIN
-from nacre.keeper.server.run import Run, RunningTask, encode_ended
+from nacre.keeper.server.run import Run, RunningTask
 from nacre.keeper.server.supervisor import RunCommands, Supervisor
 from nacre.keeper.server.task.record import TaskRecord
 from nacre.keeper.spawn.shell import Shell
@@ -161,8 +162,8 @@ class RunStarter:
             pending.check()
             if record is not None:
                 record.write_process_file(shell.pid, shell.pid, start.tag)
-            message = b"%b\0%d\0%d" % (STARTED, shell.pid, os.getpid())
-            pending.control.send(message, shell.pipes if record is None else ())
+            reply = StartedReply(shell.pid, os.getpid())
+            pending.control.send(reply.message(), shell.pipes if record is None else ())
         except (OSError, CancelledBeforeStart) as error:
             if record is None or not isinstance(error, ConnectionError):  # a task needs no listener
                 shell.kill()
@@ -182,11 +183,10 @@ class RunStarter:
 def report_failure(control: Channel, error: OSError | ValueError | CancelledBeforeStart) -> None:
     """Report that a run was not started, and close its channel."""
     if isinstance(error, CancelledBeforeStart):
-        message = encode_ended(-1, CANCELLED, 0.0)
+        message = EndedReply(-1, CANCELLED, 0.0).message()
     else:
         number = getattr(error, "errno", None) or 0
-        words = os.strerror(number) if number else str(error)
-        message = b"%b\0%d\0%b" % (FAILED, number, words.encode("utf-8", "replace"))
+        message = FailedReply(number, os.strerror(number) if number else str(error)).message()
     control.try_send(message)
     control.close()
 

@@ -10,8 +10,9 @@ import socket
 from nacre.base.system import become_subreaper, open_descriptors
 from nacre.keeper.protocol import private_tmpdir
 from nacre.keeper.protocol.channel import Channel
-from nacre.keeper.protocol.messages import FAILED, MAIN_FD, StartMessage
+from nacre.keeper.protocol.messages import MAIN_FD, StartMessage
 from nacre.keeper.protocol.procfs import boot_id, reserve_fd
+from nacre.keeper.protocol.replies import FailedReply
 from nacre.keeper.spawn.shell import FIRST_FREE_FD, RESERVED_FD
 
 TYPE_CHECKING = False  # see messages.py
@@ -110,4 +111,4 @@ def _report_failure(channel: socket.socket, error: OSError, *, ahead: bool) -> N
     if message[1]:
         number = error.errno or 0
         with socket.socket(fileno=message[1][0]) as control:
-            Channel(control).send(b"%b\0%d\0%b" % (FAILED, number, os.strerror(number).encode("utf-8", "replace")))
+            Channel(control).send(FailedReply(number, os.strerror(number)).message())

@@ -23,6 +23,7 @@ from nacre.keeper.protocol.ending import UNKILLABLE_AFTER_S
 from nacre.keeper.protocol.messages import StartMessage
 from nacre.keeper.protocol.private_tmpdir import remove_private_tmpdir
 from nacre.keeper.protocol.procfs import is_exiting
+from nacre.keeper.protocol.replies import AssignedReply
 from nacre.keeper.protocol.signals import kill_tagged
 from nacre.keeper.spawn.standby_shells import EXTRA_TIMEOUT_S, IDLE_TIMEOUT_S
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from nacre.keeper.server.event_loop import EventLoop
     from nacre.keeper.spawn.standby import StandbyDemand
 
-ASSIGNED = b"handed"
-"""Message on a run's channel that names its future keeper, sent before the run is handed over."""
 _MAX_STANDBY_KEEPERS = 8
 """Keepers that may return to the pool; further ones exit after their run."""
 
@@ -182,7 +181,7 @@ def _owned_by(start: StartMessage) -> tuple[int | None, bytes]:
 def _hand_over(channel: Channel, pid: int, message: bytes, fds: list[int]) -> None:
     control = Channel(socket.socket(fileno=fds[0]))
     try:
-        control.send(b"%b\0%d" % (ASSIGNED, pid))
+        control.send(AssignedReply(pid).message())
     except ConnectionError:
         pass  # no listener any more: the run's keeper will notice
     finally:

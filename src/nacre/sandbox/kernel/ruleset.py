@@ -1,6 +1,7 @@
 """The restrictions that the kernel enforces for one run, in the encoding that host and keeper exchange. Pure.
 
-Each part is one field, `name=value`. Two runs are sandboxed alike exactly if their encoded bytes are equal.
+Each part is one field, `name=value`. Two runs are sandboxed alike exactly if their encoded bytes are equal. The private
+TMPDIR, which differs between runs that are planned alike, is the last part: the others are encoded once.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ MIN_THREADS = 256
 
 
 class Ruleset:
-    """The restrictions of one run. Every attribute is off or empty by default."""
+    """The restrictions of one run. Every attribute is off or empty by default. Immutable once it is encoded."""
 
     __slots__ = (
+        "_encoded_parts",
         "drop_privileges",
         "filter",
         "grants",
@@ -53,6 +55,8 @@ class Ruleset:
         limits: Iterable[tuple[int, int]] = (),
         watched_limits: Iterable[tuple[bytes, float]] = (),
     ) -> None:
+        self._encoded_parts: bytes | None = None
+        """All but `private_tmpdir`, once it was encoded."""
         self.drop_privileges = drop_privileges
         """Set no_new_privs and drop all capabilities."""
         self.landlock = landlock
@@ -81,8 +85,32 @@ class Ruleset:
         """Limits that the keeper checks over all processes of the run: `memory` (bytes), `cpu` (seconds), `processes`,
         `threads`."""
 
+    def with_private_tmpdir(self, path: bytes) -> Ruleset:
+        """Return these restrictions with a private TMPDIR in this directory."""
+        self._encode_parts()
+        copy = Ruleset.__new__(Ruleset)
+        for name in Ruleset.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.private_tmpdir = path
+        return copy
+
     def encode(self) -> bytes:
         """Return the bytes that `decode` reads."""
+        parts = self._encode_parts()
+        if not self.private_tmpdir:
+            return parts
+        tmpdir = b"scratch=" + self.private_tmpdir
+        return parts + b"\0" + tmpdir if parts else tmpdir
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ruleset) and self.encode() == other.encode()
+
+    def __hash__(self) -> int:
+        return hash(self.encode())
+
+    def _encode_parts(self) -> bytes:
+        if self._encoded_parts is not None:
+            return self._encoded_parts
         fields: list[bytes] = []
         if self.drop_privileges:
             fields.append(b"powerless=")
@@ -99,12 +127,11 @@ class Ruleset:
             fields.append(b"user=")
         if self.loopback:
             fields.append(b"loopback=")
-        if self.private_tmpdir:
-            fields.append(b"scratch=" + self.private_tmpdir)
         fields += [b"redirect=%b %b" % redirect for redirect in self.redirects]
         fields += [b"limit=%d %d" % limit for limit in self.limits]
         fields += [b"watch=%b %r" % watch for watch in self.watched_limits]
-        return b"\0".join(fields)
+        self._encoded_parts = b"\0".join(fields)
+        return self._encoded_parts
 
     @classmethod
     def decode(cls, data: bytes) -> Ruleset:
