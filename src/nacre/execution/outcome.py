@@ -169,7 +169,7 @@ def notes_on_limits(plan: Plan, run: FinishedRun) -> list[str]:
     killed by a signal. With an engine, the other limits are the container's, and are not checked here."""
     notes: list[str] = []
     outcome = run.outcome
-    if outcome == Exited(0) or not (plan.ruleset or plan.engine_data is not None):
+    if outcome == Exited(0) or (plan.ruleset is None and plan.engine_data is None):
         return notes
     output = run.both.text[-_SEARCHED_END_CHARS:]
     number = outcome.exit_status - 128
