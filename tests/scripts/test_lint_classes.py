@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.lint.baseline import find_new, read_baseline
+from scripts.lint.baseline import entry_of, find_new, read_baseline, read_exceptions
 from scripts.lint.checks import find_deep_inheritance, find_large_classes
 from scripts.lint.source import read_files
 from tests.support.lint_project import PROJECT, Lint
@@ -20,7 +20,9 @@ def lint(tmp_path: Path) -> Lint:
 def test_classes_of_the_project_have_few_attributes_and_no_deep_bases() -> None:
     """The baseline lists the classes that are still to be split; it may only shrink."""
     files = read_files(PROJECT)
-    violations = [*find_large_classes(files), *find_deep_inheritance(files)]
+    exceptions = read_exceptions(PROJECT / "scripts/lint/exceptions.txt")
+    found = [*find_large_classes(files), *find_deep_inheritance(files)]
+    violations = [violation for violation in found if entry_of(violation) not in exceptions]
     assert find_new(violations, read_baseline(PROJECT / "scripts/lint/baseline.txt")) == []
 
 
