@@ -35,13 +35,13 @@ async def main() -> int:
         parser.error(f"unknown fault: {asked.fault[0]!r}; choose from {', '.join(FAULTS)}")
     whole = sum(FAULTS[name].rounds for name in chosen)
     share = 1 if asked.rounds is None else asked.rounds / whole
-    print(f"| {'fault':28} | rounds | failed | seconds |\n|{'-' * 30}|-------:|-------:|--------:|", flush=True)
+    print(f"| {'fault':29} | rounds | failed | seconds |\n|{'-' * 31}|-------:|-------:|--------:|", flush=True)
     done = [
         await _rounds(name, range(asked.seed, asked.seed + max(1, round(share * FAULTS[name].rounds))))
         for name in chosen
     ]
     rounds, failed, seconds = (sum(column) for column in zip(*done, strict=True))
-    print(f"| {'all':28} | {rounds:6} | {failed:6} | {seconds:7.0f} |")
+    print(f"| {'all':29} | {rounds:6} | {failed:6} | {seconds:7.0f} |")
     return 1 if failed else 0
 
 
@@ -59,7 +59,7 @@ async def _rounds(name: str, seeds: range) -> tuple[int, int, float]:
             failures.append((seed, wrong))
     took = time.monotonic() - start
     reason = f" not here: {missing}" if missing else ""
-    print(f"| {name:28} | {played:6} | {len(failures):6} | {took:7.0f} |{reason}", flush=True)
+    print(f"| {name:29} | {played:6} | {len(failures):6} | {took:7.0f} |{reason}", flush=True)
     for seed, wrong in failures[:5]:
         print(f"  {wrong}\n  again: python -m faults --fault {name!r} --rounds 1 --seed {seed}", flush=True)
     return played, len(failures), took

@@ -25,7 +25,7 @@ async def callers(round: Round) -> None:
     kinds = (Request(""), Request("", yield_after=_LONG), Request("", leftovers="end"))
     requests = [round.random.choice(kinds) for _ in range(_CALLERS)]
     running = [asyncio.ensure_future(_consume(round, request)) for request in requests]
-    await round.moment(0.15)
+    await round.sleep_randomly(0.15)
     keeper = keeper_connection()
     forked = forked_keepers(keeper.pid)
     for pid in [keeper.pid, *(forked if round.random.random() < 0.4 else ())]:
@@ -36,7 +36,7 @@ async def callers(round: Round) -> None:
         while not keeper.dead:  # up to the iteration of the event loop in which the death is noticed
             await turn_loop()
     else:
-        await round.moment(0.06)
+        await round.sleep_randomly(0.06)
     for caller in running:
         caller.cancel()
     await asyncio.gather(*running, return_exceptions=True)

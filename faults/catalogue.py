@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from faults import abandoned, clock, disks, killed, readers, replaced, scarce, shared, stopped
+from faults import abandoned, clock, disks, readers, replaced, scarce, shared, sigkill, stopped
 from faults.round import Fault
 
 
@@ -15,14 +15,14 @@ class Kind(NamedTuple):
 
 
 FAULTS = {
-    "program killed": Kind(killed.host, 130),
-    "keeper killed": Kind(killed.keeper, 130),
-    "keeper killed unheard": Kind(replaced.kill_before_request, 30),
-    "keeper killed, many threads": Kind(replaced.threads, 20),
+    "program killed": Kind(sigkill.kill_host, 130),
+    "keeper killed": Kind(sigkill.kill_keeper, 130),
+    "keeper killed, message unread": Kind(replaced.kill_before_request, 30),
+    "keeper killed, many threads": Kind(replaced.kill_keeper_under_threads, 20),
     "keeper killed, callers gone": Kind(abandoned.callers, 40),
-    "task's keeper killed": Kind(killed.task_keeper, 100),
-    "keeper in waiting killed": Kind(replaced.heirs, 30),
-    "shell killed": Kind(killed.shell, 140),
+    "task's keeper killed": Kind(sigkill.kill_task_keeper, 100),
+    "standby keeper killed": Kind(replaced.kill_standby_keepers, 30),
+    "shell killed": Kind(sigkill.kill_shell, 140),
     "program stopped": Kind(stopped.host, 20),
     "keeper or shell stopped": Kind(stopped.others, 30),
     "disk full": Kind(disks.full, 25),

@@ -91,7 +91,7 @@ async def no_state(round: Round) -> None:
         return
     pid = round.tasks.get(task).pid
     assert pid is not None
-    await round.moment()
+    await round.sleep_randomly()
     while round.store.exists():
         with suppress(FileNotFoundError):  # the task's keeper, which is about to exit, removes files, too
             shutil.rmtree(round.store)

@@ -29,7 +29,7 @@ async def _consumer(round: Round, size: int) -> None:
         if isinstance(event, Chunk):
             seen += len(event.data)
             if round.random.random() < 0.05:
-                await round.moment(0.2)
+                await round.sleep_randomly(0.2)
         elif isinstance(event, Ended):
             need(event.result.outcome == Exited(7), f"the command: {event.result.summary}")
     need(seen == size, f"{seen} bytes, of {size}")
@@ -38,12 +38,12 @@ async def _consumer(round: Round, size: int) -> None:
 async def _full_pipe(round: Round, size: int) -> None:
     with _nacre(f"head -c {size} /dev/zero; exit 7") as program:
         assert program.stdout is not None
-        await round.moment()
+        await round.sleep_randomly()
         seen = 0
         while data := await asyncio.to_thread(os.read, program.stdout.fileno(), _READ):
             seen += len(data)
             if round.random.random() < 0.01:
-                await round.moment(0.2)
+                await round.sleep_randomly(0.2)
         code = await asyncio.to_thread(program.wait, HANG_TIMEOUT_S)
     need((seen, code) == (size, 7), f"{seen} bytes, of {size}, and exit code {code}")
 
@@ -53,7 +53,7 @@ async def _closed_pipe(round: Round, size: int) -> None:
     with _nacre(f"(setsid sleep 300 &); head -c {size} /dev/zero; sleep 300") as program:
         assert program.stdout is not None
         await asyncio.to_thread(os.read, program.stdout.fileno(), _READ)
-        await round.moment()
+        await round.sleep_randomly()
         program.stdout.close()
         await asyncio.to_thread(program.wait, HANG_TIMEOUT_S)
 

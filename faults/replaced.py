@@ -33,8 +33,8 @@ from tests.support.census import forked_keepers, is_alive, state
 from tests.support.waiting import until
 
 _COMMANDS = 8
-_THREADS, _EACH, _KILLS = 3, 8, 3
-_HELD = 100
+_THREADS, _COMMANDS_PER_THREAD, _KILLS = 3, 8, 3
+_GATED_COMMAND = 100
 """The number of the command that waits for the gate."""
 
 
@@ -53,9 +53,9 @@ async def kill_before_request(round: Round) -> None:
         running[number] = asyncio.ensure_future(
             round.bash.run(replace(how, command=_noting_command(round, number)), ctx)
         )
-    await round.moment(0.05)
+    await round.sleep_randomly(0.05)
     os.kill(keeper, signal.SIGKILL)
-    await round.moment(0.1)
+    await round.sleep_randomly(0.1)
     cancel.cancel()
     results = await asyncio.wait_for(asyncio.gather(*running.values()), HANG_TIMEOUT_S)
     tasks = [result.outcome.task for result in results if isinstance(result.outcome, Running)]
@@ -68,20 +68,20 @@ async def kill_before_request(round: Round) -> None:
         need(number in ran or number not in kept, f"{number} was not run: {result.summary}")
 
 
-async def threads(round: Round) -> None:
+async def kill_keeper_under_threads(round: Round) -> None:
     """Kill the keeper repeatedly while threads with separate event loops run commands."""
     kills = _Kills(round)
 
-    def keeper(sure: bool) -> _Whom:
+    def pick_keeper(sure: bool) -> _Victims:
         keeper = keeper_connection()
-        return {keeper.pid: partial(_is_deaf, keeper)}
+        return {keeper.pid: partial(_is_channel_closed, keeper)}
 
-    going = [asyncio.ensure_future(asyncio.to_thread(_commands, kills, first)) for first in range(_THREADS)]
-    held = await kills.again_and_again(keeper, Request(""), ToolContext())
-    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), HANG_TIMEOUT_S))
+    running = [asyncio.ensure_future(asyncio.to_thread(_run_commands, kills, first)) for first in range(_THREADS)]
+    gated = await kills.kill_repeatedly(pick_keeper, Request(""), ToolContext())
+    _check_ran_once(round, gated, await asyncio.wait_for(asyncio.gather(*running), HANG_TIMEOUT_S))
 
 
-async def heirs(round: Round) -> None:
+async def kill_standby_keepers(round: Round) -> None:
     """Kill a forked keeper repeatedly, while it has a command or waits for the next."""
     if not LINUX:
         pytest.skip("in portable mode no keeper returns to the pool, and none can be found by its name")
@@ -90,24 +90,24 @@ async def heirs(round: Round) -> None:
     def ctx() -> ToolContext:
         return replace(round.ctx, access=round.random.choice(round.bash.access_modes[:2]), working_dir=round.place)
 
-    async def commands(first: int) -> list[_RunReport]:
-        numbers = range(first, first + _EACH * 2, 2)
+    async def run_commands(first: int) -> list[_RunReport]:
+        numbers = range(first, first + _COMMANDS_PER_THREAD * 2, 2)
         return [await kills.run_during_kills(round.bash, number, patient, ctx()) for number in numbers]
 
-    def some(sure: bool) -> _Whom:
+    def pick_keepers(sure: bool) -> _Victims:
         forked = forked_keepers(round.keeper)
         return dict.fromkeys(forked if sure else forked[: round.random.randint(1, 2)], lambda: True)
 
-    going = [asyncio.ensure_future(commands(first)) for first in range(2)]
-    held = await kills.again_and_again(some, patient, ctx())
-    _ran_once(round, held, await asyncio.wait_for(asyncio.gather(*going), HANG_TIMEOUT_S))
+    running = [asyncio.ensure_future(run_commands(first)) for first in range(2)]
+    gated = await kills.kill_repeatedly(pick_keepers, patient, ctx())
+    _check_ran_once(round, gated, await asyncio.wait_for(asyncio.gather(*running), HANG_TIMEOUT_S))
 
 
-_Whom: TypeAlias = dict[int, Callable[[], bool]]
+_Victims: TypeAlias = dict[int, Callable[[], bool]]
 """By PID: a function that returns whether it can receive no more requests once it is dead."""
 
 
-def _is_deaf(keeper: KeeperConnection) -> bool:
+def _is_channel_closed(keeper: KeeperConnection) -> bool:
     """Return true if no process holds the other end of the channel. A shell that was being started may hold it for a
     moment; what is sent then is lost."""
     poll = select.poll()
@@ -129,36 +129,38 @@ class _Kills:
         self._round = round
         self._begun = self._over = 0
 
-    async def again_and_again(self, whom: Callable[[bool], _Whom], how: Request, ctx: ToolContext) -> _RunReport:
+    async def kill_repeatedly(self, pick: Callable[[bool], _Victims], how: Request, ctx: ToolContext) -> _RunReport:
         """Kill at random moments, and once while a command is certainly running; return the report of that command.
 
-        `whom` is passed whether it is that kill.
+        `pick` returns the keepers to kill; its argument says whether a command is certainly running.
         """
         sure = self._round.random.randrange(_KILLS)
         for _ in range(sure):
-            await self._at_some_moment(whom)
-        held = asyncio.ensure_future(self.run_during_kills(self._round.bash, _HELD, how, ctx))
-        await until(lambda: _HELD in _count_notes(self._round), "it to begin", within=HANG_TIMEOUT_S)
-        await self._kill(whom(True))
-        _gate(self._round).touch()
-        told = await asyncio.wait_for(
-            held, HANG_TIMEOUT_S
-        )  # before the next kill, which might hit it before its end is recorded
+            await self._kill_after_random_sleep(pick)
+        gated = asyncio.ensure_future(self.run_during_kills(self._round.bash, _GATED_COMMAND, how, ctx))
+        await until(lambda: _GATED_COMMAND in _count_notes(self._round), "it to begin", within=HANG_TIMEOUT_S)
+        await self._kill(pick(True))
+        _gate_file(self._round).touch()
+        # before the next kill, which might hit it before its end is recorded
+        report = await asyncio.wait_for(gated, HANG_TIMEOUT_S)
         for _ in range(sure + 1, _KILLS):
-            await self._at_some_moment(whom)
-        return told
+            await self._kill_after_random_sleep(pick)
+        return report
 
-    async def _at_some_moment(self, whom: Callable[[bool], _Whom]) -> None:
-        await self._round.moment(0.1)
-        await self._kill(whom(False))
+    async def _kill_after_random_sleep(self, pick: Callable[[bool], _Victims]) -> None:
+        await self._round.sleep_randomly(0.1)
+        await self._kill(pick(False))
 
-    async def _kill(self, whom: _Whom) -> None:
-        self._begun += len(whom)
-        for pid in whom:
+    async def _kill(self, victims: _Victims) -> None:
+        self._begun += len(victims)
+        for pid in victims:
             with suppress(ProcessLookupError):  # a thread has seen it dead, and the next is not started yet
                 os.kill(pid, signal.SIGKILL)
-        await until(lambda: all(not is_alive(pid) and deaf() for pid, deaf in whom.items()), f"the end of {list(whom)}")
-        self._over += len(whom)
+        await until(
+            lambda: all(not is_alive(pid) and closed() for pid, closed in victims.items()),
+            f"the end of {list(victims)}",
+        )
+        self._over += len(victims)
 
     async def run_during_kills(self, bash: Bash, number: int, how: Request, ctx: ToolContext) -> _RunReport:
         """Run a command, and count the kills meanwhile."""
@@ -167,13 +169,13 @@ class _Kills:
         return _RunReport(number, result, self._begun - over)
 
 
-def _ran_once(round: Round, held: _RunReport, others: list[list[_RunReport]]) -> None:
+def _check_ran_once(round: Round, gated: _RunReport, others: list[list[_RunReport]]) -> None:
     """Check that each command ran exactly once or is reported lost. Losing it takes one kill if it has begun, and two
     if not, because it is requested a second time."""
     ran = _count_notes(round)
     need(not ran or max(ran.values()) == 1, f"run more than once: {ran}")
-    need(isinstance(held.result.outcome, Lost), f"killed in its midst: {held.result.summary}")
-    for number, result, kills in (held, *chain.from_iterable(others)):
+    need(isinstance(gated.result.outcome, Lost), f"killed in its midst: {gated.result.summary}")
+    for number, result, kills in (gated, *chain.from_iterable(others)):
         whole = (result.outcome, result.stdout) == (Exited(0), f"{number}\n") and number in ran
         begun = result.pid is not None
         need(begun or number not in ran, f"{number} has run, but no start was reported: {result.summary}")
@@ -181,23 +183,23 @@ def _ran_once(round: Round, held: _RunReport, others: list[list[_RunReport]]) ->
         need(whole or lost, f"{number}: {result.summary}, {result.stdout!r}; begun: {begun}, kills: {kills}")
 
 
-def _commands(kills: _Kills, first: int) -> list[_RunReport]:
-    async def one_after_another() -> list[_RunReport]:
+def _run_commands(kills: _Kills, first: int) -> list[_RunReport]:
+    async def run_in_sequence() -> list[_RunReport]:
         bash = Bash(replace(DEFAULT, grace=GRACE))
-        numbers = range(first, first + _EACH * _THREADS, _THREADS)
+        numbers = range(first, first + _COMMANDS_PER_THREAD * _THREADS, _THREADS)
         return [await kills.run_during_kills(bash, number, Request(""), ToolContext()) for number in numbers]
 
-    return asyncio.run(one_after_another())
+    return asyncio.run(run_in_sequence())
 
 
-def _gate(round: Round) -> Path:
+def _gate_file(round: Round) -> Path:
     """Return the file for which one command waits. It stays, so that a repeated run is not blocked."""
     return round.place / "open"
 
 
 def _noting_command(round: Round, number: int) -> str:
-    gate = f"until [ -e {shlex.quote(str(_gate(round)))} ]; do sleep 0.01; done"
-    waits = gate if number == _HELD else "sleep 0.02"
+    gate = f"until [ -e {shlex.quote(str(_gate_file(round)))} ]; do sleep 0.01; done"
+    waits = gate if number == _GATED_COMMAND else "sleep 0.02"
     return f"echo {number} >> {shlex.quote(str(round.place / 'ran'))}; {waits}; echo {number}"
 
 

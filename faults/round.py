@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from faults.below import bury, list_descendants, no_way_out
 from faults.count import COUNT, COUNTED, GRACE, HANG_TIMEOUT_S
+from faults.descendants import become_subreaper, list_descendants, reap_orphans
 from nacre import Bash, Limits, Request, ToolContext
 from nacre.keeper.client.connection import keeper_connection
 from nacre.profiles import DEFAULT
@@ -36,12 +36,12 @@ from tests.support.census import fds, is_alive, stray_processes
 from tests.support.hosts import run_host
 from tests.support.waiting import find_lasting, until
 
-_LEAVING = float(os.environ.get("NACRE_FAULTS_LEAVING_S", "100"))
+_EXIT_TIMEOUT_S = float(os.environ.get("NACRE_FAULTS_EXIT_TIMEOUT_S", "100"))
 """Time limit in seconds for everything to be gone after a round. Only leaks reach it; lower it where a leak is
 known."""
-_ENDING = 60.0
+_LEFTOVERS_TIMEOUT_S = 60.0
 """Time limit in seconds for leftovers to be gone after the end of a command, while its keeper lives."""
-_MORE, _MAX_EXTRA_DESCRIPTORS = 20, 8
+_EXTRA_COMMANDS, _MAX_EXTRA_DESCRIPTORS = 20, 8
 """Number of extra commands run by a keeper, and how many more descriptors it may have afterwards: another standby shell
 is fine, a descriptor per command is not."""
 
@@ -98,16 +98,16 @@ class Round:
             return (self.place / "noted").read_text()
         return ""
 
-    async def moment(self, most: float = 0.5) -> None:
-        """Sleep for a random time."""
-        await asyncio.sleep(self.random.random() * most)
+    async def sleep_randomly(self, max_s: float = 0.5) -> None:
+        """Sleep for a random time of at most `max_s` seconds."""
+        await asyncio.sleep(self.random.random() * max_s)
 
     async def wait_until_ready(self, program: subprocess.Popen[str]) -> None:
         """Wait until a random time after the program reports that it is ready; occasionally before it does."""
         assert program.stdout is not None
         if self.random.random() < 0.9:
             await asyncio.to_thread(program.stdout.readline)
-        await self.moment(0.7)
+        await self.sleep_randomly(0.7)
 
     async def program(self, text: str, *arguments: object, **options: Any) -> str:
         """Run a separate program, which must succeed, and return its output. Takes the options of `run_host`."""
@@ -129,7 +129,7 @@ class Round:
         """Check that leftovers, identified by the PIDs that they printed, are really dead, not only reported so."""
         need(not ended.running, f"said to be running: {ended.running}")
         pids = [int(word) for word in ended.stderr.split() if word.isdigit()]
-        await until(lambda: not any(map(is_alive, pids)), f"the end of {pids}", within=_ENDING)
+        await until(lambda: not any(map(is_alive, pids)), f"the end of {pids}", within=_LEFTOVERS_TIMEOUT_S)
 
     async def has_counted(self, *tasks: str) -> None:
         """Check that these tasks have run to their end and lost no output."""
@@ -145,14 +145,17 @@ Fault: TypeAlias = Callable[[Round], Awaitable[None]]
 
 
 async def play(fault: Fault, seed: int) -> str:
-    """Play a round and return what was wrong; empty if nothing was. Bounded by `HANG_TIMEOUT_S` and `_LEAVING`."""
+    """Play a round and return what was wrong; empty if nothing was.
+
+    Bounded by `HANG_TIMEOUT_S` and `_EXIT_TIMEOUT_S`.
+    """
     top = Path(tempfile.mkdtemp(prefix="nacre-faults-")).resolve()
     top.chmod(0o711)  # a fault may use another user
     place = top / "place"
     place.mkdir(0o700)
     try:
         round = Round(random.Random(seed), place)
-        with no_way_out(), _temporary_files_in(round.temporary):
+        with become_subreaper(), _temporary_files_in(round.temporary):
             keeper_connection().shut_down()
             there, open_files = list_descendants().keys(), fds(os.getpid())
             try:
@@ -195,32 +198,34 @@ async def _afterwards(round: Round) -> None:
     """Check that the next command works, and that the reported states of tasks are true."""
     result = await round.bash.run("echo next")
     need(result.output == "next\n", f"the next command: {result.summary}, {result.output!r}")
-    await _keeper_lets_go(round)
+    await _check_keeper_fds(round)
     for task in round.tasks.list() if round.store.is_dir() else ():
         need(not task.alive, f"{task.id} is still said to run")
         need(task.state != "broken", f"{task.id} is broken: {task.problem}")
 
 
-async def _keeper_lets_go(round: Round) -> None:
+async def _check_keeper_fds(round: Round) -> None:
     """Check that the keeper closes the descriptors of each command. Does nothing if they cannot be counted."""
     keeper, before = round.keeper, fds(round.keeper)
-    for _ in range(_MORE):
+    for _ in range(_EXTRA_COMMANDS):
         await round.bash.run("true")
     if before is not None and keeper == round.keeper:
-        most = before + _MAX_EXTRA_DESCRIPTORS
-        await until(lambda: (fds(keeper) or 0) <= most, f"its keeper to have {most} descriptors", within=_ENDING)
+        limit = before + _MAX_EXTRA_DESCRIPTORS
+        await until(
+            lambda: (fds(keeper) or 0) <= limit, f"its keeper to have {limit} descriptors", within=_LEFTOVERS_TIMEOUT_S
+        )
 
 
 def _leftover_processes(there: Set[int]) -> dict[int, str]:
     """Return processes left by commands while their keeper lives, and any others once it has exited. They are killed,
     because they would disturb the next round."""
-    left = find_lasting(stray_processes, within=_LEAVING)
+    left = find_lasting(stray_processes, within=_EXIT_TIMEOUT_S)
     keeper_connection().shut_down()
     left |= find_lasting(
-        lambda: {pid: what for pid, what in list_descendants().items() if pid not in there}, within=_LEAVING
+        lambda: {pid: what for pid, what in list_descendants().items() if pid not in there}, within=_EXIT_TIMEOUT_S
     )
     for pid in left:
         with suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-    bury()
+    reap_orphans()
     return left

@@ -8,8 +8,8 @@ from faults.round import Round, need
 from tests.support.users import as_user, free_uid
 
 _PROGRAM = "import sys; from faults import starved; getattr(starved, sys.argv[1])(*sys.argv[2:])"
-_ROOM = 6
-"""Room for a keeper, a shell, two processes of a command, a thread of the program, and a task's keeper about to
+_MIN_FREE_PROCESSES = 6
+"""For a keeper, a shell, two processes of a command, a thread of the program, and a task's keeper about to
 exit."""
 
 
@@ -44,6 +44,6 @@ async def processes(round: Round) -> None:
     round.place.chmod(0o755)
     store.mkdir()
     os.chown(store, user, user)
-    room, cold = round.random.randrange(_ROOM, 16), round.random.choice(("", "cold"))
+    room, cold = round.random.randrange(_MIN_FREE_PROCESSES, 16), round.random.choice(("", "cold"))
     said = await round.program(_PROGRAM, "no_processes", store, room, cold, through=through)
     need(said == "good\n", f"room for {room} {cold}: it printed {said!r}")

@@ -33,7 +33,7 @@ async def store(round: Round) -> None:
     """Each program starts tasks, lists all of them and cleans up; every reported task counts to its end."""
     with ExitStack() as stack:
         programs = [stack.enter_context(started_host(_HOST, round.store, COUNT)) for _ in range(_HOSTS)]
-        await round.moment(2.0)
+        await round.sleep_randomly(2.0)
         killed = round.random.sample(programs, 2)
         for program in killed:
             program.send_signal(signal.SIGKILL)

@@ -25,7 +25,7 @@ from tests.support.descriptors import limit_descriptors, no_descriptor_left
 from tests.support.processes import end, limit_processes, no_process_left
 
 preload(Bash().profile.view)
-_ENOUGH = 1024
+_NORMAL_MAX_FDS = 1024
 _FORK_TIMEOUT_S = 0.7
 """Timeout in seconds for a command that forks: bash retries for a while if fork fails."""
 
@@ -37,8 +37,8 @@ def few_descriptors(store: str, soft: str, access: Access) -> None:
         bash = _ready(access)
         limit_descriptors(int(soft))
         await asyncio.gather(*(_attempt(bash, store, number, access) for number in range(20)))
-        limit_descriptors(_ENOUGH)
-        await _all_is_well(bash, store)
+        limit_descriptors(_NORMAL_MAX_FDS)
+        await _check_recovery(bash, store)
 
     asyncio.run(program())
 
@@ -50,7 +50,7 @@ def few_for_the_keeper(store: str, hard: str, access: Access) -> None:
         bash = _ready(access)
         resource.setrlimit(resource.RLIMIT_NOFILE, (int(hard), int(hard)))
         await asyncio.gather(*(_attempt(bash, store, number, access) for number in range(20)))
-        await _all_is_well(bash, store)
+        await _check_recovery(bash, store)
 
     asyncio.run(program())
 
@@ -70,7 +70,7 @@ def no_descriptors(store: str, cold: str, access: Access) -> None:
                 os.close(held.pop())
         result = await collect_result(running)
         assert (result.outcome, result.output) == (Exited(7), COUNTED), result
-        await _all_is_well(bash, store)
+        await _check_recovery(bash, store)
 
     asyncio.run(program())
 
@@ -99,7 +99,7 @@ def no_processes(store: str, room: str, cold: str) -> None:
                 await _attempt(bash, store, number)
                 if held:
                     end(held.pop())
-        await _all_is_well(bash, store)
+        await _check_recovery(bash, store)
 
     asyncio.run(program())
 
@@ -132,7 +132,7 @@ def _not_started(result: Result) -> bool:
     return isinstance(result.outcome, NotStarted) and bool(result.outcome.hint)
 
 
-async def _all_is_well(bash: Bash, store: str) -> None:
+async def _check_recovery(bash: Bash, store: str) -> None:
     tasks = Tasks(store)
     listed = [task.id for task in tasks.list()] if os.path.isdir(store) else []
     if listed:

@@ -39,7 +39,7 @@ async def host(round: Round) -> None:
     with started_host(_HOST, COUNT, _TERM_IGNORING_COMMAND, GRACE) as program:
         await round.wait_until_ready(program)
         program.send_signal(signal.SIGSTOP)
-        await round.moment()
+        await round.sleep_randomly()
         program.send_signal(signal.SIGCONT)
         said, _ = await asyncio.to_thread(program.communicate, timeout=HANG_TIMEOUT_S)
     need(said.removeprefix("ready\n") == f"timed out after 0.2 s\n[]\nexit 7\n{COUNTED}", f"it printed {said!r}")
@@ -52,10 +52,10 @@ async def others(round: Round) -> None:
     victim = round.random.choice((round.keeper, facts["keeper"][0], facts["pid"]))
     running = asyncio.ensure_future(round.bash.run(Request(COUNT, timeout=HANG_TIMEOUT_S)))
     late = asyncio.ensure_future(round.bash.run(Request(_TERM_IGNORING_COMMAND, timeout=0.2)))
-    await round.moment()
+    await round.sleep_randomly()
     with suppress(ProcessLookupError):  # the task has ended
         os.kill(victim, signal.SIGSTOP)
-        await round.moment()
+        await round.sleep_randomly()
         told = round.tasks.get(task)
         need(told.alive or told.outcome == Exited(7), f"the task is told to be {told.summary}")
         os.kill(victim, signal.SIGCONT)

@@ -89,7 +89,7 @@ def run_rounds(place: Path, changes: tuple[Change, ...], fault: str, seed: int =
     done = subprocess.run(
         [sys.executable, "-m", "faults", "--fault", fault, "--rounds", str(rounds), "--seed", str(seed)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(source), "NACRE_FAULTS_LEAVING_S": "20"},
+        env={**os.environ, "PYTHONPATH": str(source), "NACRE_FAULTS_EXIT_TIMEOUT_S": "20"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -111,10 +111,10 @@ def test_fault_rounds_detect_a_task_log_without_its_last_byte(tmp_path: Path, fa
 
 
 def test_fault_rounds_detect_a_command_lost_with_its_keeper(tmp_path: Path) -> None:
-    assert "lost: nacre's keeper process was killed" in run_rounds(tmp_path, FORGOTTEN, "keeper killed unheard")
+    assert "lost: nacre's keeper process was killed" in run_rounds(tmp_path, FORGOTTEN, "keeper killed, message unread")
 
 
-@pytest.mark.parametrize("fault", ["keeper killed, many threads", "keeper in waiting killed"])
+@pytest.mark.parametrize("fault", ["keeper killed, many threads", "standby keeper killed"])
 def test_fault_rounds_detect_a_command_that_runs_twice(tmp_path: Path, fault: str) -> None:
     assert "run more than once" in run_rounds(tmp_path, RUN_AGAIN, fault)
 

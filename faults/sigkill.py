@@ -38,7 +38,7 @@ _HOST = """
 """
 
 
-async def host(round: Round) -> None:
+async def kill_host(round: Round) -> None:
     """Kill the program, or its process group, while it starts tasks and commands: its tasks keep running, all else is
     killed."""
     with started_host(_HOST, round.store, COUNT, own_group=True) as program:
@@ -57,7 +57,7 @@ async def host(round: Round) -> None:
         need(whole or not begun, f"{task.id}: {output.task.summary}")
 
 
-async def keeper(round: Round) -> None:
+async def kill_keeper(round: Round) -> None:
     """Kill the keeper of this program: a running command is lost and killed, sandboxed or not, and a running task
     continues.
 
@@ -72,9 +72,9 @@ async def keeper(round: Round) -> None:
         asyncio.ensure_future(round.bash.run(Request(COUNT, mode="background"), round.ctx)),
         asyncio.ensure_future(round.bash.run(Request(COUNT, yield_after=0.3 * round.random.random()), round.ctx)),
     ]
-    await round.moment(round.random.choice((0.02, 0.5, 0.8)))  # or after they exited, just before the next one
+    await round.sleep_randomly(round.random.choice((0.02, 0.5, 0.8)))  # or after they exited, just before the next one
     os.kill(round.keeper, signal.SIGKILL)
-    _has_printed(round, await asyncio.wait_for(running, HANG_TIMEOUT_S), Lost)
+    _check_output(round, await asyncio.wait_for(running, HANG_TIMEOUT_S), Lost)
     ids = {task}
     for result in await asyncio.wait_for(asyncio.gather(*others), HANG_TIMEOUT_S):
         whole = (result.outcome, result.output) == (Exited(7), COUNTED)
@@ -85,7 +85,7 @@ async def keeper(round: Round) -> None:
     need(listed == ids, f"there are {listed}, not {ids}")
 
 
-async def task_keeper(round: Round) -> None:
+async def kill_task_keeper(round: Round) -> None:
     """Kill a task's keeper, sometimes together with the program's: the task is reported lost, and none of its processes
     lives."""
     other = await round.start_task()
@@ -99,7 +99,7 @@ async def task_keeper(round: Round) -> None:
         await asyncio.wait([starting])
     begun = (await until(lambda: _tasks_with_process_file(round) - {other}, "a task that has begun")).pop()
     if not newborn:
-        await round.moment()
+        await round.sleep_randomly()
     if round.random.random() < 0.3:
         os.kill(round.keeper, signal.SIGKILL)
     os.kill(round.facts(begun)["keeper"][0], signal.SIGKILL)
@@ -121,7 +121,7 @@ def _tasks_with_process_file(round: Round) -> set[str]:
     return {path.parent.name for path in round.store.glob("*/process.json")}
 
 
-async def shell(round: Round) -> None:
+async def kill_shell(round: Round) -> None:
     """Kill the shell of a command: that is its outcome, and its leftovers are killed with it, even stubborn ones."""
     result: Result | None = None
     request = Request(f"{STUBBORN}; {round.counting_command()}; exit 7", leftovers="end")
@@ -129,18 +129,18 @@ async def shell(round: Round) -> None:
         if isinstance(event, Started):
             with suppress(ProcessLookupError):
                 handle = os.pidfd_open(event.pid)
-                await round.moment()
+                await round.sleep_randomly()
                 with suppress(ProcessLookupError):
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
                 os.close(handle)
         elif isinstance(event, Ended):
             result = event.result
     assert result is not None
-    _has_printed(round, result, Signalled)
+    _check_output(round, result, Signalled)
     await round.is_gone(result)
 
 
-def _has_printed(round: Round, result: Result, kind: type[Outcome]) -> None:
+def _check_output(round: Round, result: Result, kind: type[Outcome]) -> None:
     """Check that the result has all output printed before the kill, or all of it if the command was not killed."""
     whole = (result.outcome, result.stdout) == (Exited(7), COUNTED)
     cut = isinstance(result.outcome, kind) and COUNTED.startswith(result.stdout)

@@ -13,7 +13,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 @contextmanager
-def no_way_out() -> Iterator[None]:
+def become_subreaper() -> Iterator[None]:
     """Make orphans children of this process instead of init, so that neither a keeper, which has almost no environment,
     nor a daemon can be left unnoticed."""
     libc = ctypes.CDLL(None)
@@ -34,7 +34,7 @@ def list_descendants() -> dict[int, str]:
     return {pid: command_line(pid) for pid in found if is_alive(pid)}
 
 
-def bury() -> None:
+def reap_orphans() -> None:
     """Reap orphans that became children of this process. Only call it while no code waits for a child."""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
