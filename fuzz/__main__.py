@@ -16,9 +16,9 @@ from itertools import repeat
 
 from fuzz.target import TARGETS, Failure, attack
 
-_SHOWN = 3_000
+_MAX_SHOWN_CHARS = 3_000
 """Characters of a failure that are printed."""
-_PIECE = 100
+_CASES_PER_JOB = 100
 """Cases per job of a worker process."""
 
 
@@ -39,8 +39,8 @@ def main() -> int:
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for name in names:
             start = time.monotonic()
-            firsts = range(asked.seed, asked.seed + shares[name], _PIECE)
-            lengths = [min(_PIECE, asked.seed + shares[name] - first) for first in firsts]
+            firsts = range(asked.seed, asked.seed + shares[name], _CASES_PER_JOB)
+            lengths = [min(_CASES_PER_JOB, asked.seed + shares[name] - first) for first in firsts]
             failures = [each for found in pool.map(attack, repeat(name), firsts, lengths) for each in found]
             failed += len(failures)
             print(
@@ -60,8 +60,9 @@ def _shares(names: list[str], cases: int) -> dict[str, int]:
 
 def _show(failure: Failure) -> None:
     """Print a failure. A long case is cut; its seed reproduces it."""
-    print(f"\n--- {failure.target}, seed {failure.seed}\n{failure.case[:_SHOWN]!r}\n=> {failure.wrong[:_SHOWN]}")
-    if 0 < len(failure.case) <= _SHOWN:
+    case, wrong = failure.case[:_MAX_SHOWN_CHARS], failure.wrong[:_MAX_SHOWN_CHARS]
+    print(f"\n--- {failure.target}, seed {failure.seed}\n{case!r}\n=> {wrong}")
+    if 0 < len(failure.case) <= _MAX_SHOWN_CHARS:
         print(f"to keep it: {failure.line}")
 
 

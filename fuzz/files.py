@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.corpus import commands
-from fuzz.heard import ELSE, UNCLEAR, Call, parse_payload
+from fuzz.hook_payloads import ELSE, UNCLEAR, Call, parse_payload
 from nacre import check
 from nacre.config import policy_for
 from nacre.hooks.agents.protocol import HookReply
@@ -86,7 +86,7 @@ class Hook:
             return "a refusal without a reason"
         if "nacre hook failed" in reply.err:
             return "nacre itself failed: " + reply.err
-        return _misunderstood(reply, parse_payload(case))
+        return _find_wrong_answer(reply, parse_payload(case))
 
 
 def _with(command: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _with(command: str, payload: dict[str, Any]) -> dict[str, Any]:
     return {**payload, "command": command} if isinstance(payload.get("command"), str) else payload
 
 
-def _misunderstood(reply: HookReply, asked: Call | str) -> str:
+def _find_wrong_answer(reply: HookReply, asked: Call | str) -> str:
     said = _agent_decision(reply)
     if asked == UNCLEAR:
         return "" if said == "refuse" else f"it cannot be understood, and the answer is {said}"

@@ -22,7 +22,7 @@ from tests.adapters.mcp.clients import Raw, raw
 
 _CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "0"}}
 _CURRENT = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
-_LARGEST = 1 << 53
+_MAX_SAFE_INT = 1 << 53
 """Bound of the integers that all JSON parsers accept."""
 _TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Bash", {"command": "echo hello", "timeout": 1000, "description": "Say hello"}),
@@ -152,7 +152,7 @@ def _message(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_id(id: object) -> bool:
-    return isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool) and abs(id) < _LARGEST)
+    return isinstance(id, str) or (isinstance(id, int) and not isinstance(id, bool) and abs(id) < _MAX_SAFE_INT)
 
 
 def _check_answers(client: Raw, asked: Counter[int | str], last: str) -> str:

@@ -6,7 +6,7 @@ import json
 import random
 import unicodedata
 
-from fuzz.pieces import find_miscount, is_plain, strange
+from fuzz.shaped_output import find_difference, find_miscount, is_plain
 from nacre.capture.head_tail import HeadTailBuffer
 from nacre.output.error_lines import ErrorScanner
 from nacre.output.markers import OmittedMiddle
@@ -86,7 +86,9 @@ class Output:
         if said := find_miscount(captured, data, limit):
             return said
         middle = _middle(data[len(captured.head) : len(captured.head) + captured.dropped_bytes]) if spilled else None
-        if is_plain(data) and (said := strange(shape(captured, options, spill=spilled, middle=middle), captured)):
+        if is_plain(data) and (
+            said := find_difference(shape(captured, options, spill=spilled, middle=middle), captured)
+        ):
             return said
         made = shape(captured, options, secrets=("secretsecret",), spill=spilled, middle=middle)
         if len(made.text) > options.chars:

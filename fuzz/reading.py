@@ -48,15 +48,15 @@ PIECES = (
     "-exec ",
     "\n",
 )
-LARGEST = 100_000
+MAX_TEXT_CHARS = 100_000
 """Maximum length of a text, in characters."""
-FIRST, EACH = 2.0, 0.0001
+BASE_CPU_S, CPU_S_PER_CHAR = 2.0, 0.0001
 """CPU seconds that a verdict may take, and the addition per character of the text: 12 s for the largest."""
 _REFUSED, _RULE = "rm -rf /", "rm-root-or-home"
 """A line, and the rule that refuses it."""
-_BEYOND = "too-complex"
+_INCOMPLETE_RULE = "too-complex"
 """The rule that refuses a text that is not parsed to its end."""
-_JUDGED = 10_000
+_MAX_JUDGED_CHARS = 10_000
 """Maximum length of a text whose verdict is also checked, in characters; all texts are timed."""
 _POLICY = Policy(
     permissions=Permissions(allow=("Bash(git:*)",), ask=("Bash(make *)",), deny=("Bash(curl * | sh)", "Bash(rm:*)"))
@@ -77,9 +77,9 @@ class Reading:
             text = _damage_text(text, made, self._commands)
         if made.random() < 0.005:  # a large one; `fuzz.repeating` makes many
             text = (text + made.choice(("", "\n", ";", " ", "|"))) * (
-                made.choice((1_000, 10_000, LARGEST)) // (len(text) + 1) + 1
+                made.choice((1_000, 10_000, MAX_TEXT_CHARS)) // (len(text) + 1) + 1
             )
-        return text[:LARGEST]
+        return text[:MAX_TEXT_CHARS]
 
     def command(self, made: random.Random) -> str:
         """Return a command of the corpus."""
@@ -87,7 +87,7 @@ class Reading:
 
     def slow(self, text: str, policy: Policy, took: float) -> str:
         """Return an error if `took` seconds are too long; else an empty string."""
-        most = FIRST + EACH * len(text)
+        most = BASE_CPU_S + CPU_S_PER_CHAR * len(text)
         return f"it takes {took:.1f} s for {len(text):,} characters, and may take {most:.1f}" if took > most else ""
 
     def wrong(self, text: str) -> str:
@@ -101,7 +101,7 @@ class Reading:
             for finding in verdict.findings:
                 if not 0 <= finding.start <= finding.end <= len(text):
                     return f"{finding.rule} points outside of the text: {finding.start}, {finding.end}"
-        return _find_misjudgement(text) if len(text) <= _JUDGED else ""
+        return _find_misjudgement(text) if len(text) <= _MAX_JUDGED_CHARS else ""
 
 
 def _find_misjudgement(text: str) -> str:
@@ -111,7 +111,7 @@ def _find_misjudgement(text: str) -> str:
         return f"it is {'harmless' if wanted else 'not harmless'}, and the verdict is {verdict.decision.value}"
     # bash has run a line before it reads the next: nothing after it can undo it or prevent it from being run
     verdict = check(f"{_REFUSED}\n{text}", cwd=PROJECT)
-    if verdict.decision is not Decision.REFUSE or verdict.rule not in (_RULE, _BEYOND):
+    if verdict.decision is not Decision.REFUSE or verdict.rule not in (_RULE, _INCOMPLETE_RULE):
         return f"behind `{_REFUSED}` the verdict is {verdict.decision.value} ({verdict.rule})"
     return ""
 

@@ -8,13 +8,13 @@ import json
 import random
 import time
 
-from fuzz.reading import LARGEST, Reading
+from fuzz.reading import MAX_TEXT_CHARS, Reading
 from nacre import check
 from nacre.policy.policy import Policy
 
-LONG = 3.0
+RETIME_CPU_S = 3.0
 """CPU seconds from which on a text is timed again."""
-TIMES = 12
+MAX_SLOWDOWN = 12
 """Maximum ratio to the time for the same number of characters of the simplest commands, measured on the same machine at
 the same moment: most texts take less than three times as long, and quadratic ones far more."""
 _PLAIN = "echo a; "
@@ -74,7 +74,7 @@ _PLACES = (
 _ARRAY = f"a=({' '.join(f'v{number}' for number in range(5000))});"
 _VALUES = "".join(f"b&&x=/v{number};" for number in range(100))
 _NAMES = "".join(f"v{number}=1;" for number in range(2000))
-_AT_HOME = (
+_COSTLY_IN_CONTEXT = (
     ("case $x in ", "a)v№=1;&", "esac"), ("case $x in ", "a)v№=1;;&", "esac"), ("case $x in ", "a)v№=1;;", "esac"),
     ("case $x in ", "a)b > f№;;", "esac"), ("case $x in ", "a)b > f№;&", "esac"),
     ("case $x in ", "a)f№()(:);&", "esac"), ("case $x in ", "a)alias a№=b;&", "esac"),
@@ -109,12 +109,12 @@ class Repeating(Reading):
     def invent(self, seed: int) -> str:
         made = random.Random(seed)
         if made.random() < 0.2:
-            before, piece, after = made.choice(_AT_HOME)
-            room = made.choice((5_000, 25_000, LARGEST)) if len(before) < 1_000 else LARGEST
+            before, piece, after = made.choice(_COSTLY_IN_CONTEXT)
+            room = made.choice((5_000, 25_000, MAX_TEXT_CHARS)) if len(before) < 1_000 else MAX_TEXT_CHARS
             return json.dumps([(before, 1), (piece, (room - len(before) - len(after)) // len(piece)), (after, 1)])
         before, after = made.choice(_PLACES)
         pairs = made.sample(_PAIRS, made.choice((1, 1, 1, 2, 3)))
-        room = made.choice((1_000, 10_000, LARGEST, LARGEST, LARGEST)) - len(before) - len(after)
+        room = made.choice((1_000, 10_000, MAX_TEXT_CHARS, MAX_TEXT_CHARS, MAX_TEXT_CHARS)) - len(before) - len(after)
         middle = made.choice(("", "", "x", self.command(made), "rm -rf /tmp/x"))
         if made.random() < 0.5:
             opens, closes = "".join(a for a, _ in pairs), "".join(b for _, b in reversed(pairs))
@@ -127,14 +127,14 @@ class Repeating(Reading):
         return json.dumps([(before, 1), *run, (after, 1)], ensure_ascii=False)
 
     def wrong(self, case: str) -> str:
-        return super().wrong(whole(json.loads(case)))
+        return super().wrong(join_pieces(json.loads(case)))
 
     def slow(self, text: str, policy: Policy, took: float) -> str:
-        if took < LONG:
+        if took < RETIME_CPU_S:
             return super().slow(text, policy, took)
         took = min(took, _time(text, policy))  # a busy machine must not cause a failure
-        plain = max(_time((_PLAIN * LARGEST)[: len(text)], policy), LONG / TIMES)
-        if took < LONG or took < TIMES * plain:
+        plain = max(_time((_PLAIN * MAX_TEXT_CHARS)[: len(text)], policy), RETIME_CPU_S / MAX_SLOWDOWN)
+        if took < RETIME_CPU_S or took < MAX_SLOWDOWN * plain:
             return ""
         return f"it takes {took:.1f} s for {len(text):,} characters, and the plainest commands take {plain:.1f}"
 
@@ -145,8 +145,8 @@ def _time(text: str, policy: Policy) -> float:
     return time.process_time() - start
 
 
-def whole(pieces: list[tuple[str, int]]) -> str:
-    return "".join(map(_repeat_piece, pieces))[:LARGEST]
+def join_pieces(pieces: list[tuple[str, int]]) -> str:
+    return "".join(map(_repeat_piece, pieces))[:MAX_TEXT_CHARS]
 
 
 def _repeat_piece(each: tuple[str, int]) -> str:

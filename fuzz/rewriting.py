@@ -24,14 +24,14 @@ _BETWEEN = "\x1e"
 
 
 @cache
-def whole() -> list[str]:
+def list_complete_commands() -> list[str]:
     """Return the commands that can be followed by others: nothing is left open at their end."""
-    return [command for command in commands() if _is_whole(command)]
+    return [command for command in commands() if _is_complete(command)]
 
 
 class Rewriting:
     def __init__(self) -> None:
-        self._commands = whole()
+        self._commands = list_complete_commands()
 
     def close(self) -> None:
         pass
@@ -59,12 +59,12 @@ def differs(command: str, before: Verdict, text: str) -> str:
     stricter = after.decision.strictness > before.decision.strictness
     if before.decision is after.decision or after.rule == "too-complex":
         return ""
-    if stricter and any(each in text for each in _PERHAPS):
+    if stricter and any(each in text for each in _TRUE_CONDITIONS):
         return ""
     return f"{command!r} is {before.decision} ({before.rule}), and {text!r} is {after.decision} ({after.rule})"
 
 
-def _is_whole(command: str) -> bool:
+def _is_complete(command: str) -> bool:
     script = read(command, cwd=_CWD, home="/home/dev")
     ends = (
         command.rstrip() == command and not command.endswith(("\\", "&")) and "<<" not in command and "#" not in command
@@ -80,8 +80,8 @@ def steps(text: str) -> Iterator[str]:
     """Yield every result of one rewriting step, other than rewritten words."""
     if _is_plain(text):
         yield from (wrapper + text for wrapper in _WRAPPERS)
-    yield from (_run(around, text) for around in _texts(text))
-    yield from (around.replace("@@", text) for around in _surroundings(text))
+    yield from (_run(template, text) for template in _texts(text))
+    yield from (template.replace("@@", text) for template in _surroundings(text))
 
 
 def _rewrite_command(text: str, made: random.Random) -> str:
@@ -109,7 +109,7 @@ def _run(template: str, text: str) -> str:
 
 
 def _surroundings(text: str) -> tuple[str, ...]:
-    return _AROUND_LINES if text.endswith(("\n", ";")) or "#" in text else _AROUND + _AROUND_LINES
+    return _LINE_TEMPLATES if text.endswith(("\n", ";")) or "#" in text else _INLINE_TEMPLATES + _LINE_TEMPLATES
 
 
 def _rewrite_word(word: str, made: random.Random) -> str:
@@ -136,15 +136,15 @@ _WRAPPERS = (
     "ionice -c 3 ", "sudo env A=1 nice -n 5 timeout 5 ",
 )  # fmt: skip
 """Wrappers that run the words that follow without changing their effect."""
-_PERHAPS = ("cd . && ", "[ -n x ] && ", "echo hi && ")
+_TRUE_CONDITIONS = ("cd . && ", "[ -n x ] && ", "echo hi && ")
 """Conditions before the command. It may then not be the first to run (`cd . && D=build; rm -rf "$D"/*`), so the verdict
 may be stricter, but never laxer."""
-_AROUND_LINES = (
+_LINE_TEMPLATES = (
     "{\n@@\n}", "(\n@@\n)", "if true; then\n@@\nfi", "\n@@", "true; @@", "true && @@", "for i in 1; do\n@@\ndone",
     ":;@@", "  @@", "while true; do\n@@\nbreak; done", "f() {\n@@\n}; f", "case x in x)\n@@\nesac",
-    *(f"{each}@@" for each in _PERHAPS),
+    *(f"{each}@@" for each in _TRUE_CONDITIONS),
 )  # fmt: skip
-_AROUND = (
+_INLINE_TEMPLATES = (
     "{ @@; }", "( @@ )", "if true; then @@; fi", "@@  ", "@@\n", "@@;", "@@ # as it should be", "@@; true",
     "for i in 1; do @@; done", "while true; do @@; break; done", "case x in x) @@;; esac", "f() { @@; }; f",
     "! { @@; }", "until false; do @@; break; done", "false || { @@; }",

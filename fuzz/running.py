@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.doer import FILES, STUBS, Doer
+from fuzz.script_generator import FILES, STUBS, ScriptGenerator
 from nacre.shell import Command, read
 from nacre.shell.symbolic import glob_to_regex, has_glob, is_literal, to_source, with_unknowns_empty
 
@@ -61,7 +61,7 @@ class Running:
         shutil.rmtree(self._place, ignore_errors=True)
 
     def invent(self, seed: int) -> str:
-        return Doer(seed).script()
+        return ScriptGenerator(seed).script()
 
     def wrong(self, text: str) -> str:
         """Return a call by bash that nacre did not foresee; empty if there is none."""

@@ -84,7 +84,7 @@ class Config:
         before = {name: os.environ.get(name) for name in ("HOME", "XDG_CONFIG_HOME")}
         os.environ.update(HOME=str(self._home), XDG_CONFIG_HOME=str(self._home / ".config"))
         try:
-            return self._wrong(given)
+            return self._find_loosened(given)
         except InvalidConfig as error:
             named = any(str(self._files[name]) in str(error) for name in given)
             return "" if named else f"the error names no file: {error}"
@@ -96,7 +96,7 @@ class Config:
             for name, value in before.items():
                 os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
-    def _wrong(self, given: dict[str, bytes]) -> str:
+    def _find_loosened(self, given: dict[str, bytes]) -> str:
         if "user" in given:
             self._files["user"].write_bytes(given["user"])
         alone = load(self._project, env={}, lines=True)
@@ -105,13 +105,18 @@ class Config:
             self._files[name].write_bytes(given[name])
         both = load(self._project, env={}, lines=True)
         ours = both.context(env={})
-        return _looser(alone, both) or _less_confined(mine, ours) or _more_is_allowed(alone.policy, both.policy)
+        return (
+            _find_loosened_setting(alone, both)
+            or _find_loosened_sandbox(mine, ours)
+            or _find_loosened_verdict(alone.policy, both.policy)
+        )
 
 
 def _toml(made: random.Random, table: str = "") -> bytes:
     lines = [f"[{table}]"] if table else []
     lines += [
-        f"{key.name} = {_to_toml(_some(key, made))}" for key in made.sample([*SETTINGS.values()], made.randrange(9))
+        f"{key.name} = {_to_toml(_choose_value(key, made))}"
+        for key in made.sample([*SETTINGS.values()], made.randrange(9))
     ]
     if made.random() < 0.5:
         lines.append(f"[{table}{'.' if table else ''}rules]")
@@ -119,16 +124,19 @@ def _toml(made: random.Random, table: str = "") -> bytes:
         lines += [f'"{id}" = {_to_toml(made.choice(DECISIONS))}' for id in (*ids, *made.choice(((), ("*",))))]
     if made.random() < 0.6:
         lines.append(f"[{table}{'.' if table else ''}permissions]")
-        lines += [f"{name} = {_to_toml(_some(LISTS[name], made))}" for name in made.sample([*LISTS], made.randrange(4))]
+        lines += [
+            f"{name} = {_to_toml(_choose_value(LISTS[name], made))}"
+            for name in made.sample([*LISTS], made.randrange(4))
+        ]
     return "\n".join(lines).encode() + b"\n"
 
 
 def _json(made: random.Random) -> bytes:
-    lists = {name: _some(LISTS[name], made) for name in made.sample([*LISTS], made.randrange(4))}
+    lists = {name: _choose_value(LISTS[name], made) for name in made.sample([*LISTS], made.randrange(4))}
     return b"// mine\n" + json.dumps({"permissions": lists, "model": "x"}).encode()
 
 
-def _some(key: Setting, made: random.Random) -> Any:
+def _choose_value(key: Setting, made: random.Random) -> Any:
     return made.choice(key.choices or _VALUES[key.kind])
 
 
@@ -136,7 +144,7 @@ def _to_toml(value: Any) -> str:
     return json.dumps(value)  # TOML has the same notation
 
 
-def _looser(before: Loaded, after: Loaded) -> str:
+def _find_loosened_setting(before: Loaded, after: Loaded) -> str:
     """Return a setting that a project has made less strict, by the order of that setting; empty if there is none."""
     for name in _USERS:
         if before.get(name) != after.get(name):
@@ -162,13 +170,13 @@ def _decision_of(policy: Policy, id: str) -> Decision:
     return policy.decisions.get(id, Decision.ALLOW if rule.optional else policy.decisions.get("*", rule.decision))
 
 
-def _less_confined(before: ToolContext, after: ToolContext) -> str:
+def _find_loosened_sandbox(before: ToolContext, after: ToolContext) -> str:
     """Return a restriction of the sandbox that a project has loosened; empty if there is none."""
     if ACCESS.index(after.access) < ACCESS.index(before.access):
         return f"a project has changed access from {before.access} to {after.access}"
     if _is_confined(before):
         for name in ("network", "unix_sockets", "writable"):
-            was, now = (_reach(getattr(each, name)) for each in (before, after))
+            was, now = (_to_reachable_set(getattr(each, name)) for each in (before, after))
             if was is not None and (now is None or not now <= was):
                 return f"a project has opened {name}: {was} is {now}"
     for name in _COSTS:
@@ -182,14 +190,14 @@ def _is_confined(context: ToolContext) -> bool:
     return context.access != ACCESS[0]
 
 
-def _reach(value: Any) -> set[Any] | None:
+def _to_reachable_set(value: Any) -> set[Any] | None:
     """Return the set of what can be reached; None: everything."""
     if isinstance(value, bool):
         return None if value else set()
     return {value} if isinstance(value, str) else {*value}
 
 
-def _more_is_allowed(before: Policy, after: Policy) -> str:
+def _find_loosened_verdict(before: Policy, after: Policy) -> str:
     if before == after:
         return ""
     for command in _COMMANDS:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Case = str | bytes
-SLOW = 60
+MAX_CPU_S = 60
 """CPU seconds that no case may take; CPU time, so that a busy machine does not cause a failure."""
-STUCK = 300
+MAX_WALL_S = 300
 """Wall-clock limit in seconds, for cases that wait."""
 
 
@@ -52,7 +52,7 @@ class Kind:
 
 TARGETS = {
     "reading": Kind("fuzz.reading:Reading", 120),
-    "guessing": Kind("fuzz.guessing:Guessing", 200),
+    "guessing": Kind("fuzz.hypothesis_texts:HypothesisTexts", 200),
     "repeating": Kind("fuzz.repeating:Repeating", 12),
     "rewriting": Kind("fuzz.rewriting:Rewriting", 130),
     "running": Kind("fuzz.running:Running", 87),
@@ -105,11 +105,11 @@ def verdict(target: Target, case: Case) -> str:
     """Return what is wrong with the handling of a case, including an exception and a timeout; empty if nothing is."""
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"it takes more than {SLOW} s of CPU time, or {STUCK} s in all")
+        raise TimeoutError(f"it takes more than {MAX_CPU_S} s of CPU time, or {MAX_WALL_S} s in all")
 
     before = [(number, signal.signal(number, late)) for number in (signal.SIGALRM, signal.SIGPROF)]
-    signal.alarm(STUCK)
-    signal.setitimer(signal.ITIMER_PROF, SLOW)
+    signal.alarm(MAX_WALL_S)
+    signal.setitimer(signal.ITIMER_PROF, MAX_CPU_S)
     try:
         return target.wrong(case)
     except Exception:

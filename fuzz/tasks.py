@@ -30,12 +30,12 @@ _ID = "bash-0123abcd"
 _CAP = 400
 _STREAM = b"".join(b"line %d\n" % number for number in range(60)) + "grüße, 日本\n".encode() * 20
 _NOTE = b"\n[nacre: some bytes left out]\n"
-_ASKED = {
+_TASK_FIELDS = {
     "version": 1, "id": _ID, "kind": "background", "command": "make", "description": "all of it", "cwd": "/",
     "created": 1.0, "owner": {"uid": 0, "pid": 999997, "conversation": "c"}, "timeout": None, "access": "unrestricted",
     "enforced": [], "cap": _CAP, "stdin": False, "detached": True,
 }  # fmt: skip
-_BEGUN = {"boot": "x", "keeper": [999998, 1], "pid": 999999, "started": 1, "pgid": 999999, "tag": 7}
+_PROCESS_FIELDS = {"boot": "x", "keeper": [999998, 1], "pid": 999999, "started": 1, "pgid": 999999, "tag": 7}
 _VALUES: tuple[object, ...] = (
     -1,
     -7.5,
@@ -57,7 +57,7 @@ _VALUES: tuple[object, ...] = (
     "\ud800",
 )
 """Replacement values for a field."""
-_AGAIN = 100
+_MAX_READS = 100
 """Maximum number of reads of one log."""
 
 
@@ -84,7 +84,7 @@ class Tasks:
         if made.random() < 0.3:
             case |= {"since": 0, "lines": None, "limit": made.choice((1 << 20, 64)), "kept": kept}
         else:
-            files = {name: _worse(name, data, made) for name, data in files.items() if made.random() < 0.95}
+            files = {name: _damage_file(name, data, made) for name, data in files.items() if made.random() < 0.95}
         return json.dumps(case | {"files": {name: data.decode("latin-1") for name, data in files.items()}}).encode()
 
     def wrong(self, case: bytes) -> str:
@@ -101,20 +101,22 @@ class Tasks:
         if [task.id for task in found] != ([_ID] if TASK in files else []):
             return f"{[task.id for task in found]} are there"
         for task in found:
-            if said := _untrue(task, files) or self._misread(store, task, given, files):
+            if said := _find_untrue_fact(task, files) or self._find_misread(store, task, given, files):
                 return said
         return ""
 
-    def _misread(self, store: Store, task: Task, given: dict[str, Any], files: dict[str, bytes]) -> str:
+    def _find_misread(self, store: Store, task: Task, given: dict[str, Any], files: dict[str, bytes]) -> str:
         intact = given.get("kept")
         read: list[list[Any]] = []
         since = given["since"]
-        for _ in range(_AGAIN):
+        for _ in range(_MAX_READS):
             try:
                 output = store.output(task.id, since=since, lines=given["lines"], limit=given["limit"])
             except NacreError as error:
                 return f"it is not damaged, and cannot be read: {error}" if intact else ""
-            if said := _untrue(output.task, files) or _strange(output, since, given["lines"], files):
+            if said := _find_untrue_fact(output.task, files) or _find_wrong_output(
+                output, since, given["lines"], files
+            ):
                 return said
             if output.data:
                 read.append([output.start, output.data])
@@ -161,7 +163,12 @@ def _ended_files(made: random.Random, kept: list[list[int]], parts: list[tuple[i
         "out_of_memory": False, "running": [{"pid": 6, "pgid": 5, "command": "sleep 9"}],
         "log": {"bytes": end, "dropped": end - sum(len(data) for _, data in parts), "pieces": pieces, "problem": ""},
     }  # fmt: skip
-    return {TASK: _json(_ASKED), PROCESS: _json(_BEGUN), STATUS: _json(status), LOG: log + b"[nacre: exit 0]\n"}
+    return {
+        TASK: _json(_TASK_FIELDS),
+        PROCESS: _json(_PROCESS_FIELDS),
+        STATUS: _json(status),
+        LOG: log + b"[nacre: exit 0]\n",
+    }
 
 
 def _lost_files(kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[str, bytes]:
@@ -169,10 +176,10 @@ def _lost_files(kept: list[list[int]], parts: list[tuple[int, bytes]]) -> dict[s
     files = {LOG if start == 0 else segment_name(start): data for start, data in parts}
     if len(parts) > 1:
         files[LOG] += _NOTE
-    return {TASK: _json(_ASKED), PROCESS: _json(_BEGUN), **files}
+    return {TASK: _json(_TASK_FIELDS), PROCESS: _json(_PROCESS_FIELDS), **files}
 
 
-def _worse(name: str, data: bytes, made: random.Random) -> bytes:
+def _damage_file(name: str, data: bytes, made: random.Random) -> bytes:
     if made.random() < 0.5:
         return damage_bytes(data, made)
     if not name.endswith(".json") or made.random() < 0.5:
@@ -218,7 +225,7 @@ def _loads(data: bytes) -> Any:
         return None
 
 
-def _untrue(task: Task, files: dict[str, bytes]) -> str:
+def _find_untrue_fact(task: Task, files: dict[str, bytes]) -> str:
     """Return a fact of the task that is not in its files; empty if there is none."""
     json.dumps(task.to_dict(), allow_nan=False)
     if task.id != _ID or not task.summary:
@@ -241,7 +248,7 @@ def _untrue(task: Task, files: dict[str, bytes]) -> str:
     return ""
 
 
-def _strange(output: Output, since: int, lines: int | None, files: dict[str, bytes]) -> str:
+def _find_wrong_output(output: Output, since: int, lines: int | None, files: dict[str, bytes]) -> str:
     """Return output that is not in the log or is counted wrongly; empty if there is none."""
     if min(output.start, output.dropped, output.skipped) < 0 or output.cursor != output.start + len(output.data):
         return f"from {output.start}, {output.dropped} dropped, {output.skipped} skipped, up to {output.cursor}"

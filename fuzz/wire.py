@@ -62,7 +62,7 @@ class Wire:
             return made.randbytes(made.randrange(200))
         message = _message(fields)
         for _ in range(made.choice((1, 1, 1, 3))):
-            message = _worse(message, made)
+            message = _damage_message(message, made)
         return message
 
     def wrong(self, case: str | bytes) -> str:
@@ -193,7 +193,7 @@ def _find_lost_field(fields: dict[str, Any]) -> str:
     return ""
 
 
-def _worse(message: bytes, made: random.Random) -> bytes:
+def _damage_message(message: bytes, made: random.Random) -> bytes:
     if made.random() < 0.6:
         fields = message.split(b"\0")
         fields[made.randrange(len(fields))] = made.choice(_DAMAGED)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fuzz.reading import LARGEST
-from fuzz.repeating import whole
+from fuzz.reading import MAX_TEXT_CHARS
+from fuzz.repeating import join_pieces
 from fuzz.target import TARGETS, attack
 from nacre import check
 from nacre.base.frozen import replace
@@ -371,12 +371,12 @@ def test_fuzzer_detects_text_that_takes_too_long_for_its_size(
     for module in ("reading", "repeating"):
         monkeypatch.setattr(f"fuzz.{module}.time", clock)
         monkeypatch.setattr(f"fuzz.{module}.check", clock.check)
-    case = json.dumps([("l" if found else "", 1), (piece, LARGEST // len(piece) - 1), ("s", 1)])
+    case = json.dumps([("l" if found else "", 1), (piece, MAX_TEXT_CHARS // len(piece) - 1), ("s", 1)])
     assert bool(TARGETS["repeating"].load_target().wrong(case)) is found
 
 
 def test_repeating_fuzz_cases_are_mostly_large_with_varied_surroundings() -> None:
     target = TARGETS["repeating"].load_target()
     cases = [json.loads(target.invent(seed)) for seed in range(300)]
-    assert sum(len(whole(case)) >= 90_000 for case in cases) > 150
+    assert sum(len(join_pieces(case)) >= 90_000 for case in cases) > 150
     assert len({(case[0][0], case[-1][0]) for case in cases}) > 50

@@ -40,7 +40,7 @@ def find_miscount(captured: Captured, data: bytes, limit: int) -> str:
     return ""
 
 
-def strange(shaped: ShapedText, captured: Captured) -> str:
+def find_difference(shaped: ShapedText, captured: Captured) -> str:
     """Return how the text made of plain output differs from that output; empty if it does not."""
     if shaped.binary:
         return f"it is text, and taken for binary ({shaped.binary})"

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 _MAX_COMMAND_CHARS = 256 * 1024
 """Maximum length of a command, in characters."""
-_OF_CURSOR = ("beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse")
-_OF_GEMINI = (
+_CURSOR_EVENTS = ("beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse")
+_GEMINI_EVENTS = (
     "BeforeTool AfterTool BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection PreCompress".split()
 )
-_ASKING = ("default", "acceptEdits", "plan")
+_ASKING_MODES = ("default", "acceptEdits", "plan")
 """Modes of Claude Code in which a person is prompted."""
 UNCLEAR, ELSE = "unclear", "something else"
 
@@ -30,15 +30,15 @@ class Call(NamedTuple):
 
 def parse_payload(payload: bytes) -> Call | str:
     try:
-        fields = json.loads(payload.decode(), object_pairs_hook=_once, parse_constant=_no_number)
+        fields = json.loads(payload.decode(), object_pairs_hook=_reject_duplicate_keys, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return UNCLEAR
     if not isinstance(fields, dict):
         return UNCLEAR
     event = fields.get("hook_event_name")
-    if "cursor_version" in fields or event in _OF_CURSOR:
+    if "cursor_version" in fields or event in _CURSOR_EVENTS:
         return _from_cursor(fields, event)
-    if event in _OF_GEMINI:
+    if event in _GEMINI_EVENTS:
         return _from_gemini(fields) if event == "BeforeTool" else ELSE
     codex = "turn_id" in fields or "model" in fields
     if "hook_event_name" not in fields or not (codex or "session_id" in fields) or not isinstance(event, str):
@@ -48,7 +48,7 @@ def parse_payload(payload: bytes) -> Call | str:
     given = _input(fields, "Bash", "Monitor")
     if isinstance(given, dict) and fields["tool_name"] == "Monitor" and "command" not in given:
         return ELSE
-    return _call(given, fields.get("cwd"), asks=not codex and fields.get("permission_mode") in _ASKING)
+    return _call(given, fields.get("cwd"), asks=not codex and fields.get("permission_mode") in _ASKING_MODES)
 
 
 def _from_cursor(fields: dict[str, Any], event: object) -> Call | str:
@@ -98,12 +98,12 @@ def _call(given: dict[str, Any] | str, cwd: object, *, asks: bool) -> Call | str
     return Call(command, cwd, asks) if isinstance(cwd, str) and "\0" not in cwd else UNCLEAR
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("duplicate key")
     return found
 
 
-def _no_number(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not valid JSON")

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from fuzz.reading import PIECES, SIGNS, Reading
 
 _BATCH = 50
-_LEAST = 6
+_MIN_TEXT_CHARS = 6
 """Minimum length of a text, in characters."""
-_ROUNDS = 20
+_MAX_DRAWS = 20
 """Maximum number of requests for more texts: hypothesis repeats itself, and begins with small ones."""
-_SAID = ("a", "rm", "-rf", "/", "~", "$x", '"$@"', "x=1", "1", "*", "{a,b}", "git", "push", "in", "''")
-_WORDS = st.sampled_from(_SAID)
+_SAMPLE_WORDS = ("a", "rm", "-rf", "/", "~", "$x", '"$@"', "x=1", "1", "*", "{a,b}", "git", "push", "in", "''")
+_WORDS = st.sampled_from(_SAMPLE_WORDS)
 _TOKENS = st.one_of(st.sampled_from(PIECES), st.sampled_from(SIGNS), _WORDS)
 _NESTS = (
     "$(%s)", "(%s)", "{ %s; }", '"%s"', "'%s'", "`%s`", "$((%s))", "${x:-%s}", "${x/%s/y}", "[[ %s ]]", "a[%s]=1",
@@ -33,25 +33,27 @@ def _nested_strategy(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.sampled_from(_NESTS).flatmap(fill_form)
 
 
-def _long(number: int) -> str:
+def _make_long_text(number: int) -> str:
     """Return a few kilobytes, generated from a seed that hypothesis chooses: drawing each character would take a
     second."""
     made = random.Random(number)
-    parts = made.choice((SIGNS + "ab1 ", PIECES, (*PIECES, *SIGNS, *_SAID), tuple(f"{each} " for each in _SAID)))
+    parts = made.choice(
+        (SIGNS + "ab1 ", PIECES, (*PIECES, *SIGNS, *_SAMPLE_WORDS), tuple(f"{each} " for each in _SAMPLE_WORDS))
+    )
     return made.choice(("", " ")).join(made.choices(parts, k=made.randint(100, 1_500)))
 
 
 _TEXTS = st.one_of(
-    st.text(min_size=_LEAST),
-    st.binary(min_size=_LEAST, max_size=500).map(lambda data: data.decode(errors="surrogateescape")),
+    st.text(min_size=_MIN_TEXT_CHARS),
+    st.binary(min_size=_MIN_TEXT_CHARS, max_size=500).map(lambda data: data.decode(errors="surrogateescape")),
     st.lists(_TOKENS, min_size=5, max_size=60).map("".join),
     st.lists(_TOKENS, min_size=5, max_size=60).map(" ".join),
     st.recursive(_WORDS, _nested_strategy, max_leaves=25),
-    *(st.integers(first, 2**62).map(_long) for first in range(3)),
+    *(st.integers(first, 2**62).map(_make_long_text) for first in range(3)),
 )
 
 
-class Guessing(Reading):
+class HypothesisTexts(Reading):
     """Cases are generated in batches, each from one seed of hypothesis."""
 
     def __init__(self) -> None:
@@ -68,8 +70,8 @@ class Guessing(Reading):
 def _draw_texts(number: int) -> list[str]:
     """Return distinct texts of at least the minimum length."""
     found: dict[str, None] = {}
-    for turn in range(_ROUNDS):
-        _draw(found, number * _ROUNDS + turn)
+    for turn in range(_MAX_DRAWS):
+        _draw(found, number * _MAX_DRAWS + turn)
         if len(found) >= _BATCH:
             return list(found)[-_BATCH:]  # the first texts are the same every time
     raise AssertionError(f"hypothesis has generated only {len(found)} of {_BATCH} texts")
@@ -86,7 +88,7 @@ def _draw(found: dict[str, None], number: int) -> None:
     )
     @given(_TEXTS)
     def take(text: Any) -> None:
-        if len(text.strip()) >= _LEAST and len(found) < 2 * _BATCH:
+        if len(text.strip()) >= _MIN_TEXT_CHARS and len(found) < 2 * _BATCH:
             found[text] = None
 
     take()

@@ -16,7 +16,7 @@ STUBS = ("alpha", "beta", "gamma", "delta")
 """`beta` fails; `gamma` prints its arguments, `delta` the name of a stub."""
 FILES = ("a.txt", "b.txt", "c d.txt", "sub/e.txt", "sub/f.log")
 """Existing files, for globs."""
-_DEEPEST = 3
+_MAX_DEPTH = 3
 _MARK = re.compile("@([swcq])")
 _LINE = "⏎"
 
@@ -32,7 +32,7 @@ _INLINE_PIECES = [piece for piece in IDIOMS if _LINE not in piece]
 """Pieces that can stand in the middle of a line."""
 
 
-class Doer:
+class ScriptGenerator:
     """A generator of one script."""
 
     def __init__(self, seed: int) -> None:
@@ -80,7 +80,7 @@ class Doer:
         return self._any(text, f'"{text}"')
 
     def _word(self) -> str:
-        if self._depth < _DEEPEST and self._odds(0.12):
+        if self._depth < _MAX_DEPTH and self._odds(0.12):
             return self._substitution()
         return self._value()
 
@@ -151,7 +151,7 @@ class Doer:
         return text
 
     def _command(self) -> str:
-        if self._depth >= _DEEPEST or self._odds(0.3):
+        if self._depth >= _MAX_DEPTH or self._odds(0.3):
             return self._simple()
         if self._odds(0.25):
             return self._wrapped_command()
