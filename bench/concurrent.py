@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 
-from bench.foundation import asyncio_way
+from bench.foundation import run_with_asyncio
 from bench.measure import HERE, Row, ms
 from nacre import Bash
 from nacre.execution.finish import collect_result
@@ -108,7 +108,7 @@ class Count:
 
 async def main(way: str) -> None:
     if way == "asyncio":
-        told = await account(asyncio_way)
+        told = await account(run_with_asyncio)
     else:
         room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _FDS_PER_RUN
         bash = Bash() if way == "default" else Bash(max_running=min(RUNS, room))

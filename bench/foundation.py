@@ -15,7 +15,7 @@ from nacre.keeper.client.connection import KeeperConnection, keeper_connection
 ROUNDS = 300
 
 
-async def asyncio_way(text: str = "true") -> bytes:
+async def run_with_asyncio(text: str = "true") -> bytes:
     child = await asyncio.create_subprocess_exec(
         BASH, "-c", text,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -24,7 +24,7 @@ async def asyncio_way(text: str = "true") -> bytes:
     return out + err
 
 
-async def subprocess_way() -> None:
+async def run_with_subprocess() -> None:
     subprocess.run(
         [BASH, "-c", "true"], stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True, check=True
     )
@@ -34,8 +34,8 @@ async def latency(bash: Bash) -> list[Row]:
     rivals = {
         "nacre": time_call(lambda: bash.run("true")),
         "cold": time_call(lambda: bash.run(Request("true", env={"FOR": "this call only"}))),
-        "asyncio": time_call(asyncio_way),
-        "subprocess": time_call(subprocess_way),
+        "asyncio": time_call(run_with_asyncio),
+        "subprocess": time_call(run_with_subprocess),
     }
     floor = None
     try:
@@ -62,13 +62,16 @@ async def latency(bash: Bash) -> list[Row]:
     return rows
 
 
-async def in_a_row(bash: Bash) -> list[Row]:
+async def measure_sequential_runs(bash: Bash) -> list[Row]:
     async def fifty(way: Callable[[], Awaitable[object]]) -> None:
         for _ in range(50):
             await way()
 
     took = await medians(
-        {"nacre": time_call(lambda: fifty(lambda: bash.run("true"))), "asyncio": time_call(lambda: fifty(asyncio_way))},
+        {
+            "nacre": time_call(lambda: fifty(lambda: bash.run("true"))),
+            "asyncio": time_call(lambda: fifty(run_with_asyncio)),
+        },
         rounds=9,
         warm_up=1,
     )
@@ -141,7 +144,7 @@ async def many(bash: Bash) -> list[Row]:
     took = await medians(
         {
             "nacre": time_call(lambda: asyncio.gather(*(bash.run("sleep 1") for _ in range(500)))),
-            "asyncio": time_call(lambda: asyncio.gather(*(asyncio_way("sleep 1") for _ in range(500)))),
+            "asyncio": time_call(lambda: asyncio.gather(*(run_with_asyncio("sleep 1") for _ in range(500)))),
         },
         rounds=3,
         warm_up=0,
@@ -155,7 +158,7 @@ async def rows() -> list[Row]:
     await bash.run("true")
     return [
         *await latency(bash),
-        *await in_a_row(bash),
+        *await measure_sequential_runs(bash),
         *await bulk(bash),
         *await start_up(),
         *await many(bash),

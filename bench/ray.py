@@ -28,7 +28,7 @@ _QUEUED = 10_000
 _FLOOD = 200_000_000
 _WAITING = 1000
 _FIRST = 5
-_BEAT = 0.01
+_WAKE_INTERVAL_S = 0.01
 _IDLE = 0.05
 """CPU seconds per half second that count as idle: Ray's own threads need some."""
 
@@ -195,7 +195,7 @@ async def _queue(max_running: int | None) -> list[Row]:
     bash, cancel = Bash(engine=full, max_running=max_running), Cancel()
     await full.slots()
     before, used = _memory("self"), time.process_time()
-    beat = Beat()
+    delay_meter = LoopDelayMeter()
     runs = [asyncio.create_task(bash.run("true", ToolContext(cancel=cancel))) for _ in range(_QUEUED)]
     idle = False
     while not idle:
@@ -203,7 +203,7 @@ async def _queue(max_running: int | None) -> list[Row]:
         await asyncio.wait(runs, timeout=0.5)
         idle = time.process_time() - last < _IDLE
     took, grown = last - used, _memory("self") - before
-    stalled = await beat.stop()
+    stalled = await delay_meter.stop()
     cancel.cancel()
     await asyncio.gather(*runs)
     await full.aclose()
@@ -218,18 +218,18 @@ async def _queue(max_running: int | None) -> list[Row]:
     ]
 
 
-class Beat:
+class LoopDelayMeter:
     """Measures the worst delay of an event loop that is to wake every ten milliseconds."""
 
     def __init__(self) -> None:
         self._worst = 0.0
-        self._task = asyncio.create_task(self._go_on())
+        self._task = asyncio.create_task(self._measure())
 
-    async def _go_on(self) -> None:
+    async def _measure(self) -> None:
         while True:
             start = time.perf_counter()
-            await asyncio.sleep(_BEAT)
-            self._worst = max(self._worst, time.perf_counter() - start - _BEAT)
+            await asyncio.sleep(_WAKE_INTERVAL_S)
+            self._worst = max(self._worst, time.perf_counter() - start - _WAKE_INTERVAL_S)
 
     async def stop(self) -> float:
         self._task.cancel()

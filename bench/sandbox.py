@@ -18,7 +18,7 @@ _STANDBY_START_S = 0.004
 """Seconds until the next standby shell has been started."""
 
 
-def after_one_like_it(bash: Bash, ctx: ToolContext) -> Once:
+def time_second_run(bash: Bash, ctx: ToolContext) -> Once:
     """Time a command that follows one with the same access, as in a conversation."""
 
     async def once() -> float:
@@ -38,10 +38,10 @@ def _has(package: str) -> bool:
 async def rows() -> list[Row]:
     bash = Bash()
     rivals = {
-        "free": after_one_like_it(bash, ToolContext()),
-        "restricted": after_one_like_it(bash, ToolContext(access="restricted")),
-        "strict": after_one_like_it(bash, ToolContext(access="restricted", strict=True)),
-        "workspace": after_one_like_it(bash, ToolContext(access="workspace", working_dir=os.getcwd())),
+        "free": time_second_run(bash, ToolContext()),
+        "restricted": time_second_run(bash, ToolContext(access="restricted")),
+        "strict": time_second_run(bash, ToolContext(access="restricted", strict=True)),
+        "workspace": time_second_run(bash, ToolContext(access="workspace", working_dir=os.getcwd())),
         "bash": process(BASH, "-c", "true"),
     }
     sandlock = None

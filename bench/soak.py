@@ -34,7 +34,7 @@ GROWTH = 4_000_000, 2_000_000
 """Bytes by which ten thousand runs may grow the memory of the host and of the keeper: a few hundred per run."""
 COUNTED = {"fds": "descriptors", "threads": "threads", "children": "children", "zombies": "zombies"}
 _POLL_INTERVAL_S = 0.05
-_CALM = 5
+_IDLE_RUNS = 5
 _QUIET_TIMEOUT_S = 30.0
 
 
@@ -124,7 +124,7 @@ async def calm_down(bash: Bash, tasks: Tasks) -> None:
     last = await bash.run(Request("true", mode="background"))
     assert last.task is not None
     await tasks.wait(last.task.id, timeout=_QUIET_TIMEOUT_S)
-    for _ in range(_CALM):
+    for _ in range(_IDLE_RUNS):
         await asyncio.sleep(_POLL_INTERVAL_S)
         await bash.run("true")
     tasks.clean(older_than=0, keep_bytes=0, keep=0)

@@ -20,7 +20,7 @@ _STANDBY_START_S = 0.01
 _LISTED = 1000
 
 
-def _whole(bash: Bash, request: Request, ctx: ToolContext) -> Once:
+def _time_run(bash: Bash, request: Request, ctx: ToolContext) -> Once:
     async def once() -> float:
         await asyncio.sleep(_STANDBY_START_S)
         return await time_call(lambda: bash.run(request, ctx))()
@@ -47,7 +47,10 @@ async def _may_become_one(place: str) -> list[Row]:
     for access in ("unrestricted", "restricted"):
         ctx = ToolContext(output_dir=place, access=access)
         took = await medians(
-            {"not": _whole(bash, Request("true"), ctx), "may": _whole(bash, Request("true", yield_after=60), ctx)},
+            {
+                "not": _time_run(bash, Request("true"), ctx),
+                "may": _time_run(bash, Request("true", yield_after=60), ctx),
+            },
             ROUNDS,
         )
         goal = "≤ 1.5" if access == "unrestricted" else ""
@@ -64,8 +67,8 @@ async def _starts(place: str) -> list[Row]:
     foreground, background = Request(true), Request("exec sleep 2", mode="background")
     took = await medians(
         {
-            "foreground": _whole(bash, foreground, ctx),
-            "background": _whole(bash, background, ctx),
+            "foreground": _time_run(bash, foreground, ctx),
+            "background": _time_run(bash, background, ctx),
         },
         ROUNDS,
     )

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 
-from bench.foundation import asyncio_way
+from bench.foundation import run_with_asyncio
 from bench.measure import Answering, Floor, Once, Row, medians, ms, time_call
 from nacre import Bash
 
@@ -46,7 +46,7 @@ async def rows() -> list[Row]:
 async def _measure_with_workers(workers: int, bash: Bash) -> list[Row]:
     rivals: dict[str, Once] = {
         "nacre": time_call(lambda: batch(lambda: bash.run("true"), workers)),
-        "`asyncio.create_subprocess_exec().communicate()`": time_call(lambda: batch(asyncio_way, workers)),
+        "`asyncio.create_subprocess_exec().communicate()`": time_call(lambda: batch(run_with_asyncio, workers)),
     }
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(FileNotFoundError):  # no compiler, no C baseline: `foundation` reports that

@@ -67,12 +67,12 @@ def measure_peers(chosen: list[Peer], probes: list[str]) -> list[Findings]:
 
     def work(name: str, group: list[str]) -> None:
         with report_time(f"{name}: {' '.join(group)}"):
-            facts[name] |= run_warden(pythons[name], name, group)
+            facts[name] |= run_supervisor(pythons[name], name, group)
 
     if "echo" in probes:  # compile bytecode first, so that it is not part of the import time
         for name in pythons:
             with report_time(f"{name}: compiled"):
-                run_warden(pythons[name], name, ["newline"])
+                run_supervisor(pythons[name], name, ["newline"])
     jobs = [(name, group) for name in pythons for group in groups(probes)]
     measures = [PROBES[group[0]].measures for _, group in jobs]
     for name, group in itertools.compress(jobs, measures):
@@ -97,11 +97,11 @@ def report_time(what: str) -> Iterator[None]:
     say(f"{what}: {time.monotonic() - start:.1f} s")
 
 
-def run_warden(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
-    command = [sys.executable, "-m", "bench.peers.warden", python, name, *probes]
+def run_supervisor(python: str, name: str, probes: list[str]) -> dict[str, Facts]:
+    command = [sys.executable, "-m", "bench.peers.supervisor", python, name, *probes]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE)
     if done.returncode:  # a failure in one cell must not fail the whole run
-        return {probe: {"raised": f"the warden ended with {done.returncode}"} for probe in probes}
+        return {probe: {"raised": f"the supervisor ended with {done.returncode}"} for probe in probes}
     facts: dict[str, Facts] = json.loads(done.stdout)
     return facts
 

@@ -2,7 +2,7 @@
 
     python -m bench.peers.driver NAME PROBE… [--directory DIR] [--tell FD] [--mark SECONDS]
 
-Run by hand, it prints the lines, which shows what an adapter does. A peer may print anything: the warden passes a
+Run by hand, it prints the lines, which shows what an adapter does. A peer may print anything: the supervisor passes a
 separate descriptor for the lines. Exceptions of the peer are recorded as facts, too.
 """
 
@@ -40,7 +40,7 @@ def main() -> None:
     def tell(kind: str, **facts: object) -> None:
         os.write(asked.tell, json.dumps({"kind": kind, **facts}).encode() + b"\n")
         if kind == "note" and asked.tell != 1:
-            os.read(asked.tell, 1)  # wait until the warden has handled the note
+            os.read(asked.tell, 1)  # wait until the supervisor has handled the note
 
     start = time.perf_counter()
     adapter = cast("Adapter", importlib.import_module(f"bench.peers.adapters.{asked.name.replace('-', '_')}"))

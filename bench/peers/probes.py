@@ -28,18 +28,18 @@ HOST_LINE = "a line for the host"
 """Two such lines are in the driver's stdin, which stays open."""
 TIMEOUT = 2.0
 """Timeout in seconds for commands that never exit."""
-AMPLE = 10.0
+QUICK_TIMEOUT_S = 10.0
 """Timeout in seconds for commands that exit at once."""
 ECHOES = 50
 """Maximum number of measured `echo` commands."""
 PARALLEL_COMMANDS, FLOOD = 100, 50_000_000
-SETTLE = 1.0
+SETTLE_S = 1.0
 """Seconds after which processes that still exist count as left running."""
-REST = 0.5
+IDLE_WAIT_S = 0.5
 """Seconds to let a peer finish its work after a command."""
 SHOWN = 1000
 """Characters of an answer that are kept."""
-CANCELLED = 5.0
+CANCEL_TIMEOUT_S = 5.0
 """Seconds that a cancel may take to kill everything."""
 
 
@@ -51,7 +51,7 @@ class Scene:
     directory: Path
     mark: str
     announce: Callable[[str], None]
-    """Send a note to the warden in mid-probe, and wait until it was handled."""
+    """Send a note to the supervisor in mid-probe, and wait until it was handled."""
 
     @contextlib.asynccontextmanager
     async def shell(self) -> AsyncIterator[Shell]:
@@ -67,14 +67,14 @@ class Scene:
 async def echo(scene: Scene) -> Facts:
     start = time.perf_counter()
     async with scene.shell() as shell:
-        answer = await shell.run("echo hello", AMPLE)
+        answer = await shell.run("echo hello", QUICK_TIMEOUT_S)
         first = time.perf_counter() - start
         took = list[float]()
-        while len(took) < ECHOES and sum(took) < AMPLE:
+        while len(took) < ECHOES and sum(took) < QUICK_TIMEOUT_S:
             start = time.perf_counter()
-            await shell.run("echo hello", AMPLE)
+            await shell.run("echo hello", QUICK_TIMEOUT_S)
             took.append(time.perf_counter() - start)
-        await asyncio.sleep(REST)
+        await asyncio.sleep(IDLE_WAIT_S)
         scene.announce("resting")
         p95 = statistics.quantiles(took, n=20)[-1]
         return {"right": "hello" in answer.text, "first": first, "median": statistics.median(took), "p95": p95}
@@ -82,7 +82,7 @@ async def echo(scene: Scene) -> Facts:
 
 async def background(scene: Scene) -> Facts:
     async with scene.shell() as shell:
-        await shell.run("true", AMPLE)
+        await shell.run("true", QUICK_TIMEOUT_S)
         start = time.perf_counter()
         answer = await shell.run(f"sleep {scene.mark} & echo do''ne", TIMEOUT)
         took = time.perf_counter() - start
@@ -111,7 +111,7 @@ async def _timeout(scene: Scene, command: str) -> Facts:
             "late": took - TIMEOUT,
             "part": "part" in answer.text,
             "ended": answer.ended,
-            "left": await asyncio.to_thread(count_left, scene.mark, SETTLE),
+            "left": await asyncio.to_thread(count_left, scene.mark, SETTLE_S),
         }
         scene.announce("told " + answer.text[:300])
         return facts | {"next": await _works(shell)}
@@ -120,8 +120,8 @@ async def _timeout(scene: Scene, command: str) -> Facts:
 async def _works(shell: Shell) -> bool:
     """Return true if the same object still runs commands."""
     try:
-        async with asyncio.timeout(AMPLE):
-            return "again" in (await shell.run("echo again", AMPLE / 2)).text
+        async with asyncio.timeout(QUICK_TIMEOUT_S):
+            return "again" in (await shell.run("echo again", QUICK_TIMEOUT_S / 2)).text
     except Exception:
         return False
 
@@ -131,11 +131,11 @@ async def cancel(scene: Scene) -> Facts:
         loop, heard = asyncio.get_running_loop(), threading.Event()
 
         def interrupt() -> Facts:
-            _both_up(scene)
+            _wait_for_both(scene)
             start = time.perf_counter()
             loop.call_soon_threadsafe(task.cancel)
             loop.call_soon_threadsafe(heard.set)
-            remaining = count_left(scene.mark, CANCELLED)
+            remaining = count_left(scene.mark, CANCEL_TIMEOUT_S)
             took = time.perf_counter() - start
             if not heard.is_set():
                 scene.announce(f"blocked {remaining}")
@@ -147,10 +147,10 @@ async def cancel(scene: Scene) -> Facts:
 
 
 async def wait_to_be_killed(scene: Scene) -> Facts:
-    """Ask the warden to kill this process; it counts the processes that are left."""
+    """Ask the supervisor to kill this process; it counts the processes that are left."""
 
     def ask() -> None:
-        _both_up(scene)
+        _wait_for_both(scene)
         scene.announce("kill me")
 
     async with scene.shell() as shell:
@@ -159,8 +159,8 @@ async def wait_to_be_killed(scene: Scene) -> Facts:
     return {}
 
 
-def _both_up(scene: Scene) -> None:
-    end = time.monotonic() + AMPLE
+def _wait_for_both(scene: Scene) -> None:
+    end = time.monotonic() + QUICK_TIMEOUT_S
     while len(alive(scene.mark)) < 2:
         if time.monotonic() > end:
             raise RuntimeError("the command did not start")
@@ -199,28 +199,30 @@ async def bytes_(scene: Scene) -> Facts:
 
 async def exit_code(scene: Scene) -> Facts:
     async with scene.shell() as shell:
-        answer = await shell.run("(exit 73)", AMPLE)
+        answer = await shell.run("(exit 73)", QUICK_TIMEOUT_S)
         return {"told": answer.exit == 73 or "73" in answer.text, "text": answer.text[:SHOWN]}
 
 
 async def secret(scene: Scene) -> Facts:
     async with scene.shell() as shell:
-        inherited = await shell.run("[ -n \"$(printenv OPENAI_API_KEY)\" ] && echo 'it is' there || echo absent", AMPLE)
-        shown = await shell.run("echo $OPENAI_API_KEY", AMPLE)
+        inherited = await shell.run(
+            "[ -n \"$(printenv OPENAI_API_KEY)\" ] && echo 'it is' there || echo absent", QUICK_TIMEOUT_S
+        )
+        shown = await shell.run("echo $OPENAI_API_KEY", QUICK_TIMEOUT_S)
         return {"inherited": "it is there" in inherited.text, "shown": SECRET in shown.text}
 
 
 async def state(scene: Scene) -> Facts:
     async with scene.shell() as shell:
-        await shell.run("mkdir -p below; cd below; export PEER=kept", AMPLE)
-        answer = await shell.run('pwd; echo "<$PEER>"', AMPLE)
+        await shell.run("mkdir -p below; cd below; export PEER=kept", QUICK_TIMEOUT_S)
+        answer = await shell.run('pwd; echo "<$PEER>"', QUICK_TIMEOUT_S)
         return {"directory": "/below" in answer.text, "variable": "<kept>" in answer.text}
 
 
 async def flood(scene: Scene) -> Facts:
     async with scene.shell() as shell:
-        await shell.run("echo hello", AMPLE)
-        await asyncio.sleep(REST)
+        await shell.run("echo hello", QUICK_TIMEOUT_S)
+        await asyncio.sleep(IDLE_WAIT_S)
         scene.announce("resting")
         start = time.perf_counter()
         answer = await shell.run(f"head -c {FLOOD} /dev/zero | tr '\\0' x; echo", 20)
@@ -234,7 +236,7 @@ async def many(scene: Scene) -> Facts:
     objects = PARALLEL_COMMANDS if scene.adapter.SESSION else 1
     async with contextlib.AsyncExitStack() as stack:
         shells = [await stack.enter_async_context(scene.shell()) for _ in range(objects)]
-        await asyncio.gather(*(shell.run("true", AMPLE) for shell in shells))
+        await asyncio.gather(*(shell.run("true", QUICK_TIMEOUT_S) for shell in shells))
         start = time.perf_counter()
         answers = await asyncio.gather(
             *(shells[i % objects].run(f"sleep 0.2; echo 'number' {i}.", 20) for i in range(PARALLEL_COMMANDS)),
@@ -251,16 +253,16 @@ async def many(scene: Scene) -> Facts:
 
 async def _text(scene: Scene, command: str) -> str:
     async with scene.shell() as shell:
-        return (await shell.run(command, AMPLE)).text[:SHOWN]
+        return (await shell.run(command, QUICK_TIMEOUT_S)).text[:SHOWN]
 
 
 @dataclass(frozen=True)
 class Probe:
     run: Callable[[Scene], Awaitable[Facts]]
     limit: float = 15
-    """Seconds after which the warden records it as hung."""
+    """Seconds after which the supervisor records it as hung."""
     alone: bool = False
-    """True if it needs a process of its own, because of what the warden counts."""
+    """True if it needs a process of its own, because of what the supervisor counts."""
     measures: bool = False
     """True if it must run while nothing else runs."""
 

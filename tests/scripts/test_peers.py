@@ -16,7 +16,7 @@ import pytest
 import nacre
 from bench.peers import __main__ as command
 from bench.peers import venvs
-from bench.peers.__main__ import BLOCK, README, groups, run_warden, with_block
+from bench.peers.__main__ import BLOCK, README, groups, run_supervisor, with_block
 from bench.peers.probes import PROBES, Facts
 from bench.peers.tables import RACES, SPEED_COLUMNS, TABLES, Column, Findings, ahead, keepers, table, yes
 from bench.peers.venvs import ROOT, Peer, commit, interpreter, peers
@@ -31,7 +31,7 @@ COLUMN = Column("works", "tree", lambda facts: yes(facts["next"]))
 
 
 def measure_peer(name: str, *probes: str) -> dict[str, Facts]:
-    return run_warden(interpreter(peers()[name]), name, list(probes))
+    return run_supervisor(interpreter(peers()[name]), name, list(probes))
 
 
 @pytest.mark.linux
@@ -72,7 +72,9 @@ def test_exception_of_a_peer_is_recorded_and_the_next_probe_runs() -> None:
 
 @pytest.mark.linux
 def test_hanging_probe_is_recorded_and_the_next_one_runs() -> None:
-    impatient = "import bench.peers.probes as p, bench.peers.warden as w; p.PROBES['cat'] = p.Probe(p.cat, 0); w.main()"
+    impatient = (
+        "import bench.peers.probes as p, bench.peers.supervisor as s; p.PROBES['cat'] = p.Probe(p.cat, 0); s.main()"
+    )
     command = [sys.executable, "-c", impatient, sys.executable, "subprocess", "cat", "newline"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=HANG_TIMEOUT_S)
     facts = json.loads(done.stdout)

@@ -1,6 +1,6 @@
 """Supervise a peer: run its driver in a separate process, time it out, and kill everything that it has left running.
 
-    python -m bench.peers.warden PYTHON NAME PROBE…      → one JSON object: the facts by probe
+    python -m bench.peers.supervisor PYTHON NAME PROBE…      → one JSON object: the facts by probe
 
 There is one such process per run, because it is a child subreaper: its descendants are the processes that the peer
 started, even if they were orphaned. A probe that hangs is recorded; the probes after it get a new driver.
@@ -24,15 +24,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.peers.probes import HOST_LINE, PROBES, SECRET, SETTLE, Facts
+from bench.peers.probes import HOST_LINE, PROBES, SECRET, SETTLE_S, Facts
 from bench.peers.processes import count_left, descendants, peak, reset_peak, resident
 
 ROOT = Path(__file__).parents[2]
-LOADING = 120.0
+IMPORT_TIMEOUT_S = 120.0
 """Time limit for importing a peer, in seconds."""
-LEAVING = 3.0
+EXIT_TIMEOUT_S = 3.0
 """Time that its process gets to exit, in seconds."""
-TICK = 0.05
+POLL_INTERVAL_S = 0.05
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
@@ -56,7 +56,7 @@ class Visit:
         self._mark = f"300.{secrets.randbelow(10**6):06}"
         self._facts: dict[str, Facts] = {}
         self._probe, self._ahead = probes[0], set(probes)
-        self._allow(LOADING)
+        self._allow(IMPORT_TIMEOUT_S)
         self._common: Facts = {}
         self._before, self._own, self._most, self._samples = 0, 0, 0, False
         self._marks: dict[str, str] = {}
@@ -100,7 +100,7 @@ class Visit:
         rest = b""
         while self._ahead:
             over = self._driver.poll() is not None
-            if select.select([self._lines], [], [], 0 if over else TICK)[0]:
+            if select.select([self._lines], [], [], 0 if over else POLL_INTERVAL_S)[0]:
                 data = self._receive()
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
@@ -167,7 +167,7 @@ class Visit:
             case "kill":
                 self._driver.kill()
                 self._driver.wait()
-                self._facts[self._probe] = {"left": count_left(self._marks[self._probe], SETTLE)}
+                self._facts[self._probe] = {"left": count_left(self._marks[self._probe], SETTLE_S)}
                 self._finish()
             case "blocked":
                 self._facts[self._probe] = {"left": int(note.split()[1]), "blocked": True}
@@ -177,16 +177,16 @@ class Visit:
         """Wait for the driver to exit, kill it otherwise, and count the processes that are left."""
         if not any("hung" in facts for facts in self._facts.values()):
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._driver.wait(LEAVING)
+                self._driver.wait(EXIT_TIMEOUT_S)
         self._driver.kill()
         self._driver.wait()
         for probe, mark in self._marks.items():
             if PROBES[probe].alone and "hung" not in self._facts[probe]:
-                self._facts[probe].setdefault("survivors", count_left(mark, SETTLE))
+                self._facts[probe].setdefault("survivors", count_left(mark, SETTLE_S))
 
     def _end(self) -> None:
         """Kill the driver and all processes that it has started."""
-        end = time.monotonic() + LEAVING
+        end = time.monotonic() + EXIT_TIMEOUT_S
         while (remaining := descendants(os.getpid())) and time.monotonic() < end:
             for pid in remaining:
                 with contextlib.suppress(ProcessLookupError):
