@@ -48,8 +48,8 @@ FORGOTTEN = (Change("keeper/client/run.py", "if loss.before_start and not stumbl
 RUN_AGAIN = (
     Change(
         "keeper/client/run.py",
-        "return self._pid is not None or (self._request.plan.background and self._own_keeper != 0)",
-        "return self._request.plan.background and self._own_keeper != 0",
+        'return self._pid is not None or (self._request.plan.lifetime == "background" and self._own_keeper != 0)',
+        'return self._request.plan.lifetime == "background" and self._own_keeper != 0',
     ),
 )
 ORPHANS_STAY = (Change("keeper/client/connection.py", "        kill_orphans(self.prefix, self.last_tag)\n", ""),)
