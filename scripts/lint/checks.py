@@ -127,7 +127,7 @@ def find_docstring_openings(files: Sequence[SourceFile]) -> Iterator[Violation]:
     for file in files:
         if file.area not in _DOCSTRING_AREAS:
             continue
-        for definition in file.definitions:
+        for definition in (*file.definitions, *file.documented_names):
             if definition.docstring and (found := _OPENING.match(definition.docstring)):
                 # Keyed by its text: the name that it describes may well change.
                 opening = definition.docstring.splitlines()[0][:_OPENING_CHARS].strip()

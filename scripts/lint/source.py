@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -59,6 +61,8 @@ class SourceFile:
     definitions: Sequence[Definition]
     own_imports: Mapping[str, str] = field(default_factory=dict)
     """Names that the file imports from the package, each with its name there."""
+    documented_names: Sequence[Definition] = ()
+    """Assigned names with a docstring below them, at any depth."""
 
     @property
     def area(self) -> str:
@@ -83,7 +87,9 @@ def read_file(path: Path, name: str) -> SourceFile:
     stem = path.parent.name if path.stem == "__init__" else path.stem
     module = Definition("module", stem, 1, 0, ast.get_docstring(tree))
     definitions = [module, *_definitions_in(tree.body, "", in_class=False)]
-    return SourceFile(name, len(source.splitlines()), definitions, dict(_own_imports(tree)))
+    return SourceFile(
+        name, len(source.splitlines()), definitions, dict(_own_imports(tree)), list(_documented_names(tree))
+    )
 
 
 def _own_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -171,17 +177,36 @@ def _function(node: _Function, owner: str, *, in_class: bool) -> Definition:
 
 
 def _flatten(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of `body` and of its if, try and with blocks."""
+    """Yield the statements of `body` and of the blocks in it, such as those of `for`, `match` and `try`, but not those
+    of functions and classes."""
     for node in body:
         yield node
-        match node:
-            case ast.If():
-                yield from _flatten([*node.body, *node.orelse])
-            case ast.Try():
-                handlers = [child for handler in node.handlers for child in handler.body]
-                yield from _flatten([*node.body, *handlers, *node.orelse, *node.finalbody])
-            case ast.With():
-                yield from _flatten(node.body)
+        if isinstance(node, ast.ClassDef | _Function):
+            continue
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                yield from _flatten([child])
+            elif isinstance(child, ast.ExceptHandler | ast.match_case):
+                yield from _flatten(child.body)
+
+
+def _documented_names(tree: ast.Module) -> Iterator[Definition]:
+    """Yield each assigned name or attribute of `self` that has a docstring on the next line."""
+    for block in _blocks(tree):
+        for node, following in pairwise(block):
+            match following:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    for target in _targets_of(node):
+                        if name := _last_name(target):
+                            yield Definition("attribute", name, following.lineno, 0, inspect.cleandoc(text))
+
+
+def _blocks(tree: ast.Module) -> Iterator[Sequence[ast.stmt]]:
+    """Yield every list of statements."""
+    for node in ast.walk(tree):
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                yield value
 
 
 def _assigned_names(node: ast.stmt) -> Iterator[ast.Name]:

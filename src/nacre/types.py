@@ -27,7 +27,7 @@ Access: TypeAlias = Literal["unrestricted", "workspace", "restricted"]
 Network: TypeAlias = "bool | Literal['loopback'] | tuple[int, ...]"
 Leftovers: TypeAlias = Literal["keep", "end", "detach", "wait"]
 Lifetime: TypeAlias = Literal["foreground", "promotable", "background"]
-"""Of a run: its caller waits for its end, or until it is promoted to a task; or it is a task from the start."""
+"""The caller waits for the end of the run, or until it is promoted to a task; or the run is a task from the start."""
 StrPath: TypeAlias = "str | PathLike[str]"
 EngineData: TypeAlias = "ContainerSpec | PlanContext"
 """Data that an engine puts into a plan for itself. Other engines do not look into it."""

@@ -42,6 +42,16 @@ def test_config_shows_the_source_of_each_value(nacre: Nacre, project: Path) -> N
     )
 
 
+def test_config_aligns_wide_characters_by_columns(nacre: Nacre) -> None:
+    nacre.config.write_text("writable = ['/opt/日本', '/tmp']\ntimeout = 30\n")
+    done = nacre("config")
+    assert done.out.decode() == (
+        "writable  /opt/日本  user ~/.config/nacre/config.toml:1\n"
+        "writable  /tmp       user ~/.config/nacre/config.toml:1\n"
+        "timeout   30         user ~/.config/nacre/config.toml:2\n"
+    )
+
+
 def test_config_json_includes_default_values(nacre: Nacre, project: Path) -> None:
     done = nacre("config", "--json", "--cwd", str(project))
     data = json.loads(done.out)

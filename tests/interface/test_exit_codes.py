@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from nacre.cli.tasks.kill import kill
+from nacre.keeper.protocol.task_dir import PROCESS
+from nacre.outcomes import Exited
 from tests.interface.program import Call, Program
 from tests.interface.snapshot import check_snapshot
+from tests.support.fake_keeper import FakeKeeper, ended_task, write_file
 from tests.support.lifeline import Gate, Lifeline
 
 REFUSED, ASKED = "git push --force", "git stash drop"
@@ -96,6 +102,48 @@ def test_exit_codes_of_task_commands_match_their_snapshot(program: Program, gate
     found["output"] = program.run("output", exits).code
     found["clean"] = program.run("clean").code
     check_snapshot("exit_codes_tasks", found)
+
+
+def end_with_survivor(store: Path) -> str:
+    """Return the id of a task that has ended, one of whose processes could not be killed."""
+    with FakeKeeper(store) as keeper:
+        keeper.end(Exited(0), running=[{"pid": 5, "pgid": 5, "command": "stuck"}])
+    return keeper.id
+
+
+def break_files(store: Path) -> str:
+    """Return the id of a task whose files cannot be read."""
+    id = ended_task(store, Exited(0))
+    write_file(store / id, PROCESS, b"{}")
+    return id
+
+
+@pytest.mark.parametrize("prepare", [end_with_survivor, break_files])
+def test_kill_exits_with_1_if_a_task_could_not_be_killed(program: Program, prepare: Callable[[Path], str]) -> None:
+    id = prepare(program.state / "tasks")
+    done = program.run("kill", "--json", id)
+    assert (done.code, done.json_lines()[0]["survived"]) == (1, [id])
+
+
+def test_kill_exits_with_1_if_the_keeper_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nacre.tasks.kill._KEEPER_MARGIN_S", 0.1)  # no other process may wait less
+    with FakeKeeper(tmp_path) as keeper:
+        keeper.on_kill = lambda: None
+        assert kill(["--grace", "0", "--dir", str(tmp_path), keeper.id]) == 1
+        keeper.end(Exited(0))
+    assert "could not be killed" in capfd.readouterr().err
+
+
+def test_clean_exits_with_1_if_a_task_could_not_be_removed(program: Program) -> None:
+    store = program.state / "tasks"
+    stuck, removed = ended_task(store, Exited(0)), ended_task(store, Exited(0))
+    (store / f".removed-{stuck}").touch()  # a task's directory gets this name first: the rename fails, even for root
+    done = program.run("clean", "--older-than", "0", "--json")
+    answer = done.json_lines()[0]
+    assert (done.code, answer["removed"]) == (1, [removed])
+    assert [problem.partition(":")[0] for problem in answer["problems"]] == [stuck]
 
 
 @pytest.mark.linux

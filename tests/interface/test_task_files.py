@@ -11,7 +11,9 @@ import pytest
 from tests.interface.program import Program
 from tests.interface.shapes import describe_shape
 from tests.interface.snapshot import check_snapshot
+from tests.support.confined import HERE
 from tests.support.lifeline import Gate
+from tests.support.repositories import repository
 from tests.support.waiting import wait_until
 
 FILES = ("task.json", "process.json", "status.json")
@@ -80,3 +82,16 @@ def test_task_files_match_their_snapshot(
     end_task(program, gate, how)
     ended = {key: value for key, value in describe_task(task).items() if running.get(key) != value}
     check_snapshot(f"task_files_{name.replace(' ', '_')}", {"while it runs": running, "changed at its end": ended})
+
+
+@pytest.mark.linux
+@pytest.mark.skipif(not (HERE.confines and HERE.seccomp), reason="no sandbox on this kernel")
+def test_status_file_of_a_task_that_changed_a_protected_path_matches_its_snapshot(program: Program) -> None:
+    repo = repository(program.home / "repo")
+    start_background(program, "--access", "workspace", "--cwd", str(repo), "echo evil > AGENTS.md")
+    task = find_task(program)
+    wait_until((task / "status.json").exists, "the status of the task")
+    status = json.loads((task / "status.json").read_text())
+    assert [note for note in status["notes"] if "AGENTS.md is protected" in note] == status["notes"]
+    assert not (repo / "AGENTS.md").exists()
+    check_snapshot("task_files_restored", describe_shape(status, words=("kind",)))

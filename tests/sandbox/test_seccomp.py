@@ -319,14 +319,14 @@ def test_truncation_on_open_is_allowed_only_with_write_access(machine: str) -> N
     calls = {"openat": 2} | ({"open": 1} if machine == "x86_64" else {})
     for name, index in calls.items():
 
-        def opened(flags: int, *, name: str = name, index: int = index, asked: Filter = asked) -> str:
+        def check_open(flags: int, *, name: str = name, index: int = index, asked: Filter = asked) -> str:
             return asked(name, *[0] * index, flags)
 
-        assert {opened(flags | TRUNC | CREAT) for flags in (WRONLY, RDWR)} == {"allow"}
-        assert {opened(flags) for flags in (RDONLY, WRONLY, RDWR, RDONLY | CREAT)} == {"allow"}
-        assert opened(RDONLY | TRUNC) == opened(RDONLY | TRUNC | 0o2000000) == "EPERM"
-        assert opened(NEITHER | TRUNC) == "EPERM", "the fourth access mode neither reads nor writes, but truncates"
-        assert opened(RDONLY | TRUNC, asked=free) == "allow"
+        assert {check_open(flags | TRUNC | CREAT) for flags in (WRONLY, RDWR)} == {"allow"}
+        assert {check_open(flags) for flags in (RDONLY, WRONLY, RDWR, RDONLY | CREAT)} == {"allow"}
+        assert check_open(RDONLY | TRUNC) == check_open(RDONLY | TRUNC | 0o2000000) == "EPERM"
+        assert check_open(NEITHER | TRUNC) == "EPERM", "the fourth access mode neither reads nor writes, but truncates"
+        assert check_open(RDONLY | TRUNC, asked=free) == "allow"
     assert asked("openat2") == "ENOSYS"
     assert free("openat2") == "allow"
 

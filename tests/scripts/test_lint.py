@@ -116,6 +116,29 @@ def test_lint_finds_names_that_are_not_plain(lint: Lint, path: str, source: str,
     assert lint.run() == [f"{path}:{complaint}"]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "for _ in ():\n    {}",
+        "for _ in ():\n    pass\nelse:\n    {}",
+        "async def f():\n async for _ in g():\n    {}",
+        "async def f():\n async with g():\n    {}",
+        "while True:\n    {}",
+        "with f():\n    {}",
+        "match 1:\n  case 1:\n    {}",
+        "try:\n    {}\nfinally:\n    pass",
+        "try:\n    pass\nexcept E:\n    {}",
+        "try:\n    pass\nexcept* E:\n    {}",
+        "try:\n    pass\nfinally:\n    {}",
+        "if a:\n    pass\nelif b:\n    for _ in ():\n     while True:\n      {}",
+    ],
+)
+def test_lint_finds_names_in_every_kind_of_block(lint: Lint, block: str) -> None:
+    lint.write("src/nacre/a.py", block.format("def told(): ..."))
+    (complaint,) = lint.run()
+    assert "told` is a bare participle" in complaint
+
+
 @pytest.mark.parametrize("path", ["src/nacre/keeper/care.py", "src/nacre/keeper/server/supervisor.py"])
 def test_lint_finds_module_specific_names_before_and_after_a_move(lint: Lint, path: str) -> None:
     lint.move("src/nacre/keeper/care.py", path)
@@ -164,6 +187,22 @@ def test_lint_finds_docstrings_by_their_first_word(lint: Lint) -> None:
 
         def pack():
             """Thatched roofs."""
+
+
+        LIMIT_BYTES = 4
+        """Of a line."""
+        OTHER_BYTES: int = 4
+        """Bytes of a word."""
+
+
+        class B:
+            name = ""
+            """That of the file."""
+
+            def __init__(self):
+                if True:
+                    self.size = 1
+                    """Where it ends."""
         ''',
     )
     lint.write("examples/a.py", '"""Where it is."""')
@@ -172,6 +211,9 @@ def test_lint_finds_docstrings_by_their_first_word(lint: Lint) -> None:
         "src/nacre/a.py:4: docstring of class `A` begins with Whoever: Whoever comes.",
         "src/nacre/a.py:7: docstring of method `A.read` begins with Whether it: Whether it is so.",
         "src/nacre/a.py:14: docstring of function `parse` begins with Of: Of a text.",
+        "src/nacre/a.py:23: docstring of attribute `LIMIT_BYTES` begins with Of: Of a line.",
+        "src/nacre/a.py:30: docstring of attribute `name` begins with That: That of the file.",
+        "src/nacre/a.py:35: docstring of attribute `size` begins with Where: Where it ends.",
     ]
 
 

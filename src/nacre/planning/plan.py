@@ -64,7 +64,7 @@ def plan_for(
     _check_lists(ctx)
     _check_grace(profile)
     cwd = start_in(request, ctx)
-    timing, notes = _timing(request, profile)
+    timing, notes = _decide_times(request, profile)
     lifetime = _lifetime(request, timing)
     _check_stdin(request)
     leftovers = cast("Leftovers", check_choice(request.leftovers or profile.leftovers, _LEFTOVERS, "leftovers"))
@@ -104,9 +104,9 @@ def plan_for(
     )
 
 
-def _timing(request: Request, profile: Profile) -> tuple[Timing, tuple[str, ...]]:
+def _decide_times(request: Request, profile: Profile) -> tuple[Timing, tuple[str, ...]]:
     """Return the times of a run, and a note if the requested timeout is over the profile's limit."""
-    timeout, notes = _timeout(request, profile)
+    timeout, notes = _decide_timeout(request, profile)
     yield_after = _yield_after(request)
     if yield_after is not None and request.timeout is None:
         timeout = float("inf")  # the profile's timeout is for callers that wait until the end
@@ -201,7 +201,7 @@ def _check_lists(ctx: ToolContext) -> None:
             )
 
 
-def _timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]]:
+def _decide_timeout(request: Request, profile: Profile) -> tuple[float, tuple[str, ...]]:
     mode = check_choice(request.mode, _MODES, "mode")
     asked = request.timeout
     if asked is None:

@@ -268,11 +268,11 @@ def _denial_of_path(word: _PathCandidate, path: str, line: str, scene: _Context)
         return
     likely = _is_likely_a_write(word.text, path, line, scene)
     if likely is not None and _is_target(word, path, line, scene):
-        deed = "changing" if os.path.lexists(path) else "writing"
+        verb = "changing" if os.path.lexists(path) else "writing"
         outside = "" if workspace is None else ", which is outside the workspace"
         elsewhere = not os.path.isabs(word.text) and _MOVES.search(scene.text) is not None
         by_name = word.kind == "marked" or (word.text in scene.text and " " not in word.text)
-        yield Denial("writes", f"{deed} {_quote_path(path)}{outside}", likely=likely or elsewhere or not by_name)
+        yield Denial("writes", f"{verb} {_quote_path(path)}{outside}", likely=likely or elsewhere or not by_name)
 
 
 def _protection_reason(real: str, scene: _Context) -> str:
@@ -365,13 +365,13 @@ _counts: OrderedDict[tuple[str, str], int] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _repeat_note(conversation: str, deed: str) -> str:
+def _repeat_note(conversation: str, action: str) -> str:
     """Return a note with the number of attempts in this conversation, from the third on. Empty for a run without a
     conversation name: these may belong to any number of conversations."""
     if not conversation:
         return ""
     with _lock:
-        key = conversation, deed
+        key = conversation, action
         _counts[key] = count = _counts.pop(key, 0) + 1
         while len(_counts) > _MAX_CONVERSATIONS:
             _counts.popitem(last=False)

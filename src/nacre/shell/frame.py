@@ -53,7 +53,7 @@ class Frame:
         self.aliases: tuple[str, ...] = ()
         """Aliases whose text is being read: in that text, and in no other, they are ordinary words."""
         self.output: SubstitutionOutput | None = None
-        """Of the substitution around it, if there is one."""
+        """Output of the substitution around it; None if there is none."""
         self.in_second_round = False
         """Whether the body of a loop around it is being followed for the second time."""
 

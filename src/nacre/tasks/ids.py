@@ -46,7 +46,7 @@ def no_such_task(store: str, id: object) -> NoSuchTask:
             "no_such_task",
             f"{len(several)} tasks begin with {shown}.",
             field="task",
-            hint=f"Use one of: {_some(several)}.",
+            hint=f"Use one of: {_format_ids(several)}.",
         )
     return NoSuchTask("no_such_task", f"No such task: {shown}.", field="task", hint=_hint(store, wanted, ids))
 
@@ -57,11 +57,11 @@ def _hint(store: str, wanted: str, ids: list[str]) -> str:
     near = find_similar(_PREFIX + wanted.removeprefix(_PREFIX)[:40], ids, max_names=_MAX_NAMED_TASKS, cutoff=0.7)
     live = sorted(set(live_names(store)) & set(ids))
     if near:
-        return f"Did you mean {_some(near)}?"
-    return f"Running: {_some(live)}." if live else "No task is running; list them all to see the others."
+        return f"Did you mean {_format_ids(near)}?"
+    return f"Running: {_format_ids(live)}." if live else "No task is running; list them all to see the others."
 
 
-def _some(names: list[str]) -> str:
+def _format_ids(names: list[str]) -> str:
     rest = len(names) - _MAX_NAMED_TASKS
     return ", ".join(names[:_MAX_NAMED_TASKS]) + (f" and {rest} more" if rest > 0 else "")
 

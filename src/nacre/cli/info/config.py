@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nacre.ansi.width import columns
 from nacre.cli.common.arguments import Arguments
 from nacre.cli.common.messages import printable, write_json, write_out
 from nacre.config import load
@@ -90,13 +91,18 @@ def _lines(rows: list[tuple[str, Entry]], notes: tuple[Note, ...]) -> list[str]:
     if not rows and not notes:
         return ["Nothing is configured here. (--all lists all settings)"]
     cells = [(key, _format_value(entry.value), _place(entry.origin)) for key, entry in rows]
-    first = max((len(key) for key, _, _ in cells), default=0) + 2
-    second = min(max((len(value) for _, value, _ in cells), default=0), 40) + 2
-    lines = [f"{key:<{first}}{value:<{second}}{place}".rstrip() for key, value, place in cells]
+    first = max((columns(key) for key, _, _ in cells), default=0) + 2
+    second = min(max((columns(value) for _, value, _ in cells), default=0), 40) + 2
+    lines = [f"{_pad(key, first)}{_pad(value, second)}{place}".rstrip() for key, value, place in cells]
     if notes:
         lines += ["", "without effect:"]
         lines += [f"  {note.key}, {_place(note.origin)}: {note.why}" for note in notes]
     return lines
+
+
+def _pad(text: str, width: int) -> str:
+    """Add spaces up to a width in columns; a CJK character takes two."""
+    return text + " " * (width - columns(text))
 
 
 def _format_value(value: object) -> str:

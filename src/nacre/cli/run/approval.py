@@ -39,19 +39,19 @@ async def _ask(verdict: Verdict) -> bool:
     answer: asyncio.Future[tuple[bytes, bool]] = loop.create_future()
     stop, stopped = os.pipe()
 
-    def tell(line: bytes, echoed: bool) -> None:
+    def set_answer(line: bytes, echoed: bool) -> None:
         if not answer.done():
             answer.set_result((line, echoed))
 
-    def hear() -> None:
+    def read_answer() -> None:
         line = _line(terminal, until=stop)
         echoed = line and _echoes(terminal)
         os.close(terminal)
         os.close(stop)
         with suppress(RuntimeError):  # the event loop is closed: no caller waits
-            loop.call_soon_threadsafe(tell, line, bool(echoed))
+            loop.call_soon_threadsafe(set_answer, line, bool(echoed))
 
-    threading.Thread(target=hear, name="nacre-approve", daemon=True).start()
+    threading.Thread(target=read_answer, name="nacre-approve", daemon=True).start()
     said, echoed = b"", False
     try:
         said, echoed = await answer

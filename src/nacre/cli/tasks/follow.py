@@ -25,7 +25,7 @@ _READER_POLL_S = 1.0
 
 def follow(tasks: Tasks, id: str, since: int, lines: int | None, to: RawOutput | JsonLines) -> int:
     try:
-        with _own_colour(to):
+        with _reset_colour_on_signal(to):
             asyncio.run(_follow(tasks, id, since, lines, to))
     except KeyboardInterrupt:
         to.end(interrupted=True)
@@ -72,7 +72,7 @@ def _nobody_reads() -> bool:
 
 
 @contextmanager
-def _own_colour(to: RawOutput | JsonLines) -> Iterator[None]:
+def _reset_colour_on_signal(to: RawOutput | JsonLines) -> Iterator[None]:
     """Reset the terminal's colour when a signal kills this process. The handler does so itself: control never returns
     to the interrupted code."""
 

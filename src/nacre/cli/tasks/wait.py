@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from nacre.base.units import format_duration, parse_duration
 from nacre.cli.common.arguments import Arguments
-from nacre.cli.common.exit_codes import EXIT_TIMED_OUT
+from nacre.cli.common.exit_codes import EXIT_ERROR, EXIT_TIMED_OUT
 from nacre.cli.common.fast_import import without_ssl
 from nacre.cli.common.messages import notice, write_json
 from nacre.cli.common.usage import UsageError
@@ -142,6 +142,6 @@ def _code(waited: WaitResult, until: WaitCondition, *, any: bool) -> int:
         return 0 if (waited.met if any else not waited.ended) else 1
     if len(waited.tasks) == 1:
         (task,) = waited.tasks
-        return 125 if task.outcome is None else task.outcome.exit_status
+        return EXIT_ERROR if task.outcome is None else task.outcome.exit_status
     over = [task for task in waited.tasks if not task.alive]
     return 0 if all(task.outcome == Exited(0) for task in over) else 1

@@ -48,10 +48,10 @@ def explain(command: str, code: int, *, cwd: str = "/", home: str = "/root", out
     """
     if code <= 0:
         return None
-    told = _of_command(command, code, cwd, home, output) if len(command) <= _MAX_COMMAND_CHARS else None
-    if told is None and not _chooses_own_codes(command, code):
-        told = _of_shell(code, output, clock=_CLOCK.search(command) is not None)
-    return told if told is not None and told.text else None
+    meaning = _of_command(command, code, cwd, home, output) if len(command) <= _MAX_COMMAND_CHARS else None
+    if meaning is None and not _chooses_own_codes(command, code):
+        meaning = _of_shell(code, output, clock=_CLOCK.search(command) is not None)
+    return meaning if meaning is not None and meaning.text else None
 
 
 def _chooses_own_codes(command: str, code: int) -> bool:
@@ -126,8 +126,8 @@ def _of_shell(code: int, output: str, *, clock: bool) -> Meaning | None:
     if code == 127:
         return None if "not found" in output or "No such file" in output else Meaning("a command was not found")
     if code == 126:
-        told = ("denied", "cannot execute", "s a directory")
-        return None if any(words in output for words in told) else Meaning("a command could not be executed")
+        complaints = ("denied", "cannot execute", "s a directory")
+        return None if any(words in output for words in complaints) else Meaning("a command could not be executed")
     number = code - _SIGNALS
     if number in _LIKELY:
         return Meaning(f"most likely ended by {signal.Signals(number).name}")

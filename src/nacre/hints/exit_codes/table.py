@@ -104,12 +104,12 @@ def _systemctl(command: Command, code: int, output: str) -> Meaning | None:
 
 def _npm(command: Command, code: int, output: str) -> Meaning | None:
     verb = next(iter(command.operands("--prefix", "-C", "-w", "--workspace")), "")
-    told = {
+    meanings = {
         "outdated": Meaning("some packages are outdated"),
         "audit": Meaning("vulnerabilities were found"),
         "ls": Meaning("the installed packages do not match package.json"),
     }
-    return told.get(verb) if code == 1 and not _NPM.search(output) else None
+    return meanings.get(verb) if code == 1 and not _NPM.search(output) else None
 
 
 _NPM = lazy_regex(r"(?im)^npm err")

@@ -61,8 +61,7 @@ class ProcessSet:
         self.shell_exited_at: float | None = None
         """Time at which the shell was reaped; None while it is alive."""
         self.empty_pipes_suffice = True
-        """Where there is no /proc: processes are not listed if none holds the run's pipes and the shell's group is
-        empty."""
+        """Without /proc: do not list processes if none holds the run's pipes and the shell's group is empty."""
         self._exit_rechecks_left = _EXIT_RECHECKS
         """Checks left until processes count as leftovers: they may be about to exit (`exec > >(tee log)`), or be forks
         about to exec."""

@@ -143,7 +143,7 @@ class KeeperServer:
         on."""
         if not fds:
             # The run's channel was dropped for lack of a descriptor; that must not happen to the next one.
-            self.standby.free(too_many_files())
+            self.standby.stop_on_shortage(too_many_files())
         if start.dedicated and not self._dedicated:
             if not (fds and self._start_in_dedicated_keeper(start, message, fds)):
                 remove_private_tmpdir(start.private_dir)
@@ -163,7 +163,7 @@ class KeeperServer:
             try:
                 self.standby.keepers.assign(start, message, fds)
             except OSError as error:
-                if not self.standby.free(error):
+                if not self.standby.stop_on_shortage(error):
                     raise
                 self.standby.keepers.assign(start, message, fds)
         except OSError as error:

@@ -131,7 +131,7 @@ class RunStarter:
         arrive."""
         wanted = (start.text is None, start.has_stdin, start.has_state, bool(start.task))
         if len(fds) < sum(wanted):  # the kernel drops descriptors for which no number is free
-            self._standby.free(too_many_files())
+            self._standby.stop_on_shortage(too_many_files())
             raise too_many_files()
         if len(fds) > sum(wanted):
             raise MalformedMessage("descriptors")
@@ -175,7 +175,7 @@ class RunStarter:
         try:
             return self._spawner.spawn(start, *fds)
         except OSError as error:
-            if not self._standby.free(error):
+            if not self._standby.stop_on_shortage(error):
                 raise
             return self._spawner.spawn(start, *fds)
 

@@ -90,7 +90,7 @@ class Standby:
             elif not like.private_dir:  # the directory differs each time: no shell would match
                 self.shells.prepare(like)
         except OSError as error:
-            self.free(error)  # the next command itself reports the failure
+            self.stop_on_shortage(error)  # the next command itself reports the failure
 
     def next_expiry(self) -> float | None:
         """Return the time at which one of them is to be stopped."""
@@ -106,7 +106,7 @@ class Standby:
         self.shells.discard_all()
         self.keepers.stop_all()
 
-    def free(self, error: OSError) -> bool:
+    def stop_on_shortage(self, error: OSError) -> bool:
         """If the error is a resource shortage, stop all standby processes and start no more for a while. Returns
         whether that freed any, so that a retry makes sense."""
         if error.errno not in SHORTAGE_HINTS:

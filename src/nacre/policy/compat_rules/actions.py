@@ -29,19 +29,19 @@ Action: TypeAlias = Callable[[Command, CheckContext], bool]
 
 
 def action_rule(
-    id: str, wording: str, does: Action | None = None, *, match_script: MatchScript | None = None, instead: str = ""
+    id: str, wording: str, matches: Action | None = None, *, match_script: MatchScript | None = None, instead: str = ""
 ) -> Rule:
     """Return a rule that refuses an action, with exactly this message."""
 
     def match(command: Command, context: CheckContext) -> Hit | None:
-        return Hit() if does is not None and does(command, context) else None
+        return Hit() if matches is not None and matches(command, context) else None
 
     return Rule(
         id=id,
         decision=Decision.REFUSE,
         reason=wording,
         instead=instead,
-        match=None if does is None else match,
+        match=None if matches is None else match,
         match_script=match_script,
         exact_message=wording,
     )
@@ -71,7 +71,7 @@ def copies(source: str = "", target: str = "") -> Action:
     Without either, `dd` from any file.
     """
 
-    def does(command: Command, _: CheckContext) -> bool:
+    def matches(command: Command, _: CheckContext) -> bool:
         if not command.runs("dd"):
             return False
         words = dict(word.partition("=")[::2] for word in command.args if "=" in word)
@@ -80,7 +80,7 @@ def copies(source: str = "", target: str = "") -> Action:
             return written is not None and absolute(written, command.cwd).startswith(target)
         return read is not None and absolute(read, command.cwd).startswith(source or "/")
 
-    return does
+    return matches
 
 
 def copies_device(command: Command, context: CheckContext) -> bool:
@@ -92,11 +92,11 @@ def copies_device(command: Command, context: CheckContext) -> bool:
 def redirects_to(*beginnings: str) -> Action:
     """Return an action: a redirection of output to a path with one of these prefixes."""
 
-    def does(command: Command, _: CheckContext) -> bool:
+    def matches(command: Command, _: CheckContext) -> bool:
         opened = [absolute(each.target, command.cwd) for each in command.redirects if each.writes]
         return any(path.startswith(beginnings) for path in opened)
 
-    return does
+    return matches
 
 
 def writes_disk(command: Command, context: CheckContext) -> bool:
@@ -107,11 +107,11 @@ def writes_disk(command: Command, context: CheckContext) -> bool:
 def fills(*beginnings: str) -> Action:
     """Return an action: any write to a path with one of these prefixes, as by `tee` or `cp`; for `dd` see `copies`."""
 
-    def does(command: Command, _: CheckContext) -> bool:
+    def matches(command: Command, _: CheckContext) -> bool:
         filled = [absolute(target, command.cwd) for change, target in changes(command) if change is Change.WRITE]
         return not command.runs("dd") and any(path.startswith(beginnings) for path in filled)
 
-    return does
+    return matches
 
 
 def opens_to_all(command: Command, _: CheckContext) -> bool:
@@ -187,18 +187,18 @@ fork_bombs = fork_bomb.match_script
 """Matches functions that start themselves twice."""
 
 
-def except_program(program: str, does: Action) -> Action:
+def except_program(program: str, matches: Action) -> Action:
     """Return the same action, unless this program does it."""
-    return lambda command, context: not command.runs(program) and does(command, context)
+    return lambda command, context: not command.runs(program) and matches(command, context)
 
 
-def in_text_with(piece: str, does: Action) -> MatchScript:
+def in_text_with(piece: str, matches: Action) -> MatchScript:
     """Return a matcher of the action in scripts whose text contains `piece` anywhere."""
 
     def match_script(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
         if piece not in script.text:
             return None
-        done = (each for each in script.commands if not each.is_function_call and does(each, context))
+        done = (each for each in script.commands if not each.is_function_call and matches(each, context))
         return next(((each.start, each.end, Hit()) for each in done), None)
 
     return match_script
@@ -231,7 +231,7 @@ def pipes_base64(script: Script, _: CheckContext) -> tuple[int, int, Hit] | None
     return _fed_to_shell(script, lambda left: left.runs("base64", "gbase64"))
 
 
-def in_capitals(does: Action, match_script: MatchScript, *words: str) -> MatchScript:
+def in_capitals(matches: Action, match_script: MatchScript, *words: str) -> MatchScript:
     """Return a matcher of the script's text in lower case, if that contains these words: `BASE64 -d x | bash`."""
 
     def match(script: Script, context: CheckContext) -> tuple[int, int, Hit] | None:
@@ -240,18 +240,18 @@ def in_capitals(does: Action, match_script: MatchScript, *words: str) -> MatchSc
             return None
         small = read(text, cwd=context.cwd, home=context.home)
         done = match_script(small, context) or any(
-            not each.is_function_call and does(each, context) for each in small.commands
+            not each.is_function_call and matches(each, context) for each in small.commands
         )
         return (0, len(script.text), Hit()) if done else None
 
     return match
 
 
-def in_any_case(does: Action) -> Action:
+def in_any_case(matches: Action) -> Action:
     """Return the same action, also matched in lower case: on some file systems `RM` is `rm`."""
 
     def either(command: Command, context: CheckContext) -> bool:
-        if does(command, context):
+        if matches(command, context):
             return True
         words = tuple(word.lower() for word in command.argv)
         targets = [each.target for each in command.redirects]
@@ -260,6 +260,6 @@ def in_any_case(does: Action) -> Action:
         opened = tuple(Redirection(each.descriptor, each.operator, each.target.lower()) for each in command.redirects)
         lower = Command(words, command.start, command.end, cwd=command.cwd, home=command.home)
         lower.redirects, lower.cwd_certain = opened, command.cwd_certain
-        return does(lower, context)
+        return matches(lower, context)
 
     return either

@@ -67,7 +67,7 @@ def removes_outside(*beginnings: str) -> Action:
     The working directory is the caller's, whatever `cd` the script runs; a system directory does not count as one.
     """
 
-    def does(command: Command, context: CheckContext) -> bool:
+    def matches(command: Command, context: CheckContext) -> bool:
         if not command.runs("rm"):
             return False
         named = [absolute(target, command.cwd) for target in command.operands() if target.startswith("/")]
@@ -75,7 +75,7 @@ def removes_outside(*beginnings: str) -> Action:
         inside = (*beginnings, *([f"{context.cwd}/"] if top and top not in _SYSTEM_ONLY_NAMES else []))
         return _names_root(command, context) or any(not path.startswith(inside) for path in named)
 
-    return does
+    return matches
 
 
 def removes_by_force(command: Command, context: CheckContext) -> bool:
@@ -97,12 +97,12 @@ def removes_here(*globs: str) -> Action:
     """Return an action: `rm -r` of one of these globs in the directory where the command runs."""
     meant = {mark_globs(glob) for glob in globs}
 
-    def does(command: Command, context: CheckContext) -> bool:
+    def matches(command: Command, context: CheckContext) -> bool:
         if not removes_tree(command, context):
             return False
         return any(_HERE.sub("", target).rstrip("/") in meant for target in command.operands())
 
-    return does
+    return matches
 
 
 def removes_history(command: Command, context: CheckContext) -> bool:

@@ -40,7 +40,7 @@ _SAME = frozenset(
     "iconv strings dos2unix pv sponge envsubst jq yq zcat gunzip gzip bunzip2 bzcat xz xzcat unxz zstd "
     "zstdcat lz4".split()
 )
-_SOMETHING = frozenset("date hostname uname nproc seq wc tty".split())
+_PRINT_UNKNOWN = frozenset("date hostname uname nproc seq wc tty".split())
 
 
 def _echo(interpreter: Interpreter, command: Command, state: State) -> str:
@@ -303,13 +303,13 @@ def _user(interpreter: Interpreter, command: Command, state: State) -> str:
     return state.user if command.name != "id" or command.has_flag("-n", "--name") else UNKNOWN_NONEMPTY
 
 
-def _something(interpreter: Interpreter, command: Command, state: State) -> str:
+def _print_unknown(interpreter: Interpreter, command: Command, state: State) -> str:
     return UNKNOWN_NONEMPTY
 
 
 HANDLERS: dict[str, ProgramHandler] = {
     **dict.fromkeys(_SAME, _pass_through),
-    **dict.fromkeys(_SOMETHING, _something),
+    **dict.fromkeys(_PRINT_UNKNOWN, _print_unknown),
     **dict.fromkeys(("base64", "gbase64", "base32", "basenc", "xxd", "openssl", "uudecode"), _decoder),
     **dict.fromkeys(("curl", "curlie"), _curl),
     **dict.fromkeys(("wget", "wget2"), _wget),

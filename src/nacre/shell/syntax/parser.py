@@ -66,7 +66,7 @@ class _Place:
         self.base = base
         """Position there at which the text begins."""
         self.exact = exact
-        """Whether it contains the text verbatim."""
+        """True if it contains the text verbatim."""
 
     def locate(self, start: int, *, same: bool) -> _Place:
         """Return the place of a part of the text that begins at `start`. `same`: the text contains it verbatim."""

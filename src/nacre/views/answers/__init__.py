@@ -43,8 +43,8 @@ def error_answer(
     """Return the answer to an invalid call, in the format of `view` if that has a place for errors. `complaint`
     replaces the usual prefix of the message."""
     said = f"{complaint}{error}" if complaint else f"Error ({error.code}): {error}"
-    told = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
-    made = Answer(text=said, data={"error": told}, error=error.code)
+    details = {"code": error.code, "message": error.message, "field": error.field, "hint": error.hint}
+    made = Answer(text=said, data={"error": details}, error=error.code)
     if isinstance(view, Fields):
         from nacre.views.answers import json_object
 

@@ -145,7 +145,7 @@ def describe_end(result: Result, options: ModelOptions) -> str:
         case Exited(code):
             from nacre.hints.exit_codes import explain  # loads the parser: for failed commands only
 
-            known = explain(result.command, code, cwd=result.cwd, output=_some(result.both))
+            known = explain(result.command, code, cwd=result.cwd, output=_decode_searched_parts(result.both))
             return f"exit {code}" + (f": {known.text}" if known else "")
         case Signalled(number):
             from nacre.hints.exit_codes import explain_signal
@@ -196,7 +196,7 @@ def _where(result: Result, kept: SpillInfo, secrets: tuple[str, ...]) -> Iterato
             yield f"its line {before + error.number} has an error: {excerpt(error.text, MAX_EXCERPT_CHARS)}"
 
 
-def _some(captured: Captured) -> str:
+def _decode_searched_parts(captured: Captured) -> str:
     parts = (
         captured.head[:_SEARCHED_END_BYTES],
         captured.head[-_SEARCHED_END_BYTES:],
