@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nacre.protected_paths.directory_cache import listing_of
-from nacre.protected_paths.git_operations import NAMES, TODO, TOO_LARGE, Programs, find_programs, read_steps
+from nacre.protected_paths.git_operations import NAMES, STEPS_FILE, TOO_LARGE, Programs, find_programs, read_steps
 from nacre.protected_paths.git_quarantine import (
     QuarantineDirectory,
     read_file,
@@ -296,7 +296,7 @@ def _remove(path: str, target: str, text: bytes | None) -> list[str]:
 def _disarm(path: str, whats: list[str]) -> str:
     """Remove the steps that run programs from a todo list; rename any other file."""
     shown = _shorten(whats[0])
-    if os.path.basename(path) != TODO or TOO_LARGE in whats:
+    if os.path.basename(path) != STEPS_FILE or TOO_LARGE in whats:
         return rename_beside(path, f"{path} would make git run programs or write elsewhere ({shown})")
     try:
         kept = [line for line in read_steps(path) if line not in whats]

@@ -16,9 +16,9 @@ import re
 from nacre.protected_paths.git_config import MAX_BYTES, read_settings
 from nacre.protected_paths.git_quarantine import read_file
 
-TODO = "git-rebase-todo"
+STEPS_FILE = "git-rebase-todo"
 TOO_LARGE = "more than is read"
-_TODO_MAX_BYTES = 16 * 1024 * 1024
+_STEPS_MAX_BYTES = 16 * 1024 * 1024
 _REMOTES_MAX = 1000
 """Files of remotes that are read; each further file counts as one that runs programs."""
 _STRATEGIES = frozenset(("", "octopus", "ort", "ours", "recursive", "resolve", "subtree"))
@@ -41,13 +41,13 @@ def find_programs(directory: str) -> Programs:
 
 def read_steps(path: str) -> list[str]:
     """Return the lines of a todo list; only `TOO_LARGE` if it is too large."""
-    text = read_file(path, _TODO_MAX_BYTES + 1) or b""
-    return text.decode("utf-8", "surrogateescape").split("\n") if len(text) <= _TODO_MAX_BYTES else [TOO_LARGE]
+    text = read_file(path, _STEPS_MAX_BYTES + 1) or b""
+    return text.decode("utf-8", "surrogateescape").split("\n") if len(text) <= _STEPS_MAX_BYTES else [TOO_LARGE]
 
 
 def _look_at_rebase(directory: str) -> Programs:
     return {
-        f"{directory}/{TODO}": _find_steps(f"{directory}/{TODO}"),
+        f"{directory}/{STEPS_FILE}": _find_steps(f"{directory}/{STEPS_FILE}"),
         f"{directory}/strategy": _check_strategy(_read_text(f"{directory}/strategy")),
     }
 

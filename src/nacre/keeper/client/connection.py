@@ -24,7 +24,7 @@ from nacre.base.temp_dir import is_free, is_own_directory, make_directory, new_n
 from nacre.errors import KeeperFailed, UnsupportedPlatform
 from nacre.keeper.client.launch import check_machine, open_pidfd, spawn_keeper
 from nacre.keeper.client.orphans import kill_orphans
-from nacre.keeper.client.start_message import is_inline, start_message
+from nacre.keeper.client.start_message import build_start_message, is_inline
 from nacre.keeper.protocol.channel import Channel
 from nacre.keeper.protocol.messages import REMOVE_DIRECTORY, environment_block
 from nacre.keeper.protocol.proc_check import PROC_UNUSABLE
@@ -159,7 +159,7 @@ class KeeperConnection:
             if folder is not None and folder.stdin is not None:
                 fds.append(folder.stdin)
             fds += [fd for fd in (state, None if folder is None else folder.fd) if fd is not None]
-            start = start_message(
+            start = build_start_message(
                 plan, folder, tag=tag, env=self._encode_env(plan.env), private=private, has_state=state is not None
             )
             start.standby_ok = start.standby_ok and self.standby_enabled

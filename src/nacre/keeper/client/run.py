@@ -57,6 +57,8 @@ _ENSURE_KILLED_DELAY_S = 0.02
 
 
 class LocalRun:
+    """A run of a keeper on this machine, as the host sees it."""
+
     def __init__(self, pending: PendingRun, request: RunRequest) -> None:
         self._loop = asyncio.get_running_loop()
         self._request = request

@@ -9,6 +9,8 @@ from nacre.keeper.protocol.messages import AdoptMessage
 
 
 class RunPhase(Enum):
+    """The phase of a run, as far as the host knows."""
+
     SUBMITTED = auto()
     """The host's keeper has the request."""
     HANDED_OVER = auto()
@@ -20,6 +22,7 @@ class RunPhase(Enum):
     ENDED = auto()
     """The final event is known. Answers on the adoption of leftovers may still come."""
     CLOSED = auto()
+    """Released by its caller. No further event."""
 
 
 ACTIVE = frozenset({RunPhase.SUBMITTED, RunPhase.HANDED_OVER, RunPhase.RUNNING})
@@ -38,6 +41,8 @@ TRANSITIONS = {
 
 
 class LossScope(Enum):
+    """The runs that are lost."""
+
     RUN = auto()
     """Only this run is lost; its keeper's other runs are not affected."""
     KEEPER = auto()

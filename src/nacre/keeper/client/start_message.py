@@ -18,7 +18,7 @@ def is_inline(text: bytes) -> bool:
     return len(text) <= INLINE_COMMAND_MAX_BYTES
 
 
-def start_message(
+def build_start_message(
     plan: Plan, folder: TaskDirHandle | None, *, tag: int, env: bytes, private: bytes, has_state: bool
 ) -> StartMessage:
     """Return the start message of a run with this tag.
